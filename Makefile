@@ -1,0 +1,116 @@
+# Everything a developer or a CI machine runs. Needs python3 >= 3.11, make and a network; each target sets up what it uses.
+# An environment is made again when its lock file changes.
+
+PYTHON ?= python3
+# `sam build` and the function's own Makefile find uv here.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export SAM_CLI_TELEMETRY := 0
+# The core's and the sandbox's tests are independent of each other: one worker per processor, one file per worker.
+PYTEST_FLAGS ?= --numprocesses=auto --dist=loadfile
+
+VENV := .venv/.ready
+SAM_VENV := .venv-sam/.ready
+CHECKOV_VENV := .venv-checkov/.ready
+RIE := .lambda-rie/aws-lambda-rie
+PYTHON_SOURCES := $(wildcard functions cli sandbox benchmarks tests)
+LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+##@ Use
+
+.PHONY: help
+help: ## Show this list.
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' \
+		$(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(VENV) ## Make .venv, with the command at .venv/bin/express-path.
+
+.PHONY: demo
+demo: $(VENV) $(RIE) ## Show the rule at work on an embedded AWS; needs no account.
+	.venv/bin/python -m sandbox.demo
+
+.PHONY: bench
+bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.
+	.venv/bin/python -m benchmarks
+
+##@ Develop
+
+.PHONY: test
+test: $(VENV) $(RIE) ## Run all tests, measuring coverage.
+	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
+
+.PHONY: check
+check: lint types coverage template ## Everything CI runs: tests, coverage, linters, types, template, build.
+
+.PHONY: coverage
+coverage: test ## Hold branch coverage: 100 % of the core, 90 % of the rest.
+	.venv/bin/coverage report --include='functions/express_path/domain/*' --fail-under=100
+	.venv/bin/coverage report --omit='functions/express_path/domain/*' --fail-under=90
+
+.PHONY: lint
+lint: $(VENV) ## Check style and imports.
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+
+.PHONY: format
+format: $(VENV) ## Put the source in form.
+	.venv/bin/ruff check --fix
+	.venv/bin/ruff format
+
+.PHONY: types
+types: $(VENV) ## Check types.
+	.venv/bin/mypy
+
+.PHONY: template
+template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the template and build what it deploys.
+	.venv-sam/bin/sam validate --lint
+	.venv/bin/cfn-lint template.yaml
+	.venv-checkov/bin/checkov --file template.yaml --framework cloudformation --skip-download --quiet --compact
+	.venv-sam/bin/sam build
+
+.PHONY: lock
+lock: $(VENV) ## Lock the requirement files again, at the newest versions their .in files allow.
+	for name in $(filter-out requirements/rie,$(LOCKS)); do $(UV_COMPILE) $$name.in --output-file $$name.txt || exit; done
+	$(UV_COMPILE) --no-deps requirements/rie.in --output-file requirements/rie.txt
+
+.PHONY: clean
+clean: ## Remove every environment and build.
+	rm -rf .venv .venv-sam .venv-checkov .lambda-rie .aws-sam
+
+# --- environments ----------------------------------------------------------------------------------------------------
+
+UV_COMPILE = .venv/bin/uv pip compile --quiet --upgrade --universal --python-version=3.11 --generate-hashes \
+	--custom-compile-command='make lock'
+UV_SYNC = .venv/bin/uv pip sync --quiet --require-hashes
+
+.venv/bin/uv: requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or newer is needed, this is {sys.version}")'
+	$(PYTHON) -m venv --clear .venv
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/uv.txt
+	touch $@
+
+$(VENV): .venv/bin/uv requirements/dev.txt pyproject.toml
+	$(UV_SYNC) --python=.venv requirements/dev.txt
+	.venv/bin/uv pip install --quiet --python=.venv --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(SAM_VENV): .venv/bin/uv requirements/sam.txt
+	$(PYTHON) -m venv --clear --without-pip .venv-sam
+	$(UV_SYNC) --python=.venv-sam requirements/sam.txt
+	touch $@
+
+$(CHECKOV_VENV): .venv/bin/uv requirements/checkov.txt
+	$(PYTHON) -m venv --clear --without-pip .venv-checkov
+	$(UV_SYNC) --python=.venv-checkov requirements/checkov.txt
+	touch $@
+
+# The official Runtime Interface Emulator ships inside the SAM CLI's wheel; the wheel alone is enough, without dependencies.
+$(RIE): .venv/bin/uv requirements/rie.txt
+	rm -rf .lambda-rie
+	.venv/bin/uv pip install --quiet --no-deps --require-hashes --target=.lambda-rie/wheel --requirement requirements/rie.txt
+	cp .lambda-rie/wheel/samcli/local/rapid/aws-lambda-rie-$(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64) $@
+	rm -rf .lambda-rie/wheel
+	touch $@
