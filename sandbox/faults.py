@@ -1,0 +1,116 @@
+"""Faults on demand: denials, throttling, any other error, and things that happen just before a call is served."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+from xml.sax.saxutils import escape
+
+from sandbox.wire import Request
+
+XML_BODIES = {
+    "ec2": "<Response><Errors><Error><Code>{code}</Code><Message>{message}</Message></Error></Errors>"
+    "<RequestID>{request}</RequestID></Response>",
+    "query": "<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code><Message>{message}</Message></Error>"
+    "<RequestId>{request}</RequestId></ErrorResponse>",
+    "rest-xml": "<Error><Code>{code}</Code><Message>{message}</Message><RequestId>{request}</RequestId></Error>",
+}
+"""Bodies of errors in the XML protocols (https://smithy.io/2.0/aws/protocols/)."""
+
+REQUEST_ID = "00000000-0000-0000-0000-000000000000"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An error answer: its code, HTTP status and message."""
+
+    code: str
+    status: int
+    message: str
+
+    def render(self, protocol: str) -> tuple[list[tuple[str, str]], bytes]:
+        """Return the headers and body that carry this error in one of AWS's protocols."""
+        if template := XML_BODIES.get(protocol):
+            body = template.format(code=escape(self.code), message=escape(self.message), request=REQUEST_ID)
+            return [("Content-Type", "text/xml"), ("Content-Length", str(len(body.encode())))], body.encode()
+        content = json.dumps({"__type": self.code, "message": self.message, "Message": self.message})
+        headers = [("Content-Type", "application/json"), ("x-amzn-ErrorType", self.code)]
+        return [*headers, ("Content-Length", str(len(content.encode())))], content.encode()
+
+
+@dataclass
+class _Rule:
+    service: str
+    operation: str
+    fault: Fault | None
+    times: int | None
+    action: Callable[[], None] = field(default=lambda: None)
+
+    def fits(self, request: Request) -> bool:
+        return self.service == request.service and self.operation in (request.operation, "*") and self.times != 0
+
+
+class Faults:
+    """The faults in force. An operation of `*` means each of the service; `times=None`, until cleared."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._rules: list[_Rule] = []
+        self._lock = Lock()
+
+    def clear(self) -> None:
+        """Lift every fault."""
+        with self._lock:
+            self._rules.clear()
+
+    def deny(self, service: str, operation: str, times: int | None = None) -> None:
+        """Refuse an operation as IAM does.
+
+        EC2 answers UnauthorizedOperation, other XML services AccessDenied, all with status 403; JSON services
+        AccessDeniedException with status 400 (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html,
+        https://docs.aws.amazon.com/config/latest/APIReference/CommonErrors.html).
+        """
+        message = f"You are not authorized to perform: {service}:{operation}"
+        self._add(service, operation, Fault(*_denial(service), message), times)
+
+    def throttle(self, service: str, operation: str, times: int | None = None) -> None:
+        """Refuse an operation for being called too often.
+
+        EC2 answers RequestLimitExceeded with status 503, S3 SlowDown with 503, others ThrottlingException with 400
+        (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html,
+        https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html).
+        """
+        code, status = {"ec2": ("RequestLimitExceeded", 503), "s3": ("SlowDown", 503), "sts": ("Throttling", 400)}.get(
+            service, ("ThrottlingException", 400)
+        )
+        self._add(service, operation, Fault(code, status, "Request limit exceeded."), times)
+
+    def fail(self, service: str, operation: str, code: str, status: int, times: int | None = None) -> None:
+        """Answer an operation with any error code and HTTP status, for example InternalError and 500."""
+        self._add(service, operation, Fault(code, status, f"{code} was asked for."), times)
+
+    def before(self, service: str, operation: str, action: Callable[[], None], times: int | None = 1) -> None:
+        """Run `action` just before an operation is served: the change that comes between an event and a read."""
+        with self._lock:
+            self._rules.append(_Rule(service, operation, None, times, action))
+
+    def meet(self, request: Request) -> Fault | None:
+        """Use up one turn of every rule that fits, run its action, and return the first fault among them, or None."""
+        with self._lock:
+            fitting = [rule for rule in self._rules if rule.fits(request)]
+            for rule in fitting:
+                rule.times = None if rule.times is None else rule.times - 1
+        for rule in fitting:
+            rule.action()
+        return next((rule.fault for rule in fitting if rule.fault), None)
+
+    def _add(self, service: str, operation: str, fault: Fault, times: int | None) -> None:
+        with self._lock:
+            self._rules.append(_Rule(service, operation, fault, times))
+
+
+def _denial(service: str) -> tuple[str, int]:
+    """Return the code and status with which a service refuses an unauthorised caller."""
+    if service == "ec2":
+        return "UnauthorizedOperation", 403
+    return ("AccessDenied", 403) if service in ("s3", "sts", "iam", "sns") else ("AccessDeniedException", 400)

@@ -1,0 +1,79 @@
+"""What every request passes on its way to moto: faults first, then the service, and always the call log."""
+
+import logging
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sandbox.calls import Call, CallLog
+from sandbox.faults import Fault, Faults
+from sandbox.wire import Request, read
+
+logger = logging.getLogger(__name__)
+
+StartResponse = Callable[..., Any]
+Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
+
+BAD_REQUEST = 400
+ERROR_CODE = re.compile(rb"<Code>([^<]+)</Code>|\"__type\":\s*\"(?:[^\"#]*#)?([^\"]+)\"")
+
+
+class Front:
+    """A WSGI application in front of another one."""
+
+    def __init__(self, application: Application, calls: CallLog, faults: Faults) -> None:
+        """Serve `application`, writing to `calls` and obeying `faults`."""
+        self._application = application
+        self._calls = calls
+        self._faults = faults
+
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        """Serve one request. What moto lacks or does not survive is answered with InternalFailure and status 500."""
+        request = read(environ)
+        answer = _Answer()
+        fault = self._faults.meet(request)
+        if fault is None:
+            try:
+                answer.body = b"".join(self._application(environ, answer.start))
+            except Exception as error:
+                logger.exception("%s:%s", request.service, request.operation)
+                fault = Fault("InternalFailure", 500, f"cannot serve {request.service}:{request.operation}: {error!r}")
+        if fault:
+            answer.headers, answer.body = fault.render(request.protocol)
+            answer.status = f"{fault.status} {fault.code}"
+        self._log(request, answer)
+        start_response(answer.status, answer.headers)
+        return [answer.body]
+
+    def _log(self, request: Request, answer: "_Answer") -> None:
+        status = int(answer.status.split(" ")[0])
+        self._calls.append(
+            Call(
+                request.service,
+                request.operation,
+                request.parameters,
+                request.account_id,
+                request.region,
+                status,
+                _error_code(answer.body) if status >= BAD_REQUEST else None,
+            )
+        )
+
+
+class _Answer:
+    """Status, headers and body of an answer, held back until the call is logged."""
+
+    def __init__(self) -> None:
+        self.status = "500 Internal Server Error"
+        self.headers: list[tuple[str, str]] = []
+        self.body = b""
+
+    def start(self, status: str, headers: list[tuple[str, str]], *_: object) -> None:
+        """Serve as `start_response` for the application behind."""
+        self.status, self.headers = status, headers
+
+
+def _error_code(body: bytes) -> str | None:
+    """Return the error code in the body of an error answer, or None if it has none that is known here."""
+    match = ERROR_CODE.search(body)
+    return (match[1] or match[2]).decode() if match else None

@@ -1,0 +1,140 @@
+"""The sandbox itself: moto's threaded server on a loopback port, corrected, logged, and able to fail on demand."""
+
+from collections.abc import Mapping
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+import boto3
+from botocore.config import Config
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.moto_api._internal.models import moto_api_backend
+from moto.moto_server.threaded_moto_server import ThreadedMotoServer
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import make_server
+
+from sandbox.calls import CallLog
+from sandbox.dynamic import Client
+from sandbox.ec2 import Ec2
+from sandbox.faults import Faults
+from sandbox.front import Front
+from sandbox.patches import Patches
+
+HOST = "127.0.0.1"
+CREDENTIALS = {
+    "aws_access_key_id": "ASIAIOSFODNN7EXAMPLE",
+    "aws_secret_access_key": "sandbox",
+    "aws_session_token": "sandbox",
+}
+"""Credentials of the sandbox's own account; nothing checks them unless IAM enforcement is switched on."""
+
+_running = Lock()
+
+
+class Sandbox:
+    """An AWS of its own on 127.0.0.1, used as a context manager; one at a time in a process, as moto's state is global.
+
+    `endpoint_url` is known once it runs; `account_id` owns everything made with default credentials; `calls` is the
+    call log, `faults` makes operations fail, `ec2` holds the knobs and seeding helpers of the EC2 corrections.
+    """
+
+    def __init__(self, region: str = "us-east-1") -> None:
+        """Prepare a sandbox whose default Region is `region`; nothing runs and nothing is changed yet."""
+        self.region = region
+        self.account_id: str = DEFAULT_ACCOUNT_ID
+        self.endpoint_url = ""
+        self.calls = CallLog()
+        self.faults = Faults()
+        self.ec2 = Ec2()
+        self._patches = Patches()
+        self._server = _Server(self.calls, self.faults)
+
+    def __enter__(self) -> Self:
+        """Apply the corrections, empty every backend and start serving. RuntimeError if another one is running."""
+        if not _running.acquire(blocking=False):
+            raise RuntimeError("a sandbox is already running in this process")
+        self.ec2.apply(self._patches)
+        self.reset()
+        self._server.start()
+        self.endpoint_url = "http://{}:{}".format(*self._server.get_host_and_port())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop serving, empty every backend and undo the corrections."""
+        self._server.stop()
+        self.reset()
+        self._patches.undo()
+        _running.release()
+
+    def reset(self) -> None:
+        """Empty every backend, lift all faults, forget all calls and knobs. AWS-owned resources are there again."""
+        self.faults.clear()
+        self.ec2.reset()
+        moto_api_backend.reset()
+        self.calls.clear()
+
+    def client(self, service: str, region: str | None = None, credentials: Mapping[str, str] | None = None) -> Client:
+        """Return a boto3 client of this sandbox. `credentials` are boto3's keyword arguments, see `credentials()`.
+
+        Retries are off, so that a fault is seen at once; the code under test makes clients of its own.
+        """
+        return boto3.session.Session().client(
+            service,  # type: ignore[call-overload]
+            region_name=region or self.region,
+            endpoint_url=self.endpoint_url,
+            config=Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}),
+            **(credentials or CREDENTIALS),
+        )
+
+    def credentials(self, account_id: str) -> dict[str, str]:
+        """Return credentials of another account (12 digits), by assuming a role there."""
+        arn = f"arn:aws:iam::{account_id}:role/sandbox"
+        answer = self.client("sts").assume_role(RoleArn=arn, RoleSessionName="sandbox")["Credentials"]
+        return {
+            "aws_access_key_id": answer["AccessKeyId"],
+            "aws_secret_access_key": answer["SecretAccessKey"],
+            "aws_session_token": answer["SessionToken"],
+        }
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables that point any AWS SDK, the handler and the command at this sandbox.
+
+        https://docs.aws.amazon.com/sdkref/latest/guide/settings-reference.html. Session authentication of S3 Express
+        is off, because it wants one host for each zone.
+        """
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint_url,
+            "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
+            **{name.upper(): value for name, value in CREDENTIALS.items()},
+            "AWS_S3_DISABLE_EXPRESS_SESSION_AUTH": "true",
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+
+class _QuietHandler(MotoRequestHandler):
+    """Serves requests without a line on standard error for each."""
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Say nothing: the call log has it."""
+
+
+class _Server(ThreadedMotoServer):
+    """moto's threaded server behind the sandbox's front; closes its socket when stopped."""
+
+    def __init__(self, calls: CallLog, faults: Faults) -> None:
+        super().__init__(ip_address=HOST, port=0, verbose=False)
+        self._front = Front(DomainDispatcherApplication(create_backend_app), calls, faults)
+
+    def _server_entry(self) -> None:
+        self._server = make_server(HOST, 0, self._front, threaded=True, request_handler=_QuietHandler)
+        self._server_ready_event.set()
+        self._server.serve_forever()
+
+    def stop(self) -> None:
+        """Stop serving and free the port."""
+        super().stop()
+        if self._server:
+            self._server.server_close()

@@ -1,0 +1,118 @@
+"""The sandbox as a server: endpoint, accounts, call log and faults."""
+
+import pytest
+from botocore.exceptions import ClientError
+
+from sandbox.server import Sandbox
+
+
+def error_of(raised: pytest.ExceptionInfo[ClientError]) -> tuple[str, int]:
+    """Return the error code and the HTTP status that a client saw."""
+    response = raised.value.response
+    return response["Error"]["Code"], response["ResponseMetadata"]["HTTPStatusCode"]
+
+
+def test_answers_on_loopback(sandbox: Sandbox) -> None:
+    """The endpoint is a loopback address, and the account is the one that the sandbox names."""
+    assert sandbox.endpoint_url.startswith("http://127.0.0.1:")
+    assert sandbox.client("sts").get_caller_identity()["Account"] == sandbox.account_id
+
+
+def test_environment_points_at_the_sandbox(sandbox: Sandbox) -> None:
+    """The variables name endpoint, Region and credentials."""
+    environment = sandbox.environment()
+    assert environment["AWS_ENDPOINT_URL"] == sandbox.endpoint_url
+    assert environment["AWS_REGION"] == environment["AWS_DEFAULT_REGION"] == "us-east-1"
+    assert environment["AWS_ACCESS_KEY_ID"]
+
+
+def test_another_account_is_empty(sandbox: Sandbox) -> None:
+    """What one account makes, another does not see."""
+    vpc_id = sandbox.client("ec2").create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    other = sandbox.client("ec2", credentials=sandbox.credentials("210987654321"))
+    assert vpc_id not in [vpc["VpcId"] for vpc in other.describe_vpcs()["Vpcs"]]
+    assert sandbox.calls.of("ec2", "DescribeVpcs")[0].account_id == "210987654321"
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_one_at_a_time() -> None:
+    """A second sandbox in the same process is refused, as the two would share their state."""
+    with pytest.raises(RuntimeError, match="already running"):
+        Sandbox().__enter__()
+
+
+def test_logs_calls_by_service_and_operation(sandbox: Sandbox) -> None:
+    """A call is logged with the names of the API and its parsed parameters."""
+    sandbox.client("ec2", "eu-west-1").describe_vpcs(Filters=[{"Name": "vpc-id", "Values": ["vpc-1"]}])
+    sandbox.client("config").describe_config_rules()
+    (call,) = sandbox.calls.of("ec2")
+    assert (call.operation, call.region, call.status) == ("DescribeVpcs", "eu-west-1", 200)
+    assert call.parameters["Filters"] == [{"Name": "vpc-id", "Values": ["vpc-1"]}]
+    assert sandbox.calls.operations("config") == ["DescribeConfigRules"]
+
+
+def test_logs_failed_calls_too(sandbox: Sandbox) -> None:
+    """A refused call is logged with its status and error code."""
+    with pytest.raises(ClientError):
+        sandbox.client("ec2").delete_vpc(VpcId="vpc-00000000")
+    (call,) = sandbox.calls.of("ec2")
+    assert (call.operation, call.status, call.error) == ("DeleteVpc", 400, "InvalidVpcID.NotFound")
+
+
+def test_logs_what_moto_does_not_know(sandbox: Sandbox) -> None:
+    """An operation that the server cannot serve is logged with status 500."""
+    with pytest.raises(ClientError, match="cannot serve ec2:DescribeIpams") as raised:
+        sandbox.client("ec2").describe_ipams()
+    assert error_of(raised) == ("InternalFailure", 500)
+    assert [(call.operation, call.status) for call in sandbox.calls] == [("DescribeIpams", 500)]
+
+
+def test_tells_reading_from_mutating(sandbox: Sandbox) -> None:
+    """Only calls that could have changed something count as mutating."""
+    sandbox.client("ec2").describe_vpcs()
+    sandbox.client("ec2").create_vpc(CidrBlock="10.0.0.0/16")
+    assert [call.operation for call in sandbox.calls.mutating()] == ["CreateVpc"]
+
+
+@pytest.mark.parametrize(
+    ("service", "operation", "method", "expected"),
+    [
+        ("ec2", "DescribeRouteTables", "describe_route_tables", ("UnauthorizedOperation", 403)),
+        ("sts", "GetCallerIdentity", "get_caller_identity", ("AccessDenied", 403)),
+        ("s3", "ListDirectoryBuckets", "list_directory_buckets", ("AccessDenied", 403)),
+        ("config", "DescribeConfigRules", "describe_config_rules", ("AccessDeniedException", 400)),
+    ],
+)
+def test_denies(sandbox: Sandbox, service: str, operation: str, method: str, expected: tuple[str, int]) -> None:
+    """Each protocol's denial has the code and status of AWS, until cleared."""
+    sandbox.faults.deny(service, operation)
+    with pytest.raises(ClientError) as raised:
+        getattr(sandbox.client(service), method)()
+    assert error_of(raised) == expected
+    assert sandbox.calls.of(service)[-1].error == expected[0]
+
+
+def test_throttles_so_many_times(sandbox: Sandbox) -> None:
+    """EC2 throttles with RequestLimitExceeded and 503, as often as asked for, and then serves."""
+    sandbox.faults.throttle("ec2", "DescribeSubnets", times=2)
+    client = sandbox.client("ec2")
+    for _ in range(2):
+        with pytest.raises(ClientError) as raised:
+            client.describe_subnets()
+        assert error_of(raised) == ("RequestLimitExceeded", 503)
+    assert client.describe_subnets()["Subnets"]
+
+
+def test_clear_lifts_faults(sandbox: Sandbox) -> None:
+    """After `clear` every operation is served again."""
+    sandbox.faults.fail("ec2", "*", "InternalError", 500)
+    sandbox.faults.clear()
+    assert sandbox.client("ec2").describe_vpcs()["Vpcs"]
+
+
+def test_something_happens_before_a_call(sandbox: Sandbox) -> None:
+    """An action runs once, just before the operation is served."""
+    client = sandbox.client("ec2")
+    vpc_id = client.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    sandbox.faults.before("ec2", "DescribeVpcs", lambda: client.delete_vpc(VpcId=vpc_id))
+    assert vpc_id not in [vpc["VpcId"] for vpc in client.describe_vpcs()["Vpcs"]]
