@@ -92,8 +92,11 @@ UV_SYNC = .venv/bin/uv pip sync --quiet --require-hashes
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/uv.txt
 	touch $@
 
-$(VENV): .venv/bin/uv requirements/dev.txt pyproject.toml
+.venv/.synced: .venv/bin/uv requirements/dev.txt
 	$(UV_SYNC) --python=.venv requirements/dev.txt
+	touch $@
+
+$(VENV): .venv/.synced pyproject.toml
 	.venv/bin/uv pip install --quiet --python=.venv --no-deps --no-build-isolation --editable .
 	touch $@
 
