@@ -1,0 +1,114 @@
+"""The files of a dump: unmodified JSON output of the AWS CLI, one file per call, read strictly."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from express_path.adapters.ec2_records import Description
+from express_path.errors import DumpError
+
+
+class DumpFile(NamedTuple):
+    """One file of a dump: its name, the list it must hold and the AWS CLI call that makes it."""
+
+    name: str
+    field: str
+    command: str
+
+
+VPCS = DumpFile("vpcs.json", "Vpcs", "aws ec2 describe-vpcs")
+SUBNETS = DumpFile("subnets.json", "Subnets", "aws ec2 describe-subnets")
+ROUTE_TABLES = DumpFile("route-tables.json", "RouteTables", "aws ec2 describe-route-tables")
+VPC_ENDPOINTS = DumpFile("vpc-endpoints.json", "VpcEndpoints", "aws ec2 describe-vpc-endpoints")
+NAT_GATEWAYS = DumpFile("nat-gateways.json", "NatGateways", "aws ec2 describe-nat-gateways")
+PREFIX_LISTS = DumpFile("prefix-lists.json", "PrefixLists", "aws ec2 describe-prefix-lists")
+REQUIRED = (VPCS, SUBNETS, ROUTE_TABLES, VPC_ENDPOINTS, NAT_GATEWAYS, PREFIX_LISTS)
+NETWORK_INTERFACES = DumpFile("network-interfaces.json", "NetworkInterfaces", "aws ec2 describe-network-interfaces")
+MANAGED_PREFIX_LISTS = DumpFile("managed-prefix-lists.json", "PrefixLists", "aws ec2 describe-managed-prefix-lists")
+ATTACHMENTS = DumpFile(
+    "transit-gateway-attachments.json",
+    "TransitGatewayAttachments",
+    "aws ec2 describe-transit-gateway-attachments",
+)
+VPC_ATTACHMENTS = DumpFile(
+    "transit-gateway-vpc-attachments.json",
+    "TransitGatewayVpcAttachments",
+    "aws ec2 describe-transit-gateway-vpc-attachments",
+)
+TRANSIT_GATEWAY_ROUTE_TABLES = DumpFile(
+    "transit-gateway-route-tables.json",
+    "TransitGatewayRouteTables",
+    "aws ec2 describe-transit-gateway-route-tables",
+)
+DIRECTORY_BUCKETS = DumpFile("directory-buckets.json", "Buckets", "aws s3api list-directory-buckets")
+ENTRIES_FOLDER = "managed-prefix-list-entries"
+ENTRIES_COMMAND = "aws ec2 get-managed-prefix-list-entries --prefix-list-id "
+ROUTES_FOLDER = "transit-gateway-routes"
+ROUTES_COMMAND = (
+    "aws ec2 search-transit-gateway-routes --filters Name=state,Values=active,blackhole "
+    "--transit-gateway-route-table-id "
+)
+IDENTITY = "identity.json"
+
+
+def read_required(folder: Path, file: DumpFile) -> list[Description]:
+    """The list of a required file. Raises DumpError where it is missing, empty, malformed or of another call."""
+    path = folder / file.name
+    if not path.is_file():
+        raise DumpError(str(path), "this required file is missing", f"make it with: {file.command} > {file.name}")
+    found = read_list(path, file.field, file.command)
+    if found is None:
+        raise DumpError(str(path), "this required file is empty", f"make it with: {file.command} > {file.name}")
+    return found
+
+
+def read_optional(folder: Path, file: DumpFile) -> list[Description] | None:
+    """The list of an optional file, None where the file is missing or empty: not readable, which is never "none"."""
+    return read_list(folder / file.name, file.field, file.command)
+
+
+def read_folder(folder: Path, field: str, command: str) -> dict[str, Description]:
+    """The responses in a folder that holds one file per id; files that are empty are left out."""
+    found = {}
+    for path in sorted(folder.glob("*.json")):
+        response = read_response(path, command + path.stem)
+        if response is not None:
+            _list_of(response, field, path, command + path.stem)
+            found[path.stem] = response
+    return found
+
+
+def read_list(path: Path, field: str, command: str) -> list[Description] | None:
+    """The list under field of one response, None where the file is missing or empty."""
+    response = read_response(path, command)
+    return None if response is None else _list_of(response, field, path, command)
+
+
+def read_response(path: Path, command: str) -> Description | None:
+    """One call's JSON object, None where the file is missing or empty. Raises DumpError where it is anything else."""
+    content = path.read_bytes() if path.is_file() else b""
+    if not content.strip():
+        return None
+    remedy = f"make it again with: {command} > {path.name}"
+    try:
+        response = json.loads(content)
+    except ValueError as error:
+        raise DumpError(str(path), f"not JSON, or cut short ({error})", remedy) from error
+    if not isinstance(response, Mapping):
+        raise DumpError(str(path), "not the JSON object that the AWS CLI prints", remedy)
+    if response.get("NextToken"):
+        raise DumpError(str(path), "holds a NextToken, so the list is not whole", f"{remedy} without --max-items")
+    return response
+
+
+def _list_of(response: Description, field: str, path: Path, command: str) -> list[Description]:
+    found = response.get(field)
+    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
+        held = ", ".join(sorted(map(str, response))) or "nothing"
+        raise DumpError(
+            str(path),
+            f"holds {held} where a list named {field} is due, so it is another call's output",
+            f"make it again with: {command} > {path.name}",
+        )
+    return found

@@ -1,0 +1,55 @@
+"""EC2's two descriptions of prefix lists into the domain's record: AWS's own with blocks, all of them with owners."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from express_path.adapters.ec2_records import Description, block, text
+from express_path.domain.addresses import Cidr, Family
+from express_path.domain.network import PrefixList
+from express_path.errors import RecordError
+
+
+def prefix_lists(
+    plain: Iterable[Description],
+    managed: Iterable[Description] = (),
+    entries: Mapping[str, Sequence[Description]] | None = None,
+) -> dict[str, PrefixList]:
+    """Join DescribePrefixLists, DescribeManagedPrefixLists and the Entries read by list id into records by id."""
+    found = {each.id: each for each in map(_plain, plain)}
+    for description in managed:
+        record = _managed(description, (entries or {}).get(str(description.get("PrefixListId"))))
+        known = found.get(record.id)
+        if record.cidrs is None and known:
+            record = replace(record, cidrs=known.cidrs)
+        found[record.id] = record
+    return found
+
+
+def _plain(description: Description) -> PrefixList:
+    """An entry of DescribePrefixLists, which holds AWS's own lists with their blocks but not their family.
+
+    A list without a single block tells nothing about its addresses, so it counts as unreadable.
+    """
+    list_id = text(description, "PrefixListId", "PrefixLists")
+    found = description.get("Cidrs")
+    if found is not None and not isinstance(found, list):
+        raise RecordError(list_id, "Cidrs", found, "a list of CIDR blocks")
+    cidrs = tuple(block(each, "Cidrs", list_id) for each in found or ())
+    name = text(description, "PrefixListName", list_id)
+    return PrefixList(list_id, name, _family(name, cidrs), cidrs or None)
+
+
+def _family(name: str, cidrs: Iterable[Cidr]) -> Family:
+    return next((each.family for each in cidrs), Family.IPV6 if ".ipv6." in name else Family.IPV4)
+
+
+def _managed(description: Description, entries: Sequence[Description] | None) -> PrefixList:
+    list_id = text(description, "PrefixListId", "PrefixLists")
+    family = description.get("AddressFamily")
+    if family not in tuple(Family):
+        raise RecordError(list_id, "AddressFamily", family, "IPv4 or IPv6")
+    cidrs = None if entries is None else tuple(block(each.get("Cidr"), "Cidr", list_id) for each in entries)
+    aws_owned = description.get("OwnerId") == "AWS"
+    if aws_owned and not cidrs:
+        cidrs = None
+    return PrefixList(list_id, str(description.get("PrefixListName") or ""), Family(family), cidrs, aws_owned)

@@ -1,0 +1,78 @@
+"""EC2's descriptions of transit gateways into the domain's records (field names of the botocore model of ec2)."""
+
+from collections.abc import Iterable
+
+from express_path.adapters.ec2_records import Description, block, rows, text
+from express_path.domain.network import (
+    Rank,
+    Route,
+    TargetKind,
+    TransitGatewayAttachment,
+    TransitGatewayRouteTable,
+)
+
+
+def attachments(
+    described: Iterable[Description], vpc_attachments: Iterable[Description]
+) -> dict[str, TransitGatewayAttachment]:
+    """Join DescribeTransitGatewayAttachments (association) with DescribeTransitGatewayVpcAttachments (subnets)."""
+    of_vpcs = {
+        text(each, "TransitGatewayAttachmentId", "TransitGatewayVpcAttachments"): each for each in vpc_attachments
+    }
+    found = {}
+    for description in described:
+        attachment_id = text(description, "TransitGatewayAttachmentId", "TransitGatewayAttachments")
+        found[attachment_id] = _attachment(attachment_id, description, of_vpcs.pop(attachment_id, {}))
+    for attachment_id, description in of_vpcs.items():
+        as_resource = {**description, "ResourceType": "vpc", "ResourceId": description.get("VpcId")}
+        found[attachment_id] = _attachment(attachment_id, as_resource, description)
+    return found
+
+
+def _attachment(attachment_id: str, description: Description, of_vpc: Description) -> TransitGatewayAttachment:
+    association = description.get("Association") or {}
+    associated = str(association.get("State") or "").lower() == "associated"
+    options = of_vpc.get("Options") or {}
+    return TransitGatewayAttachment(
+        id=attachment_id,
+        transit_gateway_id=text(description, "TransitGatewayId", attachment_id),
+        resource_type=text(description, "ResourceType", attachment_id).lower(),
+        resource_id=str(description.get("ResourceId") or ""),
+        state=text(description, "State", attachment_id).lower(),
+        route_table_id=association.get("TransitGatewayRouteTableId") if associated else None,
+        subnet_ids=tuple(of_vpc["SubnetIds"]) if of_vpc.get("SubnetIds") else None,
+        appliance_mode=options.get("ApplianceModeSupport") == "enable",
+    )
+
+
+def transit_gateway_route_table(table_id: str, response: Description) -> TransitGatewayRouteTable:
+    """A SearchTransitGatewayRoutes response; AdditionalRoutesAvailable means that it left routes out."""
+    found = rows(response, "Routes", table_id)
+    routes = tuple(route for description in found for route in _routes(description, table_id))
+    return TransitGatewayRouteTable(table_id, routes, truncated=response.get("AdditionalRoutesAvailable") is True)
+
+
+def _routes(description: Description, table_id: str) -> list[Route]:
+    """One route for each attachment: several mean equal-cost paths, of which any may carry a flow."""
+    destination = description.get("DestinationCidrBlock")
+    prefix_list_id = description.get("PrefixListId")
+    state = text(description, "State", f"a route of {table_id}").lower()
+    rank = Rank.PREFIX_LIST if prefix_list_id else Rank.STATIC
+    if description.get("Type") == "propagated":
+        rank = Rank.PROPAGATED
+    targets = [str(each.get("TransitGatewayAttachmentId") or "") for each in _attached(description, table_id)]
+    return [
+        Route(
+            destination=block(destination, "DestinationCidrBlock", table_id) if destination else str(prefix_list_id),
+            target_id=target,
+            target_kind=TargetKind.TRANSIT_GATEWAY_ATTACHMENT,
+            rank=rank,
+            state=state,
+        )
+        for target in targets or [""]
+        if state in ("active", "blackhole")
+    ]
+
+
+def _attached(description: Description, table_id: str) -> list[Description]:
+    return rows(description, "TransitGatewayAttachments", table_id)

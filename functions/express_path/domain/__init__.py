@@ -1,0 +1,1 @@
+"""The pure core: records of the network, the winning route, the path, the verdict. Standard library only."""

@@ -1,0 +1,70 @@
+"""IP address families and CIDR blocks as integers: parsing text is the cost, matching is not."""
+
+import socket
+from enum import StrEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+NAT64_PREFIX = 0x0064_FF9B << 96
+"""64:ff9b::/96, under which DNS64 puts every IPv4 address
+(https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html)."""
+
+
+class Family(StrEnum):
+    """An address family, spelt as EC2 spells it in AddressFamily."""
+
+    IPV4 = "IPv4"
+    IPV6 = "IPv6"
+
+
+BITS = {Family.IPV4: 32, Family.IPV6: 128}
+"""Address length in bits, by family."""
+
+_SOCKET_FAMILY = {Family.IPV4: socket.AF_INET, Family.IPV6: socket.AF_INET6}
+
+
+class Cidr(NamedTuple):
+    """A CIDR block: its family, network address as an integer (host bits zero) and prefix length in bits."""
+
+    family: Family
+    network: int
+    length: int
+
+    def __str__(self) -> str:
+        """The block in the usual notation, such as 10.0.0.0/16."""
+        packed = self.network.to_bytes(BITS[self.family] // 8, "big")
+        return f"{socket.inet_ntop(_SOCKET_FAMILY[self.family], packed)}/{self.length}"
+
+    @property
+    def size(self) -> int:
+        """How many addresses the block holds."""
+        return 1 << (BITS[self.family] - self.length)
+
+    def shortened(self, length: int) -> int:
+        """The network address of the block of that length around this one."""
+        shift = BITS[self.family] - length
+        return self.network >> shift << shift
+
+
+@lru_cache(maxsize=1 << 16)
+def parse_cidr(text: str) -> Cidr:
+    """Read a block such as 10.0.0.0/16 or ::/0; host bits are cleared, as EC2 does.
+
+    Raises ValueError where the text is not a CIDR block.
+    """
+    address, slash, suffix = text.partition("/")
+    family = Family.IPV6 if ":" in address else Family.IPV4
+    bits = BITS[family]
+    if not slash or not (suffix.isascii() and suffix.isdigit()) or int(suffix) > bits:
+        raise ValueError(f"{text!r} is not a CIDR block")
+    try:
+        packed = socket.inet_pton(_SOCKET_FAMILY[family], address)
+    except OSError as error:
+        raise ValueError(f"{text!r} is not a CIDR block") from error
+    shift = bits - int(suffix)
+    return Cidr(family, int.from_bytes(packed, "big") >> shift << shift, int(suffix))
+
+
+def nat64(block: Cidr) -> Cidr:
+    """The IPv6 block under which an IPv6-only host with DNS64 sees this IPv4 block."""
+    return Cidr(Family.IPV6, NAT64_PREFIX | block.network, 96 + block.length)

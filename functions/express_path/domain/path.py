@@ -1,0 +1,71 @@
+"""The records of a traced path: hops, outcomes and the addresses that share them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from express_path.domain.network import Route, TargetKind
+from express_path.domain.reasons import Reason
+from express_path.domain.routing import Region
+
+
+class Hop(NamedTuple):
+    """One hop: what it is, its id, and the destination of the route that leads to it."""
+
+    kind: TargetKind
+    id: str
+    destination: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Where traffic leaves and by which hops. route is the first one on the way; note says what is known besides."""
+
+    reason: Reason
+    path: tuple[Hop, ...] = ()
+    route: Route | None = None
+    note: str = ""
+
+    def via(self, hop: Hop, route: Route) -> "Outcome":
+        """The same outcome, seen from one hop earlier."""
+        return replace(self, path=(hop, *self.path), route=route)
+
+
+class Traced(NamedTuple):
+    """Addresses with one outcome, or with several alternatives where AWS picks one at random."""
+
+    region: Region
+    outcomes: tuple[Outcome, ...]
+
+
+class Visit(NamedTuple):
+    """The circumstances of a trace.
+
+    zone is the Availability Zone id it started in, vpc_id the VPC it is in, tables those it came through;
+    endpoints_aside tells whether routes to gateway endpoints are left aside.
+    """
+
+    zone: str = ""
+    vpc_id: str = ""
+    tables: frozenset[str] = frozenset()
+    endpoints_aside: bool = False
+
+
+def hop_of(route: Route, kind: TargetKind | None = None) -> Hop:
+    """The hop that a route leads to; kind where it is known better than the target's id tells."""
+    return Hop(kind or route.target_kind, route.target_id or "unknown", str(route.destination))
+
+
+def ends(route: Route, region: Region, reason: Reason, note: str = "", kind: TargetKind | None = None) -> list[Traced]:
+    """A trace that ends at this route's target."""
+    return [Traced(region, (Outcome(reason, (hop_of(route, kind),), route, note),))]
+
+
+def unresolved(route: Route, region: Region, note: str, kind: TargetKind | None = None) -> list[Traced]:
+    """A trace that cannot go on at this route's target; note says why and what would resolve it."""
+    return ends(route, region, Reason.UNRESOLVED_EGRESS, note, kind)
+
+
+def prefixed(traced: Iterable[Traced], hop: Hop, route: Route) -> list[Traced]:
+    """The same traces, seen from one hop earlier."""
+    return [Traced(each.region, tuple(outcome.via(hop, route) for outcome in each.outcomes)) for each in traced]

@@ -1,0 +1,44 @@
+"""Compliance and reason, the two words of a verdict."""
+
+from enum import StrEnum
+
+
+class Compliance(StrEnum):
+    """The compliance types that AWS Config takes from a rule (botocore model: config Evaluation)."""
+
+    COMPLIANT = "COMPLIANT"
+    NON_COMPLIANT = "NON_COMPLIANT"
+    NOT_APPLICABLE = "NOT_APPLICABLE"
+
+
+class Reason(StrEnum):
+    """Why a verdict is what it is. The order of the members is the order of badness among equals."""
+
+    PARTLY_NAT = "PARTLY_NAT"
+    NAT_GATEWAY = "NAT_GATEWAY"
+    NAT_INSTANCE = "NAT_INSTANCE"
+    NAT_BEHIND_APPLIANCE = "NAT_BEHIND_APPLIANCE"
+    NAT_BEYOND_TRANSIT_GATEWAY = "NAT_BEYOND_TRANSIT_GATEWAY"
+    UNRESOLVED_EGRESS = "UNRESOLVED_EGRESS"
+    INTERNET_GATEWAY = "INTERNET_GATEWAY"
+    ENDPOINT = "ENDPOINT"
+    NO_ROUTE = "NO_ROUTE"
+    NOT_OWNED = "NOT_OWNED"
+    EXCLUDED = "EXCLUDED"
+    NO_DIRECTORY_BUCKETS = "NO_DIRECTORY_BUCKETS"
+    SERVICE_NOT_OFFERED = "SERVICE_NOT_OFFERED"
+    DELETED = "DELETED"
+
+
+BADNESS = {reason: place for place, reason in enumerate(Reason)}
+"""Each reason's place in the order of badness, worst first."""
+
+NAT_REASONS = frozenset(
+    {
+        Reason.NAT_GATEWAY,
+        Reason.NAT_INSTANCE,
+        Reason.NAT_BEHIND_APPLIANCE,
+        Reason.NAT_BEYOND_TRANSIT_GATEWAY,
+    }
+)
+"""The reasons of a path that crosses a NAT."""

@@ -1,0 +1,174 @@
+"""Tracing: from a subnet's route table, for every S3 Express address, to where its traffic leaves."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from express_path.domain.addresses import Cidr, Family, nat64
+from express_path.domain.hops import (
+    AnyRouteTable,
+    Follow,
+    Network,
+    follow_internet_gateway,
+    follow_nat_gateway,
+    follow_network_interface,
+    follow_vpc_endpoint,
+)
+from express_path.domain.network import PrefixList, Route, RouteTable, Subnet, TargetKind
+from express_path.domain.path import Outcome, Traced, Visit, ends, hop_of, unresolved
+from express_path.domain.reasons import Reason
+from express_path.domain.routing import GoverningTables, Part, Region, RoutingIndex
+from express_path.domain.snapshot import Snapshot
+from express_path.domain.transit import follow_attachment, follow_transit_gateway
+
+
+def _leaves_unseen(network: Network, route: Route, region: Region, visit: Visit) -> list[Traced]:
+    return unresolved(route, region, f"what lies behind {_UNSEEN[route.target_kind]} cannot be read from routes")
+
+
+_UNSEEN = {
+    TargetKind.LOCAL: "the VPC's own addresses",
+    TargetKind.VPC_PEERING_CONNECTION: "a peering connection",
+    TargetKind.VIRTUAL_PRIVATE_GATEWAY: "a virtual private gateway (VPN or Direct Connect)",
+    TargetKind.CORE_NETWORK: "a Cloud WAN core network",
+    TargetKind.CARRIER_GATEWAY: "a carrier gateway",
+    TargetKind.LOCAL_GATEWAY: "a local gateway (Outposts)",
+    TargetKind.ODB_NETWORK: "an Oracle Database@AWS network",
+    TargetKind.UNKNOWN: "a target of this kind",
+}
+
+FOLLOW: Mapping[TargetKind, Follow] = {
+    TargetKind.NAT_GATEWAY: follow_nat_gateway,
+    TargetKind.INTERNET_GATEWAY: follow_internet_gateway,
+    TargetKind.EGRESS_ONLY_INTERNET_GATEWAY: follow_internet_gateway,
+    TargetKind.VPC_ENDPOINT: follow_vpc_endpoint,
+    TargetKind.NETWORK_INTERFACE: follow_network_interface,
+    TargetKind.INSTANCE: follow_network_interface,
+    TargetKind.TRANSIT_GATEWAY: follow_transit_gateway,
+    TargetKind.TRANSIT_GATEWAY_ATTACHMENT: follow_attachment,
+    **dict.fromkeys(_UNSEEN, _leaves_unseen),
+}
+"""How each kind of route target is followed."""
+
+
+class Families(NamedTuple):
+    """By which addresses a subnet's hosts can reach a service."""
+
+    ipv4: bool
+    ipv6: bool
+    dns64: bool
+
+
+def families_of(subnet: Subnet) -> Families:
+    """IPv4 unless the subnet is IPv6-native, IPv6 with an associated block, DNS64 where that alone reaches IPv4."""
+    return Families(not subnet.ipv6_native, subnet.has_ipv6, subnet.ipv6_native and subnet.dns64)
+
+
+class Tracer:
+    """Traces the paths of one snapshot; each route table is decided once, however many subnets it governs."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        """Index the snapshot's associations; tables are indexed when first asked for."""
+        self.snapshot = snapshot
+        self._governing = GoverningTables(snapshot)
+        self._indexes: dict[tuple[str, bool], RoutingIndex] = {}
+        self._decided: dict[tuple[str, Families, str], tuple[Traced, ...]] = {}
+
+    def governing_table(self, subnet: Subnet) -> RouteTable | None:
+        """The route table in force for a subnet, None where it cannot be seen."""
+        return self._governing.governing_table(subnet)
+
+    def paths(self, table: RouteTable, subnet: Subnet) -> tuple[Traced, ...]:
+        """Where every S3 Express address leads from a subnet that this table governs."""
+        zone = subnet.availability_zone_id if self.snapshot.transit_gateway_attachments else ""
+        key = (table.id, families_of(subnet), zone)
+        if key not in self._decided:
+            self._decided[key] = tuple(self._all_paths(table, families_of(subnet), Visit(zone=zone)))
+        return self._decided[key]
+
+    def _all_paths(self, table: RouteTable, families: Families, visit: Visit) -> Iterator[Traced]:
+        for prefix_list in self.snapshot.express_prefix_lists:
+            is_ipv4 = prefix_list.family is Family.IPV4
+            if prefix_list.cidrs is None:
+                if families.ipv4 if is_ipv4 else families.ipv6:
+                    yield from self._unknown_addresses(table, prefix_list)
+                continue
+            for block in prefix_list.cidrs:
+                if families.ipv4 if is_ipv4 else families.ipv6:
+                    yield from self.trace(table, block, visit)
+                if is_ipv4 and families.dns64:
+                    yield from map(_translated, self.trace(table, nat64(block), visit))
+
+    def _unknown_addresses(self, table: RouteTable, prefix_list: PrefixList) -> Iterator[Traced]:
+        everything = Region(Cidr(prefix_list.family, 0, 0))
+        if self._index(table, endpoints_aside=False).has_routes(prefix_list.family):
+            note = f"the entries of prefix list {prefix_list.id} cannot be read (ec2:GetManagedPrefixListEntries)"
+            yield Traced(everything, (Outcome(Reason.UNRESOLVED_EGRESS, note=note),))
+        else:
+            yield Traced(everything, (Outcome(Reason.NO_ROUTE),))
+
+    def trace(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+        """Follow a block of addresses from a route table on; a table met twice is a loop."""
+        if table.id in visit.tables:
+            loop = Outcome(Reason.UNRESOLVED_EGRESS, note=f"the path comes back to {table.id}: a loop")
+            yield Traced(Region(block), (loop,))
+            return
+        vpc_id = table.vpc_id if isinstance(table, RouteTable) else visit.vpc_id
+        onward = visit._replace(tables=visit.tables | {table.id}, vpc_id=vpc_id)
+        index = self._index(table, endpoints_aside=visit.endpoints_aside)
+        for part in index.parts(block):
+            yield from self._follow_part(part, index, onward)
+
+    def _index(self, table: AnyRouteTable, *, endpoints_aside: bool) -> RoutingIndex:
+        key = (table.id, endpoints_aside)
+        if key not in self._indexes:
+            routes = [each for each in table.routes if not (endpoints_aside and self._is_gateway_endpoint(each))]
+            self._indexes[key] = RoutingIndex(routes, self.snapshot.prefix_lists)
+        return self._indexes[key]
+
+    def _is_gateway_endpoint(self, route: Route) -> bool:
+        endpoint = self.snapshot.vpc_endpoints.get(route.target_id)
+        return endpoint is not None and endpoint.endpoint_type == "gateway"
+
+    def _follow_part(self, part: Part, index: RoutingIndex, visit: Visit) -> Iterator[Traced]:
+        unreadable = _unreadable_rivals(part, index)
+        traced = [each for route in part.routes for each in self._follow(route, part.region, visit)]
+        if len(part.routes) == 1 and not unreadable:
+            yield from traced
+            return
+        outcomes = [outcome for each in traced for outcome in each.outcomes] or [Outcome(Reason.NO_ROUTE)]
+        yield Traced(part.region, (*outcomes, *unreadable))
+
+    def _follow(self, route: Route, region: Region, visit: Visit) -> list[Traced]:
+        if route.is_blackhole:
+            return ends(route, region, Reason.NO_ROUTE, "blackhole")
+        if route.state != "active":
+            return unresolved(route, region, f"the route's state is {route.state}")
+        return FOLLOW[route.target_kind](self, route, region, visit)
+
+
+def _unreadable_rivals(part: Part, index: RoutingIndex) -> list[Outcome]:
+    """Routes whose prefix lists cannot be read may match anything, unless they lead where the winner leads anyway."""
+    winners = {route.target_id for route in part.routes}
+    return [
+        Outcome(
+            Reason.UNRESOLVED_EGRESS,
+            (hop_of(each.route),),
+            each.route,
+            "the prefix list's entries cannot be read (ec2:GetManagedPrefixListEntries)",
+        )
+        for each in index.unreadable
+        if each.family in (None, part.region.block.family)
+        and not each.route.is_blackhole
+        and winners != {each.route.target_id}
+    ]
+
+
+def _translated(traced: Traced) -> Traced:
+    """Addresses under 64:ff9b::/96 lead anywhere only by a NAT, which alone translates them to IPv4."""
+    outcomes = (
+        Outcome(Reason.NO_ROUTE, each.path, each.route, "nothing on the way translates 64:ff9b::/96 to IPv4")
+        if each.reason in (Reason.ENDPOINT, Reason.INTERNET_GATEWAY)
+        else each
+        for each in traced.outcomes
+    )
+    return Traced(traced.region, tuple(outcomes))

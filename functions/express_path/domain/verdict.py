@@ -1,0 +1,141 @@
+"""The verdict on a subnet: compliance, reason and path."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from express_path.domain.annotation import annotate
+from express_path.domain.network import RouteTable, Subnet, Tags
+from express_path.domain.parameters import RuleParameters, Scope
+from express_path.domain.path import Hop, Outcome, Traced
+from express_path.domain.reasons import BADNESS, NAT_REASONS, Compliance, Reason
+from express_path.domain.tracing import Tracer
+
+
+class Verdict(NamedTuple):
+    """What was decided about one subnet; route_table_id is the table in force, None where it cannot be seen.
+
+    path is empty where no hop was followed; annotation has 1 to 256 characters.
+    """
+
+    account_id: str
+    region: str
+    vpc_id: str
+    subnet_id: str
+    availability_zone: str
+    route_table_id: str | None
+    compliance: Compliance
+    reason: Reason
+    annotation: str
+    path: tuple[Hop, ...] = ()
+
+
+class Account(NamedTuple):
+    """For whom a subnet is judged; has_directory_buckets is None where that cannot be read."""
+
+    id: str
+    has_directory_buckets: bool | None = None
+
+
+class _Decision(NamedTuple):
+    compliance: Compliance
+    reason: Reason
+    annotation: str
+    path: tuple[Hop, ...]
+
+
+class Judge:
+    """Judges subnets for one account under one set of rule parameters.
+
+    The accounts of one Region may share a tracer; the account is the snapshot's own unless given.
+    """
+
+    def __init__(self, tracer: Tracer, parameters: RuleParameters, account: Account | None = None) -> None:
+        """Prepare; nothing is decided before it is asked for."""
+        self.tracer = tracer
+        self.snapshot = tracer.snapshot
+        self._account = account or Account(self.snapshot.account_id, self.snapshot.has_directory_buckets)
+        self._parameters = parameters
+        self._decisions: dict[int, _Decision] = {}
+
+    def verdict(self, subnet_id: str) -> Verdict:
+        """The verdict on a subnet; DELETED where the snapshot does not hold it."""
+        snapshot = self.snapshot
+        subnet = snapshot.subnets.get(subnet_id)
+        if subnet is None:
+            gone = self._without_path(Reason.DELETED)
+            return Verdict(self._account.id, snapshot.region, "", subnet_id, "", None, *gone)
+        table = self.tracer.governing_table(subnet)
+        decision = self._decide(subnet, table)
+        return Verdict(
+            self._account.id,
+            snapshot.region,
+            subnet.vpc_id,
+            subnet_id,
+            subnet.availability_zone,
+            table.id if table else None,
+            *decision,
+        )
+
+    def _decide(self, subnet: Subnet, table: RouteTable | None) -> _Decision:
+        before_routing = self._before_routing(subnet, table)
+        if before_routing:
+            return self._without_path(before_routing)
+        if table is None:
+            unseen = Outcome(Reason.UNRESOLVED_EGRESS, note="its route table cannot be seen (ec2:DescribeRouteTables)")
+            return self._decision(unseen.reason, unseen, None)
+        traced = self.tracer.paths(table, subnet)
+        # The tracer keeps what it traced, one tuple for each distinct decision, so its identity is a key.
+        if id(traced) not in self._decisions:
+            self._decisions[id(traced)] = self._worst(traced, table)
+        return self._decisions[id(traced)]
+
+    def _before_routing(self, subnet: Subnet, table: RouteTable | None) -> Reason | None:
+        if subnet.owner_id != self._account.id:
+            return Reason.NOT_OWNED
+        if self._is_excluded(subnet, table):
+            return Reason.EXCLUDED
+        if self._parameters.scope is Scope.DIRECTORY_BUCKETS and self._account.has_directory_buckets is False:
+            return Reason.NO_DIRECTORY_BUCKETS
+        if not self.snapshot.express_prefix_lists:
+            return Reason.SERVICE_NOT_OFFERED
+        return None
+
+    def _is_excluded(self, subnet: Subnet, table: RouteTable | None) -> bool:
+        if self._parameters.vpc_ids and subnet.vpc_id not in self._parameters.vpc_ids:
+            return True
+        vpc = self.snapshot.vpcs.get(subnet.vpc_id)
+        tagged = (subnet.tags, table.tags if table else {}, vpc.tags if vpc else {})
+        return any(has_tag(tags, self._parameters.exclude_tag) for tags in tagged)
+
+    def _worst(self, traced: Iterable[Traced], table: RouteTable) -> _Decision:
+        worst = [(each, min(each.outcomes, key=self._badness)) for each in traced]
+        reasons = {outcome.reason for _, outcome in worst}
+        if Reason.ENDPOINT in reasons and reasons & NAT_REASONS:
+            worst = [pair for pair in worst if pair[1].reason in NAT_REASONS]
+        if not worst:
+            return self._decision(Reason.NO_ROUTE, Outcome(Reason.NO_ROUTE), table)
+        _, deciding = min(worst, key=lambda pair: (self._badness(pair[1]), pair[0].region))
+        partly = Reason.ENDPOINT in reasons and deciding.reason in NAT_REASONS
+        return self._decision(Reason.PARTLY_NAT if partly else deciding.reason, deciding, table)
+
+    def _badness(self, outcome: Outcome) -> tuple[bool, int, tuple[Hop, ...], str]:
+        harmless = self._parameters.compliance_of(outcome.reason) is not Compliance.NON_COMPLIANT
+        return harmless, BADNESS[outcome.reason], outcome.path, outcome.note
+
+    def _decision(self, reason: Reason, deciding: Outcome, table: RouteTable | None) -> _Decision:
+        compliance = self._parameters.compliance_of(reason)
+        return _Decision(compliance, reason, annotate(reason, deciding, table), deciding.path)
+
+    def _without_path(self, reason: Reason) -> _Decision:
+        return self._decision(reason, Outcome(reason), None)
+
+
+def has_tag(tags: Tags, wanted: str) -> bool:
+    """Whether tags hold the wanted key, or key=value; a key alone fits any value, and case counts.
+
+    Keys and values may themselves hold "=", so every reading of the text counts.
+    """
+    if wanted in tags:
+        return True
+    places = (place for place, character in enumerate(wanted) if character == "=")
+    return any(tags.get(wanted[:place]) == wanted[place + 1 :] for place in places)

@@ -1,0 +1,62 @@
+"""The exceptions of express-path: a small tree, each carrying the data a reader needs to act on it."""
+
+from collections.abc import Mapping, Sequence
+
+
+class ExpressPathError(Exception):
+    """Base of every error that express-path raises on purpose."""
+
+
+class ParameterError(ExpressPathError):
+    """A rule parameter has an unknown name or a value that is not allowed."""
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        """Keep the parameter's name, the value found and what is allowed."""
+        self.name, self.value, self.allowed = name, value, allowed
+        super().__init__(f"rule parameter {name}={value!r}: allowed is {allowed}")
+
+
+class EventError(ExpressPathError):
+    """An event from AWS Config lacks a field or holds a value that cannot be understood."""
+
+    def __init__(self, field: str, found: object, allowed: str) -> None:
+        """Keep the field's path inside the event, what was found there and what is allowed."""
+        self.field, self.found, self.allowed = field, found, allowed
+        super().__init__(f"event field {field} is {found!r:.200}: allowed is {allowed}")
+
+
+class RecordError(ExpressPathError):
+    """A resource as AWS describes it lacks a field, or the field holds something that cannot be read."""
+
+    def __init__(self, resource: str, field: str, found: object, allowed: str) -> None:
+        """Keep the resource, its field, what was found there and what is allowed."""
+        self.resource, self.field, self.found, self.allowed = resource, field, found, allowed
+        super().__init__(f"{resource}: field {field} is {found!r:.200}: allowed is {allowed}")
+
+
+class DumpError(ExpressPathError):
+    """A dump folder cannot be used: which file, what is wrong with it and how to make it again."""
+
+    def __init__(self, path: str, fault: str, remedy: str) -> None:
+        """Keep the file or folder, the fault and the remedy."""
+        self.path, self.fault, self.remedy = path, fault, remedy
+        super().__init__(f"{path}: {fault}; {remedy}")
+
+
+class ReadError(ExpressPathError):
+    """AWS refused or failed a read that the verdict needs, so nothing may be concluded."""
+
+    def __init__(self, operation: str, code: str, message: str) -> None:
+        """Keep the API operation (service:Operation), AWS's error code and message."""
+        self.operation, self.code, self.message = operation, code, message
+        super().__init__(f"{operation} failed with {code}: {message}")
+
+
+class ReportError(ExpressPathError):
+    """AWS Config did not take some evaluations."""
+
+    def __init__(self, failed: Sequence[Mapping[str, object]]) -> None:
+        """Keep the evaluations as Config returned them in FailedEvaluations."""
+        self.failed = tuple(failed)
+        names = ", ".join(str(row.get("ComplianceResourceId")) for row in self.failed[:5])
+        super().__init__(f"AWS Config refused {len(self.failed)} evaluations, the first: {names}")

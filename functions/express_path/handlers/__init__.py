@@ -1,0 +1,1 @@
+"""Lambda entries: each composes adapters and domain, and is the only place that logs and counts."""
