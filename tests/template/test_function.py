@@ -1,0 +1,115 @@
+"""The function of the template and what watches over it, against Lambda's own model."""
+
+from typing import Any
+
+import pytest
+
+from tests.template.expand import ROOT, Expanded, source
+from tests.template.models import bounds, enum
+
+TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"
+ALARMS = ["ErrorsAlarm", "FailedEventsAlarm"]
+
+
+@pytest.fixture(scope="module")
+def stack() -> Expanded:
+    """Return the stack with its defaults."""
+    return Expanded()
+
+
+@pytest.fixture(scope="module")
+def function(stack: Expanded) -> dict[str, Any]:
+    """Return the function's properties."""
+    return stack.of_type("AWS::Lambda::Function")
+
+
+def test_runtime_and_sizes_are_lambdas(function: dict[str, Any]) -> None:
+    """Runtime, architecture, memory and timeout are values that Lambda takes."""
+    assert function["Runtime"] in enum("lambda", "Runtime")
+    assert set(function["Architectures"]) <= enum("lambda", "Architecture")
+    assert function["MemorySize"] in bounds("lambda", "MemorySize")
+    assert 1 <= function["Timeout"] <= 900
+
+
+def test_handler_is_a_module_of_the_package(function: dict[str, Any]) -> None:
+    """The handler's dotted name leads to a file under functions/."""
+    module, _, name = function["Handler"].rpartition(".")
+    text = (ROOT / "functions" / module.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")
+    assert f"def {name}(" in text
+
+
+def test_build_is_for_the_runtime_that_is_deployed(function: dict[str, Any]) -> None:
+    """functions/Makefile builds by default for the template's Python version and processor."""
+    makefile = (ROOT / "functions" / "Makefile").read_text(encoding="utf-8")
+    assert f"PYTHON_VERSION ?= {function['Runtime'].removeprefix('python')}\n" in makefile
+    assert function["Architectures"] == ["arm64"]
+    assert "PLATFORM ?= aarch64-manylinux" in makefile
+
+
+def test_logs_go_to_a_group_with_retention_in_json(stack: Expanded, function: dict[str, Any]) -> None:
+    """Lambda writes JSON at the chosen level into the stack's own log group, which forgets after the chosen days."""
+    assert function["LoggingConfig"] == {
+        "LogFormat": "JSON",
+        "ApplicationLogLevel": "INFO",
+        "LogGroup": "<EvaluateLogGroup>",
+    }
+    assert enum("lambda", "LogFormat") >= {"JSON"}
+    assert set(source()["Parameters"]["LogLevel"]["AllowedValues"]) == enum("lambda", "ApplicationLogLevel") - {"TRACE"}
+    assert stack.properties("EvaluateLogGroup") == {"RetentionInDays": "30"}
+
+
+def test_config_may_invoke_for_this_account_before_the_rule_exists(stack: Expanded) -> None:
+    """Config checks the permission when the rule is made, and it holds for rules of this account alone."""
+    assert stack.properties("ConfigPermission") == {
+        "Action": "lambda:InvokeFunction",
+        "FunctionName": "<EvaluateFunction.Arn>",
+        "Principal": "config.amazonaws.com",
+        "SourceAccount": "123456789012",
+    }
+    assert stack.properties("ConfigRule")["Source"]["SourceIdentifier"] == "<EvaluateFunction.Arn>"
+    assert stack.resources["ConfigRule"]["DependsOn"] == "ConfigPermission"
+
+
+def test_events_that_fail_are_kept(stack: Expanded) -> None:
+    """Asynchronous invocations that fail for good go to the queue, within the bounds that Lambda sets."""
+    properties = stack.of_type("AWS::Lambda::EventInvokeConfig")
+    assert properties["MaximumRetryAttempts"] in bounds("lambda", "MaximumRetryAttempts")
+    assert properties["MaximumEventAgeInSeconds"] in bounds("lambda", "MaximumEventAgeInSeconds")
+    assert properties["DestinationConfig"] == {"OnFailure": {"Destination": "<FailedEventsQueue.Arn>"}}
+    assert properties["FunctionName"] == "<EvaluateFunction>"
+
+
+def test_queue_is_encrypted_and_keeps_as_long_as_sqs_can(stack: Expanded) -> None:
+    """The queue holds events for 14 days, SQS's longest, encrypted with SQS's own keys."""
+    assert stack.of_type("AWS::SQS::Queue") == {
+        "MessageRetentionPeriod": 14 * 24 * 3600,
+        "SqsManagedSseEnabled": True,
+    }
+
+
+def test_alarms_watch_the_function_and_the_queue(stack: Expanded) -> None:
+    """One alarm rings on any error of the function, the other on any event given up; silence is well."""
+    errors, failed = (stack.properties(each) for each in ALARMS)
+    assert errors["Dimensions"] == [{"Name": "FunctionName", "Value": "<EvaluateFunction>"}]
+    assert failed["Dimensions"] == [{"Name": "QueueName", "Value": "<FailedEventsQueue.QueueName>"}]
+    assert (errors["Namespace"], errors["MetricName"], errors["Statistic"]) == ("AWS/Lambda", "Errors", "Sum")
+    assert (failed["Namespace"], failed["MetricName"]) == ("AWS/SQS", "ApproximateNumberOfMessagesVisible")
+    for alarm in (errors, failed):
+        assert (alarm["Threshold"], alarm["TreatMissingData"]) == (1, "notBreaching")
+        assert alarm["ComparisonOperator"] in enum("cloudwatch", "ComparisonOperator")
+        assert alarm["Statistic"] in enum("cloudwatch", "Statistic")
+
+
+@pytest.mark.parametrize("alarm", ALARMS)
+def test_alarms_tell_the_topic_if_there_is_one(alarm: str) -> None:
+    """With a topic an alarm tells it of trouble and of its end; without one it tells nobody."""
+    told = Expanded(AlarmTopicArn=TOPIC).properties(alarm)
+    assert (told["AlarmActions"], told["OKActions"]) == ([TOPIC], [TOPIC])
+    assert not {"AlarmActions", "OKActions"} & Expanded().properties(alarm).keys()
+
+
+def test_concurrency_is_reserved_only_on_request() -> None:
+    """Reserving concurrency fails in accounts with little left, so it is left alone unless a number is given."""
+    assert "ReservedConcurrentExecutions" not in Expanded().of_type("AWS::Lambda::Function")
+    reserved = Expanded(ReservedConcurrency="5").of_type("AWS::Lambda::Function")
+    assert reserved["ReservedConcurrentExecutions"] == "5"

@@ -1,0 +1,149 @@
+"""The AWS::Config::ConfigRule of the template against Config's own model, and its parameters against the core's."""
+
+import json
+from itertools import product
+from typing import Any
+
+import pytest
+
+from express_path.domain.parameters import (
+    PARAMETERS,
+    PUBLIC_SUBNETS,
+    UNRESOLVED_EGRESS,
+    RuleParameters,
+    Scope,
+    parse_parameters,
+)
+from express_path.errors import ParameterError
+from tests.template.expand import Expanded, source
+from tests.template.models import bounds, enum
+
+LONGEST = {
+    "PublicSubnets": "NOT_APPLICABLE",
+    "UnresolvedEgress": "NOT_APPLICABLE",
+    "Scope": "DIRECTORY_BUCKETS",
+    "VpcIds": ",".join(["vpc-0123456789abcdef0"] * 20),
+    "ExcludeTag": "k" * 256,
+    "NetworkRoleArn": "arn:aws:iam::123456789012:role/" + "r" * 97,
+}
+
+
+def rule(**parameters: str) -> dict[str, Any]:
+    """Return the rule's properties under given stack parameters."""
+    return Expanded(**parameters).of_type("AWS::Config::ConfigRule")
+
+
+def test_source_is_a_custom_lambda_rule_in_words_that_config_knows() -> None:
+    """Owner, event source and message types are values of Config's enums, spelt as there."""
+    rule_source = rule()["Source"]
+    assert rule_source["Owner"] == "CUSTOM_LAMBDA"
+    assert rule_source["Owner"] in enum("config", "Owner")
+    assert {each["EventSource"] for each in rule_source["SourceDetails"]} <= enum("config", "EventSource")
+    assert {each["MessageType"] for each in rule_source["SourceDetails"]} <= enum("config", "MessageType")
+
+
+def test_rule_is_triggered_by_changes_large_changes_and_the_clock() -> None:
+    """An oversized item comes under a message type of its own, so three are named; only the clock has a frequency."""
+    details = rule()["Source"]["SourceDetails"]
+    assert {each["MessageType"]: each.get("MaximumExecutionFrequency") for each in details} == {
+        "ConfigurationItemChangeNotification": None,
+        "OversizedConfigurationItemChangeNotification": None,
+        "ScheduledNotification": "TwentyFour_Hours",
+    }
+
+
+def test_every_frequency_of_config_may_be_chosen() -> None:
+    """The stack parameter offers exactly the values of Config's MaximumExecutionFrequency, and the rule gets it."""
+    assert set(source()["Parameters"]["EvaluationFrequency"]["AllowedValues"]) == enum(
+        "config", "MaximumExecutionFrequency"
+    )
+    [scheduled] = [each for each in rule(EvaluationFrequency="Six_Hours")["Source"]["SourceDetails"] if len(each) > 2]
+    assert scheduled["MaximumExecutionFrequency"] == "Six_Hours"
+
+
+def test_scope_names_the_resources_that_decide_a_path() -> None:
+    """The four types that trigger the rule are types that Config records, spelt as there."""
+    types = rule()["Scope"]["ComplianceResourceTypes"]
+    assert set(types) == {
+        "AWS::EC2::NatGateway",
+        "AWS::EC2::RouteTable",
+        "AWS::EC2::Subnet",
+        "AWS::EC2::VPCEndpoint",
+    }
+    assert set(types) <= enum("config", "ResourceType")
+
+
+def test_name_and_description_keep_to_their_lengths() -> None:
+    """A rule may have a name of 128 characters, but GetComplianceDetailsByConfigRule takes 64, and we ask it."""
+    assert bounds("config", "StringWithCharLimit64").stop == 65
+    assert rule()["ConfigRuleName"] == "s3express-no-nat-path"
+    assert len(rule()["Description"]) in bounds("config", "EmptiableStringWithCharLimit256")
+
+
+def test_input_parameters_are_the_rules_own_by_their_own_names() -> None:
+    """With everything set, Config hands the function exactly the parameters that the core knows."""
+    assert rule(**LONGEST)["InputParameters"].keys() == PARAMETERS.keys()
+
+
+def test_longest_parameters_fit_into_what_config_takes() -> None:
+    """Every stack parameter at its longest still makes input parameters of at most 1024 characters."""
+    parameters = source()["Parameters"]
+    for name, value in LONGEST.items():
+        longest = max(map(len, parameters[name].get("AllowedValues", [])), default=parameters[name].get("MaxLength"))
+        assert len(value) <= longest
+    assert len(json.dumps(rule(**LONGEST)["InputParameters"])) in bounds("config", "StringWithCharLimit1024")
+    assert {name for name in LONGEST if "MaxLength" in parameters[name]} == {"VpcIds", "ExcludeTag", "NetworkRoleArn"}
+
+
+def test_defaults_of_the_stack_are_the_defaults_of_the_rule() -> None:
+    """A stack deployed without a word behaves as the core does without a word; empty parameters are left out."""
+    given = rule()["InputParameters"]
+    assert given.keys() == {"publicSubnets", "unresolvedEgress", "scope", "excludeTag"}
+    assert parse_parameters(given) == RuleParameters()
+
+
+def test_allowed_values_are_those_of_the_core() -> None:
+    """The stack offers each value that the core takes, the default first, and the core takes each that it offers."""
+    parameters = source()["Parameters"]
+    assert parameters["PublicSubnets"]["AllowedValues"] == list(PUBLIC_SUBNETS)
+    assert parameters["UnresolvedEgress"]["AllowedValues"] == list(UNRESOLVED_EGRESS)
+    assert parameters["Scope"]["AllowedValues"] == list(Scope)
+    for public, unresolved, scope in product(PUBLIC_SUBNETS, UNRESOLVED_EGRESS, Scope):
+        parsed = parse_parameters(
+            rule(PublicSubnets=public, UnresolvedEgress=unresolved, Scope=scope)["InputParameters"]
+        )
+        assert (parsed.public_subnets, parsed.unresolved_egress, parsed.scope) == (public, unresolved, scope)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("VpcIds", "vpc-0123456789abcdef0"),
+        ("VpcIds", "vpc-0123456789abcdef0,vpc-1a2b3c4d"),
+        ("ExcludeTag", "team=data platform"),
+        ("ExcludeTag", "express-path:exclude"),
+        ("NetworkRoleArn", "arn:aws:iam::111122223333:role/network/reader"),
+        ("NetworkRoleArn", "arn:aws-cn:iam::111122223333:role/reader"),
+    ],
+)
+def test_what_a_pattern_allows_the_core_reads(parameter: str, value: str, allows: Any) -> None:  # noqa: ANN401
+    """A value that passes the stack parameter's pattern is one that the core takes."""
+    assert allows(parameter, value)
+    parse_parameters(rule(**{parameter: value})["InputParameters"])
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("VpcIds", "subnet-0123456789abcdef0"),
+        ("VpcIds", "vpc-0123456789abcdef0;vpc-1a2b3c4d"),
+        ("ExcludeTag", " "),
+        ("NetworkRoleArn", "arn:aws:iam::111122223333:user/reader"),
+        ("NetworkRoleArn", "reader"),
+    ],
+)
+def test_what_a_pattern_refuses_the_core_refuses(parameter: str, value: str, allows: Any) -> None:  # noqa: ANN401
+    """A value that the core would refuse at run time is refused when the stack is deployed."""
+    assert not allows(parameter, value)
+    with pytest.raises(ParameterError):
+        parse_parameters(rule(**{parameter: value})["InputParameters"])

@@ -1,0 +1,217 @@
+"""The artifact that functions/Makefile builds: reproducible, compiled, and trimmed without changing a call.
+
+The builds work offline: what they install is in uv's cache, because .venv has the same locked packages.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.loaders import Loader
+from botocore.model import OperationModel, ServiceModel, Shape
+from botocore.regions import EndpointResolver
+
+import compile_artifact
+import trim_artifact
+
+FUNCTIONS = Path(__file__).parents[1] / "functions"
+OPERATIONS: dict[str, list[str]] = json.loads((FUNCTIONS / "operations.json").read_bytes())
+PYTHON_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+TARGET = [f"PYTHON_VERSION={PYTHON_VERSION}", "PLATFORM=x86_64-manylinux_2_28"]
+
+
+def make(artifact: Path, *settings: str) -> "subprocess.CompletedProcess[str]":
+    """Build the function's artifact as `sam build` does, for the interpreter that runs this test."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    command = ["make", "-C", str(FUNCTIONS), "build-EvaluateFunction", f"ARTIFACTS_DIR={artifact}", *TARGET, *settings]
+    environment = {**os.environ, "PATH": path, "UV_OFFLINE": "1"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.fixture(scope="module")
+def artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an artifact built for the interpreter that runs this test."""
+    folder = tmp_path_factory.mktemp("artifact") / "EvaluateFunction"
+    built = make(folder)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trimmed(artifact: Path) -> Loader:
+    """Return botocore's loader over the artifact's data alone."""
+    return Loader([str(artifact / "botocore" / "data")], include_default_search_paths=False)
+
+
+@pytest.fixture(scope="module")
+def full() -> Loader:
+    """Return botocore's loader over all that botocore ships."""
+    return Loader()
+
+
+def operation(loader: Loader, service: str, name: str) -> OperationModel:
+    """Return the model of one operation as a loader has it."""
+    return ServiceModel(loader.load_service_model(service, "service-2"), service).operation_model(name)
+
+
+def described(shape: Shape | None, seen: frozenset[str] = frozenset()) -> Any:  # noqa: ANN401 -- a tree of any shape
+    """Describe all that botocore needs to write or parse a shape, members included, prose aside."""
+    if shape is None or shape.name in seen:
+        return None if shape is None else shape.name
+    seen |= {shape.name}
+    inner = {name: described(member, seen) for name, member in getattr(shape, "members", {}).items()}
+    parts = {part: described(getattr(shape, part), seen) for part in ("member", "key", "value") if hasattr(shape, part)}
+    return shape.name, shape.type_name, shape.serialization, shape.metadata, inner, parts
+
+
+def files(folder: Path) -> dict[str, tuple[bytes | None, float]]:
+    """Return each path below a folder with its content (None for a folder) and its modification time."""
+    return {
+        str(path.relative_to(folder)): (path.read_bytes() if path.is_file() else None, path.stat().st_mtime)
+        for path in folder.rglob("*")
+    }
+
+
+def test_two_builds_are_equal_to_the_byte(artifact: Path, tmp_path: Path) -> None:
+    """The same input builds the same files with the same times, so that nothing is deployed when nothing changed."""
+    again = tmp_path / "again"
+    assert make(again).returncode == 0
+    assert files(again) == files(artifact)
+
+
+def test_artifact_holds_the_package_and_no_clutter(artifact: Path) -> None:
+    """The package and its licences are there; what an installer or a build leaves is not."""
+    found = files(artifact)
+    assert "express_path/__init__.py" in found
+    assert (FUNCTIONS / "express_path" / "__init__.py").read_bytes() == found["express_path/__init__.py"][0]
+    assert any(name.startswith("boto3-") and name.endswith("METADATA") for name in found)
+    assert any(name.startswith("boto3-") and "LICENSE" in name for name in found)
+    assert not [name for name in found if name.endswith(("RECORD", ".lock", "trim_artifact.py", "requirements.txt"))]
+    assert not [name for name in found if name.split("/")[0] in {"bin", "tests", "tests.py"}]
+
+
+def test_package_is_there_in_full(artifact: Path) -> None:
+    """Every file of the source package is in the artifact, unchanged."""
+    source = FUNCTIONS / "express_path"
+    for path in source.rglob("*.py"):
+        assert (artifact / "express_path" / path.relative_to(source)).read_bytes() == path.read_bytes()
+
+
+def test_every_module_is_compiled_for_a_clock_that_lambda_resets(artifact: Path) -> None:
+    """Each module has a .pyc that is not checked against modification times, and that names the file as Lambda does."""
+    sources = [path for path in artifact.rglob("*.py") if path.parent.name != "__pycache__"]
+    assert len(sources) > 100
+    for path in sources:
+        compiled = path.parent / "__pycache__" / f"{path.stem}.{sys.implementation.cache_tag}.pyc"
+        content = compiled.read_bytes()
+        assert content[4:8] == b"\x01\0\0\0"  # PEP 552: bit 0 is "by hash", bit 1 would be "check the source"
+        assert f"/var/task/{path.relative_to(artifact)}".encode() in content
+
+
+def test_without_the_right_interpreter_the_build_says_what_it_costs(
+    artifact: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A machine without that Python is told that cold starts are slower, and nothing is compiled for another one."""
+    before = files(artifact)
+    compile_artifact.main(artifact, "3.99")
+    assert "no Python 3.99 was found" in capsys.readouterr().err
+    assert files(artifact) == before
+
+
+def test_a_shim_that_does_not_start_is_no_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A python on PATH that fails or is of another version is passed over, and the next one is taken."""
+    shim = tmp_path / f"python{PYTHON_VERSION}"
+    shim.write_text("#!/bin/sh\nexit 127\n", encoding="utf-8")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(tmp_path), str(Path(sys.executable).parent)]))
+    found = compile_artifact.find_interpreter(PYTHON_VERSION)
+    assert found is not None
+    assert found != str(shim)
+    assert not compile_artifact.is_version(str(shim), PYTHON_VERSION)
+
+
+def test_only_the_services_and_operations_in_use_are_left(trimmed: Loader) -> None:
+    """Of botocore's models exactly operations.json is left."""
+    assert set(trimmed.list_available_services("service-2")) == OPERATIONS.keys()
+    for service, operations in OPERATIONS.items():
+        assert sorted(trimmed.load_service_model(service, "service-2")["operations"]) == operations
+
+
+@pytest.mark.parametrize(
+    ("service", "name"), [(service, name) for service, names in OPERATIONS.items() for name in names]
+)
+def test_an_operation_is_written_and_parsed_as_before(service: str, name: str, trimmed: Loader, full: Loader) -> None:
+    """Input, output and errors of each operation are, shape by shape, those of botocore."""
+    ours, theirs = operation(trimmed, service, name), operation(full, service, name)
+    assert ours.http == theirs.http
+    assert ours.service_model.metadata == theirs.service_model.metadata
+    assert described(ours.input_shape) == described(theirs.input_shape)
+    assert described(ours.output_shape) == described(theirs.output_shape)
+    assert [described(error) for error in ours.error_shapes] == [described(error) for error in theirs.error_shapes]
+    for trait in ("auth_type", "unsigned_payload", "endpoint", "http_checksum", "static_context_parameters"):
+        assert getattr(ours, trait) == getattr(theirs, trait)
+
+
+@pytest.mark.parametrize("service", OPERATIONS)
+def test_pagination_and_endpoints_are_as_before(service: str, trimmed: Loader, full: Loader) -> None:
+    """Each operation is paginated, and each service found, as botocore does it."""
+    paginators = full.load_service_model(service, "paginators-1")["pagination"]
+    expected = {name: paginators[name] for name in OPERATIONS[service] if name in paginators}
+    assert trimmed.load_service_model(service, "paginators-1")["pagination"] == expected
+    rules = [loader.load_service_model(service, "endpoint-rule-set-1") for loader in (trimmed, full)]
+    assert rules[0] == rules[1]
+
+
+@pytest.mark.parametrize("service", OPERATIONS)
+def test_endpoints_of_every_region_are_as_before(service: str, trimmed: Loader, full: Loader) -> None:
+    """In every partition and Region the service is looked up as in botocore's own list."""
+    ours, theirs = (EndpointResolver(loader.load_data("endpoints")) for loader in (trimmed, full))
+    prefix = full.load_service_model(service, "service-2")["metadata"]["endpointPrefix"]
+    assert ours.get_available_partitions() == theirs.get_available_partitions()
+    for partition in theirs.get_available_partitions():
+        regions = theirs.get_available_endpoints(prefix, partition)
+        assert ours.get_available_endpoints(prefix, partition) == regions
+        for region in [*regions, "xx-new-1"]:
+            ours_at, theirs_at = (each.construct_endpoint(prefix, region, partition) for each in (ours, theirs))
+            assert ours_at == theirs_at
+
+
+def test_clients_of_the_artifact_have_the_operations(artifact: Path) -> None:
+    """An interpreter that sees the artifact alone imports the package and makes each client, with each operation."""
+    program = f"""
+import sys; sys.path.insert(0, {str(artifact)!r})
+import boto3, express_path
+from botocore import xform_name
+session = boto3.Session("id", "key", region_name="eu-west-1")
+for service, operations in {OPERATIONS!r}.items():
+    client = session.client(service)
+    for name in operations:
+        getattr(client, xform_name(name))
+assert all(module.__file__.startswith({str(artifact)!r}) for module in (boto3, express_path))
+"""
+    subprocess.run([sys.executable, "-I", "-S", "-W", "error", "-c", program], check=True)
+
+
+def test_an_operation_that_botocore_does_not_have_stops_the_build(tmp_path: Path) -> None:
+    """A misspelt operation is named, with the model that lacks it, instead of failing in Lambda."""
+    folder = tmp_path / "sts" / "2011-06-15"
+    folder.mkdir(parents=True)
+    loader = Loader()
+    model = Path(loader.load_data_with_path("sts/2011-06-15/service-2")[1])
+    (folder / "service-2.json.gz").write_bytes(model.with_suffix(".json.gz").read_bytes())
+    with pytest.raises(trim_artifact.UnknownOperationError, match="sts has no operation AssumeRoll") as caught:
+        trim_artifact.trim_service(folder.parent, ["AssumeRole", "AssumeRoll"])
+    assert (caught.value.service, caught.value.operation) == ("sts", "AssumeRoll")
+
+
+def test_a_folder_in_use_is_not_built_into(artifact: Path) -> None:
+    """Building over an older artifact would leave its files behind, so it is refused."""
+    before = files(artifact)
+    refused = make(artifact)
+    assert refused.returncode != 0
+    assert f"{artifact} is not empty" in refused.stderr
+    assert files(artifact) == before
