@@ -1,0 +1,110 @@
+"""Imports go one way: handlers -> adapters -> domain, and cli -> adapters -> domain; domain is the standard library."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = {"functions": ROOT / "functions" / "express_path", "cli": ROOT / "cli" / "express_path_cli"}
+CORE = ("express_path.domain", "express_path.errors")
+AWS = ("boto3", "botocore")
+# What each part may import besides the standard library. Types of AWS's clients (mypy_boto3_*, which only type
+# checkers read) are allowed where the clients are.
+ALLOWED = {
+    "express_path": (),
+    "express_path.errors": (),
+    "express_path.domain": CORE,
+    "express_path.adapters": (*CORE, *AWS, "mypy_boto3", "express_path.adapters"),
+    "express_path.handlers": (*CORE, "aws_lambda_powertools", "express_path.adapters", "express_path.handlers"),
+    "express_path_cli": (*CORE, "rich", "typer", "express_path.adapters", "express_path_cli"),
+}
+MODULES = sorted(path for package in PACKAGES.values() for path in package.rglob("*.py"))
+
+
+def module_name(path: Path) -> str:
+    """Return the dotted name of a module below functions/ or cli/."""
+    parts = path.relative_to(ROOT).with_suffix("").parts[1:]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def part(module: str) -> str:
+    """Return the part of the code that a module belongs to: the longest name in ALLOWED that it lies in."""
+    return max((name for name in ALLOWED if lies_in(module, name)), key=len)
+
+
+def lies_in(module: str, name: str) -> bool:
+    """Whether a module is `name` or below it; mypy_boto3 stands for all packages of types, mypy_boto3_ec2 and so on."""
+    return module == name or module.startswith((f"{name}.", "mypy_boto3_") if name == "mypy_boto3" else f"{name}.")
+
+
+def imported(source: str) -> set[str]:
+    """Return the dotted names that a module imports anywhere in it, `from a import b` as a.b."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide where they lead"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def forbidden(module: str, source: str) -> set[str]:
+    """Return the names that a module imports and may not."""
+    allowed = ALLOWED[part(module)]
+    return {
+        name
+        for name in imported(source)
+        if name.split(".", maxsplit=1)[0] not in sys.stdlib_module_names
+        and not any(lies_in(name, each) for each in allowed)
+    }
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_module_imports_only_what_its_part_may(path: Path) -> None:
+    """No import goes against the arrows, and each library has one part that may use it."""
+    assert forbidden(module_name(path), path.read_text(encoding="utf-8")) == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("express_path.domain.path", "import boto3"),
+        ("express_path.domain.path", "def f():\n    from express_path.adapters.dump import read"),
+        ("express_path.domain.path", "from express_path import adapters"),
+        ("express_path.adapters.reports", "from express_path.handlers import evaluate"),
+        ("express_path.adapters.reports", "from aws_lambda_powertools import Logger"),
+        ("express_path.handlers.evaluate", "import botocore.session"),
+        ("express_path.errors", "from express_path.domain.network import Subnet"),
+        ("express_path_cli.main", "from express_path.handlers.evaluate import handler"),
+        ("express_path_cli.main", "from sandbox.server import Sandbox"),
+    ],
+)
+def test_an_import_against_the_arrows_is_found(module: str, source: str) -> None:
+    """The check above can fail: each of these breaks a rule, wherever in the module it stands."""
+    assert len(forbidden(module, source)) == 1
+
+
+def loaded_by(modules: list[str]) -> set[str]:
+    """Return the top-level modules that a fresh interpreter has after importing `modules`."""
+    paths = [str(package.parent) for package in PACKAGES.values()]
+    program = f"import sys; sys.path[:0] = {paths}; import {', '.join(modules)}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+    return {name.split(".", maxsplit=1)[0] for name in run.stdout.split()}
+
+
+def test_core_loads_nothing_but_the_standard_library() -> None:
+    """Importing every module of the core leaves no library in the interpreter that was not there before."""
+    core = [module_name(path) for path in MODULES if part(module_name(path)) == "express_path.domain"]
+    assert core
+    assert loaded_by(core) - loaded_by(["sys"]) - sys.stdlib_module_names == {"express_path"}
+
+
+def test_command_starts_without_the_lambda_libraries() -> None:
+    """The command works where Powertools is not installed: importing all its modules does not load it."""
+    command = [module_name(path) for path in MODULES if part(module_name(path)) == "express_path_cli"]
+    assert command
+    assert "aws_lambda_powertools" not in loaded_by(command)
