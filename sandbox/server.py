@@ -47,6 +47,9 @@ class Sandbox:
         self.faults = Faults()
         self.ec2 = Ec2()
         self._patches = Patches()
+        # One session for all clients, as it reads the models from disk once; making clients is not safe among threads.
+        self._session = boto3.session.Session()
+        self._making_clients = Lock()
         self._server = _Server(self.calls, self.faults)
 
     def __enter__(self) -> Self:
@@ -80,13 +83,14 @@ class Sandbox:
 
         Retries are off, so that a fault is seen at once; the code under test makes clients of its own.
         """
-        return boto3.session.Session().client(
-            service,  # type: ignore[call-overload]
-            region_name=region or self.region,
-            endpoint_url=self.endpoint_url,
-            config=Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}),
-            **(credentials or CREDENTIALS),
-        )
+        with self._making_clients:
+            return self._session.client(
+                service,  # type: ignore[call-overload]
+                region_name=region or self.region,
+                endpoint_url=self.endpoint_url,
+                config=Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}),
+                **(credentials or CREDENTIALS),
+            )
 
     def credentials(self, account_id: str) -> dict[str, str]:
         """Return credentials of another account (12 digits), by assuming a role there."""

@@ -1,0 +1,110 @@
+"""Changing and deleting gateway endpoints: their routes come and go with them."""
+
+import json
+from typing import Any
+
+from moto.core.responses import ActionResult
+from moto.ec2.responses import EC2Response
+
+from sandbox.dynamic import Moto
+from sandbox.ec2 import endpoint_checks, endpoint_routes, lifecycle
+from sandbox.ec2.endpoints import GATEWAY
+from sandbox.ec2.errors import ApiError
+from sandbox.ec2.knobs import Knobs
+from sandbox.ec2.models import Endpoint
+from sandbox.patches import Patches
+
+
+def apply(patches: Patches, knobs: Knobs) -> None:
+    """Correct ModifyVpcEndpoint, DeleteVpcEndpoints and, where a table vanishes, DeleteRouteTable.
+
+    moto changes an endpoint's list of route tables but never their routes, and DeleteVpcEndpoints is silent about
+    unknown ids (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyVpcEndpoint.html,
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteVpcEndpoints.html).
+    """
+    del knobs
+    patches.wrap(EC2Response, "modify_vpc_endpoint", _modifying)
+    patches.set(EC2Response, "delete_vpc_endpoints", _delete_vpc_endpoints)
+    patches.wrap(EC2Response, "delete_route_table", _deleting_route_table)
+
+
+def _modifying(original: Moto) -> Moto:
+    def modify_vpc_endpoint(self: Moto) -> ActionResult:
+        backend, parameters = self.ec2_backend, self.params
+        endpoint = backend.vpc_end_points.get(parameters["VpcEndpointId"])
+        if endpoint is None or endpoint.state == lifecycle.DELETED:
+            raise _unknown(parameters["VpcEndpointId"])
+        endpoint_checks.policy(parameters.get("PolicyDocument"))
+        if endpoint.vpc_endpoint_type == GATEWAY:
+            _associate(backend, endpoint, parameters)
+            _set_policy(endpoint, parameters)
+        else:
+            original(self)
+        return ActionResult({"Return": True})
+
+    return modify_vpc_endpoint
+
+
+def _associate(backend: Moto, endpoint: Moto, parameters: dict[str, Any]) -> None:
+    """Bring tables, address type and routes of an endpoint to what is asked for, or refuse and change nothing.
+
+    Adding a table that is there already changes nothing: not documented, but the least surprising. Removing one that
+    is not there is refused with InvalidParameter (https://github.com/hashicorp/terraform-provider-aws,
+    internal/service/ec2/vpc_endpoint_route_table_association.go, takes it for "already gone").
+    """
+    add, remove = parameters.get("AddRouteTableIds", []), parameters.get("RemoveRouteTableIds", [])
+    for table_id in remove:
+        if table_id not in endpoint.route_table_ids:
+            raise ApiError("InvalidParameter", f"route table {table_id} is not associated with {endpoint.id}")
+    kept = [table_id for table_id in endpoint.route_table_ids if table_id not in remove]
+    tables = endpoint_checks.route_tables(backend, endpoint.vpc_id, [*kept, *add])
+    ip_address_type = parameters.get("IpAddressType", endpoint.ip_address_type)
+    wanted = endpoint_routes.prefix_lists(backend, endpoint.service_name, ip_address_type)
+    endpoint_checks.address_families(backend, tables, ip_address_type)
+    endpoint_routes.check(tables, wanted, endpoint)
+    endpoint_routes.keep_only(tables, wanted, endpoint)
+    endpoint_routes.add(tables, wanted, endpoint)
+    endpoint.route_table_ids = [table.id for table in tables]
+    endpoint.ip_address_type = ip_address_type
+    endpoint.dns_options = parameters.get("DnsOptions", endpoint.dns_options)
+
+
+def _set_policy(endpoint: Moto, parameters: dict[str, Any]) -> None:
+    """Replace the policy, or with ResetPolicy put the default one back, which allows everything."""
+    if parameters.get("ResetPolicy"):
+        endpoint.policy_document = json.dumps(Endpoint.DEFAULT_POLICY)
+    elif document := parameters.get("PolicyDocument"):
+        endpoint.policy_document = document
+
+
+def _delete_vpc_endpoints(self: Moto) -> ActionResult:
+    backend = self.ec2_backend
+    unsuccessful = []
+    for endpoint_id in self._get_param("VpcEndpointIds", []):
+        endpoint = backend.vpc_end_points.get(endpoint_id)
+        if endpoint is None or endpoint.state == lifecycle.DELETED:
+            refusal = _unknown(endpoint_id)
+            error = {"Code": refusal.code, "Message": refusal.message}
+            unsuccessful.append({"ResourceId": endpoint_id, "Error": error})
+            continue
+        endpoint_routes.keep_only([], [], endpoint)
+        endpoint.route_table_ids = []
+        for interface_id in endpoint.network_interface_ids:
+            backend.enis.pop(interface_id, None)
+        lifecycle.delete(endpoint)
+    return ActionResult({"Unsuccessful": unsuccessful})
+
+
+def _deleting_route_table(original: Moto) -> Moto:
+    def delete_route_table(self: Moto) -> Moto:
+        answer = original(self)
+        table_id = self._get_param("RouteTableId")
+        for endpoint in self.ec2_backend.vpc_end_points.values():
+            endpoint.route_table_ids = [other for other in endpoint.route_table_ids if other != table_id]
+        return answer
+
+    return delete_route_table
+
+
+def _unknown(endpoint_id: str) -> ApiError:
+    return ApiError("InvalidVpcEndpointId.NotFound", f"The Vpc Endpoint Id '{endpoint_id}' does not exist")

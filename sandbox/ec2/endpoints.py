@@ -1,0 +1,135 @@
+"""Making and describing gateway endpoints: idempotent, checked, with routes, states and a quota."""
+
+from typing import Any
+
+from moto.core.responses import ActionResult
+from moto.ec2.responses import EC2Response
+from moto.ec2.utils import add_tag_specification, random_vpc_ep_id
+
+from sandbox.dynamic import Moto
+from sandbox.ec2 import endpoint_checks, endpoint_routes, lifecycle
+from sandbox.ec2.errors import ApiError
+from sandbox.ec2.knobs import Knobs
+from sandbox.ec2.models import Endpoint
+from sandbox.patches import Patches
+
+GATEWAY = "Gateway"
+"""The default of VpcEndpointType (botocore model, CreateVpcEndpointRequest)."""
+
+
+def apply(patches: Patches, knobs: Knobs) -> None:
+    """Correct CreateVpcEndpoint and DescribeVpcEndpoints.
+
+    moto ignores ClientToken, takes any service and any route table, makes endpoints available at once, and silently
+    takes over the route of another endpoint (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateVpcEndpoint.html).
+    """
+
+    def creating(original: Moto) -> Moto:
+        def create_vpc_endpoint(self: Moto) -> ActionResult:
+            return ActionResult({"VpcEndpoint": _create_once(self, original, knobs)})
+
+        return create_vpc_endpoint
+
+    def describing(original: Moto) -> Moto:
+        def describe_vpc_endpoints(self: Moto) -> ActionResult:
+            pass_through_states(self.ec2_backend, knobs)
+            answer: ActionResult = original(self)
+            return answer
+
+        return describe_vpc_endpoints
+
+    patches.wrap(EC2Response, "create_vpc_endpoint", creating)
+    patches.wrap(EC2Response, "describe_vpc_endpoints", describing)
+
+
+def pass_through_states(backend: Moto, knobs: Knobs) -> None:
+    """Count one description of every endpoint, and forget those that were described as deleted often enough."""
+    for endpoint in list(backend.vpc_end_points.values()):
+        if endpoint.state == lifecycle.DELETED and endpoint.described >= knobs.deleted_describes:
+            del backend.vpc_end_points[endpoint.id]
+        lifecycle.describe(endpoint, knobs)
+
+
+def _create_once(self: Moto, original: Moto, knobs: Knobs) -> Moto:
+    """Return the endpoint that this ClientToken made, or make one.
+
+    The same token with other parameters is refused with IdempotentParameterMismatch
+    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). What a token does after its endpoint
+    was deleted is not documented; here it is free again.
+    """
+    parameters = {name: value for name, value in self.params.items() if name != "DryRun"}
+    token = parameters.get("ClientToken")
+    for endpoint in self.ec2_backend.vpc_end_points.values():
+        if token and endpoint.client_token == token and endpoint.state not in (lifecycle.DELETING, lifecycle.DELETED):
+            if endpoint.asked_for == parameters:
+                return endpoint
+            raise ApiError(
+                "IdempotentParameterMismatch",
+                "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).",
+            )
+    endpoint = _create(self, original, parameters, knobs)
+    endpoint.asked_for = parameters
+    return endpoint
+
+
+def _create(self: Moto, original: Moto, parameters: dict[str, Any], knobs: Knobs) -> Moto:
+    endpoint_type = parameters.get("VpcEndpointType", GATEWAY)
+    backend = self.ec2_backend
+    backend.get_vpc(parameters["VpcId"])
+    endpoint_checks.service(backend, parameters["ServiceName"], endpoint_type)
+    endpoint_checks.policy(parameters.get("PolicyDocument"))
+    if endpoint_type == GATEWAY:
+        endpoint = _create_gateway(backend, parameters, knobs)
+    elif parameters.get("RouteTableIds"):
+        raise ApiError("InvalidParameter", "Route table IDs are only supported for Gateway type VPC Endpoint.")
+    else:
+        endpoint = original(self).result["VpcEndpoint"]
+        endpoint.ip_address_type = parameters.get("IpAddressType", "ipv4")
+    endpoint.requester_managed = False
+    lifecycle.start(endpoint)
+    return endpoint
+
+
+def _create_gateway(backend: Moto, parameters: dict[str, Any], knobs: Knobs) -> Moto:
+    ip_address_type = parameters.get("IpAddressType", "ipv4")
+    tables = endpoint_checks.route_tables(backend, parameters["VpcId"], parameters.get("RouteTableIds", []))
+    wanted = endpoint_routes.prefix_lists(backend, parameters["ServiceName"], ip_address_type)
+    endpoint_checks.address_families(backend, tables, ip_address_type)
+    endpoint_routes.check(tables, wanted)
+    if sum(_counts(endpoint) for endpoint in backend.vpc_end_points.values()) >= knobs.gateway_endpoints:
+        raise ApiError("VpcEndpointLimitExceeded", "The maximum number of VPC endpoints has been reached.")
+    endpoint = Endpoint(
+        backend,
+        random_vpc_ep_id(),
+        parameters["VpcId"],
+        parameters["ServiceName"],
+        GATEWAY,
+        parameters.get("PolicyDocument"),
+        [table.id for table in tables],
+        subnet_ids=[],
+        dns_entries=[],
+        client_token=parameters.get("ClientToken"),
+        tags=add_tag_specification(_tag_specifications(parameters)),
+        private_dns_enabled=False,
+    )
+    endpoint.ip_address_type = ip_address_type
+    endpoint.dns_options = parameters.get("DnsOptions", {"DnsRecordIpType": "service-defined"})
+    backend.vpc_end_points[endpoint.id] = endpoint
+    endpoint_routes.add(tables, wanted, endpoint)
+    return endpoint
+
+
+def _counts(endpoint: Moto) -> bool:
+    """Return whether an endpoint counts against the quota of gateway endpoints of a Region."""
+    return bool(endpoint.vpc_endpoint_type == GATEWAY and endpoint.state != lifecycle.DELETED)
+
+
+def _tag_specifications(parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the tag specifications; InvalidParameterValue if one is for another type than `vpc-endpoint`."""
+    specifications: list[dict[str, Any]] = parameters.get("TagSpecifications", [])
+    for specification in specifications:
+        kind = specification.get("ResourceType")
+        if kind != "vpc-endpoint":
+            message = f"'{kind}' is not a valid taggable resource type for this operation."
+            raise ApiError("InvalidParameterValue", message)
+    return specifications

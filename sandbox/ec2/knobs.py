@@ -1,0 +1,31 @@
+"""What a test can set about EC2: page sizes, how long states last, quotas."""
+
+from dataclasses import dataclass, fields
+
+
+@dataclass
+class Knobs:
+    """Settings of the corrections, read at every call; `reset()` of the sandbox turns them back to these defaults."""
+
+    page_size: int | None = None
+    """Items on a page when the caller names no MaxResults; None means everything at once."""
+
+    pending_describes: int = 0
+    """How often a new endpoint or NAT gateway is described as `pending` before it is `available`."""
+
+    pending_seconds: float = 0.0
+    """How many seconds a new endpoint or NAT gateway stays `pending` at least."""
+
+    deleting_describes: int = 0
+    """How often a deleted endpoint or NAT gateway is described as `deleting` before it is `deleted`."""
+
+    deleted_describes: int = 1
+    """How often a deleted endpoint is still described as `deleted` before it is not found any more."""
+
+    gateway_endpoints: int = 20
+    """Quota of gateway endpoints in a Region: https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html."""
+
+    def reset(self) -> None:
+        """Turn every knob back to its default."""
+        for field in fields(self):
+            setattr(self, field.name, field.default)

@@ -1,0 +1,100 @@
+"""AWS-managed prefix lists: those of S3 Express One Zone, ids that are the same in every account, and their CIDRs."""
+
+import hashlib
+
+from moto.core.responses import ActionResult
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.managed_prefixes import ManagedPrefixList
+from moto.ec2.responses import EC2Response
+
+from sandbox.dynamic import Moto
+from sandbox.ec2.errors import not_found
+from sandbox.ec2.knobs import Knobs
+from sandbox.ec2.regions import ipv4_cidrs, ipv6_cidrs, offers_s3express
+from sandbox.patches import Patches
+
+AWS = "AWS"
+"""OwnerId of AWS-managed prefix lists (botocore model, ManagedPrefixList)."""
+
+
+def apply(patches: Patches, knobs: Knobs) -> None:
+    """Give every Region the prefix lists that AWS has there.
+
+    moto has none for `com.amazonaws.<region>.s3express`, gives each account other ids for the AWS-managed lists, and
+    returns no Cidrs from DescribePrefixLists
+    (https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html).
+    """
+    del knobs
+    patches.wrap(EC2Backend, "create_default_pls", _create_default_pls)
+    patches.set(EC2Response, "describe_prefix_lists", _describe_prefix_lists)
+    patches.wrap(EC2Response, "get_managed_prefix_list_entries", _get_managed_prefix_list_entries)
+
+
+def of_service(backend: Moto, service_name: str) -> dict[str, Moto]:
+    """Return the AWS-managed prefix lists of a service (`com.amazonaws.<region>.s3express`) by `ipv4` and `ipv6`."""
+    prefix, _, service = service_name.rpartition(".")
+    names = {service_name: "ipv4", f"{prefix}.ipv6.{service}": "ipv6"}
+    owned = [item for item in backend.managed_prefix_lists.values() if item.owner_id == AWS]
+    return {names[item.prefix_list_name]: item for item in owned if item.prefix_list_name in names}
+
+
+def _create_default_pls(original: Moto) -> Moto:
+    def create_default_pls(self: Moto) -> None:
+        original(self)
+        region = self.region_name
+        if offers_s3express(region):
+            _create(self, f"com.amazonaws.{region}.s3express", "IPv4", ipv4_cidrs(region))
+            # AWS documents no name for the IPv6 list. This one is unverified: it follows `ipv6.vpc-lattice`.
+            _create(self, f"com.amazonaws.{region}.ipv6.s3express", "IPv6", ipv6_cidrs(region))
+        for prefix_list in list(self.managed_prefix_lists.values()):
+            _make_global(self, prefix_list)
+
+    return create_default_pls
+
+
+def _create(backend: Moto, name: str, family: str, cidrs: list[str]) -> None:
+    entries = [{"Cidr": cidr, "Description": "default"} for cidr in cidrs]
+    backend._create_aws_managed_prefix_list(name=name, address_family=family, entries=entries)  # noqa: SLF001
+
+
+def _make_global(backend: Moto, prefix_list: ManagedPrefixList) -> None:
+    """Give an AWS-managed list the id that depends on nothing but Region and name, and the ARN of its owner, `aws`."""
+    del backend.managed_prefix_lists[prefix_list.id]
+    name = f"{backend.region_name}/{prefix_list.prefix_list_name}"
+    prefix_list.id = f"pl-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    prefix_list.prefix_list_arn = prefix_list.arn(backend.region_name, AWS.lower())
+    backend.managed_prefix_lists[prefix_list.id] = prefix_list
+
+
+def _describe_prefix_lists(self: Moto) -> ActionResult:
+    """List the prefix lists of AWS services with their CIDRs; never a customer's, whatever its name.
+
+    Whether AWS lists IPv6 ones here too is not documented. They are left out: callers that need them must ask
+    DescribeManagedPrefixLists, which certainly has them.
+    """
+    ids = self._get_param("PrefixListIds", [])
+    found = self.ec2_backend.describe_managed_prefix_lists(ids, self._filters_from_querystring())
+    return ActionResult(
+        {
+            "PrefixLists": [
+                {
+                    "PrefixListId": item.id,
+                    "PrefixListName": item.prefix_list_name,
+                    "Cidrs": [entry["Cidr"] for entries in item.entries.values() for entry in entries],
+                }
+                for item in found
+                if item.owner_id == AWS and item.address_family == "IPv4"
+            ]
+        }
+    )
+
+
+def _get_managed_prefix_list_entries(original: Moto) -> Moto:
+    def get_managed_prefix_list_entries(self: Moto) -> ActionResult:
+        prefix_list_id = self._get_param("PrefixListId")
+        if prefix_list_id not in self.ec2_backend.managed_prefix_lists:
+            raise not_found("InvalidPrefixListID.NotFound", "prefix list", prefix_list_id)
+        answer: ActionResult = original(self)
+        return answer
+
+    return get_managed_prefix_list_entries

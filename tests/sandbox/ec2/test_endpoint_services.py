@@ -1,0 +1,42 @@
+"""DescribeVpcEndpointServices (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeVpcEndpointServices.html)."""
+
+from sandbox.dynamic import Client
+from sandbox.refusals import refused
+from sandbox.server import Sandbox
+
+S3EXPRESS = "com.amazonaws.us-east-1.s3express"
+
+
+def test_s3express_is_a_gateway_service(ec2: Client) -> None:
+    """S3 Express has a gateway endpoint and no interface endpoint.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-express-differences.html
+    """
+    (detail,) = ec2.describe_vpc_endpoint_services(ServiceNames=[S3EXPRESS])["ServiceDetails"]
+    assert detail["ServiceType"] == [{"ServiceType": "Gateway"}]
+
+
+def test_s3express_exists_only_where_offered(sandbox: Sandbox) -> None:
+    """In a Region without it the service is unknown: InvalidServiceName."""
+    client = sandbox.client("ec2", "eu-west-2")
+    name = "com.amazonaws.eu-west-2.s3express"
+    assert name not in client.describe_vpc_endpoint_services()["ServiceNames"]
+    assert refused(lambda: client.describe_vpc_endpoint_services(ServiceNames=[name])) == "InvalidServiceName"
+
+
+def test_filters_by_name_type_and_address_type(ec2: Client) -> None:
+    """The filters service-name, service-type and supported-ip-address-types narrow the list (botocore model)."""
+    filters = [
+        {"Name": "service-type", "Values": ["Gateway"]},
+        {"Name": "supported-ip-address-types", "Values": ["ipv6"]},
+    ]
+    names = ec2.describe_vpc_endpoint_services(Filters=filters)["ServiceNames"]
+    assert names == [f"com.amazonaws.us-east-1.{service}" for service in ("dynamodb", "s3", "s3express")]
+    by_name = [{"Name": "service-name", "Values": [S3EXPRESS]}]
+    assert ec2.describe_vpc_endpoint_services(Filters=by_name)["ServiceNames"] == [S3EXPRESS]
+
+
+def test_unknown_filter_is_refused(ec2: Client) -> None:
+    """A filter that the operation does not have is an error, never ignored."""
+    unknown = [{"Name": "colour", "Values": ["blue"]}]
+    assert refused(lambda: ec2.describe_vpc_endpoint_services(Filters=unknown)) == "InvalidFilter"

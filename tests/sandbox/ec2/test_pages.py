@@ -1,0 +1,78 @@
+"""Pagination: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html#api-pagination."""
+
+import pytest
+
+from sandbox.dynamic import Client
+from sandbox.refusals import refused
+from sandbox.server import Sandbox
+
+OPERATIONS = [
+    ("describe_vpcs", "Vpcs"),
+    ("describe_subnets", "Subnets"),
+    ("describe_route_tables", "RouteTables"),
+    ("describe_vpc_endpoints", "VpcEndpoints"),
+    ("describe_nat_gateways", "NatGateways"),
+    ("describe_prefix_lists", "PrefixLists"),
+    ("describe_managed_prefix_lists", "PrefixLists"),
+    ("describe_network_interfaces", "NetworkInterfaces"),
+    ("describe_internet_gateways", "InternetGateways"),
+]
+
+
+@pytest.fixture(autouse=True)
+def many(ec2: Client) -> None:
+    """Make seven of everything that is listed here."""
+    for number in range(7):
+        vpc_id = ec2.create_vpc(CidrBlock=f"10.{number}.0.0/16")["Vpc"]["VpcId"]
+        subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.{number}.0.0/24")["Subnet"]["SubnetId"]
+        ec2.create_internet_gateway()
+        ec2.create_nat_gateway(SubnetId=subnet_id, ConnectivityType="private")
+        ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName="com.amazonaws.us-east-1.s3express")
+
+
+@pytest.mark.parametrize(("operation", "key"), OPERATIONS)
+def test_max_results_makes_pages(ec2: Client, operation: str, key: str) -> None:
+    """MaxResults=5 makes pages of five; together they are what a single call returns, each item once."""
+    everything = getattr(ec2, operation)()[key]
+    pages = [page[key] for page in ec2.get_paginator(operation).paginate(PaginationConfig={"PageSize": 5})]
+    assert [len(page) for page in pages[:-1]] == [5] * (len(pages) - 1)
+    assert len(pages) > 1
+    assert [item for page in pages for item in page] == everything
+
+
+@pytest.mark.parametrize(("operation", "key"), OPERATIONS)
+def test_the_server_may_page_by_itself(sandbox: Sandbox, ec2: Client, operation: str, key: str) -> None:
+    """A caller that names no MaxResults still gets pages and a NextToken, as AWS does where there is much."""
+    sandbox.ec2.knobs.page_size = 3
+    first = getattr(ec2, operation)()
+    assert len(first[key]) == 3
+    assert getattr(ec2, operation)(NextToken=first["NextToken"])[key] != first[key]
+
+
+def test_entries_of_a_prefix_list_are_paged(ec2: Client) -> None:
+    """GetManagedPrefixListEntries pages the entries of one list."""
+    by_name = [{"Name": "prefix-list-name", "Values": ["com.amazonaws.us-east-1.s3express"]}]
+    (listed,) = ec2.describe_prefix_lists(Filters=by_name)["PrefixLists"]
+    paginator = ec2.get_paginator("get_managed_prefix_list_entries")
+    pages = list(paginator.paginate(PrefixListId=listed["PrefixListId"], PaginationConfig={"PageSize": 4}))
+    assert [len(page["Entries"]) for page in pages] == [4, 2]
+
+
+def test_no_token_on_the_last_page(ec2: Client) -> None:
+    """Where everything fits there is no NextToken."""
+    assert "NextToken" not in ec2.describe_vpcs(MaxResults=1000)
+
+
+def test_a_foreign_token_is_refused(ec2: Client) -> None:
+    """A token of another operation, or an invented one, is InvalidNextToken."""
+    token = ec2.describe_vpcs(MaxResults=5)["NextToken"]
+    assert refused(lambda: ec2.describe_subnets(NextToken=token)) == "InvalidNextToken"
+    assert refused(lambda: ec2.describe_subnets(NextToken="invented")) == "InvalidNextToken"
+
+
+def test_max_results_beyond_the_maximum(ec2: Client) -> None:
+    """More than the maximum of an operation counts as its maximum: 100 route tables (botocore model)."""
+    vpc_id = ec2.create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
+    for _ in range(100):
+        ec2.create_route_table(VpcId=vpc_id)
+    assert len(ec2.describe_route_tables(MaxResults=1000)["RouteTables"]) == 100
