@@ -1,5 +1,8 @@
 """The function of the template and what watches over it, against Lambda's own model."""
 
+import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,12 +41,21 @@ def test_handler_is_a_module_of_the_package(function: dict[str, Any]) -> None:
     assert f"def {name}(" in text
 
 
-def test_build_is_for_the_runtime_that_is_deployed(function: dict[str, Any]) -> None:
-    """functions/Makefile builds by default for the template's Python version and processor."""
-    makefile = (ROOT / "functions" / "Makefile").read_text(encoding="utf-8")
-    assert f"PYTHON_VERSION ?= {function['Runtime'].removeprefix('python')}\n" in makefile
+def test_build_is_for_the_runtime_that_is_deployed(function: dict[str, Any], tmp_path: Path) -> None:
+    """functions/Makefile builds for the template's Python and processor, whatever the environment happens to hold."""
+    command = [
+        "make",
+        "--dry-run",
+        "-C",
+        str(ROOT / "functions"),
+        "build-EvaluateFunction",
+        f"ARTIFACTS_DIR={tmp_path}",
+    ]
+    environment = {**os.environ, "PYTHON_VERSION": "3.10.1", "PLATFORM": "linux/amd64"}
+    steps = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    assert f"--python-version {function['Runtime'].removeprefix('python')} " in steps
     assert function["Architectures"] == ["arm64"]
-    assert "PLATFORM ?= aarch64-manylinux" in makefile
+    assert "--python-platform aarch64-manylinux_2_28 " in steps
 
 
 def test_logs_go_to_a_group_with_retention_in_json(stack: Expanded, function: dict[str, Any]) -> None:
