@@ -1,0 +1,67 @@
+"""An AWS client that goes straight to the sandbox's backends: neither logged nor made to fail.
+
+AWS Config reads with its own connections. So what it reads is not in the call log of the account that is being
+tested, and a fault that a test asks for does not hit it.
+"""
+
+import io
+from collections.abc import Iterator
+from functools import cache
+from typing import cast
+
+import boto3
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.client import BaseClient
+from botocore.compat import HTTPHeaders
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from werkzeug.test import Client
+
+from sandbox.server import CREDENTIALS, HOST, Sandbox
+
+
+def direct_client(sandbox: Sandbox, service: str) -> BaseClient:
+    """Return a boto3 client of the sandbox's account and Region that passes by the front door of its server."""
+    return _client(service, sandbox.region)
+
+
+@cache
+def _client(service: str, region: str) -> BaseClient:
+    """Return the one client of a service and Region: it reaches whatever sandbox runs, so it need not be made twice."""
+    client: BaseClient = _session().client(
+        service,  # type: ignore[call-overload]
+        region_name=region,
+        endpoint_url=f"http://{HOST}",
+        **CREDENTIALS,
+    )
+    # A before-send handler may return the answer, which the type stubs do not know.
+    client.meta.events.register("before-send", _Backends())  # type: ignore[arg-type]
+    return client
+
+
+@cache
+def _session() -> boto3.session.Session:
+    return boto3.session.Session()
+
+
+class _Body(io.BytesIO):
+    """A response body with the one method of urllib3's responses that botocore uses."""
+
+    def stream(self) -> Iterator[bytes]:
+        """Yield the whole body."""
+        yield self.read()
+
+
+class _Backends:
+    """Answers botocore's requests in this process, by moto's own application."""
+
+    def __init__(self) -> None:
+        self._application = Client(DomainDispatcherApplication(create_backend_app))
+
+    def __call__(self, request: AWSPreparedRequest, **_kwargs: object) -> AWSResponse:
+        """Return the answer to one signed request; botocore then sends nothing."""
+        url = str(request.url)
+        headers = cast("dict[str, str | bytes]", dict(request.headers))
+        sent = {name: value.decode() if isinstance(value, bytes) else value for name, value in headers.items()}
+        answer = self._application.open(url, method=request.method, headers=sent, data=request.body)
+        received = HTTPHeaders.from_dict(dict(answer.headers))
+        return AWSResponse(url, answer.status_code, received, _Body(answer.data))

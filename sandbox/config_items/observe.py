@@ -1,0 +1,69 @@
+"""One look at the network through the EC2 API, as AWS Config's recorder takes it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.client import BaseClient
+
+from sandbox.config_items.kinds import INSTANCE, KINDS, NETWORK_INTERFACE, ROUTE_TABLE
+
+Described = dict[str, Any]
+"""One resource as boto3 returns it."""
+
+
+@dataclass(frozen=True)
+class Contained:
+    """A network interface or an instance, as far as others are related to it."""
+
+    resource_type: str
+    resource_id: str
+    subnet_id: str | None
+    vpc_id: str | None
+
+
+@dataclass(frozen=True)
+class Network:
+    """All resources of the recorded types, by type and id, and what their subnets and VPCs contain."""
+
+    resources: dict[str, dict[str, Described]]
+    contained: list[Contained]
+
+    def route_tables_of(self, subnet_id: str) -> list[str]:
+        """Return the ids of the tables that are explicitly associated with a subnet; none if it uses the main one."""
+        return [
+            table_id
+            for table_id, table in self.resources[ROUTE_TABLE].items()
+            if subnet_id in [association.get("SubnetId") for association in table["Associations"]]
+        ]
+
+    def ids_in_vpc(self, resource_type: str, vpc_id: str) -> list[str]:
+        """Return the ids of all resources of one type in a VPC."""
+        return [i for i, each in self.resources[resource_type].items() if each["VpcId"] == vpc_id]
+
+
+def observe(ec2: BaseClient) -> Network:
+    """Read the whole account and Region with a boto3 EC2 client."""
+    resources: dict[str, dict[str, Described]] = {}
+    for kind in KINDS:
+        pages = ec2.get_paginator(kind.paginator).paginate()
+        resources[kind.resource_type] = {each[kind.id_key]: each for page in pages for each in page[kind.result]}
+    return Network(resources, _interfaces(ec2) + _instances(ec2))
+
+
+def _interfaces(ec2: BaseClient) -> list[Contained]:
+    pages = ec2.get_paginator("describe_network_interfaces").paginate()
+    return [
+        Contained(NETWORK_INTERFACE, each["NetworkInterfaceId"], each.get("SubnetId"), each.get("VpcId"))
+        for page in pages
+        for each in page["NetworkInterfaces"]
+    ]
+
+
+def _instances(ec2: BaseClient) -> list[Contained]:
+    pages = ec2.get_paginator("describe_instances").paginate()
+    found = [each for page in pages for reservation in page["Reservations"] for each in reservation["Instances"]]
+    return [
+        Contained(INSTANCE, each["InstanceId"], each.get("SubnetId"), each.get("VpcId"))
+        for each in found
+        if each["State"]["Name"] != "terminated"
+    ]

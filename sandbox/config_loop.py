@@ -1,0 +1,141 @@
+"""AWS Config's loop: it notices changes in EC2, invokes the rule's function with them, and so gets evaluations.
+
+with Sandbox() as sandbox:
+    loop = ConfigLoop(sandbox, invoke=lambda event: handler(event, context))
+    loop.baseline()
+    loop.deliver()
+"""
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.config_items.direct import direct_client
+from sandbox.config_items.items import Item, ItemStyle, Recorded
+from sandbox.config_items.notifications import (
+    change_notification,
+    oversized_notification,
+    rule_event,
+    scheduled_notification,
+)
+from sandbox.config_items.recorder import Change, Recorder
+from sandbox.config_service import results_of
+from sandbox.config_service.deployment import FUNCTION_NAME, deploy_rule
+from sandbox.config_service.invocation import Delivery, Invoke, failure_record, invoke_asynchronously
+from sandbox.config_service.scope import Scope
+from sandbox.server import Sandbox
+
+RULE_NAME = "s3express-no-nat-path"
+MAXIMUM_NOTIFICATION = 256 * 1024
+"""Bytes of a notification beyond which Config sends a summary: what one asynchronous event of Lambda may have.
+
+https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+"""
+
+
+@dataclass(frozen=True)
+class _Queued:
+    invoking_event: dict[str, Any]
+    left_scope: bool = False
+
+
+class ConfigLoop:
+    """One rule of AWS Config in a running sandbox, and the recorder that feeds it.
+
+    `invoke` takes an event and returns the function's answer or raises. `deliveries` are all invocations so far,
+    `on_failure` the records of the events that failed three times. `oversized_above` (bytes) may be lowered so that
+    smaller items count as oversized.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        invoke: Invoke,
+        *,
+        rule_name: str = RULE_NAME,
+        parameters: Mapping[str, str] | None = None,
+        scope: Scope | None = None,
+        style: ItemStyle | None = None,
+    ) -> None:
+        """Deploy the rule. Nothing is recorded or invoked yet."""
+        self.scope = scope or Scope()
+        self.oversized_above = MAXIMUM_NOTIFICATION
+        self.deliveries: list[Delivery] = []
+        self.on_failure: list[dict[str, Any]] = []
+        self.results = results_of(sandbox.account_id, sandbox.region)
+        self.rule = deploy_rule(sandbox, rule_name, parameters, self.scope)
+        recorded = Recorded(sandbox.account_id, sandbox.region, style or ItemStyle())
+        self._recorder = Recorder(direct_client(sandbox, "ec2"), recorded)
+        self._function_arn = f"arn:aws:lambda:{sandbox.region}:{sandbox.account_id}:function:{FUNCTION_NAME}"
+        self._invoke = invoke
+        self._queue: list[_Queued] = []
+        self._held_back: list[_Queued] = []
+
+    @property
+    def queued(self) -> list[dict[str, Any]]:
+        """The invoking events that wait for `deliver`."""
+        return [each.invoking_event for each in [*self._held_back, *self._queue]]
+
+    def baseline(self) -> list[Item]:
+        """Discover everything anew, as a recorder does that has just been started; queue and return the items."""
+        self._recorder.last.clear()
+        return self.notice()
+
+    def notice(self) -> list[Item]:
+        """Look for changes since the last look; record and return their items, and queue those in the rule's scope.
+
+        An evaluation that StartConfigRulesEvaluation asked for is queued too: the last items, without a diff.
+        """
+        changes = self._recorder.look()
+        for change in changes:
+            self.results.record(change.item)
+            self._queue_change(change)
+        if self.rule.name in self.results.requested:
+            self.results.requested.remove(self.rule.name)
+            self._queue_everything_again()
+        return [change.item for change in changes]
+
+    def deliver(self, *, late: bool = False, shuffled_with_seed: int | None = None) -> list[Delivery]:
+        """Invoke the function for every queued item, one after the other, and return what became of each.
+
+        `late` holds back what has been queued since the last delivery: it arrives with the next one, when the network
+        may look different again. A seed shuffles the order in which items arrive, the same way each time.
+        """
+        due, self._held_back = self._held_back, []
+        if late:
+            self._held_back = self._queue
+        else:
+            due = [*due, *self._queue]
+        self._queue = []
+        if shuffled_with_seed is not None:
+            random.Random(shuffled_with_seed).shuffle(due)
+        return [self._deliver(each) for each in due]
+
+    def scheduled(self) -> Delivery:
+        """Invoke the function as the periodic trigger does, and return what became of it."""
+        return self._deliver(_Queued(scheduled_notification(self.rule.account_id, self._recorder.now())))
+
+    def _deliver(self, queued: _Queued) -> Delivery:
+        token = self.results.issue_token(self.rule.name)
+        event = rule_event(self.rule, queued.invoking_event, token, left_scope=queued.left_scope)
+        delivery = invoke_asynchronously(self._invoke, event)
+        self.deliveries.append(delivery)
+        if delivery.error:
+            self.on_failure.append(failure_record(delivery, self._function_arn))
+        return delivery
+
+    def _queue_change(self, change: Change) -> None:
+        left = not self.scope.holds(change.item)
+        if left and not (change.previous and self.scope.holds(change.previous)):
+            return
+        notification = change_notification(change.item, change.diff, self._recorder.now())
+        if len(json.dumps(notification).encode()) > self.oversized_above:
+            notification = oversized_notification(change.item, change.diff["changeType"], self._recorder.now())
+        self._queue.append(_Queued(notification, left_scope=left))
+
+    def _queue_everything_again(self) -> None:
+        for item in self._recorder.last.values():
+            if self.scope.holds(item):
+                self._queue.append(_Queued(change_notification(item, None, self._recorder.now())))

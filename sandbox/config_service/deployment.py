@@ -1,0 +1,80 @@
+"""A configuration recorder, a Lambda function and the rule that invokes it, as a stack would deploy them."""
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from sandbox.config_items.direct import direct_client
+from sandbox.config_items.notifications import RuleIdentity
+from sandbox.config_service.scope import Scope
+from sandbox.server import Sandbox
+
+FUNCTION_NAME = "express-path-evaluate"
+MESSAGE_TYPES = (
+    "ConfigurationItemChangeNotification",
+    "OversizedConfigurationItemChangeNotification",
+    "ScheduledNotification",
+)
+
+
+def deploy_rule(sandbox: Sandbox, name: str, parameters: Mapping[str, str] | None, scope: Scope) -> RuleIdentity:
+    """Put the recorder, the function and the rule in place, or the rule anew if they are there; return who it is."""
+    config: Any = direct_client(sandbox, "config")
+    recorder_role = (
+        f"arn:aws:iam::{sandbox.account_id}:role/aws-service-role/config.amazonaws.com/AWSServiceRoleForConfig"
+    )
+    recorder = {"name": "default", "roleARN": recorder_role, "recordingGroup": {"allSupported": True}}
+    config.put_configuration_recorder(ConfigurationRecorder=recorder)
+    details = [{"EventSource": "aws.config", "MessageType": message_type} for message_type in MESSAGE_TYPES]
+    rule = {
+        "ConfigRuleName": name,
+        "Scope": scope.definition(),
+        "Source": {
+            "Owner": "CUSTOM_LAMBDA",
+            "SourceIdentifier": _function_arn(sandbox),
+            "SourceDetails": details,
+        },
+        **({} if parameters is None else {"InputParameters": json.dumps(dict(parameters))}),
+    }
+    config.put_config_rule(ConfigRule=rule)
+    known = config.describe_config_rules(ConfigRuleNames=[name])["ConfigRules"][0]
+    return RuleIdentity(
+        name, known["ConfigRuleArn"], known["ConfigRuleId"], sandbox.account_id, recorder_role, parameters
+    )
+
+
+def _function_arn(sandbox: Sandbox) -> str:
+    """Return the ARN of the function, which PutConfigRule looks up; its code runs elsewhere."""
+    functions: Any = direct_client(sandbox, "lambda")
+    try:
+        return str(functions.get_function(FunctionName=FUNCTION_NAME)["Configuration"]["FunctionArn"])
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ResourceNotFoundException":
+            raise
+    answer = functions.create_function(
+        FunctionName=FUNCTION_NAME,
+        Runtime="python3.13",
+        Role=_role_arn(sandbox),
+        Handler="express_path.handlers.evaluate.handler",
+        Code={"ZipFile": _empty_archive()},
+    )
+    return str(answer["FunctionArn"])
+
+
+def _role_arn(sandbox: Sandbox) -> str:
+    trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+    iam: Any = direct_client(sandbox, "iam")
+    role = iam.create_role(RoleName=FUNCTION_NAME, AssumeRolePolicyDocument=document)
+    return str(role["Role"]["Arn"])
+
+
+def _empty_archive() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("README", "")
+    return buffer.getvalue()

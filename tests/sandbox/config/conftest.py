@@ -1,0 +1,57 @@
+"""Fixtures of the tests of AWS Config in the sandbox."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from sandbox import config_service
+from sandbox.config_loop import ConfigLoop
+from sandbox.config_service import ConfigResults, results_of
+from sandbox.patches import Patches
+from sandbox.server import Sandbox
+
+
+@pytest.fixture(autouse=True)
+def config_in_force() -> Iterator[None]:
+    """Config's corrections, for as long as the test runs."""
+    patches = Patches()
+    config_service.apply(patches)
+    yield
+    patches.undo()
+
+
+@pytest.fixture
+def events() -> list[dict[str, Any]]:
+    """The events that the recording function of `loop` got."""
+    return []
+
+
+@pytest.fixture
+def loop(sandbox: Sandbox, events: list[dict[str, Any]]) -> ConfigLoop:
+    """A deployed rule whose function only remembers its events."""
+    return ConfigLoop(sandbox, events.append)
+
+
+@pytest.fixture
+def results(sandbox: Sandbox) -> ConfigResults:
+    """Config's memory in the sandbox's account and Region."""
+    return results_of(sandbox.account_id, sandbox.region)
+
+
+@pytest.fixture
+def evaluation() -> Callable[..., dict[str, Any]]:
+    """Makes an evaluation of a subnet for PutEvaluations."""
+
+    def make(
+        resource_id: str = "subnet-1", compliance: str = "COMPLIANT", at: int = 100, **more: object
+    ) -> dict[str, Any]:
+        return {
+            "ComplianceResourceType": "AWS::EC2::Subnet",
+            "ComplianceResourceId": resource_id,
+            "ComplianceType": compliance,
+            "OrderingTimestamp": at,
+            **more,
+        }
+
+    return make

@@ -1,0 +1,186 @@
+"""The calls that read compliance, by Config's rules."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError
+
+from sandbox.config_loop import RULE_NAME, ConfigLoop
+from sandbox.config_service import ConfigResults
+from sandbox.server import Sandbox
+
+pytestmark = pytest.mark.usefixtures("loop")
+
+Make = Callable[..., dict[str, Any]]
+SUBNET = "AWS::EC2::Subnet"
+
+
+@pytest.fixture
+def config(sandbox: Sandbox) -> BaseClient:
+    """A client; the rule is deployed."""
+    return sandbox.client("config")
+
+
+@pytest.fixture
+def put(config: BaseClient, loop: ConfigLoop, evaluation: Make) -> Callable[..., None]:
+    """Puts one evaluation for each resource id and compliance."""
+
+    def put_all(**compliance_of: str) -> None:
+        evaluations = [evaluation(resource_id, compliance) for resource_id, compliance in compliance_of.items()]
+        config.put_evaluations(Evaluations=evaluations, ResultToken=loop.results.issue_token(RULE_NAME))
+
+    return put_all
+
+
+def ids(answer: dict[str, Any]) -> list[str]:
+    """Return the resource ids of an answer with EvaluationResults."""
+    found = [result["EvaluationResultIdentifier"] for result in answer["EvaluationResults"]]
+    return [each["EvaluationResultQualifier"]["ResourceId"] for each in found]
+
+
+def error_of(call: Callable[..., Any], **parameters: object) -> str:
+    """Return the error code with which a call is refused."""
+    with pytest.raises(ClientError) as raised:
+        call(**parameters)
+    return str(raised.value.response["Error"]["Code"])
+
+
+def test_details_have_the_api_shape(config: BaseClient, loop: ConfigLoop, evaluation: Make) -> None:
+    """A result says which rule judged which resource, how, why, and for which event."""
+    token = loop.results.issue_token(RULE_NAME)
+    config.put_evaluations(Evaluations=[evaluation(Annotation="because")], ResultToken=token)
+    (result,) = config.get_compliance_details_by_config_rule(ConfigRuleName=RULE_NAME)["EvaluationResults"]
+    identifier = result["EvaluationResultIdentifier"]
+    assert identifier["EvaluationResultQualifier"] == {
+        "ConfigRuleName": RULE_NAME,
+        "ResourceType": SUBNET,
+        "ResourceId": "subnet-1",
+        "EvaluationMode": "DETECTIVE",
+    }
+    assert identifier["OrderingTimestamp"].timestamp() == 100
+    assert (result["ComplianceType"], result["Annotation"]) == ("COMPLIANT", "because")
+    assert result["ConfigRuleInvokedTime"] <= result["ResultRecordedTime"]
+
+
+def test_details_filter_by_compliance(config: BaseClient, put: Callable[..., None]) -> None:
+    """ComplianceTypes picks results; without it all are given."""
+    put(a="COMPLIANT", b="NON_COMPLIANT", c="NOT_APPLICABLE")
+    details = config.get_compliance_details_by_config_rule
+    assert ids(details(ConfigRuleName=RULE_NAME)) == ["a", "b", "c"]
+    wanted = ["COMPLIANT", "NON_COMPLIANT"]
+    assert ids(details(ConfigRuleName=RULE_NAME, ComplianceTypes=wanted)) == ["a", "b"]
+    refused = error_of(details, ConfigRuleName=RULE_NAME, ComplianceTypes=["INSUFFICIENT_DATA"])
+    assert refused == "InvalidParameterValueException"
+
+
+def test_details_come_in_pages(config: BaseClient, put: Callable[..., None]) -> None:
+    """Ten results a page by default, and a token leads on until there is no more."""
+    put(**{f"subnet-{number:02}": "COMPLIANT" for number in range(25)})
+    paginator = config.get_paginator("get_compliance_details_by_config_rule")
+    pages = [ids(page) for page in paginator.paginate(ConfigRuleName=RULE_NAME)]
+    assert [len(page) for page in pages] == [10, 10, 5]
+    assert [resource_id for page in pages for resource_id in page] == [f"subnet-{number:02}" for number in range(25)]
+
+
+def test_details_limit_is_at_most_a_hundred(config: BaseClient, put: Callable[..., None]) -> None:
+    """A Limit of 100 is taken, one of 101 refused, 0 is the default."""
+    put(**{f"subnet-{number:02}": "COMPLIANT" for number in range(30)})
+    details = config.get_compliance_details_by_config_rule
+    assert len(ids(details(ConfigRuleName=RULE_NAME, Limit=100))) == 30
+    assert len(ids(details(ConfigRuleName=RULE_NAME, Limit=0))) == 10
+    assert error_of(details, ConfigRuleName=RULE_NAME, Limit=101) == "InvalidLimitException"
+
+
+def test_details_refuse_a_foreign_page_token(config: BaseClient) -> None:
+    """A token that Config did not give, or that lies behind the end, is an error."""
+    details = config.get_compliance_details_by_config_rule
+    for token in ("nonsense", "page-99"):
+        assert error_of(details, ConfigRuleName=RULE_NAME, NextToken=token) == "InvalidNextTokenException"
+
+
+def test_details_of_a_long_or_unknown_name(config: BaseClient) -> None:
+    """A rule's name may be longer than this call takes: 64 characters."""
+    details = config.get_compliance_details_by_config_rule
+    assert error_of(details, ConfigRuleName="r" * 65) == "ValidationException"
+    assert error_of(details, ConfigRuleName="r" * 64) == "NoSuchConfigRuleException"
+
+
+def test_details_by_resource(config: BaseClient, put: Callable[..., None]) -> None:
+    """The verdicts about one resource; type and id are both needed."""
+    put(a="COMPLIANT", b="NON_COMPLIANT")
+    details = config.get_compliance_details_by_resource
+    (result,) = details(ResourceType=SUBNET, ResourceId="b")["EvaluationResults"]
+    assert result["ComplianceType"] == "NON_COMPLIANT"
+    assert ids(details(ResourceType=SUBNET, ResourceId="b", ComplianceTypes=["COMPLIANT"])) == []
+    assert error_of(details, ResourceType=SUBNET) == "InvalidParameterValueException"
+
+
+@pytest.mark.parametrize(
+    ("compliances", "expected"),
+    [
+        ([], "INSUFFICIENT_DATA"),
+        (["NOT_APPLICABLE"], "INSUFFICIENT_DATA"),
+        (["COMPLIANT", "NOT_APPLICABLE"], "COMPLIANT"),
+        (["COMPLIANT", "NON_COMPLIANT"], "NON_COMPLIANT"),
+    ],
+)
+def test_sum_by_rule(config: BaseClient, put: Callable[..., None], compliances: list[str], expected: str) -> None:
+    """One bad resource makes a rule NON_COMPLIANT; without an applicable result there is INSUFFICIENT_DATA."""
+    put(**{f"subnet-{number}": compliance for number, compliance in enumerate(compliances)})
+    (row,) = config.describe_compliance_by_config_rule(ConfigRuleNames=[RULE_NAME])["ComplianceByConfigRules"]
+    assert row["Compliance"]["ComplianceType"] == expected
+
+
+def test_sum_by_rule_counts_to_twenty_five(config: BaseClient, put: Callable[..., None]) -> None:
+    """The number of bad resources is capped, and says so."""
+    put(**{f"subnet-{number}": "NON_COMPLIANT" for number in range(26)})
+    (row,) = config.describe_compliance_by_config_rule()["ComplianceByConfigRules"]
+    assert row["Compliance"]["ComplianceContributorCount"] == {"CappedCount": 25, "CapExceeded": True}
+
+
+def test_sum_by_rule_filters(config: BaseClient, put: Callable[..., None]) -> None:
+    """Rules are picked by name and compliance; NOT_APPLICABLE is no sum."""
+    put(a="COMPLIANT")
+    describe = config.describe_compliance_by_config_rule
+    assert describe(ComplianceTypes=["NON_COMPLIANT"])["ComplianceByConfigRules"] == []
+    assert len(describe(ComplianceTypes=["COMPLIANT"])["ComplianceByConfigRules"]) == 1
+    assert error_of(describe, ComplianceTypes=["NOT_APPLICABLE"]) == "InvalidParameterValueException"
+    assert error_of(describe, ConfigRuleNames=["unknown"]) == "NoSuchConfigRuleException"
+
+
+def test_sum_by_resource(config: BaseClient, put: Callable[..., None]) -> None:
+    """Every resource with a result has a row; type, id and compliance pick among them."""
+    put(a="COMPLIANT", b="NON_COMPLIANT")
+    describe = config.describe_compliance_by_resource
+    assert [row["ResourceId"] for row in describe()["ComplianceByResources"]] == ["a", "b"]
+    (row,) = describe(ResourceType=SUBNET, ResourceId="b")["ComplianceByResources"]
+    assert row["Compliance"]["ComplianceType"] == "NON_COMPLIANT"
+    assert len(describe(ComplianceTypes=["COMPLIANT"])["ComplianceByResources"]) == 1
+    assert error_of(describe, ResourceId="b") == "InvalidParameterValueException"
+
+
+def test_clean_up_drops_what_is_not_applicable(
+    config: BaseClient, put: Callable[..., None], results: ConfigResults
+) -> None:
+    """NOT_APPLICABLE results are listed until Config cleans up."""
+    put(a="COMPLIANT", b="NOT_APPLICABLE")
+    assert ids(config.get_compliance_details_by_config_rule(ConfigRuleName=RULE_NAME)) == ["a", "b"]
+    results.clean_up()
+    assert ids(config.get_compliance_details_by_config_rule(ConfigRuleName=RULE_NAME)) == ["a"]
+
+
+def test_delete_evaluation_results(config: BaseClient, put: Callable[..., None], results: ConfigResults) -> None:
+    """DeleteEvaluationResults empties one rule."""
+    put(a="COMPLIANT")
+    config.delete_evaluation_results(ConfigRuleName=RULE_NAME)
+    assert results.of_rule(RULE_NAME) == []
+
+
+def test_results_die_with_the_rule(config: BaseClient, put: Callable[..., None], results: ConfigResults) -> None:
+    """DeleteConfigRule takes the results along."""
+    put(a="COMPLIANT")
+    config.delete_config_rule(ConfigRuleName=RULE_NAME)
+    assert results.resources() == []
+    assert error_of(config.delete_config_rule, ConfigRuleName=RULE_NAME) == "NoSuchConfigRuleException"

@@ -1,0 +1,119 @@
+"""GetResourceConfigHistory: items in the API's shape, which is not that of events.
+
+https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules.html, "Format differences".
+"""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError
+
+from sandbox.config_loop import ConfigLoop
+from sandbox.server import Sandbox
+
+SUBNET = "AWS::EC2::Subnet"
+
+
+@pytest.fixture
+def config(sandbox: Sandbox) -> BaseClient:
+    """A client of Config."""
+    return sandbox.client("config")
+
+
+@pytest.fixture
+def subnet_id(sandbox: Sandbox, loop: ConfigLoop) -> str:
+    """A subnet with three items: discovered, tagged, tagged again."""
+    ec2 = sandbox.client("ec2")
+    vpc_id = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    subnet_id = str(ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"])
+    loop.baseline()
+    for value in ("first", "second"):
+        ec2.create_tags(Resources=[subnet_id], Tags=[{"Key": "Name", "Value": value}])
+        loop.notice()
+    return subnet_id
+
+
+def error_of(call: Callable[..., object], **parameters: object) -> str:
+    """Return the error code with which a call is refused."""
+    with pytest.raises(ClientError) as raised:
+        call(**parameters)
+    return str(raised.value.response["Error"]["Code"])
+
+
+def test_items_have_the_shape_of_the_api(config: BaseClient, subnet_id: str) -> None:
+    """Names differ from those in events, `configuration` is a string, times are times."""
+    (item, *_) = config.get_resource_config_history(resourceType=SUBNET, resourceId=subnet_id)["configurationItems"]
+    assert (item["version"], item["accountId"], item["configurationItemStatus"]) == ("1.3", "123456789012", "OK")
+    assert item["arn"].endswith(f":subnet/{subnet_id}")
+    assert json.loads(item["configuration"])["subnetId"] == subnet_id
+    assert item["tags"] == {"Name": "second"}
+    assert {each["relationshipName"] for each in item["relationships"]} == {"Is contained in Vpc"}
+    assert int(item["configurationStateId"]) == round(item["configurationItemCaptureTime"].timestamp() * 1000)
+    assert not {"configurationItemVersion", "awsAccountId", "ARN"} & set(item)
+
+
+def test_newest_first_unless_asked_otherwise(config: BaseClient, subnet_id: str) -> None:
+    """Reverse chronological order is the default."""
+    names = {}
+    for order in ("Reverse", "Forward"):
+        answer = config.get_resource_config_history(resourceType=SUBNET, resourceId=subnet_id, chronologicalOrder=order)
+        names[order] = [item["tags"].get("Name") for item in answer["configurationItems"]]
+    assert names == {"Reverse": ["second", "first", None], "Forward": [None, "first", "second"]}
+
+
+def test_later_time_and_limit_find_one_item(config: BaseClient, subnet_id: str) -> None:
+    """An inclusive laterTime: with limit 1 it finds the item of that capture time."""
+    items = config.get_resource_config_history(resourceType=SUBNET, resourceId=subnet_id)["configurationItems"]
+    answer = config.get_resource_config_history(
+        resourceType=SUBNET, resourceId=subnet_id, laterTime=items[1]["configurationItemCaptureTime"], limit=1
+    )
+    assert [item["tags"] for item in answer["configurationItems"]] == [{"Name": "first"}]
+
+
+def test_pages_lead_on(config: BaseClient, subnet_id: str) -> None:
+    """A limit below the number of items gives pages."""
+    pages = config.get_paginator("get_resource_config_history").paginate(
+        resourceType=SUBNET, resourceId=subnet_id, PaginationConfig={"PageSize": 2}
+    )
+    assert [len(page["configurationItems"]) for page in pages] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        ({"limit": 101}, "InvalidLimitException"),
+        ({"earlierTime": 2, "laterTime": 1}, "InvalidTimeRangeException"),
+        ({"nextToken": "nonsense"}, "InvalidNextTokenException"),
+        ({"chronologicalOrder": "Sideways"}, "ValidationException"),
+    ],
+)
+def test_refuses_bad_requests(config: BaseClient, subnet_id: str, bad: dict[str, object], code: str) -> None:
+    """Limits, times, tokens and order are checked."""
+    call = config.get_resource_config_history
+    assert error_of(call, resourceType=SUBNET, resourceId=subnet_id, **bad) == code
+
+
+def test_unknown_resource(config: BaseClient, subnet_id: str) -> None:
+    """A resource that was never recorded has not been discovered."""
+    unknown = subnet_id[:-1] + "z"
+    refused = error_of(config.get_resource_config_history, resourceType=SUBNET, resourceId=unknown)
+    assert refused == "ResourceNotDiscoveredException"
+
+
+def test_without_a_recorder(config: BaseClient) -> None:
+    """Where Config is not set up there is no history."""
+    refused = error_of(config.get_resource_config_history, resourceType=SUBNET, resourceId="subnet-1")
+    assert refused == "NoAvailableConfigurationRecorderException"
+
+
+def test_a_deleted_resource_keeps_its_history(
+    sandbox: Sandbox, config: BaseClient, loop: ConfigLoop, subnet_id: str
+) -> None:
+    """The last item of a deleted resource says so and has no configuration."""
+    sandbox.client("ec2").delete_subnet(SubnetId=subnet_id)
+    loop.notice()
+    items = config.get_resource_config_history(resourceType=SUBNET, resourceId=subnet_id)["configurationItems"]
+    assert (items[0]["configurationItemStatus"], len(items)) == ("ResourceDeleted", 4)
+    assert "configuration" not in items[0]

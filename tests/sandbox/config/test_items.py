@@ -1,0 +1,140 @@
+"""Configuration items in the shape that AWS Config gives the types of a VPC."""
+
+from typing import Any
+
+import pytest
+
+from sandbox.config_items.direct import direct_client
+from sandbox.config_items.items import ItemStyle, Recorded
+from sandbox.config_items.recorder import Recorder
+from sandbox.server import Sandbox
+from sandbox.situations import Situation, familiar
+
+OLD = ItemStyle(explicit_nulls=True, state_as_object=True)
+NEW = ItemStyle(explicit_nulls=False)
+
+
+@pytest.fixture
+def situation(sandbox: Sandbox) -> Situation:
+    """The familiar VPC."""
+    return familiar(sandbox)
+
+
+def items_of(sandbox: Sandbox, style: ItemStyle) -> dict[str, dict[str, Any]]:
+    """Return the items of everything in the sandbox, by resource id."""
+    recorder = Recorder(direct_client(sandbox, "ec2"), Recorded(sandbox.account_id, sandbox.region, style))
+    return {change.item["resourceId"]: change.item for change in recorder.look()}
+
+
+def related(item: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the relationships of an item as (name, id)."""
+    return [(each["name"], each["resourceId"]) for each in item["relationships"]]
+
+
+def test_route_table(sandbox: Sandbox, situation: Situation) -> None:
+    """A table has its routes and associations, and is related to the subnets associated with it and to its VPC."""
+    table_id = situation["rtb-public"]
+    item = items_of(sandbox, NEW)[table_id]
+    assert item["ARN"] == f"arn:aws:ec2:us-east-1:123456789012:route-table/{table_id}"
+    assert (item["resourceType"], item["availabilityZone"]) == ("AWS::EC2::RouteTable", "Not Applicable")
+    assert item["tags"] == {"Name": "public"}
+    (association,) = item["configuration"]["associations"]
+    assert association["subnetId"] == situation["public-a"]
+    assert (association["main"], association["associationState"]) == (False, {"state": "associated"})
+    expected = {
+        "destinationCidrBlock": "0.0.0.0/0",
+        "gatewayId": situation["igw"],
+        "origin": "CreateRoute",
+        "state": "active",
+    }
+    assert expected in item["configuration"]["routes"]
+    assert related(item) == [("Contains Subnet", situation["public-a"]), ("Is contained in Vpc", situation["vpc"])]
+
+
+def test_main_table_has_no_subnet(sandbox: Sandbox, situation: Situation) -> None:
+    """The main association names no subnet: null in older items, absent in newer ones."""
+    main_id = situation["rtb-main"]
+    for style, expected in ((OLD, {"subnetId": None}), (NEW, {})):
+        (association,) = items_of(sandbox, style)[main_id]["configuration"]["associations"]
+        assert association["main"] is True
+        assert {key: value for key, value in association.items() if key == "subnetId"} == expected
+
+
+def test_routes_lack_newer_targets(sandbox: Sandbox, situation: Situation) -> None:
+    """Items lack coreNetworkArn, odbNetworkArn and ipAddress of a route even where everything else is an explicit null.
+
+    https://github.com/awslabs/aws-config-resource-schema
+    """
+    routes = items_of(sandbox, OLD)[situation["rtb-private"]]["configuration"]["routes"]
+    assert {"transitGatewayId", "vpcPeeringConnectionId", "instanceId"} < set(routes[0])
+    assert not {"coreNetworkArn", "odbNetworkArn", "ipAddress"} & set(routes[0])
+
+
+def test_subnet(sandbox: Sandbox, situation: Situation) -> None:
+    """A subnet is in an Availability Zone, contains its interfaces, and is contained in its table and its VPC."""
+    subnet_id = situation["public-a"]
+    item = items_of(sandbox, NEW)[subnet_id]
+    assert item["availabilityZone"] == item["configuration"]["availabilityZone"] == "us-east-1a"
+    assert item["configuration"]["subnetArn"].endswith(subnet_id)
+    assert item["resourceCreationTime"] is None
+    assert ("Is contained in RouteTable", situation["rtb-public"]) in related(item)
+    assert ("Is contained in Vpc", situation["vpc"]) in related(item)
+
+
+def test_subnet_on_the_main_table(sandbox: Sandbox, situation: Situation) -> None:
+    """A subnet that uses the main table implicitly is not related to it."""
+    answer = sandbox.client("ec2").create_subnet(VpcId=situation["vpc"], CidrBlock="10.20.2.0/24")
+    item = items_of(sandbox, NEW)[answer["Subnet"]["SubnetId"]]
+    assert related(item) == [("Is contained in Vpc", situation["vpc"])]
+
+
+@pytest.mark.parametrize(("style", "state"), [(NEW, "available"), (OLD, {"value": "available"})])
+def test_state_has_two_shapes(sandbox: Sandbox, situation: Situation, style: ItemStyle, state: object) -> None:
+    """`state` is a string or an object, for every type that has one."""
+    items = items_of(sandbox, style)
+    for name in ("private-a", "nat-a", "vpce-s3", "vpc"):
+        assert items[situation[name]]["configuration"]["state"] == state
+
+
+def test_gateway_endpoint(sandbox: Sandbox, situation: Situation) -> None:
+    """A gateway endpoint is contained in its route tables; its item has no policy and no prefix list."""
+    item = items_of(sandbox, NEW)[situation["vpce-s3"]]
+    configuration = item["configuration"]
+    assert configuration["serviceName"] == "com.amazonaws.us-east-1.s3"
+    assert configuration["vpcEndpointType"] == "Gateway"
+    assert situation["rtb-private"] in configuration["routeTableIds"]
+    assert "policyDocument" not in configuration
+    assert ("Is contained in ", situation["rtb-private"]) in related(item)
+    assert isinstance(configuration["creationTimestamp"], int)
+    assert item["resourceCreationTime"].endswith("Z")
+
+
+def test_nat_gateway(sandbox: Sandbox, situation: Situation) -> None:
+    """A NAT gateway's item knows neither its availability mode nor a route table of its own."""
+    for style in (OLD, NEW):
+        item = items_of(sandbox, style)[situation["nat-a"]]
+        assert item["ARN"].split(":")[-1] == f"natgateway/{situation['nat-a']}"
+        assert not {"availabilityMode", "routeTableId"} & set(item["configuration"])
+        assert item["configuration"]["subnetId"] == situation["public-a"]
+        assert ("Is contained in ", situation["public-a"]) in related(item)
+
+
+def test_vpc(sandbox: Sandbox, situation: Situation) -> None:
+    """A VPC contains its tables and subnets, and lies in several zones."""
+    item = items_of(sandbox, NEW)[situation["vpc"]]
+    assert item["availabilityZone"] == "Multiple Availability Zones"
+    assert ("Contains RouteTable", situation["rtb-main"]) in related(item)
+    assert ("Contains Subnet", situation["isolated"]) in related(item)
+
+
+def test_times_agree(sandbox: Sandbox) -> None:
+    """The state id is the capture time in milliseconds."""
+    for item in items_of(sandbox, NEW).values():
+        assert item["configurationItemCaptureTime"].endswith(f"{item['configurationStateId'] % 1000:03}Z")
+
+
+def test_partition_of_china(sandbox: Sandbox) -> None:
+    """ARNs in China have their own partition."""
+    recorded = Recorded("123456789012", "cn-north-1", NEW)
+    recorder = Recorder(direct_client(sandbox, "ec2"), recorded)
+    assert all(change.item["ARN"].startswith("arn:aws-cn:ec2:cn-north-1:") for change in recorder.look())

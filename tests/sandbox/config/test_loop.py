@@ -1,0 +1,262 @@
+"""The loop: events as AWS Config makes them, and their delivery."""
+
+import json
+from typing import Any
+
+import pytest
+
+from sandbox.config_items.items import ItemStyle
+from sandbox.config_loop import RULE_NAME, ConfigLoop
+from sandbox.config_service.scope import Scope
+from sandbox.server import Sandbox
+from sandbox.situations import Situation, familiar
+
+
+@pytest.fixture
+def situation(sandbox: Sandbox) -> Situation:
+    """The familiar VPC."""
+    return familiar(sandbox)
+
+
+def invoking(event: dict[str, Any]) -> dict[str, Any]:
+    """Return the invoking event of an event."""
+    parsed: dict[str, Any] = json.loads(event["invokingEvent"])
+    return parsed
+
+
+def ids(events: list[dict[str, Any]]) -> list[str]:
+    """Return the resource ids that events are about."""
+    return [invoking(event)["configurationItem"]["resourceId"] for event in events]
+
+
+def test_event_has_all_of_configs_keys(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
+    """The event names rule, role, account and token; invoking event is a JSON string; no parameters, no key.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_example-events.html
+    """
+    loop.baseline()
+    loop.deliver()
+    event = events[0]
+    assert {key: value for key, value in event.items() if key not in ("invokingEvent", "resultToken")} == {
+        "version": "1.0",
+        "eventLeftScope": False,
+        "executionRoleArn": "arn:aws:iam::123456789012:role/aws-service-role/config.amazonaws.com/"
+        "AWSServiceRoleForConfig",
+        "configRuleArn": loop.rule.arn,
+        "configRuleName": RULE_NAME,
+        "configRuleId": loop.rule.rule_id,
+        "accountId": "123456789012",
+        "evaluationMode": "DETECTIVE",
+    }
+    assert invoking(event)["messageType"] == "ConfigurationItemChangeNotification"
+    assert loop.rule.arn.endswith(f":config-rule/{loop.rule.rule_id}")
+
+
+def test_parameters_are_a_json_string(sandbox: Sandbox, events: list[dict[str, Any]]) -> None:
+    """A rule with parameters has them in every event, as a string."""
+    ConfigLoop(sandbox, events.append, parameters={"publicSubnets": "COMPLIANT"}).scheduled()
+    assert events[0]["ruleParameters"] == '{"publicSubnets": "COMPLIANT"}'
+
+
+def test_each_invocation_has_its_own_token(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
+    """A token is issued for each invocation, and Config knows it as the rule's."""
+    loop.baseline()
+    loop.deliver()
+    tokens = {event["resultToken"] for event in events}
+    assert len(tokens) == len(events)
+    for value in tokens:
+        token = loop.results.token(value)
+        assert token is not None
+        assert token.rule_name == RULE_NAME
+
+
+def test_only_types_in_scope_are_delivered(
+    loop: ConfigLoop, events: list[dict[str, Any]], situation: Situation
+) -> None:
+    """A VPC is recorded but invokes nothing."""
+    recorded = {item["resourceId"] for item in loop.baseline()}
+    loop.deliver()
+    assert situation["vpc"] in recorded
+    assert situation["vpc"] not in ids(events)
+    assert {situation["private-a"], situation["rtb-private"], situation["vpce-s3"], situation["nat-a"]} <= set(
+        ids(events)
+    )
+
+
+def test_scheduled(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
+    """The periodic trigger names the account and no item."""
+    loop.scheduled()
+    message = invoking(events[0])
+    assert (message["messageType"], message["awsAccountId"]) == ("ScheduledNotification", "123456789012")
+    assert (message["recordVersion"], "configurationItem" in message) == ("1.0", False)
+
+
+def test_oversized_item(sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], situation: Situation) -> None:
+    """A notification above 256 KB carries a summary; the item is in the history.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_example-events.html
+    """
+    loop.baseline()
+    loop.deliver()
+    events.clear()
+    ec2 = sandbox.client("ec2")
+    table_id = situation["rtb-private"]
+    for number in range(700):
+        cidr = f"10.{100 + number // 256}.{number % 256}.0/24"
+        ec2.create_route(RouteTableId=table_id, DestinationCidrBlock=cidr, NatGatewayId=situation["nat-a"])
+    loop.notice()
+    loop.deliver()
+    message = invoking(events[0])
+    summary = message["configurationItemSummary"]
+    assert message["messageType"] == "OversizedConfigurationItemChangeNotification"
+    assert (summary["resourceId"], summary["changeType"]) == (table_id, "UPDATE")
+    assert "configuration" not in summary
+    assert len(events[0]["invokingEvent"]) < loop.oversized_above
+    (item,) = sandbox.client("config").get_resource_config_history(
+        resourceType=summary["resourceType"],
+        resourceId=table_id,
+        laterTime=summary["configurationItemCaptureTime"],
+        limit=1,
+    )["configurationItems"]
+    assert len(json.loads(item["configuration"])["routes"]) > 700
+
+
+def test_oversized_on_request(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
+    """A lower threshold makes small items oversized."""
+    loop.oversized_above = 0
+    loop.baseline()
+    loop.deliver()
+    assert {invoking(event)["messageType"] for event in events} == {"OversizedConfigurationItemChangeNotification"}
+    assert {invoking(event)["configurationItemSummary"]["changeType"] for event in events} == {"CREATE"}
+
+
+def test_deleted_resource_stays_in_scope(
+    sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], situation: Situation
+) -> None:
+    """A deletion is told by the item's status; eventLeftScope is about the scope.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules-delete.html
+    """
+    loop.baseline()
+    loop.deliver()
+    events.clear()
+    sandbox.client("ec2").delete_subnet(SubnetId=situation["isolated"])
+    loop.notice()
+    loop.deliver()
+    assert ids(events) == [situation["isolated"]]
+    assert invoking(events[0])["configurationItem"]["configurationItemStatus"] == "ResourceDeleted"
+    assert events[0]["eventLeftScope"] is False
+
+
+def test_resource_that_leaves_a_tag_scope(sandbox: Sandbox, events: list[dict[str, Any]], situation: Situation) -> None:
+    """A resource that loses the tag of the rule's scope is delivered once more, with eventLeftScope."""
+    ec2 = sandbox.client("ec2")
+    tag = {"Key": "checked", "Value": "yes"}
+    ec2.create_tags(Resources=[situation["private-a"]], Tags=[tag])
+    loop = ConfigLoop(sandbox, events.append, scope=Scope(tag=("checked", "yes")))
+    loop.baseline()
+    loop.deliver()
+    ec2.delete_tags(Resources=[situation["private-a"]], Tags=[tag])
+    loop.notice()
+    loop.deliver()
+    assert ids(events) == [situation["private-a"]] * 2
+    assert [event["eventLeftScope"] for event in events] == [False, True]
+
+
+def test_scope_of_one_resource(sandbox: Sandbox, events: list[dict[str, Any]], situation: Situation) -> None:
+    """A rule may be about a single resource."""
+    scope = Scope(resource_types=("AWS::EC2::Subnet",), resource_id=situation["isolated"])
+    loop = ConfigLoop(sandbox, events.append, scope=scope)
+    loop.baseline()
+    loop.deliver()
+    assert ids(events) == [situation["isolated"]]
+
+
+def test_late_items_arrive_with_the_next_delivery(
+    sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], situation: Situation
+) -> None:
+    """A late delivery holds the new items back; they still say what was when they were captured."""
+    loop.baseline()
+    loop.deliver()
+    events.clear()
+    ec2 = sandbox.client("ec2")
+    for value in ("first", "second"):
+        ec2.create_tags(Resources=[situation["isolated"]], Tags=[{"Key": "Name", "Value": value}])
+        loop.notice()
+        loop.deliver(late=value == "first")
+        assert bool(events) == (value == "second")
+    assert [invoking(event)["configurationItem"]["tags"]["Name"] for event in events] == ["first", "second"]
+
+
+def test_shuffled_delivery_is_repeatable(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
+    """A seed gives one order, another than the order of capture; nothing is lost."""
+    orders = []
+    for seed in (None, 7, 7):
+        loop.baseline()
+        loop.deliver(shuffled_with_seed=seed)
+        orders.append(ids(events))
+        events.clear()
+    assert orders[1] == orders[2] != orders[0]
+    assert sorted(orders[1]) == sorted(orders[0])
+
+
+def test_failing_function_is_retried_twice(sandbox: Sandbox) -> None:
+    """An event that fails three times goes to the on-failure destination, with the error.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html
+    """
+    seen: list[dict[str, Any]] = []
+
+    def fail(event: dict[str, Any]) -> None:
+        seen.append(event)
+        raise ValueError("no")
+
+    loop = ConfigLoop(sandbox, fail)
+    delivery = loop.scheduled()
+    assert (delivery.attempts, str(delivery.error)) == (3, "no")
+    assert seen[0] == seen[1] == seen[2]
+    (record,) = loop.on_failure
+    assert record["requestPayload"] == seen[0]
+    assert record["responsePayload"] == {"errorMessage": "no", "errorType": "ValueError"}
+    assert record["requestContext"]["condition"] == "RetriesExhausted"
+    assert record["requestContext"]["functionArn"].endswith(":$LATEST")
+
+
+def test_function_that_recovers(sandbox: Sandbox) -> None:
+    """A second attempt may succeed; nothing goes to the destination then."""
+    outcomes = iter([ValueError("not yet"), None])
+
+    def fail_once(_event: dict[str, Any]) -> str:
+        if error := next(outcomes):
+            raise error
+        return "done"
+
+    loop = ConfigLoop(sandbox, fail_once)
+    delivery = loop.scheduled()
+    assert (delivery.answer, delivery.attempts, loop.on_failure) == ("done", 2, [])
+    assert loop.deliveries == [delivery]
+
+
+def test_loop_is_neither_logged_nor_denied(
+    sandbox: Sandbox, loop: ConfigLoop, situation: Situation, events: list[dict[str, Any]]
+) -> None:
+    """Config's own reads leave no trace in the account's call log, and faults do not hit them."""
+    sandbox.faults.deny("ec2", "*")
+    sandbox.calls.clear()
+    loop.baseline()
+    loop.deliver()
+    assert situation["private-a"] in ids(events)
+    assert len(sandbox.calls) == 0
+
+
+def test_baseline_discovers_again(sandbox: Sandbox, events: list[dict[str, Any]]) -> None:
+    """Each baseline delivers everything as newly discovered, in the style that was asked for."""
+    loop = ConfigLoop(sandbox, events.append, style=ItemStyle(state_as_object=True))
+    assert len(loop.baseline()) == len(loop.baseline())
+    subnets = [
+        each["configurationItem"]
+        for each in loop.queued
+        if each["configurationItem"]["resourceType"] == "AWS::EC2::Subnet"
+    ]
+    assert {item["configurationItemStatus"] for item in subnets} == {"ResourceDiscovered"}
+    assert [item["configuration"]["state"] for item in subnets] == [{"value": "available"}] * len(subnets)

@@ -1,0 +1,84 @@
+"""Rules: their checks, and evaluations on request."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from sandbox.config_loop import RULE_NAME, ConfigLoop
+from sandbox.server import Sandbox
+
+
+def error_of(call: Callable[..., Any], **parameters: object) -> str:
+    """Return the error code with which a call is refused."""
+    with pytest.raises(ClientError) as raised:
+        call(**parameters)
+    return str(raised.value.response["Error"]["Code"])
+
+
+def test_rule_needs_a_recorder(sandbox: Sandbox) -> None:
+    """PutConfigRule fails where Config is not set up.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_PutConfigRule.html
+    """
+    rule = {"ConfigRuleName": "r", "Source": {"Owner": "AWS", "SourceIdentifier": "ENCRYPTED_VOLUMES"}}
+    refused = error_of(sandbox.client("config").put_config_rule, ConfigRule=rule)
+    assert refused == "NoAvailableConfigurationRecorderException"
+
+
+@pytest.mark.usefixtures("loop")
+@pytest.mark.parametrize(
+    "excess",
+    [
+        {"InputParameters": "{" + " " * 1023 + "}"},
+        {"Scope": {"ComplianceResourceTypes": ["AWS::EC2::Subnet"] * 101}},
+    ],
+)
+def test_rule_limits(sandbox: Sandbox, excess: dict[str, Any]) -> None:
+    """InputParameters have at most 1,024 characters, a scope at most 100 types (botocore model)."""
+    config = sandbox.client("config")
+    (rule,) = config.describe_config_rules()["ConfigRules"]
+    assert error_of(config.put_config_rule, ConfigRule=rule | excess) == "ValidationException"
+
+
+def test_deployed_rule_is_as_described(sandbox: Sandbox, loop: ConfigLoop) -> None:
+    """The rule has its scope, all its triggers and the evaluation mode that AWS gives it."""
+    (rule,) = sandbox.client("config").describe_config_rules(ConfigRuleNames=[RULE_NAME])["ConfigRules"]
+    assert rule["EvaluationModes"] == [{"Mode": "DETECTIVE"}]
+    assert "AWS::EC2::RouteTable" in rule["Scope"]["ComplianceResourceTypes"]
+    triggers = {detail["MessageType"] for detail in rule["Source"]["SourceDetails"]}
+    assert "ScheduledNotification" in triggers
+    assert (rule["ConfigRuleArn"], rule["ConfigRuleId"]) == (loop.rule.arn, loop.rule.rule_id)
+
+
+def test_start_evaluation_delivers_the_last_items_again(sandbox: Sandbox, loop: ConfigLoop) -> None:
+    """StartConfigRulesEvaluation runs the rule on the last known items, which have no diff then.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_StartConfigRulesEvaluation.html
+    """
+    loop.baseline()
+    known = len(loop.queued)
+    loop.deliver()
+    sandbox.client("config").start_config_rules_evaluation(ConfigRuleNames=[RULE_NAME])
+    assert loop.notice() == []
+    assert [each["configurationItemDiff"] for each in loop.queued] == [None] * known
+    assert known > 0
+
+
+def test_one_evaluation_at_a_time(sandbox: Sandbox, loop: ConfigLoop) -> None:
+    """A rule that is being evaluated cannot be started again; an unknown one cannot be started at all."""
+    start = sandbox.client("config").start_config_rules_evaluation
+    start(ConfigRuleNames=[RULE_NAME])
+    assert error_of(start, ConfigRuleNames=[RULE_NAME]) == "ResourceInUseException"
+    assert error_of(start, ConfigRuleNames=["unknown"]) == "NoSuchConfigRuleException"
+    loop.notice()
+    start(ConfigRuleNames=[RULE_NAME])
+
+
+def test_deploying_twice_keeps_the_rule(sandbox: Sandbox, loop: ConfigLoop) -> None:
+    """A second deployment changes the parameters and leaves ARN and id."""
+    again = ConfigLoop(sandbox, print, parameters={"publicSubnets": "NON_COMPLIANT"})
+    assert again.rule.arn == loop.rule.arn
+    (rule,) = sandbox.client("config").describe_config_rules()["ConfigRules"]
+    assert rule["InputParameters"] == '{"publicSubnets": "NON_COMPLIANT"}'
