@@ -43,8 +43,8 @@ class DumpError(ExpressPathError):
         super().__init__(f"{path}: {fault}; {remedy}")
 
 
-class ReadError(ExpressPathError):
-    """AWS refused or failed a read that the verdict needs, so nothing may be concluded."""
+class ApiError(ExpressPathError):
+    """AWS refused or failed a call that the work needs, so nothing may be concluded."""
 
     def __init__(self, operation: str, code: str, message: str) -> None:
         """Keep the API operation (service:Operation), AWS's error code and message."""

@@ -85,6 +85,12 @@ class Tracer:
             self._decided[key] = tuple(self._all_paths(table, families_of(subnet), Visit(zone=zone)))
         return self._decided[key]
 
+    def crosses(self, subnet: Subnet, target_id: str) -> bool:
+        """Whether some S3 Express address leads from this subnet over a hop with that id."""
+        table = self.governing_table(subnet)
+        traced = self.paths(table, subnet) if table else ()
+        return any(hop.id == target_id for each in traced for outcome in each.outcomes for hop in outcome.path)
+
     def _all_paths(self, table: RouteTable, families: Families, visit: Visit) -> Iterator[Traced]:
         for prefix_list in self.snapshot.express_prefix_lists:
             is_ipv4 = prefix_list.family is Family.IPV4

@@ -62,8 +62,7 @@ class Judge:
         snapshot = self.snapshot
         subnet = snapshot.subnets.get(subnet_id)
         if subnet is None:
-            gone = self._without_path(Reason.DELETED)
-            return Verdict(self._account.id, snapshot.region, "", subnet_id, "", None, *gone)
+            return gone(self._account, snapshot.region, subnet_id)
         table = self.tracer.governing_table(subnet)
         decision = self._decide(subnet, table)
         return Verdict(
@@ -128,6 +127,21 @@ class Judge:
 
     def _without_path(self, reason: Reason) -> _Decision:
         return self._decision(reason, Outcome(reason), None)
+
+
+def left_scope(account: Account, region: str, subnet_id: str) -> Verdict:
+    """The verdict on a subnet that AWS Config says is no longer in the rule's scope."""
+    return _outside(account, region, subnet_id, Outcome(Reason.EXCLUDED, note="it left the rule's scope"))
+
+
+def gone(account: Account, region: str, subnet_id: str) -> Verdict:
+    """The verdict on a subnet that is gone."""
+    return _outside(account, region, subnet_id, Outcome(Reason.DELETED))
+
+
+def _outside(account: Account, region: str, subnet_id: str, why: Outcome) -> Verdict:
+    annotation = annotate(why.reason, why, None)
+    return Verdict(account.id, region, "", subnet_id, "", None, Compliance.NOT_APPLICABLE, why.reason, annotation)
 
 
 def has_tag(tags: Tags, wanted: str) -> bool:

@@ -1,0 +1,72 @@
+"""Reading prefix lists, and remembering them between warm invocations: AWS's own change rarely."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from express_path.adapters.aws import pages, unless_denied
+from express_path.adapters.ec2_records import Description
+from express_path.adapters.prefix_list_records import prefix_lists
+from express_path.domain.addresses import Family
+from express_path.domain.network import PrefixList
+from express_path.domain.snapshot import is_express_service
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
+REMEMBERED_SECONDS = 15 * 60
+
+
+class PrefixListReader:
+    """The Region's prefix lists, read as far as they are asked for and remembered for 15 minutes."""
+
+    def __init__(self, ec2: "EC2Client", region: str, clock: Callable[[], float] = time.monotonic) -> None:
+        """Read nothing yet; clock counts seconds."""
+        self._ec2 = ec2
+        self._region = region
+        self._clock = clock
+        self._forget()
+
+    def _forget(self) -> None:
+        self._read_at = self._clock()
+        self._plain: list[Description] | None = None
+        self._managed: list[Description] = []
+        self._entries: dict[str, list[Description] | None] = {}
+
+    def read(self, wanted: Iterable[str], families: Iterable[Family]) -> Mapping[str, PrefixList]:
+        """Every list of AWS's own, and those among wanted that can be seen, by id; families as the subnets have them.
+
+        DescribePrefixLists alone costs one call. Only where a wanted list, or S3 Express's list of one of the families,
+        is not among AWS's own does it ask DescribeManagedPrefixLists and GetManagedPrefixListEntries too.
+        """
+        if self._clock() - self._read_at > REMEMBERED_SECONDS:
+            self._forget()
+        if self._plain is None:
+            self._plain = pages(self._ec2, "ec2", "describe_prefix_lists", "PrefixLists")
+        known = self._joined()
+        if self._lacks(known, wanted, families):
+            self._managed = pages(self._ec2, "ec2", "describe_managed_prefix_lists", "PrefixLists")
+            self._read_entries(known, set(wanted))
+            known = self._joined()
+        return known
+
+    def _joined(self) -> dict[str, PrefixList]:
+        entries = {list_id: rows for list_id, rows in self._entries.items() if rows is not None}
+        return prefix_lists(self._plain or [], self._managed, entries)
+
+    def _lacks(self, known: Mapping[str, PrefixList], wanted: Iterable[str], families: Iterable[Family]) -> bool:
+        express = {each.family for each in known.values() if is_express_service(each.name, self._region)}
+        unasked = bool(express) and not self._managed and not set(families) <= express
+        return unasked or any(each not in known for each in wanted)
+
+    def _read_entries(self, known: Mapping[str, PrefixList], wanted: set[str]) -> None:
+        for description in self._managed:
+            list_id = str(description.get("PrefixListId"))
+            is_express = is_express_service(str(description.get("PrefixListName")), self._region)
+            readable = list_id in known and known[list_id].cidrs is not None
+            if (list_id in wanted or is_express) and not readable and list_id not in self._entries:
+                self._entries[list_id] = unless_denied(partial(self._entries_of, list_id))
+
+    def _entries_of(self, list_id: str) -> list[Description]:
+        return pages(self._ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)

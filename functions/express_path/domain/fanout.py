@@ -1,0 +1,54 @@
+"""Fan-out: which subnets a changed resource concerns."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from express_path.domain.tracing import Tracer
+
+
+class ResourceType(StrEnum):
+    """The resource types whose changes the rule follows (botocore model: config ResourceType)."""
+
+    ROUTE_TABLE = "AWS::EC2::RouteTable"
+    SUBNET = "AWS::EC2::Subnet"
+    VPC_ENDPOINT = "AWS::EC2::VPCEndpoint"
+    NAT_GATEWAY = "AWS::EC2::NatGateway"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A changed resource, as far as AWS Config's item tells of it.
+
+    vpc_id is None where the item does not name the VPC. earlier_subnet_ids are the subnets that a route table governed
+    before, main_changed whether the table became, or ceased to be, a main one.
+    """
+
+    resource_type: ResourceType
+    resource_id: str
+    vpc_id: str | None = None
+    earlier_subnet_ids: frozenset[str] = frozenset()
+    main_changed: bool = False
+    deleted: bool = False
+
+
+def concerned_subnets(change: Change, tracer: Tracer) -> list[str]:
+    """The ids of the subnets whose verdict a change may turn, sorted; among them subnets that are gone by now."""
+    subnets = tracer.snapshot.subnets.values()
+    match change.resource_type:
+        case ResourceType.SUBNET:
+            return [change.resource_id]
+        case ResourceType.VPC_ENDPOINT:
+            return sorted(each.id for each in subnets)
+        case ResourceType.NAT_GATEWAY:
+            return sorted(each.id for each in subnets if tracer.crosses(each, change.resource_id))
+        case ResourceType.ROUTE_TABLE:
+            governed = {each.id for each in subnets if _is_concerned(change, tracer, each.id)}
+            return sorted(governed | change.earlier_subnet_ids)
+
+
+def _is_concerned(change: Change, tracer: Tracer, subnet_id: str) -> bool:
+    table = tracer.governing_table(tracer.snapshot.subnets[subnet_id])
+    if table is None:
+        return True
+    is_main = any(each.main and each.state == "associated" for each in table.associations)
+    return table.id == change.resource_id or (change.main_changed and is_main)

@@ -1,0 +1,121 @@
+"""The rule's Lambda: AWS Config says what changed, this says how the subnets concerned reach S3 Express."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from aws_lambda_powertools import Logger, Metrics
+from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.config_events import ConfigEvent, parse_event
+from express_path.adapters.config_history import recorded_items
+from express_path.adapters.config_items import change_of, turns_no_path
+from express_path.adapters.config_results import changed_verdicts, known_results, put_verdicts, vanished
+from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.domain.fanout import Change, ResourceType, concerned_subnets
+from express_path.domain.parameters import Scope
+from express_path.domain.reasons import Compliance
+from express_path.domain.tracing import Tracer
+from express_path.domain.verdict import Account, Judge, Verdict, gone, left_scope
+
+logger = Logger(service="express-path")
+metrics = Metrics(namespace="ExpressPath", service="evaluate")
+
+RETURNED = 1000
+"""The most verdicts that an invocation returns: a response has an upper size, and AWS Config ignores it anyway
+(https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
+
+
+class Services(NamedTuple):
+    """What an invocation talks to; made once and kept while the runtime is warm."""
+
+    aws: Aws
+    snapshots: SnapshotReader
+
+
+@cache
+def services() -> Services:
+    """The services of this account and Region, by the runtime's own credentials."""
+    aws = Aws()
+    return Services(aws, SnapshotReader(aws))
+
+
+@metrics.log_metrics
+@logger.inject_lambda_context(clear_state=True)
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:  # noqa: ARG001  # the decorators use it
+    """Evaluate what an AWS Config event concerns and report it; raises rather than conclude from partial knowledge."""
+    config_event = parse_event(event)
+    subject = (config_event.item or {}).get("resourceId", "everything")
+    logger.set_correlation_id(f"{subject}@{config_event.ordering_timestamp.isoformat()}")
+    verdicts = sweep(config_event) if config_event.item is None else evaluate_item(config_event, config_event.item)
+    posted = put_verdicts(services().aws.config, config_event, verdicts) if verdicts else 0
+    logger.info("evaluated", extra={"posted": posted, "ruleName": config_event.rule_name})
+    metrics.add_metric("VerdictsPosted", MetricUnit.Count, posted)
+    flagged = sum(each.compliance is Compliance.NON_COMPLIANT for each in verdicts)
+    metrics.add_metric("NonCompliantPosted", MetricUnit.Count, flagged)
+    return {"posted": posted, "evaluations": [_returned(each) for each in verdicts[:RETURNED]]}
+
+
+def evaluate_item(event: ConfigEvent, item: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts on the subnets that a changed resource concerns."""
+    if turns_no_path(item, event.diff):
+        logger.info("dropped: this change can turn no path")
+        return []
+    change = _change(event, item)
+    if change.resource_type is ResourceType.SUBNET and (change.deleted or event.left_scope):
+        return [_without_network(event, change)]
+    if change.resource_type is ResourceType.VPC_ENDPOINT and change.vpc_id is None:
+        logger.info("the item does not name the endpoint's VPC: everything is evaluated")
+        return sweep(event)
+    judge = _judge(event, change.vpc_id)
+    return [judge.verdict(subnet_id) for subnet_id in concerned_subnets(change, judge.tracer)]
+
+
+def sweep(event: ConfigEvent) -> list[Verdict]:
+    """The verdicts that AWS Config does not hold yet, of all subnets, and DELETED for those that are gone.
+
+    What AWS Config holds is asked first: a subnet that appears in between is then not taken for gone.
+    """
+    known = known_results(services().aws.config, event.rule_name)
+    judge = _judge(event, None)
+    subnet_ids = sorted(judge.snapshot.subnets)
+    verdicts = changed_verdicts([judge.verdict(each) for each in subnet_ids], known)
+    return verdicts + [judge.verdict(each) for each in vanished(known, subnet_ids)]
+
+
+def _judge(event: ConfigEvent, vpc_id: str | None) -> Judge:
+    wants_buckets = event.parameters.scope is Scope.DIRECTORY_BUCKETS
+    snapshot = services().snapshots.read(event.account_id, vpc_id, directory_buckets=wants_buckets)
+    if wants_buckets and snapshot.has_directory_buckets is None:
+        logger.warning("directory buckets cannot be read (s3express:ListAllMyDirectoryBuckets): counted as some")
+    return Judge(Tracer(snapshot), event.parameters)
+
+
+def _change(event: ConfigEvent, item: Mapping[str, Any]) -> Change:
+    if not event.is_oversized:
+        return change_of(item, event.diff)
+    change_of(item, None)  # refuses a summary without type or id before it is looked up
+    recorded = recorded_items(services().aws.config, item)
+    whole = {**(recorded[0] if recorded else {}), **item}
+    return change_of(whole, None, recorded[1] if len(recorded) > 1 else None)
+
+
+def _without_network(event: ConfigEvent, change: Change) -> Verdict:
+    account = Account(event.account_id)
+    region = services().aws.region
+    if not change.deleted:
+        return left_scope(account, region, change.resource_id)
+    return gone(account, region, change.resource_id)
+
+
+def _returned(verdict: Verdict) -> Mapping[str, object]:
+    return {
+        "subnetId": verdict.subnet_id,
+        "routeTableId": verdict.route_table_id,
+        "compliance": verdict.compliance,
+        "reason": verdict.reason,
+        "annotation": verdict.annotation,
+        "path": [hop._asdict() for hop in verdict.path],
+    }
