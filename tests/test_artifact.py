@@ -181,10 +181,10 @@ def test_endpoints_of_every_region_are_as_before(service: str, trimmed: Loader, 
 
 
 def test_clients_of_the_artifact_have_the_operations(artifact: Path) -> None:
-    """An interpreter that sees the artifact alone imports the package and makes each client, with each operation."""
+    """An interpreter that sees the artifact alone imports the handler and makes each client, with each operation."""
     program = f"""
 import sys; sys.path.insert(0, {str(artifact)!r})
-import boto3, express_path
+import boto3, express_path.handlers.evaluate
 from botocore import xform_name
 session = boto3.Session("id", "key", region_name="eu-west-1")
 for service, operations in {OPERATIONS!r}.items():
