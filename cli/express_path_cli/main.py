@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from express_path.adapters.aws import Aws
+from express_path.adapters.dump_writer import write_dump
 from express_path.domain.parameters import RuleParameters, parse_parameters
 from express_path.domain.reasons import Compliance
 from express_path.errors import ExpressPathError, ParameterError
@@ -55,6 +57,28 @@ def scan(
     else:
         Console().print(as_table(verdicts))
     raise typer.Exit(any(each.compliance is Compliance.NON_COMPLIANT for each in verdicts))
+
+
+@app.command()
+def collect(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is new or empty.")],
+    region: Annotated[str | None, typer.Option(help="The Region to read; else that of your AWS settings.")] = None,
+    profile: Annotated[str | None, typer.Option(help="The profile of your AWS settings to read with.")] = None,
+) -> None:
+    """Write a dump of the network with live credentials, reading only.
+
+    Exit status: 0 done, 2 a required read failed. What may not be read and is optional is left out and named.
+    """
+    try:
+        for written in write_dump(Aws(region, profile), folder):
+            if written.rows is None:
+                typer.echo(f"{written.path}: left out, the read was denied", err=True)
+            else:
+                typer.echo(f"{written.path}: {written.rows}")
+    except ExpressPathError as error:
+        typer.echo(f"express-path: {error}", err=True)
+        raise typer.Exit(COULD_NOT_TELL) from error
+    typer.echo(f"next: express-path scan --from-dump {folder}")
 
 
 def _parameters(pairs: list[str]) -> RuleParameters:

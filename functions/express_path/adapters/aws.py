@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
 from express_path.errors import ApiError
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sts import STSClient
 
 DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthFailure"})
 """The codes by which AWS says that a permission is missing."""
@@ -28,30 +29,37 @@ _Result = TypeVar("_Result")
 class Aws:
     """The clients of one account and Region, each made when first asked for, out of one session."""
 
-    def __init__(self, session: boto3.Session | None = None, region: str | None = None) -> None:
-        """Take the session's own Region and credentials unless another Region is given."""
-        self._session = session or boto3.Session()
-        self._region = region
+    def __init__(self, region: str | None = None, profile: str | None = None) -> None:
+        """Take Region and credentials from the environment unless given. Raises ApiError where they name nothing."""
+        with calling("boto3:Session"):
+            self._session = boto3.Session(region_name=region, profile_name=profile)
+            if not self._session.region_name:
+                raise NoRegionError
 
     @property
     def region(self) -> str:
         """The Region of these clients, such as us-east-1."""
-        return self._region or self._session.region_name
+        return self._session.region_name
 
     @cached_property
     def ec2(self) -> "EC2Client":
         """EC2."""
-        return self._session.client("ec2", region_name=self._region, config=_RETRYING)
+        return self._session.client("ec2", config=_RETRYING)
 
     @cached_property
     def config(self) -> "ConfigServiceClient":
         """AWS Config."""
-        return self._session.client("config", region_name=self._region, config=_RETRYING)
+        return self._session.client("config", config=_RETRYING)
+
+    @cached_property
+    def sts(self) -> "STSClient":
+        """STS, for the caller's identity."""
+        return self._session.client("sts", config=_RETRYING)
 
     @cached_property
     def s3(self) -> "S3Client":
         """S3, for its directory buckets."""
-        return self._session.client("s3", region_name=self._region, config=_RETRYING)
+        return self._session.client("s3", config=_RETRYING)
 
 
 @contextmanager

@@ -1,0 +1,110 @@
+"""Writing a dump from the live APIs: what the AWS CLI would print, one file per call."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from express_path.adapters import dump_files as files
+from express_path.adapters.aws import Aws, calling, pages, unless_denied
+from express_path.domain.snapshot import is_express_service
+from express_path.errors import DumpError
+
+Rows = Sequence[Mapping[str, Any]]
+
+_OPTIONAL = (
+    files.NETWORK_INTERFACES,
+    files.ATTACHMENTS,
+    files.VPC_ATTACHMENTS,
+    files.DIRECTORY_BUCKETS,
+)
+
+
+class Written(NamedTuple):
+    """One file of a dump and how many rows it holds; None where the read was denied, and no file was written."""
+
+    path: Path
+    rows: int | None
+
+
+def write_dump(aws: Aws, folder: Path) -> Iterator[Written]:
+    """Write the dump of one account and Region, yielding each file when it is done; identity.json comes last.
+
+    A dump that was cut short therefore lacks its identity and is refused. Raises ApiError where a required read fails,
+    DumpError where the folder already holds something.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DumpError(str(folder), "already holds something", "name a folder that is new or empty")
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files.REQUIRED:
+        yield _write(folder / file.name, file.field, _rows(aws, file))
+    for file in _OPTIONAL:
+        yield _write(folder / file.name, file.field, unless_denied(partial(_rows, aws, file)))
+    yield from _write_prefix_lists(aws, folder)
+    yield from _write_transit_gateway_routes(aws, folder)
+    yield _write_identity(aws, folder)
+
+
+def _write_prefix_lists(aws: Aws, folder: Path) -> Iterator[Written]:
+    """The entries of the lists whose blocks DescribePrefixLists leaves out: customers', and S3 Express's own."""
+    file = files.MANAGED_PREFIX_LISTS
+    lists = unless_denied(partial(_rows, aws, file))
+    yield _write(folder / file.name, file.field, lists)
+    for each in lists or []:
+        if each.get("OwnerId") != "AWS" or is_express_service(each["PrefixListName"], aws.region):
+            list_id = each["PrefixListId"]
+            read = partial(pages, aws.ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
+            yield _write(folder / files.ENTRIES_FOLDER / f"{list_id}.json", "Entries", unless_denied(read))
+
+
+def _write_transit_gateway_routes(aws: Aws, folder: Path) -> Iterator[Written]:
+    file = files.TRANSIT_GATEWAY_ROUTE_TABLES
+    tables = unless_denied(partial(_rows, aws, file))
+    yield _write(folder / file.name, file.field, tables)
+    for each in tables or []:
+        table_id = each["TransitGatewayRouteTableId"]
+        read = partial(
+            pages,
+            aws.ec2,
+            "ec2",
+            "search_transit_gateway_routes",
+            "Routes",
+            TransitGatewayRouteTableId=table_id,
+            Filters=[{"Name": "state", "Values": ["active", "blackhole"]}],
+        )
+        yield _write(folder / files.ROUTES_FOLDER / f"{table_id}.json", "Routes", unless_denied(read))
+
+
+def _write_identity(aws: Aws, folder: Path) -> Written:
+    with calling("sts:GetCallerIdentity"):
+        caller = aws.sts.get_caller_identity()
+    identity = {field: caller[field] for field in ("UserId", "Account", "Arn")} | {"Region": aws.region}
+    (folder / files.IDENTITY).write_text(_json(identity), encoding="utf-8")
+    return Written(folder / files.IDENTITY, 1)
+
+
+def _rows(aws: Aws, file: files.DumpFile) -> Rows:
+    _, service, operation = file.command.split()
+    client = aws.s3 if service == "s3api" else aws.ec2
+    return pages(client, service, operation.replace("-", "_"), file.field)
+
+
+def _write(path: Path, field: str, rows: Rows | None) -> Written:
+    if rows is None:
+        return Written(path, None)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(_json({field: rows}), encoding="utf-8")
+    return Written(path, len(rows))
+
+
+def _json(response: Mapping[str, object]) -> str:
+    """As the AWS CLI prints it: four spaces, times in ISO 8601."""
+
+    def time(value: object) -> str:
+        if isinstance(value, datetime):
+            return value.isoformat()
+        raise TypeError(f"{value!r} has no JSON form")
+
+    return json.dumps(response, indent=4, default=time) + "\n"
