@@ -11,7 +11,7 @@ from botocore.session import get_session
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 OPERATIONS: dict[str, list[str]] = json.loads((FUNCTIONS / "operations.json").read_bytes())
-CALLERS = [path for folder in ("adapters", "handlers") for path in (FUNCTIONS / "express_path" / folder).rglob("*.py")]
+HANDLERS = sorted((FUNCTIONS / "express_path" / "handlers").glob("*.py"))
 # Allowed where the stack names a networkRoleArn, before anything assumes it; to be dropped from here when it does.
 AHEAD = {("sts", "AssumeRole")}
 
@@ -41,16 +41,44 @@ def called(source: str) -> set[tuple[str, str]]:
     return {methods()[word] for word in words(source) if word in methods()}
 
 
+def imported_modules(path: Path) -> Iterator[Path]:
+    """Yield the files of our own modules that a module imports, by name or a name from within."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        files = (FUNCTIONS.joinpath(*name.split(".")).with_suffix(".py") for name in names)
+        yield from (file for file in files if file.is_file())
+
+
+def run_by_functions() -> set[Path]:
+    """Return all modules that the handlers reach by imports: the adapters of the command alone are not among them."""
+    reached: set[Path] = set()
+    waiting = set(HANDLERS)
+    while waiting:
+        reached |= waiting
+        waiting = {found for path in waiting for found in imported_modules(path)} - reached
+    return reached
+
+
 def test_calls_are_found_as_methods_and_as_names_of_paginators() -> None:
     """Both ways to call an operation are seen; other names are not taken for one."""
     source = "ec2.get_paginator('describe_subnets'); config.put_evaluations(); subnets.describe_everything()"
     assert called(source) == {("ec2", "DescribeSubnets"), ("config", "PutEvaluations")}
 
 
+def test_modules_are_followed_from_the_handlers() -> None:
+    """What a handler imports is reached through other modules, and what only the command imports is not."""
+    names = {path.name for path in run_by_functions()}
+    assert {"evaluate.py", "aws.py", "network.py"} <= names
+    assert not {"dump.py", "dump_writer.py"} & names
+
+
 def test_list_of_operations_is_what_the_functions_call() -> None:
     """Nothing is missing and nothing to spare in the list that the role and the artifact are held equal to."""
     listed = {(service, operation) for service, operations in OPERATIONS.items() for operation in operations}
-    found = set().union(*(called(path.read_text(encoding="utf-8")) for path in CALLERS))
+    found = set().union(*(called(path.read_text(encoding="utf-8")) for path in run_by_functions()))
     assert not found & AHEAD
     assert found | AHEAD == listed
 
