@@ -1,0 +1,206 @@
+"""Every recording gives the verdicts that AWS's routing gives; the decision table of the documents names them all."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.model import ListShape, Shape, StructureShape
+from botocore.session import get_session
+
+from tests.cli import recordings
+from tests.cli.recordings import FOLDER, Run
+
+KEYS = [
+    "accountId",
+    "region",
+    "vpcId",
+    "subnetId",
+    "availabilityZoneId",
+    "routeTableId",
+    "compliance",
+    "reason",
+    "annotation",
+    "path",
+]
+HOP_KEYS = {"kind", "id", "destination"}
+DOCUMENT = FOLDER.parents[1] / "docs" / "how-it-decides.md"
+# The file of a dump, the service and operation whose output it holds.
+CALLS = {
+    "vpcs.json": ("ec2", "DescribeVpcs"),
+    "subnets.json": ("ec2", "DescribeSubnets"),
+    "route-tables.json": ("ec2", "DescribeRouteTables"),
+    "vpc-endpoints.json": ("ec2", "DescribeVpcEndpoints"),
+    "nat-gateways.json": ("ec2", "DescribeNatGateways"),
+    "prefix-lists.json": ("ec2", "DescribePrefixLists"),
+    "network-interfaces.json": ("ec2", "DescribeNetworkInterfaces"),
+    "managed-prefix-lists.json": ("ec2", "DescribeManagedPrefixLists"),
+    "managed-prefix-list-entries": ("ec2", "GetManagedPrefixListEntries"),
+    "transit-gateway-attachments.json": ("ec2", "DescribeTransitGatewayAttachments"),
+    "transit-gateway-vpc-attachments.json": ("ec2", "DescribeTransitGatewayVpcAttachments"),
+    "transit-gateway-route-tables.json": ("ec2", "DescribeTransitGatewayRouteTables"),
+    "transit-gateway-routes": ("ec2", "SearchTransitGatewayRoutes"),
+    "directory-buckets.json": ("s3", "ListDirectoryBuckets"),
+}
+
+
+@pytest.fixture(scope="module")
+def outputs() -> dict[str, Shape]:
+    """The output shape of each call that a dump can hold, from botocore's models."""
+    models = {service: get_session().get_service_model(service) for service in ("ec2", "s3")}
+    return {
+        file: models[service].operation_model(operation).output_shape for file, (service, operation) in CALLS.items()
+    }
+
+
+@pytest.mark.parametrize("name", recordings.names())
+def test_recording(name: str) -> None:
+    """A scan of the recording gives the expected rows and exit status, with each set of parameters."""
+    expected = list(recordings.runs(FOLDER / name))
+    assert expected, "a recording expects at least one run"
+    for run in expected:
+        result = recordings.scan(FOLDER / name, run.parameters)
+        assert result.exit_code == run.exit_status, result.stderr
+        assert result.stderr == ""
+        _check(json.loads(result.stdout), run)
+
+
+def _check(document: dict[str, Any], run: Run) -> None:
+    rows = document["subnets"]
+    assert list(document) == ["schemaVersion", "subnets"]
+    assert document["schemaVersion"] == 1
+    order = [(row["accountId"], row["region"], row["subnetId"]) for row in rows]
+    assert order == sorted(order)
+    several = any("/" in key for key in run.subnets)
+    by_key = {f"{row['accountId']}/{row['subnetId']}" if several else row["subnetId"]: row for row in rows}
+    assert len(by_key) == len(rows)
+    verdicts = {key: _verdict(row) for key, row in by_key.items()}
+    assert verdicts == {key: _verdict(row) for key, row in run.subnets.items()}, run.parameters
+    for key, row in by_key.items():
+        _check_evidence(row, run.subnets[key])
+
+
+def _verdict(row: dict[str, Any]) -> tuple[str, str, str | None]:
+    return row["compliance"], row["reason"], row["routeTableId"]
+
+
+def _check_evidence(row: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert 1 <= len(row["annotation"]) <= 256
+    assert all(set(hop) == HOP_KEYS for hop in row["path"])
+    named = [pair for pair in _deciding(expected) if all(part in row["annotation"] for part in pair)]
+    assert named or not _deciding(expected), f"{row['annotation']!r} names none of {_deciding(expected)}"
+    hops = iter([hop["id"] for hop in row["path"]])
+    assert all(each in hops for each in expected.get("through", [])), f"{row['path']} misses {expected['through']}"
+
+
+def _deciding(expected: dict[str, Any]) -> list[list[str]]:
+    """The routes, each a destination and a target, of which the annotation names one; empty where none decides."""
+    deciding = expected["deciding"]
+    if isinstance(deciding, dict):
+        return list(deciding["anyOf"])
+    return [] if deciding is None else [deciding]
+
+
+def test_the_keys_of_a_row() -> None:
+    """A row has its keys in the documented order; the zone is the zone's id, which is the same for every account."""
+    dump = FOLDER / "gateway-endpoint"
+    rows = json.loads(recordings.scan(dump).stdout)["subnets"]
+    assert [list(row) for row in rows] == [KEYS] * 2
+    described = json.loads((dump / "subnets.json").read_text(encoding="utf-8"))["Subnets"]
+    zones = {subnet["SubnetId"]: subnet["AvailabilityZoneId"] for subnet in described}
+    assert {row["subnetId"]: row["availabilityZoneId"] for row in rows} == zones
+
+
+def test_there_are_enough_recordings() -> None:
+    """At least 60 scenarios are recorded, so that a lost folder is noticed."""
+    assert len(recordings.names()) >= 60
+
+
+def test_every_reason_is_recorded() -> None:
+    """Each reason that a scan can give is the verdict of some recording; DELETED needs a subnet that is gone."""
+    reasons = {
+        row["reason"]
+        for name in recordings.names()
+        for run in recordings.runs(FOLDER / name)
+        for row in run.subnets.values()
+    }
+    assert reasons == {
+        "PARTLY_NAT",
+        "NAT_GATEWAY",
+        "NAT_INSTANCE",
+        "NAT_BEHIND_APPLIANCE",
+        "NAT_BEYOND_TRANSIT_GATEWAY",
+        "UNRESOLVED_EGRESS",
+        "INTERNET_GATEWAY",
+        "ENDPOINT",
+        "NO_ROUTE",
+        "NOT_OWNED",
+        "EXCLUDED",
+        "NO_DIRECTORY_BUCKETS",
+        "SERVICE_NOT_OFFERED",
+    }
+
+
+def test_a_recording_without_an_expectation_fails(tmp_path: Path) -> None:
+    """A dump folder without expected.json is no recording: reading its runs raises instead of passing."""
+    shutil.copytree(FOLDER / "gateway-endpoint", tmp_path / "new")
+    assert list(recordings.runs(tmp_path / "new"))
+    (tmp_path / "new" / recordings.EXPECTED).unlink()
+    with pytest.raises(FileNotFoundError):
+        list(recordings.runs(tmp_path / "new"))
+
+
+@pytest.mark.parametrize("name", recordings.names())
+def test_a_recording_is_what_the_aws_cli_prints(name: str, outputs: dict[str, Shape]) -> None:
+    """Every field in a recording is one that botocore's model knows for that call, in the type it has there."""
+    files = [
+        file for file in (FOLDER / name).rglob("*.json") if file.name not in {recordings.EXPECTED, "identity.json"}
+    ]
+    assert files
+    for file in files:
+        shape = outputs[file.name if file.name in outputs else file.parent.name]
+        if file.stat().st_size:
+            _check_shape(json.loads(file.read_text(encoding="utf-8")), shape, file.name)
+
+
+def _check_shape(value: object, shape: Shape, where: str) -> None:
+    if isinstance(shape, StructureShape):
+        assert isinstance(value, dict), where
+        assert set(value) <= set(shape.members), where
+        for field, member in value.items():
+            _check_shape(member, shape.members[field], f"{where}.{field}")
+    elif isinstance(shape, ListShape):
+        assert isinstance(value, list), where
+        for member in value:
+            _check_shape(member, shape.member, where)
+    else:
+        types = {"boolean": bool, "integer": int, "long": int}
+        assert type(value) is types.get(shape.type_name, str), where
+
+
+def test_the_installed_command_says_the_same() -> None:
+    """The command that users run prints the same document and ends with the same status as in process."""
+    command = Path(sys.executable).with_name("express-path")
+    dump = FOLDER / "more-specific-route-to-nat"
+    result = subprocess.run(
+        [command, *recordings.arguments(dump, {})], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (1, recordings.scan(dump).stdout, "")
+
+
+def test_the_decision_table_is_the_recordings() -> None:
+    """The decision table has one row per recording, with its sentence and its reasons, and no other row."""
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \| (.+?) \| (.+?) \|$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) == len({name for name, _, _ in rows})
+    table = {name: (says, verdicts) for name, says, verdicts in rows}
+    assert table == {name: _row_of(name) for name in recordings.names()}
+
+
+def _row_of(name: str) -> tuple[str, str]:
+    expected = recordings.expectation(FOLDER / name)
+    reasons = dict.fromkeys(row["reason"] for run in expected["runs"] for row in run["subnets"].values())
+    return expected["says"], ", ".join(sorted(reasons)) or "no subnet"
