@@ -19,8 +19,8 @@ from express_path.domain.network import (
     Tags,
     Vpc,
     VpcEndpoint,
-    target_kind,
 )
+from express_path.domain.targets import target_kind
 from express_path.errors import RecordError
 
 Description = Mapping[str, Any]

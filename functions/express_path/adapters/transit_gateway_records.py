@@ -3,13 +3,8 @@
 from collections.abc import Iterable
 
 from express_path.adapters.ec2_records import Description, block, rows, text
-from express_path.domain.network import (
-    Rank,
-    Route,
-    TargetKind,
-    TransitGatewayAttachment,
-    TransitGatewayRouteTable,
-)
+from express_path.domain.network import Rank, Route, TransitGatewayAttachment, TransitGatewayRouteTable
+from express_path.domain.targets import TargetKind
 
 
 def attachments(

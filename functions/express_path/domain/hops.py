@@ -10,7 +10,6 @@ from express_path.domain.network import (
     Route,
     RouteTable,
     Subnet,
-    TargetKind,
     TransitGatewayRouteTable,
     VpcEndpoint,
 )
@@ -18,6 +17,7 @@ from express_path.domain.path import Outcome, Traced, Visit, ends, hop_of, prefi
 from express_path.domain.reasons import Reason
 from express_path.domain.routing import Region
 from express_path.domain.snapshot import Snapshot, is_express_service
+from express_path.domain.targets import TargetKind
 
 AnyRouteTable = RouteTable | TransitGatewayRouteTable
 

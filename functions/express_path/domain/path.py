@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from express_path.domain.network import Route, TargetKind
+from express_path.domain.network import Route
 from express_path.domain.reasons import Reason
 from express_path.domain.routing import Region
+from express_path.domain.targets import TargetKind
 
 
 class Hop(NamedTuple):

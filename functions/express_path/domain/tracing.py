@@ -13,11 +13,12 @@ from express_path.domain.hops import (
     follow_network_interface,
     follow_vpc_endpoint,
 )
-from express_path.domain.network import PrefixList, Route, RouteTable, Subnet, TargetKind
+from express_path.domain.network import PrefixList, Route, RouteTable, Subnet
 from express_path.domain.path import Outcome, Traced, Visit, ends, hop_of, unresolved
 from express_path.domain.reasons import Reason
 from express_path.domain.routing import GoverningTables, Part, Region, RoutingIndex
 from express_path.domain.snapshot import Snapshot
+from express_path.domain.targets import TargetKind
 from express_path.domain.transit import follow_attachment, follow_transit_gateway
 
 
