@@ -1,18 +1,21 @@
 """The sandbox itself: moto's threaded server on a loopback port, corrected, logged, and able to fail on demand."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from threading import Lock
 from types import TracebackType
 from typing import Self
 
 import boto3
 from botocore.config import Config
+from moto.core.authorization import enable_iam_authentication
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.moto_api._internal.models import moto_api_backend
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
+from sandbox import directory_buckets
 from sandbox.calls import CallLog
 from sandbox.dynamic import Client
 from sandbox.ec2 import Ec2
@@ -57,6 +60,7 @@ class Sandbox:
         if not _running.acquire(blocking=False):
             raise RuntimeError("a sandbox is already running in this process")
         self.ec2.apply(self._patches)
+        directory_buckets.apply(self._patches)
         self.reset()
         self._server.start()
         self.endpoint_url = "http://{}:{}".format(*self._server.get_host_and_port())
@@ -88,7 +92,10 @@ class Sandbox:
                 service,  # type: ignore[call-overload]
                 region_name=region or self.region,
                 endpoint_url=self.endpoint_url,
-                config=Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}),
+                config=Config(
+                    retries={"total_max_attempts": 1},
+                    s3={"addressing_style": "path", "disable_s3_express_session_auth": True},  # type: ignore[arg-type]
+                ),
                 **(credentials or CREDENTIALS),
             )
 
@@ -101,6 +108,13 @@ class Sandbox:
             "aws_secret_access_key": answer["SecretAccessKey"],
             "aws_session_token": answer["SessionToken"],
         }
+
+    def enforcing_iam(self) -> AbstractContextManager[None]:
+        """Return a context in which every request needs a permission: real access keys or roles, and their policies.
+
+        Credentials made before by `credentials()` keep working, as far as the policies of their role go.
+        """
+        return enable_iam_authentication()
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that point any AWS SDK, the handler and the command at this sandbox.

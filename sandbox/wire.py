@@ -1,7 +1,7 @@
 """What a raw HTTP request asks for: service, operation and parameters, read with botocore's service models."""
 
 import io
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -44,19 +44,21 @@ def read(environ: dict[str, Any]) -> Request:
     service = SERVICE_OF_SIGNING_NAME.get(signing_name, signing_name)
     if service not in _services():
         return Request("unknown", f"{http.method} {http.path}", {}, "", region)
-    request = _parse(http, get_service_model(service), _account(http), region)
-    # ListBuckets and ListDirectoryBuckets are the same request; only the signing name tells them apart.
-    if (signing_name, request.operation) == ("s3express", "ListBuckets"):
-        return replace(request, operation="ListDirectoryBuckets")
-    return request
-
-
-def _parse(http: BackendRequest, model: ServiceModel, account_id: str, region: str) -> Request:
-    service = str(model.service_name)
-    protocol = determine_request_protocol(model, http.content_type)
     operation, uri_parameters = _operation(http, service)
+    # ListBuckets and ListDirectoryBuckets are the same request; only the signing name tells them apart.
+    if (signing_name, operation) == ("s3express", "ListBuckets"):
+        operation = "ListDirectoryBuckets"
+    parameters, protocol = _parse(http, get_service_model(service), operation, uri_parameters)
+    return Request(service, operation, parameters, _account(http), region, protocol)
+
+
+def _parse(
+    http: BackendRequest, model: ServiceModel, operation: str, uri_parameters: dict[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """Return the input of an operation, empty if botocore does not know the operation, and the protocol it came in."""
+    protocol = determine_request_protocol(model, http.content_type)
     if operation not in model.operation_names:
-        return Request(service, operation, {}, account_id, region, protocol)
+        return {}, protocol
     parser = PROTOCOL_PARSERS[protocol](model.operation_model(operation))
     parameters = parser.parse(
         {
@@ -68,7 +70,7 @@ def _parse(http: BackendRequest, model: ServiceModel, account_id: str, region: s
             "url_params": uri_parameters,
         }
     )
-    return Request(service, operation, dict(parameters), account_id, region, protocol)
+    return dict(parameters), protocol
 
 
 def _operation(http: BackendRequest, service: str) -> tuple[str, dict[str, Any]]:

@@ -3,22 +3,36 @@
 from collections.abc import Callable
 
 from sandbox.ec2 import (
+    associations,
     endpoint_changes,
     endpoint_services,
     endpoints,
     filters,
+    images,
+    nat_gateways,
     pages,
     prefix_lists,
     protocol,
+    route_targets,
+    routes,
+    sharing,
+    subnets,
     tags,
 )
 from sandbox.ec2.knobs import Knobs
 from sandbox.patches import Patches
 
 CORRECTIONS: tuple[Callable[[Patches, Knobs], None], ...] = (
+    images.apply,
     tags.apply,
     filters.apply,
     prefix_lists.apply,
+    subnets.apply,
+    sharing.apply,
+    associations.apply,
+    route_targets.apply,
+    routes.apply,
+    nat_gateways.apply,
     endpoint_services.apply,
     endpoints.apply,
     endpoint_changes.apply,
@@ -29,11 +43,12 @@ CORRECTIONS: tuple[Callable[[Patches, Knobs], None], ...] = (
 
 
 class Ec2:
-    """The corrections of EC2, and the knobs that tests turn."""
+    """The corrections of EC2, the knobs that tests turn, and the seeding of shared subnets."""
 
     def __init__(self) -> None:
         """Make the knobs; nothing of moto is changed yet."""
         self.knobs = Knobs()
+        self.sharing = sharing.Sharing(self.knobs)
 
     def apply(self, patches: Patches) -> None:
         """Apply every correction."""

@@ -1,6 +1,7 @@
 """What a test can set about EC2: page sizes, how long states last, quotas."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 
 @dataclass
@@ -25,7 +26,11 @@ class Knobs:
     gateway_endpoints: int = 20
     """Quota of gateway endpoints in a Region: https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html."""
 
+    shares: list[Any] = field(default_factory=list)
+    """Subnets that are shared with other accounts: set through `Sharing.share_subnet`."""
+
     def reset(self) -> None:
         """Turn every knob back to its default."""
-        for field in fields(self):
-            setattr(self, field.name, field.default)
+        fresh = Knobs()
+        for knob in fields(self):
+            setattr(self, knob.name, getattr(fresh, knob.name))

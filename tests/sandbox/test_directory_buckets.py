@@ -1,0 +1,61 @@
+"""S3 directory buckets (https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListDirectoryBuckets.html)."""
+
+import pytest
+
+from sandbox.dynamic import Client
+from sandbox.server import Sandbox
+
+DIRECTORY = {
+    "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
+    "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
+}
+
+
+@pytest.fixture
+def s3(sandbox: Sandbox) -> Client:
+    """Make a general purpose bucket and three directory buckets, and return a client of S3."""
+    client = sandbox.client("s3")
+    client.create_bucket(Bucket="general")
+    for name in ("one", "three", "two"):
+        client.create_bucket(Bucket=f"{name}--use1-az4--x-s3", CreateBucketConfiguration=DIRECTORY)
+    sandbox.calls.clear()
+    return client
+
+
+def test_lists_only_directory_buckets(s3: Client) -> None:
+    """ListDirectoryBuckets returns name, creation date and an ARN of the service s3express."""
+    first, *others = s3.list_directory_buckets()["Buckets"]
+    assert first["BucketArn"] == "arn:aws:s3express:us-east-1:123456789012:bucket/one--use1-az4--x-s3"
+    assert [bucket["Name"] for bucket in others] == ["three--use1-az4--x-s3", "two--use1-az4--x-s3"]
+    assert first["CreationDate"]
+
+
+def test_lists_directory_buckets_apart(s3: Client) -> None:
+    """ListBuckets does not return directory buckets."""
+    assert [bucket["Name"] for bucket in s3.list_buckets()["Buckets"]] == ["general"]
+
+
+def test_pages(s3: Client) -> None:
+    """MaxDirectoryBuckets and ContinuationToken make pages."""
+    pages = list(s3.get_paginator("list_directory_buckets").paginate(PaginationConfig={"PageSize": 2}))
+    assert [len(page["Buckets"]) for page in pages] == [2, 1]
+
+
+@pytest.mark.usefixtures("s3")
+def test_lists_one_region(sandbox: Sandbox) -> None:
+    """Each Region lists its own."""
+    assert sandbox.client("s3", "eu-west-1").list_directory_buckets()["Buckets"] == []
+
+
+def test_is_logged_under_its_name(sandbox: Sandbox, s3: Client) -> None:
+    """The call log tells ListDirectoryBuckets from ListBuckets, although both are the same HTTP request."""
+    s3.list_directory_buckets(MaxDirectoryBuckets=1)
+    s3.list_buckets()
+    assert sandbox.calls.operations("s3") == ["ListDirectoryBuckets", "ListBuckets"]
+    assert sandbox.calls.of("s3")[0].parameters == {"MaxDirectoryBuckets": 1}
+
+
+def test_objects_need_no_session(s3: Client) -> None:
+    """Objects can be written and read through the client of the sandbox."""
+    s3.put_object(Bucket="one--use1-az4--x-s3", Key="key", Body=b"content")
+    assert s3.get_object(Bucket="one--use1-az4--x-s3", Key="key")["Body"].read() == b"content"
