@@ -1,0 +1,208 @@
+"""The Lambda runtime: a small artifact in the real Runtime Interface Emulator and runtime client."""
+
+import json
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from sandbox.lambda_runtime import (
+    FunctionError,
+    FunctionTimeoutError,
+    LambdaContext,
+    LambdaRuntime,
+    RuntimeStartError,
+    in_process,
+)
+
+HANDLER = '''
+import os, sys, time
+import boto3
+
+print("module level of the handler")
+
+
+def handler(event, context):
+    """Do what the event says."""
+    if "fail" in event:
+        raise LookupError(event["fail"])
+    if "sleep" in event:
+        time.sleep(event["sleep"])
+    if "exit" in event:
+        os._exit(event["exit"])
+    return {
+        "boto3": boto3.__file__,
+        "path": sys.path,
+        "pid": os.getpid(),
+        "environment": dict(os.environ),
+        "memory": context.memory_limit_in_mb,
+        "remaining": context.get_remaining_time_in_millis(),
+        "event": event,
+    }
+'''
+
+pytestmark = pytest.mark.runtime
+
+
+@pytest.fixture(scope="module")
+def artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An artifact with a handler and a boto3 of its own, which is none."""
+    folder = tmp_path_factory.mktemp("artifact")
+    (folder / "app.py").write_text(HANDLER)
+    (folder / "boto3.py").write_text("")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def function(artifact: Path) -> Iterator[LambdaRuntime]:
+    """The artifact, running."""
+    with LambdaRuntime(artifact, "app.handler", {"GREETING": "hello"}, memory_mb=512, timeout_s=1) as running:
+        yield running
+
+
+def test_answers(function: LambdaRuntime) -> None:
+    """The function gets its event, and its answer comes back."""
+    event = {"text": "ü", "number": 1.5, "list": [None, True]}
+    assert function.invoke(event)["event"] == event
+
+
+def test_artifact_comes_first(function: LambdaRuntime, artifact: Path) -> None:
+    """Imports are those of the artifact, not of this environment, although it has the same module."""
+    answer = function.invoke({})
+    assert answer["boto3"] == str(artifact / "boto3.py")
+    assert answer["path"][0] == str(artifact)
+
+
+def test_this_environment_is_out_of_sight(function: LambdaRuntime) -> None:
+    """No site-packages and no source folder are on the function's path: what the artifact lacks is missing."""
+    artifact, runtime, *standard_library = [Path(entry) for entry in function.invoke({})["path"]]
+    assert (artifact.name[:8], runtime.name) == ("artifact", "runtime")
+    assert all(entry.is_relative_to(sys.base_prefix) for entry in standard_library)
+    assert "site-packages" not in str(standard_library)
+
+
+def test_has_only_its_own_variables(function: LambdaRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The function sees the given variables and Lambda's, and none of this process."""
+    monkeypatch.setenv("AWS_PROFILE", "somebody")
+    environment = function.invoke({})["environment"]
+    assert environment["GREETING"] == "hello"
+    assert environment["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] == "512"
+    assert environment["_HANDLER"] == "app.handler"
+    assert not {"AWS_PROFILE", "HOME", "VIRTUAL_ENV"} & set(environment)
+
+
+def test_context(function: LambdaRuntime) -> None:
+    """Memory and time-out are those of the function."""
+    answer = function.invoke({})
+    assert int(answer["memory"]) == 512
+    assert 0 < answer["remaining"] <= 1000
+
+
+def test_error_is_raised(function: LambdaRuntime) -> None:
+    """A handler's exception arrives with its type, message and stack."""
+    with pytest.raises(FunctionError, match="LookupError: no such subnet") as raised:
+        function.invoke({"fail": "no such subnet"})
+    assert (raised.value.error_type, raised.value.error_message) == ("LookupError", "no such subnet")
+    assert "app.py" in raised.value.stack_trace[0]
+
+
+def test_time_out_is_raised(function: LambdaRuntime) -> None:
+    """A function that hangs is ended, and the next invocation has a fresh one."""
+    with pytest.raises(FunctionTimeoutError, match=r"timed out after 1\.00 seconds"):
+        function.invoke({"sleep": 5})
+    assert function.invoke({"again": True})["event"] == {"again": True}
+
+
+def test_crash_is_raised(function: LambdaRuntime) -> None:
+    """A process that dies is a function error, and the next invocation has a fresh one."""
+    with pytest.raises(FunctionError, match="exit status 3") as raised:
+        function.invoke({"exit": 3})
+    assert raised.value.error_type == "Runtime.ExitError"
+    assert function.invoke({"again": True})["event"] == {"again": True}
+
+
+def test_invocations_from_threads_take_turns(function: LambdaRuntime) -> None:
+    """Many callers at once are served one after the other."""
+    with ThreadPoolExecutor(8) as callers:
+        answers = list(callers.map(function.invoke, [{"number": number} for number in range(24)]))
+    assert [answer["event"]["number"] for answer in answers] == list(range(24))
+
+
+def test_measures_itself(function: LambdaRuntime) -> None:
+    """Log, initialisation time and memory can be read after an invocation."""
+    function.invoke({})
+    assert "module level of the handler" in function.logs()
+    assert 0 < function.init_duration_ms() < 10_000
+    assert 5 < function.peak_memory_mib() < 500
+
+
+def test_leaves_nothing_behind(artifact: Path) -> None:
+    """When the runtime stops, the function's process is gone, too."""
+    with LambdaRuntime(artifact, "app.handler", {}) as runtime:
+        process = Path("/proc", str(runtime.invoke({})["pid"]))
+        assert process.exists()
+    assert not process.exists()
+    with pytest.raises(LookupError, match="does not run"):
+        runtime.logs()
+
+
+def test_nothing_to_measure_yet(artifact: Path) -> None:
+    """Before the first invocation there are no measurements, and before the start there is no runtime."""
+    runtime = LambdaRuntime(artifact, "app.handler", {})
+    with pytest.raises(LookupError, match="does not run"):
+        runtime.invoke({})
+    with runtime, pytest.raises(LookupError, match="not initialised"):
+        runtime.init_duration_ms()
+
+
+@pytest.mark.parametrize(
+    ("handler", "error_type"),
+    [("missing.handler", "Runtime.ImportModuleError"), ("app.missing", "Runtime.HandlerNotFound")],
+)
+def test_bad_handler(artifact: Path, handler: str, error_type: str) -> None:
+    """A handler that cannot be imported is a function error of the first invocation, as in Lambda."""
+    with LambdaRuntime(artifact, handler, {}) as runtime, pytest.raises(FunctionError) as raised:
+        runtime.invoke({})
+    assert raised.value.error_type == error_type
+
+
+def test_no_emulator(artifact: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without the emulator the error says where it should be."""
+    monkeypatch.setenv("AWS_LAMBDA_RIE", str(tmp_path / "nowhere"))
+    with pytest.raises(RuntimeStartError, match="nowhere"):
+        LambdaRuntime(artifact, "app.handler", {}).__enter__()
+
+
+def test_emulator_that_dies(artifact: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An emulator that ends at once is an error with what it said."""
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho out of order\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("AWS_LAMBDA_RIE", str(broken))
+    with pytest.raises(RuntimeStartError, match="did not start") as raised:
+        LambdaRuntime(artifact, "app.handler", {}).__enter__()
+    assert raised.value.log == "out of order\n"
+
+
+def test_in_process_passes_json() -> None:
+    """The stand-in gives the handler a context, and what passes is JSON, so that a tuple arrives as a list."""
+    invoke = in_process(lambda event, context: {"event": event, "memory": context.memory_limit_in_mb})
+    assert invoke({"pair": (1, 2)}) == {"event": {"pair": [1, 2]}, "memory": 256}
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        in_process(lambda _event, _context: object())({})
+
+
+def test_in_process_raises_what_the_handler_raises() -> None:
+    """Errors of the stand-in are the handler's own."""
+    with pytest.raises(KeyError, match="absent"):
+        in_process(lambda event, _context: event["absent"])(json.loads("{}"))
+
+
+def test_context_of_the_stand_in() -> None:
+    """Its remaining time falls, and its request ids differ."""
+    first, second = LambdaContext(timeout_s=10), LambdaContext(timeout_s=0)
+    assert 9_000 < first.get_remaining_time_in_millis() <= 10_000
+    assert second.get_remaining_time_in_millis() == 0
+    assert first.aws_request_id != second.aws_request_id
