@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from sandbox.dynamic import Client
 from sandbox.server import Sandbox
 
 VPC_BLOCK = "10.20.0.0/16"
@@ -59,7 +59,7 @@ class _Builder:
     """Creates the resources of one VPC, names them by a tag, and remembers their ids."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self._ec2: Any = sandbox.client("ec2")
+        self._ec2: Client = sandbox.client("ec2")
         self._region = sandbox.region
         self.ids: dict[str, str] = {}
         self._remember("vpc", self._ec2.create_vpc(CidrBlock=VPC_BLOCK)["Vpc"]["VpcId"])

@@ -13,6 +13,7 @@ import boto3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.client import BaseClient
 from botocore.compat import HTTPHeaders
+from moto.core.authorization import disable_iam_authentication
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.test import Client
 
@@ -62,6 +63,7 @@ class _Backends:
         url = str(request.url)
         headers = cast("dict[str, str | bytes]", dict(request.headers))
         sent = {name: value.decode() if isinstance(value, bytes) else value for name, value in headers.items()}
-        answer = self._application.open(url, method=request.method, headers=sent, data=request.body)
+        with disable_iam_authentication():  # the account's policies are not about a service's own reads
+            answer = self._application.open(url, method=request.method, headers=sent, data=request.body)
         received = HTTPHeaders.from_dict(dict(answer.headers))
         return AWSResponse(url, answer.status_code, received, _Body(answer.data))

@@ -4,13 +4,13 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
-from typing import Any
 
 from botocore.exceptions import ClientError
 
 from sandbox.config_items.direct import direct_client
 from sandbox.config_items.notifications import RuleIdentity
 from sandbox.config_service.scope import Scope
+from sandbox.dynamic import Client
 from sandbox.server import Sandbox
 
 FUNCTION_NAME = "express-path-evaluate"
@@ -23,7 +23,7 @@ MESSAGE_TYPES = (
 
 def deploy_rule(sandbox: Sandbox, name: str, parameters: Mapping[str, str] | None, scope: Scope) -> RuleIdentity:
     """Put the recorder, the function and the rule in place, or the rule anew if they are there; return who it is."""
-    config: Any = direct_client(sandbox, "config")
+    config: Client = direct_client(sandbox, "config")
     recorder_role = (
         f"arn:aws:iam::{sandbox.account_id}:role/aws-service-role/config.amazonaws.com/AWSServiceRoleForConfig"
     )
@@ -49,7 +49,7 @@ def deploy_rule(sandbox: Sandbox, name: str, parameters: Mapping[str, str] | Non
 
 def _function_arn(sandbox: Sandbox) -> str:
     """Return the ARN of the function, which PutConfigRule looks up; its code runs elsewhere."""
-    functions: Any = direct_client(sandbox, "lambda")
+    functions: Client = direct_client(sandbox, "lambda")
     try:
         return str(functions.get_function(FunctionName=FUNCTION_NAME)["Configuration"]["FunctionArn"])
     except ClientError as error:
@@ -68,7 +68,7 @@ def _function_arn(sandbox: Sandbox) -> str:
 def _role_arn(sandbox: Sandbox) -> str:
     trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
     document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
-    iam: Any = direct_client(sandbox, "iam")
+    iam: Client = direct_client(sandbox, "iam")
     role = iam.create_role(RoleName=FUNCTION_NAME, AssumeRolePolicyDocument=document)
     return str(role["Role"]["Arn"])
 

@@ -1,7 +1,8 @@
 """The operations of AWS Config's API that the sandbox adds to moto's response class, or puts right in it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,17 @@ def apply(patches: Patches) -> None:
         patches.wrap(ConfigResponse, name, partial(_checked, operation))
     patches.wrap(ConfigResponse, "describe_config_rules", _with_evaluation_modes)
     patches.wrap(ConfigResponse, "get_resource_config_history", _history_or_moto)
+
+
+@contextmanager
+def in_force() -> Iterator[None]:
+    """Have AWS Config answered so inside a `with` block."""
+    patches = Patches()
+    apply(patches)
+    try:
+        yield
+    finally:
+        patches.undo()
 
 
 def _put_evaluations(backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:

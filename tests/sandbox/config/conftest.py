@@ -8,17 +8,14 @@ import pytest
 from sandbox import config_service
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service import ConfigResults, results_of
-from sandbox.patches import Patches
 from sandbox.server import Sandbox
 
 
 @pytest.fixture(autouse=True)
 def config_in_force() -> Iterator[None]:
-    """Config's corrections, for as long as the test runs."""
-    patches = Patches()
-    config_service.apply(patches)
-    yield
-    patches.undo()
+    """Have Config's corrections in force for as long as the test runs."""
+    with config_service.in_force():
+        yield
 
 
 @pytest.fixture

@@ -143,9 +143,9 @@ def test_deleted_resource_stays_in_scope(
     sandbox.client("ec2").delete_subnet(SubnetId=situation["isolated"])
     loop.notice()
     loop.deliver()
-    assert ids(events) == [situation["isolated"]]
-    assert invoking(events[0])["configurationItem"]["configurationItemStatus"] == "ResourceDeleted"
-    assert events[0]["eventLeftScope"] is False
+    assert ids(events) == [situation["rtb-isolated"], situation["isolated"]]
+    assert invoking(events[1])["configurationItem"]["configurationItemStatus"] == "ResourceDeleted"
+    assert events[1]["eventLeftScope"] is False
 
 
 def test_resource_that_leaves_a_tag_scope(sandbox: Sandbox, events: list[dict[str, Any]], situation: Situation) -> None:
@@ -260,3 +260,9 @@ def test_baseline_discovers_again(sandbox: Sandbox, events: list[dict[str, Any]]
     ]
     assert {item["configurationItemStatus"] for item in subnets} == {"ResourceDiscovered"}
     assert [item["configuration"]["state"] for item in subnets] == [{"value": "available"}] * len(subnets)
+
+
+def test_loop_needs_no_permission(sandbox: Sandbox, loop: ConfigLoop, situation: Situation) -> None:
+    """Where IAM is enforced, Config still sees the network: its reads are not the account's."""
+    with sandbox.enforcing_iam():
+        assert situation["private-a"] in {item["resourceId"] for item in loop.baseline()}

@@ -114,10 +114,11 @@ def test_interface_that_goes(sandbox: Sandbox, situation: Situation) -> None:
 
 
 def test_deleted_subnet(sandbox: Sandbox, situation: Situation) -> None:
-    """A subnet that is gone has an item without a configuration, and is not seen again."""
+    """A subnet that is gone has an item without a configuration, its table has lost it, and it is not seen again."""
     recorder = recorder_of(sandbox)
     sandbox.client("ec2").delete_subnet(SubnetId=situation["isolated"])
-    (subnet, _vpc) = recorder.look()
+    (table, subnet, _vpc) = recorder.look()
+    assert set(table.diff["changedProperties"]) == {"Configuration.Associations.0", "Relationships.0"}
     item = subnet.item
     assert (item["resourceId"], item["configurationItemStatus"]) == (situation["isolated"], "ResourceDeleted")
     assert (item["configuration"], item["availabilityZone"], item["relationships"]) == (None, None, [])
