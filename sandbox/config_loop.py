@@ -60,6 +60,7 @@ class ConfigLoop:
         style: ItemStyle | None = None,
     ) -> None:
         """Deploy the rule. Nothing is recorded or invoked yet."""
+        self.sandbox = sandbox
         self.scope = scope or Scope()
         self.oversized_above = MAXIMUM_NOTIFICATION
         self.deliveries: list[Delivery] = []

@@ -1,0 +1,102 @@
+"""The sample events in events/: their shape is that of the events that the sandbox makes."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from express_path.adapters.config_events import parse_event
+from sandbox.config_items.kinds import KIND_OF
+from sandbox.config_items.notifications import SUMMARY_KEYS
+from sandbox.config_loop import ConfigLoop
+from sandbox.situations import familiar
+
+EVENTS = Path(__file__).parents[3] / "events"
+FILES = sorted(EVENTS.glob("*.json"))
+INVENTED = re.compile(r"-0{15,16}[0-9a-f]{1,2}$")
+ANY_ID = re.compile(r"\b(?:vpc|subnet|rtb|rtbassoc|nat|igw|vpce|eni|eipalloc|pl)-[0-9a-f]{8,}")
+
+
+def load(name: str) -> dict[str, Any]:
+    """Return a sample event by its file name without suffix."""
+    event: dict[str, Any] = json.loads((EVENTS / f"{name}.json").read_text())
+    return event
+
+
+def invoking(event: dict[str, Any]) -> dict[str, Any]:
+    """Return the invoking event of an event."""
+    parsed: dict[str, Any] = json.loads(event["invokingEvent"])
+    return parsed
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_function_reads_it(path: Path) -> None:
+    """The function understands every sample."""
+    event = json.loads(path.read_text())
+    assert parse_event(event).rule_name == event["configRuleName"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_ids_are_invented(path: Path) -> None:
+    """No sample has anybody's ids, tokens or account."""
+    text = path.read_text()
+    assert all(INVENTED.search(found) for found in ANY_ID.findall(text))
+    assert set(re.findall(r"\b[0-9]{12}\b", text)) <= {"123456789012"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_is_described(path: Path) -> None:
+    """The folder's README says what each sample is."""
+    assert f"`{path.name}`" in (EVENTS / "README.md").read_text()
+
+
+def test_all_message_types_are_there() -> None:
+    """There is a sample of each message type of the rule and of each resource type in its scope."""
+    messages = [invoking(json.loads(path.read_text())) for path in FILES]
+    assert {message["messageType"] for message in messages} == {
+        "ConfigurationItemChangeNotification",
+        "OversizedConfigurationItemChangeNotification",
+        "ScheduledNotification",
+    }
+    types = {message["configurationItem"]["resourceType"] for message in messages if "configurationItem" in message}
+    assert types == {"AWS::EC2::RouteTable", "AWS::EC2::Subnet", "AWS::EC2::VPCEndpoint", "AWS::EC2::NatGateway"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_keys_are_those_of_the_sandbox(path: Path, loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
+    """A sample has the keys of the events that the sandbox makes, so it cannot fall behind them."""
+    familiar(loop.sandbox)
+    loop.baseline()
+    loop.deliver()
+    sample, made = json.loads(path.read_text()), events[0]
+    assert set(sample) - {"ruleParameters"} == set(made)
+    item, made_item = invoking(sample).get("configurationItem"), invoking(made)["configurationItem"]
+    if item is None:
+        return
+    assert set(item) == set(made_item)
+    kind = KIND_OF[item["resourceType"]]
+    assert set(item["configuration"] or {}) <= set(kind.keys)
+
+
+def test_deleted_and_left_scope_differ() -> None:
+    """A deletion is a status, leaving the scope is a flag."""
+    deleted, left = load("subnet-deleted"), load("subnet-left-scope")
+    assert invoking(deleted)["configurationItem"]["configurationItemStatus"] == "ResourceDeleted"
+    assert (deleted["eventLeftScope"], left["eventLeftScope"]) == (False, True)
+    assert invoking(left)["configurationItem"]["configuration"] is not None
+
+
+def test_interface_samples_say_nothing_else() -> None:
+    """The diffs of the interface samples name a relationship, and in one of them the number of free addresses."""
+    names = [
+        set(invoking(load(f"subnet-network-interface-created{suffix}"))["configurationItemDiff"]["changedProperties"])
+        for suffix in ("", "-addresses-counted")
+    ]
+    assert names == [{"Relationships.0"}, {"Relationships.0", "Configuration.AvailableIpAddressCount"}]
+
+
+def test_oversized_sample_is_a_summary() -> None:
+    """It has the keys of a summary and the type of the change."""
+    assert set(invoking(load("route-table-oversized"))["configurationItemSummary"]) == {*SUMMARY_KEYS, "changeType"}
