@@ -60,3 +60,32 @@ class ReportError(ExpressPathError):
         self.failed = tuple(failed)
         names = ", ".join(str(row.get("ComplianceResourceId")) for row in self.failed[:5])
         super().__init__(f"AWS Config refused {len(self.failed)} evaluations, the first: {names}")
+
+
+class BlockedError(ExpressPathError):
+    """A heal may not be done; the message names every blocker and what to do, and holds the patch to apply by hand."""
+
+    def __init__(self, summary: str, patches: Mapping[str, str]) -> None:
+        """Keep the plan in one line and its patches by tool."""
+        self.summary, self.patches = summary, dict(patches)
+        super().__init__("\n".join([summary, *(f"--- {tool}\n{patch}" for tool, patch in self.patches.items())]))
+
+
+class UndoError(ExpressPathError):
+    """A run cannot be undone, because no route table says that it healed it."""
+
+    def __init__(self, run_id: str, tag: str) -> None:
+        """Keep the run's id and the tag that was looked for."""
+        self.run_id, self.tag = run_id, tag
+        super().__init__(
+            f"no route table has the tag {tag}={run_id}: the run changed none, was undone, or a later run took over"
+        )
+
+
+class NotCuredError(ExpressPathError):
+    """After a heal, the same engine still does not say COMPLIANT."""
+
+    def __init__(self, subnet_id: str, annotation: str) -> None:
+        """Keep the subnet and the verdict's annotation."""
+        self.subnet_id, self.annotation = subnet_id, annotation
+        super().__init__(f"{subnet_id} is not cured: {annotation}")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_ssm import SSMClient
     from mypy_boto3_sts import STSClient
 
 DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthFailure"})
@@ -55,6 +56,11 @@ class Aws:
     def sts(self) -> "STSClient":
         """STS, for the caller's identity."""
         return self._session.client("sts", config=_RETRYING)
+
+    @cached_property
+    def ssm(self) -> "SSMClient":
+        """Systems Manager, for its parameters."""
+        return self._session.client("ssm", config=_RETRYING)
 
     @cached_property
     def s3(self) -> "S3Client":

@@ -56,6 +56,26 @@ class SnapshotReader:
             return replace(snapshot, has_directory_buckets=self._has_directory_buckets())
         return snapshot
 
+    def vpc_of(self, subnet_id: str) -> str | None:
+        """The VPC that a subnet is in, None where there is no such subnet."""
+        by_id = {"Filters": [{"Name": "subnet-id", "Values": [subnet_id]}]}
+        found = self._read("describe_subnets", "Subnets", subnet, by_id)
+        return found[subnet_id].vpc_id if subnet_id in found else None
+
+    def read_tagged(self, account_id: str, key: str, value: str) -> Snapshot:
+        """The route tables with that tag, and all gateway endpoints of the Region."""
+        tagged = {"Filters": [{"Name": f"tag:{key}", "Values": [value]}]}
+        gateways = {"Filters": [{"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]}
+        return replace(
+            self.empty(account_id),
+            route_tables=self._read("describe_route_tables", "RouteTables", route_table, tagged),
+            vpc_endpoints=self._read("describe_vpc_endpoints", "VpcEndpoints", vpc_endpoint, gateways),
+        )
+
+    def empty(self, account_id: str) -> Snapshot:
+        """A snapshot without any resource, in which every subnet is gone."""
+        return Snapshot(account_id, self._aws.region)
+
     def _read(
         self, operation: str, field: str, reader: Callable[[Description], _Record], parameters: Mapping[str, Any]
     ) -> dict[str, _Record]:

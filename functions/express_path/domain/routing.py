@@ -42,6 +42,13 @@ class GoverningTables:
         return self._explicit.get(subnet.id) or self._main.get(subnet.vpc_id)
 
 
+def contains(outer: Cidr, inner: Cidr) -> bool:
+    """Whether every address of the inner block is in the outer one."""
+    return (
+        outer.family is inner.family and outer.length <= inner.length and inner.shortened(outer.length) == outer.network
+    )
+
+
 class Region(NamedTuple):
     """Addresses: those of a block that are in none of the holes, which are disjoint blocks inside it."""
 
@@ -115,7 +122,7 @@ class RoutingIndex:
         inside = sorted(self._inside(block), key=lambda each: (each.network, each.length))
         open_blocks = [_Cover(block, self._covering(block))]
         for each in inside:
-            while not _contains(open_blocks[-1].block, each):
+            while not contains(open_blocks[-1].block, each):
                 yield from open_blocks.pop().rest()
             open_blocks[-1].holes.append(each)
             open_blocks.append(_Cover(each, self._at(each)))
@@ -163,7 +170,3 @@ class _Cover:
     def rest(self) -> Iterator[Part]:
         if sum(hole.size for hole in self.holes) < self.block.size:
             yield Part(Region(self.block, tuple(self.holes)), self.routes)
-
-
-def _contains(outer: Cidr, inner: Cidr) -> bool:
-    return outer.length <= inner.length and inner.shortened(outer.length) == outer.network

@@ -8,6 +8,7 @@ from express_path.domain.network import RouteTable, Subnet, Tags
 from express_path.domain.parameters import RuleParameters, Scope
 from express_path.domain.path import Hop, Outcome, Traced
 from express_path.domain.reasons import BADNESS, NAT_REASONS, Compliance, Reason
+from express_path.domain.snapshot import Snapshot
 from express_path.domain.tracing import Tracer
 
 
@@ -56,6 +57,10 @@ class Judge:
         self._account = account or Account(self.snapshot.account_id, self.snapshot.has_directory_buckets)
         self._parameters = parameters
         self._decisions: dict[int, _Decision] = {}
+
+    def on(self, snapshot: Snapshot) -> "Judge":
+        """A judge for the same account and parameters of another snapshot."""
+        return Judge(Tracer(snapshot), self._parameters, self._account)
 
     def verdict(self, subnet_id: str) -> Verdict:
         """The verdict on a subnet; DELETED where the snapshot does not hold it."""

@@ -1,24 +1,22 @@
 """The rule's Lambda: AWS Config says what changed, this says how the subnets concerned reach S3 Express."""
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from express_path.adapters.aws import Aws
 from express_path.adapters.config_events import ConfigEvent, parse_event
 from express_path.adapters.config_history import recorded_items
 from express_path.adapters.config_items import change_of, turns_no_path
 from express_path.adapters.config_results import changed_verdicts, known_results, put_verdicts, vanished
-from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.fanout import Change, ResourceType, concerned_subnets
 from express_path.domain.parameters import Scope
 from express_path.domain.reasons import Compliance
 from express_path.domain.tracing import Tracer
 from express_path.domain.verdict import Account, Judge, Verdict, gone, left_scope
+from express_path.handlers.services import services
 
 logger = Logger(service="express-path")
 metrics = Metrics(namespace="ExpressPath", service="evaluate")
@@ -26,20 +24,6 @@ metrics = Metrics(namespace="ExpressPath", service="evaluate")
 RETURNED = 1000
 """The most verdicts that an invocation returns: a response has an upper size, and AWS Config ignores it anyway
 (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
-
-
-class Services(NamedTuple):
-    """What an invocation talks to; made once and kept while the runtime is warm."""
-
-    aws: Aws
-    snapshots: SnapshotReader
-
-
-@cache
-def services() -> Services:
-    """The services of this account and Region, by the runtime's own credentials."""
-    aws = Aws()
-    return Services(aws, SnapshotReader(aws))
 
 
 @metrics.log_metrics

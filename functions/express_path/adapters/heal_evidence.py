@@ -1,0 +1,108 @@
+"""Reading what a pre-flight asks about besides the snapshot: reads only, and few."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.ec2_records import Description, block, rows, text
+from express_path.domain.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
+from express_path.errors import ApiError
+
+
+def read_evidence(
+    aws: Aws, vpc_id: str, subnet_ids: frozenset[str], endpoint_ids: Sequence[str], *, calendar_open: bool
+) -> Evidence:
+    """What concerns a heal of the table of these subnets; endpoint_ids are the VPC's S3 Express gateway endpoints.
+
+    Raises ApiError where any of it cannot be read: what is not known is not safe.
+    """
+    of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]}
+    gateways = [{"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]
+    endpoints = pages(aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=gateways)
+    interfaces = pages(aws.ec2, "ec2", "describe_network_interfaces", "NetworkInterfaces", **of_vpc)
+    groups = pages(aws.ec2, "ec2", "describe_security_groups", "SecurityGroups", **of_vpc)
+    acls = pages(aws.ec2, "ec2", "describe_network_acls", "NetworkAcls", **of_vpc)
+    return Evidence(
+        group_sets=frozenset(
+            frozenset(text(group, "GroupId", "Groups") for group in rows(each, "Groups", "NetworkInterfaces"))
+            for each in interfaces
+            if each.get("SubnetId") in subnet_ids
+        ),
+        egress_rules={text(each, "GroupId", "SecurityGroups"): _egress_rules(each) for each in groups},
+        network_acls=tuple(_network_acl(each) for each in acls if _is_in_force(each, subnet_ids)),
+        dns_support=_vpc_attribute(aws, vpc_id, "enableDnsSupport"),
+        dns_hostnames=_vpc_attribute(aws, vpc_id, "enableDnsHostnames"),
+        policies=(*_endpoint_policies(endpoints, endpoint_ids), *_bucket_policies(aws)),
+        gateway_endpoints=sum(str(each.get("State")).lower() not in ("deleted", "failed") for each in endpoints),
+        calendar_open=calendar_open,
+    )
+
+
+def _ports(rule: Description) -> Ports:
+    return Ports(str(rule.get("IpProtocol") or rule.get("Protocol")).lower(), *_range(rule))
+
+
+def _range(rule: Description) -> tuple[int | None, int | None]:
+    ports = rule.get("PortRange") or {"From": rule.get("FromPort"), "To": rule.get("ToPort")}
+    return ports.get("From"), ports.get("To")
+
+
+def _egress_rules(group: Description) -> tuple[EgressRule, ...]:
+    group_id = text(group, "GroupId", "SecurityGroups")
+    return tuple(
+        EgressRule(
+            _ports(rule),
+            (
+                *(block(each.get("CidrIp"), "CidrIp", group_id) for each in rows(rule, "IpRanges", group_id)),
+                *(block(each.get("CidrIpv6"), "CidrIpv6", group_id) for each in rows(rule, "Ipv6Ranges", group_id)),
+            ),
+            tuple(text(each, "PrefixListId", group_id) for each in rows(rule, "PrefixListIds", group_id)),
+        )
+        for rule in rows(group, "IpPermissionsEgress", group_id)
+    )
+
+
+def _is_in_force(acl: Description, subnet_ids: frozenset[str]) -> bool:
+    return any(each.get("SubnetId") in subnet_ids for each in rows(acl, "Associations", "NetworkAcls"))
+
+
+def _network_acl(acl: Description) -> NetworkAcl:
+    acl_id = text(acl, "NetworkAclId", "NetworkAcls")
+    return NetworkAcl(acl_id, tuple(_entry(each, acl_id) for each in rows(acl, "Entries", acl_id)))
+
+
+def _entry(entry: Description, acl_id: str) -> AclEntry:
+    field = "CidrBlock" if entry.get("CidrBlock") else "Ipv6CidrBlock"
+    return AclEntry(
+        number=int(entry["RuleNumber"]),
+        egress=entry.get("Egress") is True,
+        allow=entry.get("RuleAction") == "allow",
+        ports=_ports(entry),
+        cidr=block(entry.get(field), field, acl_id),
+    )
+
+
+def _vpc_attribute(aws: Aws, vpc_id: str, attribute: Any) -> bool:  # noqa: ANN401  # a literal of the stubs
+    with calling("ec2:DescribeVpcAttribute"):
+        response: Mapping[str, Any] = aws.ec2.describe_vpc_attribute(VpcId=vpc_id, Attribute=attribute)
+    return response[attribute[0].upper() + attribute[1:]]["Value"] is True
+
+
+def _endpoint_policies(endpoints: Sequence[Description], endpoint_ids: Sequence[str]) -> Iterator[Policy]:
+    for each in endpoints:
+        if each["VpcEndpointId"] in endpoint_ids and each.get("PolicyDocument"):
+            yield Policy(each["VpcEndpointId"], each["PolicyDocument"])
+
+
+def _bucket_policies(aws: Aws) -> Iterator[Policy]:
+    """The policies of this account's directory buckets; nobody else's can be seen.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketPolicy.html
+    """
+    for bucket in pages(aws.s3, "s3", "list_directory_buckets", "Buckets"):
+        try:
+            with calling("s3:GetBucketPolicy"):
+                yield Policy(bucket["Name"], aws.s3.get_bucket_policy(Bucket=bucket["Name"])["Policy"])
+        except ApiError as error:
+            if error.code != "NoSuchBucketPolicy":
+                raise

@@ -1,0 +1,119 @@
+"""What the runbook asks the plan function, and what it gets: plain JSON, so that a step can select from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from express_path.domain.healing import Finding, Plan
+from express_path.domain.undo import Undo
+from express_path.domain.verdict import Verdict
+from express_path.errors import EventError
+
+PLAN, VERIFY = "plan", "verify"
+_FIELDS = frozenset({"action", "subnetId", "dryRun", "calendarState", "policyParameter", "undoRunId"})
+
+
+@dataclass(frozen=True, slots=True)
+class HealRequest:
+    """One question of the runbook.
+
+    A dry run gets a blocked plan as an answer, a real one as a failure. policy_parameter names the SSM parameter that
+    holds the endpoint's policy, empty for none. undo_run_id asks for the plan of an undo instead, of one run.
+    """
+
+    action: str
+    subnet_id: str
+    dry_run: bool = False
+    calendar_open: bool = True
+    policy_parameter: str = ""
+    undo_run_id: str = ""
+
+
+def parse_request(event: Mapping[str, Any]) -> HealRequest:
+    """Read the runbook's question; raises EventError naming the field that is wrong."""
+    unknown = sorted(set(event) - _FIELDS)
+    if unknown:
+        raise EventError(unknown[0], event[unknown[0]], "one of the fields " + ", ".join(sorted(_FIELDS)))
+    action = _one_of(event, "action", (PLAN, VERIFY))
+    undo_run_id = _optional_text(event, "undoRunId")
+    if undo_run_id and action == PLAN:
+        return HealRequest(action, "", undo_run_id=undo_run_id)
+    subnet_id = event.get("subnetId")
+    if not isinstance(subnet_id, str) or not subnet_id.startswith("subnet-"):
+        raise EventError("subnetId", subnet_id, "a subnet's id")
+    return HealRequest(
+        action,
+        subnet_id,
+        dry_run=_one_of(event, "dryRun", ("false", "true")) == "true",
+        calendar_open=_one_of(event, "calendarState", ("OPEN", "CLOSED")) == "OPEN",
+        policy_parameter=_optional_text(event, "policyParameter"),
+    )
+
+
+def _optional_text(event: Mapping[str, Any], field: str) -> str:
+    found = event.get(field) or ""
+    if not isinstance(found, str):
+        raise EventError(field, found, "a string, or nothing")
+    return found
+
+
+def _one_of(event: Mapping[str, Any], field: str, allowed: tuple[str, str]) -> str:
+    """A field that must hold one of two words; absent or empty means the first. Automation passes booleans as such."""
+    found = event.get(field)
+    word = str(found).lower() if isinstance(found, bool) else found or (None if field == "action" else allowed[0])
+    if word not in allowed:
+        raise EventError(field, found, " or ".join(allowed))
+    return str(word)
+
+
+def plan_answer(plan: Plan, rule_name: str, healed_at: str) -> dict[str, Any]:
+    """A plan as JSON; what does not apply is an empty string, since a step's selector must find something."""
+    return {
+        "action": plan.action.value,
+        "subnetId": plan.verdict.subnet_id,
+        "vpcId": plan.verdict.vpc_id,
+        "routeTableId": plan.verdict.route_table_id or "",
+        "endpointId": plan.endpoint_id or "",
+        "serviceName": plan.service_name,
+        "policy": plan.policy,
+        "ipAddressType": plan.ip_address_type,
+        "clientToken": plan.client_token,
+        "ruleName": rule_name,
+        "healedAt": healed_at,
+        "blockers": [_finding(each) for each in plan.blockers],
+        "warnings": [_finding(each) for each in plan.warnings],
+        "patches": dict(plan.patches),
+        "verdict": verdict_answer(plan.verdict),
+        "summary": summary(plan),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, str]:
+    return {"name": finding.blocker.value, "evidence": finding.evidence, "cure": finding.cure}
+
+
+def undo_answer(undo: Undo) -> dict[str, Any]:
+    """The plan of an undo as JSON."""
+    return {
+        "routeTableId": undo.route_table_id,
+        "endpointId": undo.endpoint_id,
+        "action": "DISASSOCIATE" if undo.disassociate else "DELETE_ENDPOINT" if undo.delete_endpoint else "UNTAG",
+    }
+
+
+def verdict_answer(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as JSON."""
+    return {
+        "subnetId": verdict.subnet_id,
+        "routeTableId": verdict.route_table_id,
+        "compliance": verdict.compliance.value,
+        "reason": verdict.reason.value,
+        "annotation": verdict.annotation,
+        "path": [hop._asdict() for hop in verdict.path],
+    }
+
+
+def summary(plan: Plan) -> str:
+    """A plan in one line, with every blocker by name and what to do about it."""
+    line = f"{plan.action} for {plan.verdict.subnet_id}: {plan.verdict.annotation}"
+    return line + "".join(f" | {each.blocker}: {each.evidence}; {each.cure}" for each in plan.blockers)

@@ -1,0 +1,80 @@
+"""What a pre-flight reads besides the snapshot: security groups, network ACLs, policies, DNS, counts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from express_path.domain.addresses import Cidr
+
+
+class Ports(NamedTuple):
+    """Which traffic a rule is about: protocol in lower case (-1, tcp or 6 concern TCP) and a range of ports."""
+
+    protocol: str
+    first: int | None
+    last: int | None
+
+    def cover(self, first: int, last: int) -> bool:
+        """Whether TCP traffic to all of these ports is meant."""
+        if self.protocol == "-1":
+            return True
+        if self.protocol not in ("tcp", "6") or self.first is None or self.last is None:
+            return False
+        return self.first <= first and last <= self.last
+
+    def touch(self, first: int, last: int) -> bool:
+        """Whether TCP traffic to any of these ports is meant."""
+        if self.protocol == "-1":
+            return True
+        if self.protocol not in ("tcp", "6") or self.first is None or self.last is None:
+            return False
+        return self.first <= last and first <= self.last
+
+
+@dataclass(frozen=True, slots=True)
+class EgressRule:
+    """A security group's rule for outgoing traffic."""
+
+    ports: Ports
+    cidrs: tuple[Cidr, ...] = ()
+    prefix_list_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AclEntry:
+    """A network ACL's entry; entries are asked in the order of their numbers, and the first that fits decides."""
+
+    number: int
+    egress: bool
+    allow: bool
+    ports: Ports
+    cidr: Cidr
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkAcl:
+    """A network ACL in force for some of the subnets concerned."""
+
+    id: str
+    entries: tuple[AclEntry, ...]
+
+
+class Policy(NamedTuple):
+    """A resource policy: whose it is (a bucket's name or an endpoint's id), and its JSON text."""
+
+    holder: str
+    document: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a pre-flight knows; group_sets are the security groups that a subnet's network interfaces use together."""
+
+    group_sets: frozenset[frozenset[str]] = frozenset()
+    egress_rules: Mapping[str, tuple[EgressRule, ...]] = field(default_factory=dict)
+    network_acls: tuple[NetworkAcl, ...] = ()
+    dns_support: bool = True
+    dns_hostnames: bool = True
+    policies: tuple[Policy, ...] = ()
+    gateway_endpoints: int = 0
+    calendar_open: bool = True

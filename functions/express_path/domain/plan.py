@@ -1,0 +1,151 @@
+"""The plan of a heal: what the runbook would change so that the verdict turns COMPLIANT, or why it may not."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from express_path.domain.endpoint_choice import endpoint_findings, endpoint_to_associate, endpoint_to_create
+from express_path.domain.evidence import Evidence
+from express_path.domain.healing import (
+    ENDPOINT_TAG,
+    HEALED_TAG,
+    MANAGED_TAG,
+    MAY_WARN,
+    RULE_TAG,
+    RUN_TAG,
+    Action,
+    Blocker,
+    Finding,
+    HealSettings,
+    Plan,
+)
+from express_path.domain.network import RouteTable, VpcEndpoint
+from express_path.domain.patches import associate_patches, create_patches
+from express_path.domain.preflight import preflight
+from express_path.domain.quotas import quota_findings
+from express_path.domain.reasons import NAT_REASONS, Compliance, Reason
+from express_path.domain.simulation import in_the_way, with_association
+from express_path.domain.verdict import Judge, Verdict
+
+TOKEN_SECONDS = 600
+"""Runs that start within these seconds make one endpoint together: their client tokens are equal."""
+LOOP_BREAKER = timedelta(hours=24)
+"""Within this time after a heal, an association that someone took away is not made again."""
+
+
+class Circumstances(NamedTuple):
+    """What a plan is made from besides the snapshot."""
+
+    evidence: Evidence
+    settings: HealSettings
+    now: datetime
+
+
+def make_plan(judge: Judge, subnet_id: str, around: Circumstances) -> Plan:
+    """Plan the heal of a subnet; nothing is planned for a subnet that no NAT is on the way of."""
+    verdict = judge.verdict(subnet_id)
+    refusal = _REFUSALS.get(verdict.reason)
+    if refusal:
+        return Plan(Action.BLOCKED, verdict, blockers=(refusal,))
+    if verdict.compliance is not Compliance.NON_COMPLIANT:
+        return Plan(Action.NOTHING_TO_DO, verdict)
+    if not is_healable(verdict):
+        return Plan(Action.BLOCKED, verdict, blockers=(_not_a_nat(verdict),))
+    return _heal(judge, verdict, around)
+
+
+def is_healable(verdict: Verdict) -> bool:
+    """Whether a verdict is of the kind that an endpoint's route may cure: a NAT is on the way."""
+    return verdict.reason in {*NAT_REASONS, Reason.PARTLY_NAT}
+
+
+_REFUSALS = {
+    Reason.NOT_OWNED: Finding(
+        Blocker.NOT_OWNED, "the subnet belongs to another account", "run the heal in the account that owns the VPC"
+    ),
+    Reason.EXCLUDED: Finding(
+        Blocker.EXCLUDED,
+        "excludeTag or vpcIds leaves the subnet out",
+        "take the tag away, or change the rule parameter",
+    ),
+}
+
+
+def _not_a_nat(verdict: Verdict) -> Finding:
+    return Finding(
+        Blocker.NOT_A_NAT_PATH,
+        verdict.annotation,
+        "only paths that cross a NAT are healed; associate the table by hand",
+    )
+
+
+def _heal(judge: Judge, verdict: Verdict, around: Circumstances) -> Plan:
+    snapshot, settings = judge.snapshot, around.settings
+    table = snapshot.route_tables[str(verdict.route_table_id)]
+    existing = endpoint_to_associate(snapshot, verdict.vpc_id, settings)
+    endpoint = existing or endpoint_to_create(judge.tracer, table)
+    findings = [
+        *in_the_way(judge, with_association(snapshot, table, endpoint), verdict.subnet_id),
+        *endpoint_findings(snapshot, verdict.vpc_id, existing, settings),
+        *quota_findings(snapshot, table, endpoint, around.evidence, settings),
+        *_reverted(table, around.now),
+        *preflight(around.evidence, [each for each in snapshot.express_prefix_lists if each.cidrs]),
+    ]
+    may_warn = settings.warn_only & MAY_WARN
+    warnings = tuple(each for each in findings if each.blocker in may_warn)
+    blockers = tuple(each for each in findings if each.blocker not in may_warn)
+    plan = _associate(verdict, existing) if existing else _create(verdict, endpoint, around)
+    return replace(plan, action=Action.BLOCKED if blockers else plan.action, blockers=blockers, warnings=warnings)
+
+
+def _associate(verdict: Verdict, endpoint: VpcEndpoint) -> Plan:
+    return Plan(
+        Action.ASSOCIATE,
+        verdict,
+        service_name=endpoint.service_name,
+        endpoint_id=endpoint.id,
+        ip_address_type=endpoint.ip_address_type,
+        patches=associate_patches(endpoint, str(verdict.route_table_id)),
+    )
+
+
+def _create(verdict: Verdict, endpoint: VpcEndpoint, around: Circumstances) -> Plan:
+    settings = around.settings
+    bucket = int(around.now.timestamp()) // TOKEN_SECONDS
+    content = "|".join((endpoint.vpc_id, settings.policy, endpoint.ip_address_type, settings.rule_name, str(bucket)))
+    token = hashlib.sha256(content.encode()).hexdigest()
+    return Plan(
+        Action.CREATE_AND_ASSOCIATE,
+        verdict,
+        service_name=endpoint.service_name,
+        policy=settings.policy,
+        ip_address_type=endpoint.ip_address_type,
+        client_token=token,
+        # Runs that share a client token must ask for the same tags, so the tag holds the token, not one run's id.
+        tags={MANAGED_TAG: "true", RULE_TAG: settings.rule_name, RUN_TAG: token},
+        patches=create_patches(
+            endpoint.vpc_id, str(verdict.route_table_id), endpoint.service_name, endpoint.ip_address_type
+        ),
+    )
+
+
+def _reverted(table: RouteTable, now: datetime) -> Iterator[Finding]:
+    """Somebody took the association away after a heal: two writers must not fight over one table."""
+    healed, endpoint_id = _healed_at(table), table.tags.get(ENDPOINT_TAG)
+    if healed and now - healed < LOOP_BREAKER and all(route.target_id != endpoint_id for route in table.routes):
+        yield Finding(
+            Blocker.REVERTED_BY_OTHERS,
+            f"{table.id} was healed at {healed.isoformat()}, and its association with {endpoint_id} is gone",
+            f"find who took it away; to heal before 24 hours are over, remove the tag {HEALED_TAG} from {table.id}",
+        )
+
+
+def _healed_at(table: RouteTable) -> datetime | None:
+    """When a heal associated the table; None where the tag is absent or holds no time."""
+    try:
+        healed = datetime.fromisoformat(table.tags.get(HEALED_TAG, ""))
+    except ValueError:
+        return None
+    return healed if healed.tzinfo else None

@@ -1,0 +1,109 @@
+"""The pre-flight of a heal: what in a VPC would break, or be broken by, traffic through the endpoint."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from express_path.domain.addresses import Cidr
+from express_path.domain.evidence import AclEntry, Evidence, NetworkAcl
+from express_path.domain.healing import Blocker, Finding
+from express_path.domain.network import PrefixList, Route
+from express_path.domain.routing import Region, RoutingIndex, contains
+from express_path.domain.targets import TargetKind
+
+HTTPS = (443, 443)
+EPHEMERAL = (32768, 60999)
+"""The ports to which answers come back: what Linux uses by default
+(https://docs.aws.amazon.com/vpc/latest/userguide/custom-network-acl.html#nacl-ephemeral-ports)."""
+
+
+def preflight(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Finding]:
+    """All that the evidence holds against a heal; lists are those whose routes the endpoint brings."""
+    yield from _security_groups(evidence, lists)
+    for acl in evidence.network_acls:
+        yield from _network_acl(acl, [block for each in lists for block in each.cidrs or ()])
+    yield from _source_ip_policies(evidence)
+    if not (evidence.dns_support and evidence.dns_hostnames):
+        yield Finding(
+            Blocker.DNS_ATTRIBUTES,
+            f"enableDnsSupport is {evidence.dns_support}, enableDnsHostnames is {evidence.dns_hostnames}",
+            "switch both on (aws ec2 modify-vpc-attribute), or make sure that your own DNS resolves zonal endpoints",
+        )
+    if not evidence.calendar_open:
+        yield Finding(
+            Blocker.CHANGE_CALENDAR_CLOSED,
+            "the change calendar is CLOSED",
+            "run again when it is open, or start the runbook without a calendar",
+        )
+
+
+def _security_groups(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Finding]:
+    for groups in sorted(evidence.group_sets, key=sorted):
+        allowed = _egress(evidence, groups, lists)
+        closed = [block for each in lists for block in each.cidrs or () if not _covers(allowed, block)]
+        if closed:
+            yield Finding(
+                Blocker.SECURITY_GROUP_EGRESS,
+                f"{', '.join(sorted(groups)) or 'no group'} lets no TCP 443 out to {closed[0]}",
+                f"allow egress TCP 443 to the prefix list {lists[0].id}",
+            )
+
+
+def _egress(evidence: Evidence, groups: Iterable[str], lists: Sequence[PrefixList]) -> list[Cidr]:
+    known = {each.id: each.cidrs or () for each in lists}
+    rules = [rule for group in groups for rule in evidence.egress_rules.get(group, ()) if rule.ports.cover(*HTTPS)]
+    by_list = (block for rule in rules for list_id in rule.prefix_list_ids for block in known.get(list_id, ()))
+    return [*(block for rule in rules for block in rule.cidrs), *by_list]
+
+
+def _covers(allowed: Iterable[Cidr], block: Cidr) -> bool:
+    """Whether the allowed blocks together hold every address of a block: as routes, they would leave no part out."""
+    routes = [Route(each, "allowed", TargetKind.UNKNOWN) for each in allowed]
+    return all(part.routes for part in RoutingIndex(routes, {}).parts(block))
+
+
+def _network_acl(acl: NetworkAcl, blocks: Sequence[Cidr]) -> Iterator[Finding]:
+    for egress, (first, last), way in ((True, HTTPS, "out to"), (False, EPHEMERAL, "back in from")):
+        entries = sorted((each for each in acl.entries if each.egress is egress), key=lambda each: each.number)
+        closed = [block for block in blocks if not _lets_through(entries, block, first, last)]
+        if closed:
+            ports = str(first) if first == last else f"{first}-{last}"
+            yield Finding(
+                Blocker.NETWORK_ACL,
+                f"{acl.id} does not let TCP {ports} {way} {closed[0]}",
+                f"allow it in {acl.id}; network ACLs cannot name a prefix list, so list its blocks",
+            )
+
+
+def _lets_through(entries: Sequence[AclEntry], block: Cidr, first: int, last: int) -> bool:
+    """Whether, entry by entry, every address of a block is allowed before any is denied."""
+    if not entries:
+        return False
+    entry, later = entries[0], entries[1:]
+    if not entry.ports.touch(first, last) or not _overlap(entry.cidr, block):
+        return _lets_through(later, block, first, last)
+    if not entry.allow:
+        return False
+    if not entry.ports.cover(first, last):
+        return _lets_through(later, block, first, last)
+    rest = () if contains(entry.cidr, block) else Region(block, (entry.cidr,)).blocks()
+    return all(_lets_through(later, each, first, last) for each in rest)
+
+
+def _overlap(one: Cidr, other: Cidr) -> bool:
+    return contains(one, other) or contains(other, one)
+
+
+def _source_ip_policies(evidence: Evidence) -> Iterator[Finding]:
+    for policy in evidence.policies:
+        if _names_source_ip(json.loads(policy.document)):
+            yield Finding(
+                Blocker.SOURCE_IP_POLICY,
+                f"the policy of {policy.holder} asks for aws:SourceIp, which no request through an endpoint has",
+                "use aws:SourceVpce, aws:SourceVpc or aws:VpcSourceIp instead",
+            )
+
+
+def _names_source_ip(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(str(key).lower() == "aws:sourceip" or _names_source_ip(below) for key, below in value.items())
+    return isinstance(value, list) and any(_names_source_ip(each) for each in value)

@@ -1,0 +1,21 @@
+"""What the Lambda functions talk to: made once, kept while the runtime is warm."""
+
+from functools import cache
+from typing import NamedTuple
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.ec2_snapshot import SnapshotReader
+
+
+class Services(NamedTuple):
+    """The account's and Region's clients, by the runtime's own credentials, and the reader that remembers."""
+
+    aws: Aws
+    snapshots: SnapshotReader
+
+
+@cache
+def services() -> Services:
+    """The services of this runtime."""
+    aws = Aws()
+    return Services(aws, SnapshotReader(aws))
