@@ -1,9 +1,10 @@
 """Faults on demand: denials, throttling, any other error, and things that happen just before a call is served."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Any
 from xml.sax.saxutils import escape
 
 from sandbox.wire import Request
@@ -44,14 +45,21 @@ class _Rule:
     operation: str
     fault: Fault | None
     times: int | None
+    where: Mapping[str, Any] = field(default_factory=dict)
     action: Callable[[], None] = field(default=lambda: None)
 
     def fits(self, request: Request) -> bool:
-        return self.service == request.service and self.operation in (request.operation, "*") and self.times != 0
+        """Return whether this rule is in force for a request."""
+        named = self.service == request.service and self.operation in (request.operation, "*")
+        return named and self.times != 0 and self.where.items() <= request.parameters.items()
 
 
 class Faults:
-    """The faults in force. An operation of `*` means each of the service; `times=None`, until cleared."""
+    """The faults in force.
+
+    An operation of `*` means each of the service; `times=None` means until cleared; `where` names parameters that a
+    request must have with just these values, for example `PrefixListId="pl-1"`.
+    """
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -63,7 +71,7 @@ class Faults:
         with self._lock:
             self._rules.clear()
 
-    def deny(self, service: str, operation: str, times: int | None = None) -> None:
+    def deny(self, service: str, operation: str, times: int | None = None, **where: object) -> None:
         """Refuse an operation as IAM does.
 
         EC2 answers UnauthorizedOperation, other XML services AccessDenied, all with status 403; JSON services
@@ -71,9 +79,9 @@ class Faults:
         https://docs.aws.amazon.com/config/latest/APIReference/CommonErrors.html).
         """
         message = f"You are not authorized to perform: {service}:{operation}"
-        self._add(service, operation, Fault(*_denial(service), message), times)
+        self._add(service, operation, denial(service, message), times, where)
 
-    def throttle(self, service: str, operation: str, times: int | None = None) -> None:
+    def throttle(self, service: str, operation: str, times: int | None = None, **where: object) -> None:
         """Refuse an operation for being called too often.
 
         EC2 answers RequestLimitExceeded with status 503, S3 SlowDown with 503, others ThrottlingException with 400
@@ -83,16 +91,16 @@ class Faults:
         code, status = {"ec2": ("RequestLimitExceeded", 503), "s3": ("SlowDown", 503), "sts": ("Throttling", 400)}.get(
             service, ("ThrottlingException", 400)
         )
-        self._add(service, operation, Fault(code, status, "Request limit exceeded."), times)
+        self._add(service, operation, Fault(code, status, "Request limit exceeded."), times, where)
 
     def fail(self, service: str, operation: str, code: str, status: int, times: int | None = None) -> None:
         """Answer an operation with any error code and HTTP status, for example InternalError and 500."""
-        self._add(service, operation, Fault(code, status, f"{code} was asked for."), times)
+        self._add(service, operation, Fault(code, status, f"{code} was asked for."), times, {})
 
     def before(self, service: str, operation: str, action: Callable[[], None], times: int | None = 1) -> None:
         """Run `action` just before an operation is served: the change that comes between an event and a read."""
         with self._lock:
-            self._rules.append(_Rule(service, operation, None, times, action))
+            self._rules.append(_Rule(service, operation, None, times, action=action))
 
     def meet(self, request: Request) -> Fault | None:
         """Use up one turn of every rule that fits, run its action, and return the first fault among them, or None."""
@@ -104,13 +112,15 @@ class Faults:
             rule.action()
         return next((rule.fault for rule in fitting if rule.fault), None)
 
-    def _add(self, service: str, operation: str, fault: Fault, times: int | None) -> None:
+    def _add(self, service: str, operation: str, fault: Fault, times: int | None, where: Mapping[str, object]) -> None:
         with self._lock:
-            self._rules.append(_Rule(service, operation, fault, times))
+            self._rules.append(_Rule(service, operation, fault, times, where))
 
 
-def _denial(service: str) -> tuple[str, int]:
-    """Return the code and status with which a service refuses an unauthorised caller."""
+def denial(service: str, message: str) -> Fault:
+    """Return the error with which a service refuses a caller who has no permission: see `Faults.deny`."""
     if service == "ec2":
-        return "UnauthorizedOperation", 403
-    return ("AccessDenied", 403) if service in ("s3", "sts", "iam", "sns") else ("AccessDeniedException", 400)
+        return Fault("UnauthorizedOperation", 403, message)
+    if service in ("s3", "sts", "iam", "sns"):
+        return Fault("AccessDenied", 403, message)
+    return Fault("AccessDeniedException", 400, message)

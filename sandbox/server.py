@@ -15,7 +15,7 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from sandbox import directory_buckets
+from sandbox import directory_buckets, permissions
 from sandbox.calls import CallLog
 from sandbox.dynamic import Client
 from sandbox.ec2 import Ec2
@@ -59,10 +59,16 @@ class Sandbox:
         """Apply the corrections, empty every backend and start serving. RuntimeError if another one is running."""
         if not _running.acquire(blocking=False):
             raise RuntimeError("a sandbox is already running in this process")
-        self.ec2.apply(self._patches)
-        directory_buckets.apply(self._patches)
-        self.reset()
-        self._server.start()
+        try:
+            permissions.apply(self._patches)
+            self.ec2.apply(self._patches)
+            directory_buckets.apply(self._patches)
+            self.reset()
+            self._server.start()
+        except BaseException:
+            self._patches.undo()
+            _running.release()
+            raise
         self.endpoint_url = "http://{}:{}".format(*self._server.get_host_and_port())
         return self
 
@@ -101,8 +107,11 @@ class Sandbox:
 
     def credentials(self, account_id: str) -> dict[str, str]:
         """Return credentials of another account (12 digits), by assuming a role there."""
-        arn = f"arn:aws:iam::{account_id}:role/sandbox"
-        answer = self.client("sts").assume_role(RoleArn=arn, RoleSessionName="sandbox")["Credentials"]
+        return self.assume(f"arn:aws:iam::{account_id}:role/sandbox")
+
+    def assume(self, role_arn: str) -> dict[str, str]:
+        """Return the credentials of a session of a role, for `client()`; the role need not exist."""
+        answer = self.client("sts").assume_role(RoleArn=role_arn, RoleSessionName="sandbox")["Credentials"]
         return {
             "aws_access_key_id": answer["AccessKeyId"],
             "aws_secret_access_key": answer["SecretAccessKey"],
@@ -112,7 +121,7 @@ class Sandbox:
     def enforcing_iam(self) -> AbstractContextManager[None]:
         """Return a context in which every request needs a permission: real access keys or roles, and their policies.
 
-        Credentials made before by `credentials()` keep working, as far as the policies of their role go.
+        Credentials from `assume()` keep working, as far as the policies of their role go.
         """
         return enable_iam_authentication()
 

@@ -5,16 +5,25 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from botocore.exceptions import UnknownServiceError
 from botocore.session import Session
 from moto.core.model import ServiceModel
-from moto.core.parse import PROTOCOL_PARSERS
+from moto.core.parse import PROTOCOL_PARSERS, RequestParserError
 from moto.core.request import determine_request_protocol
 from moto.core.routing import get_service_router
 from moto.core.utils import get_service_model
 from moto.iam.models import get_account_id_from
 from moto.moto_server.werkzeug_app import BackendRequest
+from werkzeug.exceptions import HTTPException
 
-SERVICE_OF_SIGNING_NAME = {"monitoring": "cloudwatch", "s3express": "s3", "tagging": "resourcegroupstaggingapi"}
+SERVICE_OF_SIGNING_NAME = {
+    "elasticloadbalancing": "elbv2",
+    "monitoring": "cloudwatch",
+    "s3express": "s3",
+    "servicequotas": "service-quotas",
+    "states": "stepfunctions",
+    "tagging": "resourcegroupstaggingapi",
+}
 """Signing names that differ from the name of the botocore model (botocore model, metadata.signingName)."""
 UNSIGNED_SERVICES = {"AssumeRoleWithWebIdentity": "sts", "AssumeRoleWithSAML": "sts"}
 """Services of the actions that carry no signature (botocore model, authtype none)."""
@@ -35,16 +44,17 @@ class Request:
 def read(environ: dict[str, Any]) -> Request:
     """Return what the request in a WSGI environment asks for; its body stays readable for the next application.
 
-    A request that is not a signed AWS one is given the service `unknown` and its HTTP method and path for operation.
+    Of a service that is not known here, the signing name is given and what can be told of the operation; a request
+    that is not an AWS one has the service `unknown`, and its HTTP method and path for operation.
     """
     body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
     environ["wsgi.input"] = io.BytesIO(body)
     http = BackendRequest(dict(environ, **{"wsgi.input": io.BytesIO(body)}))
     signing_name, region = _signing_name_and_region(http)
     service = SERVICE_OF_SIGNING_NAME.get(signing_name, signing_name)
-    if service not in _services():
-        return Request("unknown", f"{http.method} {http.path}", {}, "", region)
     operation, uri_parameters = _operation(http, service)
+    if service not in _services():
+        return Request(service, operation, {}, _account(http), region)
     # ListBuckets and ListDirectoryBuckets are the same request; only the signing name tells them apart.
     if (signing_name, operation) == ("s3express", "ListBuckets"):
         operation = "ListDirectoryBuckets"
@@ -60,17 +70,19 @@ def _parse(
     if operation not in model.operation_names:
         return {}, protocol
     parser = PROTOCOL_PARSERS[protocol](model.operation_model(operation))
-    parameters = parser.parse(
-        {
-            "method": http.method,
-            "values": http.values,
-            "headers": http.headers,
-            "body": http.get_data(),
-            "url_path": http.path,
-            "url_params": uri_parameters,
-        }
-    )
-    return dict(parameters), protocol
+    parts: Any = {
+        "method": http.method,
+        "values": http.values,
+        "headers": http.headers,
+        "body": http.get_data(),
+        "url_path": http.path,
+        "url_params": uri_parameters,
+    }
+    try:
+        return dict(parser.parse(parts)), protocol
+    except (RequestParserError, ValueError, TypeError, KeyError):
+        # The service itself must refuse a malformed request; the log has it all the same.
+        return {}, protocol
 
 
 def _operation(http: BackendRequest, service: str) -> tuple[str, dict[str, Any]]:
@@ -81,7 +93,7 @@ def _operation(http: BackendRequest, service: str) -> tuple[str, dict[str, Any]]
         return target.rpartition(".")[2], {}
     try:
         operation, uri_parameters = get_service_router(service).match(http)
-    except (LookupError, NotImplementedError):
+    except (LookupError, NotImplementedError, HTTPException, UnknownServiceError):
         return f"{http.method} {http.path}", {}
     return str(operation.name), uri_parameters
 

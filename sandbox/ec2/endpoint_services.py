@@ -46,9 +46,8 @@ def types_of(service: Service) -> list[str]:
 
 
 def _complete(service: Service, region: str) -> Service:
-    """Add what moto leaves out. moto offers every service for IPv4; what AWS offers for IPv6 differs by service."""
-    types = ["ipv4", "ipv6"] if types_of(service) == ["Gateway"] else ["ipv4"]
-    return {"ServiceRegion": region, "SupportedIpAddressTypes": types, **service}
+    """Add what moto leaves out. Only s3express is given IPv6 here, as only its prefix list has an IPv6 counterpart."""
+    return {"ServiceRegion": region, "SupportedIpAddressTypes": ["ipv4"], **service}
 
 
 def _s3express(name: str, region: str, zones: list[str]) -> Service:

@@ -6,7 +6,6 @@ Codes: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.ht
 from moto.ec2.exceptions import EC2ClientError
 
 STATUSES = {
-    "DryRunOperation": 412,
     "UnauthorizedOperation": 403,
     "AuthFailure": 401,
     "RequestLimitExceeded": 503,

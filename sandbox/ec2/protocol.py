@@ -6,10 +6,12 @@ from typing import Any
 from moto.core.responses import ActionResult
 from moto.ec2.exceptions import DryRunClientError, EC2ClientError
 from moto.ec2.responses import EC2Response
+from werkzeug.exceptions import HTTPException
 
 from sandbox.dynamic import Moto
 from sandbox.ec2.errors import STATUSES
 from sandbox.ec2.knobs import Knobs
+from sandbox.faults import Fault
 from sandbox.patches import Patches
 
 _one_at_a_time = RLock()
@@ -24,18 +26,32 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     """
     del knobs
     patches.wrap(EC2Response, "call_action", _call_action)
+    patches.wrap(EC2Response, "_authenticate_and_authorize_normal_action", _authorizing)
     patches.wrap(EC2Response, "serialized", _serialized)
 
 
 def _call_action(original: Moto) -> Moto:
     def call_action(self: Moto) -> Moto:
         with _one_at_a_time:
-            if not self._get_param("DryRun", if_none=False):
-                return original(self)
-            self._authenticate_and_authorize_normal_action()
-            return self.serialized(ActionResult(DryRunClientError()))
+            return original(self)
 
     return call_action
+
+
+def _authorizing(original: Moto) -> Moto:
+    def authorize(self: Moto, resource: str = "*") -> None:
+        original(self, resource)
+        if self._get_param("DryRun", if_none=False):
+            raise _DryRunError
+
+    return authorize
+
+
+class _DryRunError(HTTPException):
+    """Ends a permitted request before anything is done; moto answers a failed authorization with its description."""
+
+    code = 412
+    description = Fault(DryRunClientError.code, 412, DryRunClientError.message).render("ec2")[1].decode()
 
 
 def _serialized(original: Moto) -> Moto:

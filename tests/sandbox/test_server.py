@@ -1,9 +1,33 @@
 """The sandbox as a server: endpoint, accounts, call log and faults."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from botocore.exceptions import ClientError
 
+from sandbox.refusals import NotRefusedError, refused
 from sandbox.server import Sandbox
+
+ROOT = Path(__file__).parents[2]
+LEAVES_NO_TRACE = """
+import moto.settings
+from moto.ec2.models import EC2Backend, core, route_tables, subnets, vpcs
+from moto.ec2.responses import EC2Response
+from moto.s3.responses import S3Response
+
+owners = (moto.settings, EC2Backend, EC2Response, S3Response, core.TaggedEC2Resource, vpcs.VPCEndPoint,
+          route_tables.Route, route_tables.RouteTable, subnets.Subnet)
+attributes = lambda: [dict(vars(owner)) for owner in owners]
+before = attributes()
+from sandbox.server import Sandbox
+assert attributes() == before, "importing changed moto"
+with Sandbox():
+    assert attributes() != before, "nothing was corrected"
+assert attributes() == before, "a correction stayed"
+"""
 
 
 def error_of(raised: pytest.ExceptionInfo[ClientError]) -> tuple[str, int]:
@@ -92,6 +116,15 @@ def test_denies(sandbox: Sandbox, service: str, operation: str, method: str, exp
     assert sandbox.calls.of(service)[-1].error == expected[0]
 
 
+def test_denies_where_parameters_fit(sandbox: Sandbox) -> None:
+    """A denial can be for one resource, as a policy with a resource is."""
+    client = sandbox.client("ec2")
+    ids = [item["PrefixListId"] for item in client.describe_prefix_lists()["PrefixLists"][:2]]
+    sandbox.faults.deny("ec2", "GetManagedPrefixListEntries", PrefixListId=ids[0])
+    assert refused(client.get_managed_prefix_list_entries, PrefixListId=ids[0]) == "UnauthorizedOperation"
+    assert client.get_managed_prefix_list_entries(PrefixListId=ids[1])["Entries"]
+
+
 def test_throttles_so_many_times(sandbox: Sandbox) -> None:
     """EC2 throttles with RequestLimitExceeded and 503, as often as asked for, and then serves."""
     sandbox.faults.throttle("ec2", "DescribeSubnets", times=2)
@@ -116,3 +149,40 @@ def test_something_happens_before_a_call(sandbox: Sandbox) -> None:
     vpc_id = client.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     sandbox.faults.before("ec2", "DescribeVpcs", lambda: client.delete_vpc(VpcId=vpc_id))
     assert vpc_id not in [vpc["VpcId"] for vpc in client.describe_vpcs()["Vpcs"]]
+
+
+def test_leaves_moto_as_it_was() -> None:
+    """Importing the sandbox changes nothing of moto, and leaving it undoes every correction."""
+    subprocess.run([sys.executable, "-c", LEAVES_NO_TRACE], check=True, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_enforces_iam_when_asked(sandbox: Sandbox) -> None:
+    """Under enforcement a role may do what its policy allows, and nothing else."""
+    iam, everybody = sandbox.client("iam"), {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+    trust = json.dumps({"Version": "2012-10-17", "Statement": [everybody]})
+    arn = iam.create_role(RoleName="reader", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    reading = {
+        "Effect": "Allow",
+        "Action": ["ec2:DescribeVpcs", "s3express:ListAllMyDirectoryBuckets"],
+        "Resource": "*",
+    }
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [reading]})
+    iam.put_role_policy(RoleName="reader", PolicyName="reading", PolicyDocument=policy)
+    credentials = sandbox.assume(arn)
+    ec2, s3 = sandbox.client("ec2", credentials=credentials), sandbox.client("s3", credentials=credentials)
+    with sandbox.enforcing_iam():
+        assert ec2.describe_vpcs()["Vpcs"]
+        assert s3.list_directory_buckets()["Buckets"] == []
+        assert refused(ec2.describe_subnets) == "UnauthorizedOperation"
+        assert (
+            refused(sandbox.client("config", credentials=credentials).describe_config_rules) == "AccessDeniedException"
+        )
+        assert refused(sandbox.client("sns", credentials=credentials).list_topics) == "AccessDenied"
+        assert refused(ec2.create_vpc, CidrBlock="10.0.0.0/16", DryRun=True) == "UnauthorizedOperation"
+    assert ec2.describe_subnets()["Subnets"]
+
+
+def test_a_call_that_is_served_was_not_refused(sandbox: Sandbox) -> None:
+    """`refused` fails a test where the call succeeds."""
+    with pytest.raises(NotRefusedError):
+        refused(sandbox.client("ec2").describe_vpcs)

@@ -26,12 +26,11 @@ def test_s3express_exists_only_where_offered(sandbox: Sandbox) -> None:
 
 def test_filters_by_name_type_and_address_type(ec2: Client) -> None:
     """The filters service-name, service-type and supported-ip-address-types narrow the list (botocore model)."""
-    filters = [
-        {"Name": "service-type", "Values": ["Gateway"]},
-        {"Name": "supported-ip-address-types", "Values": ["ipv6"]},
-    ]
-    names = ec2.describe_vpc_endpoint_services(Filters=filters)["ServiceNames"]
+    gateways = {"Name": "service-type", "Values": ["Gateway"]}
+    names = ec2.describe_vpc_endpoint_services(Filters=[gateways])["ServiceNames"]
     assert names == [f"com.amazonaws.us-east-1.{service}" for service in ("dynamodb", "s3", "s3express")]
+    ipv6 = {"Name": "supported-ip-address-types", "Values": ["ipv6"]}
+    assert ec2.describe_vpc_endpoint_services(Filters=[gateways, ipv6])["ServiceNames"] == [S3EXPRESS]
     by_name = [{"Name": "service-name", "Values": [S3EXPRESS]}]
     assert ec2.describe_vpc_endpoint_services(Filters=by_name)["ServiceNames"] == [S3EXPRESS]
 
