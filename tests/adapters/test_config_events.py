@@ -1,0 +1,190 @@
+"""Events from AWS Config: what is read from each, and what is refused by name."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from express_path.adapters.config_events import ConfigEvent, parse_event
+from express_path.domain.parameters import RuleParameters, Scope
+from express_path.errors import EventError, ParameterError
+from tests.adapters.events import Object, change, event, item, oversized, scheduled
+
+CAPTURED = datetime(2026, 2, 13, 5, 48, 51, 341000, UTC)
+NOTIFIED = datetime(2026, 2, 13, 5, 49, 2, 100000, UTC)
+NOT_A_STRING = [..., None, "", 7, ["a"], {"a": "b"}]
+NOT_A_TIME = [*NOT_A_STRING, "yesterday", "2026-02-13T05:48:51", "2026-02-30T00:00:00Z"]
+NOT_AN_OBJECT = [..., None, "text", 7, ["a"]]
+NOT_JSON_OF_AN_OBJECT = [..., None, "", 7, {"messageType": "x"}, "{", "[]", "7", "null", '"text"']
+
+
+def refusal(of: Object) -> EventError:
+    """Return the error that an event is refused with."""
+    with pytest.raises(EventError) as raised:
+        parse_event(of)
+    return raised.value
+
+
+def test_change_is_read() -> None:
+    """A change has the item and its diff; the time that orders it is when the item was captured."""
+    diff = {"changedProperties": {}, "changeType": "UPDATE"}
+    assert parse_event(event(change(configurationItemDiff=diff))) == ConfigEvent(
+        account_id="123456789012",
+        rule_name="s3express-no-nat-path",
+        result_token="token",
+        parameters=RuleParameters(),
+        ordering_timestamp=CAPTURED,
+        left_scope=False,
+        item=item(),
+        diff=diff,
+    )
+
+
+@pytest.mark.parametrize("diff", [..., None])
+def test_change_without_diff_is_read(diff: object) -> None:
+    """An item that is evaluated again, and not changed, has no diff."""
+    parsed = parse_event(event(change(configurationItemDiff=diff)))
+    assert (parsed.item, parsed.diff) == (item(), None)
+
+
+def test_oversized_change_is_read() -> None:
+    """Of an oversized item there is a summary, and word that there is more to fetch."""
+    parsed = parse_event(event(oversized()))
+    assert parsed.item == oversized()["configurationItemSummary"]
+    assert (parsed.is_oversized, parsed.diff, parsed.ordering_timestamp) == (True, None, CAPTURED)
+
+
+def test_schedule_is_read() -> None:
+    """The schedule has no item; the time that orders it is when the notification was made."""
+    parsed = parse_event(event(scheduled()))
+    assert (parsed.item, parsed.is_oversized, parsed.ordering_timestamp) == (None, False, NOTIFIED)
+
+
+def test_account_is_that_of_the_resource() -> None:
+    """In an organization a central function gets items of many accounts: the item's own account counts."""
+    central = {"accountId": "999999999999"}
+    assert parse_event(event(change(), **central)).account_id == "123456789012"
+    assert parse_event(event(scheduled(), **central)).account_id == "123456789012"
+    assert parse_event(event(change(configurationItem=item(awsAccountId=...)), **central)).account_id == "999999999999"
+    assert parse_event(event(scheduled(awsAccountId=...), **central)).account_id == "999999999999"
+
+
+@pytest.mark.parametrize(("value", "expected"), [(True, True), (False, False), (..., False)])
+def test_left_scope_is_read(value: object, expected: bool) -> None:
+    """EventLeftScope tells that the resource is no longer in the rule's scope."""
+    assert parse_event(event(change(), eventLeftScope=value)).left_scope is expected
+
+
+@pytest.mark.parametrize(("token", "expected"), [("TESTMODE", True), ("token", False)])
+def test_test_mode_is_read_from_the_token(token: str, expected: bool) -> None:
+    """The token TESTMODE asks for a rehearsal."""
+    assert parse_event(event(change(), resultToken=token)).is_test is expected
+
+
+@pytest.mark.parametrize("absent", [..., None, "", "{}"])
+def test_absent_parameters_are_the_defaults(absent: object) -> None:
+    """AWS Config leaves ruleParameters out where the rule has none."""
+    assert parse_event(event(change(), ruleParameters=absent)).parameters == RuleParameters()
+
+
+def test_parameters_are_read() -> None:
+    """RuleParameters is the JSON text of an object."""
+    parameters = parse_event(event(scheduled(), ruleParameters='{"scope": "DIRECTORY_BUCKETS"}')).parameters
+    assert parameters == RuleParameters(scope=Scope.DIRECTORY_BUCKETS)
+
+
+@pytest.mark.parametrize("malformed", ["{", "[]", "7", "null", '"scope"', {"scope": "ALL"}, ["scope"], 7])
+def test_malformed_parameters_are_refused(malformed: object) -> None:
+    """RuleParameters that are not JSON text of an object are refused by that name."""
+    error = refusal(event(change(), ruleParameters=malformed))
+    assert (error.field, error.found) == ("ruleParameters", malformed)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "name"),
+    [
+        ('{"scop": "ALL"}', "scop"),
+        ('{"scope": "SOME"}', "scope"),
+        ('{"scope": 7}', "scope"),
+        ('{"vpcIds": ""}', "vpcIds"),
+        ('{"publicSubnets": "compliant"}', "publicSubnets"),
+        ('{"networkRoleArn": "role"}', "networkRoleArn"),
+    ],
+)
+def test_unknown_parameters_and_bad_values_are_refused(parameters: str, name: str) -> None:
+    """A parameter that is misspelt or has a value that is not allowed is named, with what is allowed."""
+    with pytest.raises(ParameterError) as raised:
+        parse_event(event(change(), ruleParameters=parameters))
+    assert raised.value.name == name
+    assert raised.value.allowed in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "message_type",
+    [
+        "ScheduledNxotification",  # so spelt in a sample of Powertools
+        "ConfigurationSnapshotDeliveryCompleted",
+        "configurationItemChangeNotification",
+        "",
+        None,
+        ...,
+        7,
+    ],
+)
+def test_unknown_message_type_is_refused(message_type: object) -> None:
+    """A message type that is not known is refused, and the error says which are."""
+    found = None if message_type is ... else message_type
+    for invoking in (change(messageType=message_type), scheduled(messageType=message_type)):
+        error = refusal(event(invoking))
+        assert (error.field, error.found) == ("invokingEvent.messageType", found)
+        assert "OversizedConfigurationItemChangeNotification, ScheduledNotification" in str(error)
+
+
+@pytest.mark.parametrize("invoking", NOT_JSON_OF_AN_OBJECT)
+def test_malformed_invoking_event_is_refused(invoking: object) -> None:
+    """The invoking event is the JSON text of an object, or it is refused by name."""
+    assert refusal(event(change(), invokingEvent=invoking)).field == "invokingEvent"
+
+
+@pytest.mark.parametrize("found", NOT_A_STRING)
+@pytest.mark.parametrize("field", ["resultToken", "configRuleName"])
+def test_text_of_the_event_is_required(field: str, found: object) -> None:
+    """Without a token or a rule's name nothing could be reported."""
+    for invoking in (change(), oversized(), scheduled()):
+        assert refusal(event(invoking, **{field: found})).field == field
+
+
+def test_account_is_required() -> None:
+    """An account there must be, in the item or in the event."""
+    nameless = {"accountId": ...}
+    assert refusal(event(change(configurationItem=item(awsAccountId=...)), **nameless)).field == "accountId"
+    assert refusal(event(scheduled(awsAccountId=...), **nameless)).field == "accountId"
+    assert refusal(event(scheduled(awsAccountId=123456789012))).field == "accountId"
+
+
+@pytest.mark.parametrize("found", NOT_AN_OBJECT)
+def test_item_is_required(found: object) -> None:
+    """A change without an item, or an oversized one without a summary, is refused by that name."""
+    assert refusal(event(change(configurationItem=found))).field == "invokingEvent.configurationItem"
+    summary = {**oversized(), "configurationItemSummary": None if found is ... else found}
+    assert refusal(event(summary)).field == "invokingEvent.configurationItemSummary"
+
+
+@pytest.mark.parametrize("found", ["text", 7, ["a"]])
+def test_diff_is_an_object(found: object) -> None:
+    """A diff is an object or absent."""
+    assert refusal(event(change(configurationItemDiff=found))).field == "invokingEvent.configurationItemDiff"
+
+
+@pytest.mark.parametrize("found", NOT_A_TIME)
+def test_times_are_required(found: object) -> None:
+    """The time that orders the verdict is needed, with its offset from UTC."""
+    late = refusal(event(change(configurationItem=item(configurationItemCaptureTime=found))))
+    assert late.field == "invokingEvent.configurationItem.configurationItemCaptureTime"
+    late = refusal(event(oversized(configurationItemCaptureTime=found)))
+    assert late.field == "invokingEvent.configurationItemSummary.configurationItemCaptureTime"
+    assert refusal(event(scheduled(notificationCreationTime=found))).field == "invokingEvent.notificationCreationTime"
+
+
+def test_long_values_are_cut_in_messages() -> None:
+    """An error shows what was found, and no more of it than a log line can bear."""
+    assert len(str(refusal(event(change(), invokingEvent="x" * 100_000)))) < 400

@@ -1,0 +1,235 @@
+"""Configuration items in all their shapes into changes, and those that need no reading at all."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from express_path.adapters.config_items import change_of, turns_no_path
+from express_path.domain.fanout import Change, ResourceType
+from express_path.errors import EventError
+from tests.adapters.events import Object, item
+
+ASSOCIATION = {"main": False, "subnetId": "subnet-1", "associationState": {"state": "associated"}}
+TABLE = {"routeTableId": "rtb-1", "vpcId": "vpc-1", "associations": [ASSOCIATION]}
+
+
+def pascal(value: object) -> object:
+    """Return a value with the first letter of every key in upper case, as newer resource types have them."""
+    if isinstance(value, dict):
+        return {key[0].upper() + key[1:]: pascal(below) for key, below in value.items()}
+    return [pascal(each) for each in value] if isinstance(value, list) else value
+
+
+SHAPES: dict[str, Callable[[Object], object]] = {
+    "camelCase": lambda configuration: configuration,
+    "PascalCase": pascal,
+    "JSON text": json.dumps,
+    "JSON text of PascalCase": lambda configuration: json.dumps(pascal(configuration)),
+}
+all_shapes = pytest.mark.parametrize("shaped", SHAPES.values(), ids=SHAPES.keys())
+
+
+def diff(**properties: tuple[object, object]) -> Object:
+    """Return a configurationItemDiff: previous and updated value by property, whose name has "_" for "."."""
+    changed = {
+        name.replace("_", "."): {"previousValue": before, "updatedValue": after, "changeType": "UPDATE"}
+        for name, (before, after) in properties.items()
+    }
+    return {"changedProperties": changed, "changeType": "UPDATE"}
+
+
+def related(resource_type: str, resource_id: str) -> Object:
+    """Return a relationship as an item of an event has it."""
+    return {"resourceType": resource_type, "resourceId": resource_id, "resourceName": None, "name": "Contains"}
+
+
+@all_shapes
+@pytest.mark.parametrize("resource_type", list(ResourceType))
+def test_change_names_resource_and_vpc(resource_type: ResourceType, shaped: Callable[[Object], object]) -> None:
+    """Type, id and VPC are read, whichever way the configuration is spelt."""
+    found = item(resourceType=resource_type.value, resourceId="id-1", configuration=shaped({"vpcId": "vpc-7"}))
+    assert change_of(found, None) == Change(resource_type, "id-1", vpc_id="vpc-7")
+
+
+@pytest.mark.parametrize("state", ["available", {"value": "available"}, None, {"code": 16, "name": "running"}])
+@all_shapes
+def test_state_may_be_a_string_or_an_object(state: object, shaped: Callable[[Object], object]) -> None:
+    """The state of an item comes as a string or as an object; nothing hangs on it, as EC2 is asked anyway."""
+    configuration = shaped({"state": state, "vpcId": "vpc-1"})
+    endpoint = item(resourceType="AWS::EC2::VPCEndpoint", resourceId="vpce-1", configuration=configuration)
+    assert change_of(endpoint, None) == Change(ResourceType.VPC_ENDPOINT, "vpce-1", vpc_id="vpc-1")
+    assert not turns_no_path(endpoint, None)
+
+
+@pytest.mark.parametrize("key", ["name", "relationshipName"])
+def test_vpc_may_stand_in_relationships(key: str) -> None:
+    """Where the configuration lacks the VPC, the relationships name it, in the spelling of events or of the API."""
+    relationship = {"resourceType": "AWS::EC2::VPC", "resourceId": "vpc-3", key: "Is contained in Vpc"}
+    found = item(configuration={"vpcId": None}, relationships=[relationship])
+    assert change_of(found, None).vpc_id == "vpc-3"
+
+
+@all_shapes
+def test_vpc_of_a_deleted_resource_stands_in_the_diff(shaped: Callable[[Object], object]) -> None:
+    """A deleted resource's item has no configuration: what was deleted stands in the diff, or in the item before."""
+    deleted = item(configurationItemStatus="ResourceDeleted", configuration=None)
+    expected = Change(
+        ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-1", earlier_subnet_ids=frozenset({"subnet-1"}), deleted=True
+    )
+    as_object = shaped(TABLE) if not isinstance(shaped(TABLE), str) else TABLE
+    assert change_of(deleted, diff(Configuration=(as_object, None))) == expected
+    assert change_of(deleted, None, item(configuration=shaped(TABLE))) == expected
+
+
+def test_vpc_may_be_unknown() -> None:
+    """An item without configuration, relationships and diff names no VPC."""
+    assert change_of(item(configuration=None, relationships=...), None).vpc_id is None
+
+
+@pytest.mark.parametrize("value", [None, {}, {"changedProperties": None}, {"changedProperties": {}}])
+def test_empty_diffs_tell_nothing(value: Object | None) -> None:
+    """A diff may be absent or empty at every level."""
+    assert change_of(item(), value) == Change(ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-1")
+
+
+def test_earlier_associations_are_read_from_the_diff() -> None:
+    """Subnets of removed associations count as earlier ones, those of new associations do not."""
+    change = change_of(
+        item(),
+        diff(
+            Configuration_Associations_0=(ASSOCIATION, None),
+            Configuration_Associations_1=(None, {**ASSOCIATION, "subnetId": "subnet-2"}),
+            Relationships_0=(related("AWS::EC2::Subnet", "subnet-3"), None),
+        ),
+    )
+    assert change.earlier_subnet_ids == {"subnet-1", "subnet-3"}
+    assert not change.main_changed
+
+
+@pytest.mark.parametrize("sides", [({"main": True}, None), (None, {"main": True}), ({"Main": True}, {"Main": False})])
+def test_main_association_that_comes_or_goes_is_noticed(sides: tuple[object, object]) -> None:
+    """A table that becomes, or ceases to be, the main one governs other subnets than its associations name."""
+    assert change_of(item(), diff(Configuration_Associations_0=sides)).main_changed
+
+
+def test_main_as_a_property_of_its_own_is_noticed() -> None:
+    """The diff may name the property itself."""
+    sides = (False, True)
+    assert change_of(item(), diff(Configuration_Associations_0_Main=sides)).main_changed
+
+
+@pytest.mark.parametrize(
+    ("status", "deleted"),
+    [
+        ("OK", False),
+        ("ResourceDiscovered", False),
+        ("ResourceNotRecorded", False),
+        ("ResourceDeleted", True),
+        ("ResourceDeletedNotRecorded", True),
+    ],
+)
+def test_deletion_is_told_by_the_status(status: str, deleted: bool) -> None:
+    """Of AWS Config's five statuses, two say that the resource is gone."""
+    assert change_of(item(configurationItemStatus=status), None).deleted is deleted
+
+
+@pytest.mark.parametrize("found", ["AWS::EC2::VPC", "AWS::EC2::subnet", "", None, ..., 7, ["AWS::EC2::Subnet"]])
+def test_other_types_are_refused(found: object) -> None:
+    """An item of a type that the rule does not follow is an error that names those it does."""
+    with pytest.raises(EventError) as raised:
+        change_of(item(resourceType=found), None)
+    assert raised.value.field == "configurationItem.resourceType"
+    assert "AWS::EC2::RouteTable, AWS::EC2::Subnet" in raised.value.allowed
+
+
+@pytest.mark.parametrize("found", ["", None, ..., 7, ["rtb-1"]])
+def test_resource_id_is_required(found: object) -> None:
+    """An item without an id is refused by that name."""
+    with pytest.raises(EventError) as raised:
+        change_of(item(resourceId=found), None)
+    assert raised.value.field == "configurationItem.resourceId"
+
+
+@pytest.mark.parametrize("found", ["", "{", "vpc-1"])
+def test_configuration_that_is_no_json_is_refused(found: str) -> None:
+    """A configuration that is text must be JSON."""
+    with pytest.raises(EventError) as raised:
+        change_of(item(configuration=found), None)
+    assert raised.value.field == "configurationItem.configuration"
+
+
+INTERFACE = related("AWS::EC2::NetworkInterface", "eni-1")
+INSTANCE = related("AWS::EC2::Instance", "i-1")
+FREE_ADDRESSES = {"Configuration_AvailableIpAddressCount": (250, 251)}
+DROPPED = {
+    "an interface came": {"Relationships_0": (None, INTERFACE)},
+    "an interface went": {"Relationships_0": (INTERFACE, None)},
+    "an instance came": {"Relationships_0": (None, INSTANCE)},
+    "an instance went": {"Relationships_0": (INSTANCE, None)},
+    "both went": {"Relationships_0": (INSTANCE, None), "Relationships_1": (INTERFACE, None)},
+    "one for another": {"Relationships_0": (INTERFACE, {**INTERFACE, "resourceId": "eni-2"})},
+    "the count of free addresses": FREE_ADDRESSES,
+    "an interface and the count": {**FREE_ADDRESSES, "Relationships_0": (None, INTERFACE)},
+}
+KEPT = {
+    "nothing": {},
+    "a route table came": {"Relationships_0": (None, related("AWS::EC2::RouteTable", "rtb-1"))},
+    "a network ACL went": {"Relationships_0": (related("AWS::EC2::NetworkAcl", "acl-1"), None)},
+    "an interface and a route table": {
+        "Relationships_0": (None, INTERFACE),
+        "Relationships_1": (related("AWS::EC2::RouteTable", "rtb-1"), None),
+    },
+    "an interface for a route table": {"Relationships_0": (INTERFACE, related("AWS::EC2::RouteTable", "rtb-1"))},
+    "DNS64": {"Configuration_EnableDns64": (False, True)},
+    "a tag": {"Configuration_Tags_0": (None, {"key": "express-path:exclude", "value": ""})},
+    "a relationship of no type": {"Relationships_0": (None, {"resourceId": "eni-1"})},
+    "a property of that name": {"Configuration_Relationships": (None, INTERFACE)},
+}
+
+
+def subnet(status: str = "OK") -> Object:
+    """Return a subnet's item."""
+    return item(resourceType="AWS::EC2::Subnet", resourceId="subnet-1", configurationItemStatus=status)
+
+
+@pytest.mark.parametrize("properties", DROPPED.values(), ids=DROPPED.keys())
+def test_subnet_items_about_attachments_alone_are_dropped(properties: dict[str, tuple[object, object]]) -> None:
+    """That interfaces and instances come and go turns no path: such items come in storms and are not read for."""
+    assert turns_no_path(subnet(), diff(**properties))
+
+
+@pytest.mark.parametrize("properties", KEPT.values(), ids=KEPT.keys())
+def test_other_subnet_items_are_kept(properties: dict[str, tuple[object, object]]) -> None:
+    """Whatever else an item of a subnet tells, or does not tell, is looked at."""
+    assert not turns_no_path(subnet(), diff(**properties))
+
+
+def test_subnet_items_without_diff_are_kept() -> None:
+    """An item that is evaluated again has no diff, and is looked at."""
+    assert not turns_no_path(subnet(), None)
+
+
+@pytest.mark.parametrize("status", ["ResourceDiscovered", "ResourceDeleted"])
+def test_subnets_that_come_or_go_are_kept(status: str) -> None:
+    """Attachments in the diff of a subnet that was discovered or deleted do not hide it."""
+    assert not turns_no_path(subnet(status), diff(Relationships_0=(None, INTERFACE)))
+
+
+def test_attachments_of_other_types_are_kept() -> None:
+    """A route table's relationships to interfaces are its routes' targets."""
+    assert not turns_no_path(item(), diff(Relationships_0=(None, INTERFACE)))
+
+
+@all_shapes
+@pytest.mark.parametrize(
+    ("endpoint_type", "dropped"),
+    [("Interface", True), ("Gateway", False), ("GatewayLoadBalancer", False), (None, False)],
+)
+def test_interface_endpoints_are_dropped(
+    endpoint_type: str | None, dropped: bool, shaped: Callable[[Object], object]
+) -> None:
+    """No route leads to an interface endpoint; to those of other types one may."""
+    configuration = shaped({"vpcEndpointId": "vpce-1", "vpcEndpointType": endpoint_type, "vpcId": "vpc-1"})
+    endpoint = item(resourceType="AWS::EC2::VPCEndpoint", resourceId="vpce-1", configuration=configuration)
+    assert turns_no_path(endpoint, None) is dropped

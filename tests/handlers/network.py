@@ -1,0 +1,123 @@
+"""Building networks in a sandbox: through the EC2 API, or, where there is much of it, straight into its memory."""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+from moto.ec2.models import ec2_backends
+
+from sandbox.server import Sandbox
+
+ANYWHERE = "0.0.0.0/0"
+ANYWHERE_IPV6 = "::/0"
+
+
+class Builder:
+    """Makes resources of the sandbox's account in its Region and returns their ids."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        """Begin with nothing but the default VPC."""
+        self.ec2: Any = sandbox.client("ec2")
+        self.region = sandbox.region
+        self.memory: Any = ec2_backends[sandbox.account_id][sandbox.region]
+        self._blocks: Iterator[int] = count()
+
+    def vpc(self, block: str = "10.0.0.0/16") -> str:
+        """Make a VPC."""
+        return str(self.ec2.create_vpc(CidrBlock=block)["Vpc"]["VpcId"])
+
+    def subnet(self, vpc_id: str, table_id: str | None = None, **more: object) -> str:
+        """Make a subnet with the next free block of 10.0.0.0/16, governed by a table or by the main one."""
+        block = f"10.0.{next(self._blocks)}.0/24"
+        answer = self.ec2.create_subnet(VpcId=vpc_id, CidrBlock=block, **more)
+        subnet_id = str(answer["Subnet"]["SubnetId"])
+        if table_id:
+            self.associate(table_id, subnet_id)
+        return subnet_id
+
+    def associate(self, table_id: str, subnet_id: str) -> str:
+        """Associate a table with a subnet and return the association."""
+        return str(self.ec2.associate_route_table(RouteTableId=table_id, SubnetId=subnet_id)["AssociationId"])
+
+    def table(self, vpc_id: str, **target: str) -> str:
+        """Make a route table, with a default route if a target (NatGatewayId="nat-...") is given."""
+        table_id = str(self.ec2.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"])
+        if target:
+            self.route(table_id, **target)
+        return table_id
+
+    def route(self, table_id: str, destination: str = ANYWHERE, **target: str) -> None:
+        """Make a route; destination is a block or the id of a prefix list."""
+        named = "DestinationPrefixListId" if destination.startswith("pl-") else "DestinationCidrBlock"
+        named = "DestinationIpv6CidrBlock" if ":" in destination else named
+        self.ec2.create_route(RouteTableId=table_id, **{named: destination}, **target)
+
+    def main_table(self, vpc_id: str) -> str:
+        """Return the id of a VPC's main route table."""
+        return str(self._main(vpc_id)["RouteTableId"])
+
+    def make_main(self, vpc_id: str, table_id: str) -> None:
+        """Make another table the main one of its VPC."""
+        association_id = next(each["RouteTableAssociationId"] for each in self._main(vpc_id)["Associations"])
+        self.ec2.replace_route_table_association(AssociationId=association_id, RouteTableId=table_id)
+
+    def _main(self, vpc_id: str) -> dict[str, Any]:
+        wanted = [{"Name": "vpc-id", "Values": [vpc_id]}, {"Name": "association.main", "Values": ["true"]}]
+        [table] = self.ec2.describe_route_tables(Filters=wanted)["RouteTables"]
+        found: dict[str, Any] = table
+        return found
+
+    def internet_gateway(self, vpc_id: str) -> str:
+        """Make an internet gateway and attach it."""
+        gateway_id = str(self.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"])
+        self.ec2.attach_internet_gateway(InternetGatewayId=gateway_id, VpcId=vpc_id)
+        return gateway_id
+
+    def nat_gateway(self, subnet_id: str, **more: str) -> str:
+        """Make a NAT gateway: public unless ConnectivityType="private"."""
+        if not more:
+            more = {"AllocationId": self.ec2.allocate_address(Domain="vpc")["AllocationId"]}
+        return str(self.ec2.create_nat_gateway(SubnetId=subnet_id, **more)["NatGateway"]["NatGatewayId"])
+
+    def endpoint(self, vpc_id: str, *table_ids: str, service: str = "s3express", **more: object) -> str:
+        """Make a gateway endpoint of an AWS service."""
+        name = f"com.amazonaws.{self.region}.{service}"
+        answer = self.ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName=name, RouteTableIds=list(table_ids), **more)
+        return str(answer["VpcEndpoint"]["VpcEndpointId"])
+
+    def prefix_list(self, *cidrs: str, family: str = "IPv4") -> str:
+        """Make a customer's prefix list."""
+        answer = self.ec2.create_managed_prefix_list(
+            PrefixListName="customer",
+            MaxEntries=10,
+            AddressFamily=family,
+            Entries=[{"Cidr": each} for each in cidrs],
+        )
+        return str(answer["PrefixList"]["PrefixListId"])
+
+    def tag(self, resource_id: str, key: str, value: str = "") -> None:
+        """Tag a resource."""
+        self.ec2.create_tags(Resources=[resource_id], Tags=[{"Key": key, "Value": value}])
+
+    def many_subnets(self, vpc_id: str, number: int) -> list[str]:
+        """Make many subnets of a VPC with block 10.0.0.0/16, without a call each."""
+        zone = f"{self.region}a"
+        blocks = [f"10.0.{each // 16}.{each % 16 * 16}/28" for each in range(number)]
+        return [str(self.memory.create_subnet(vpc_id, block, availability_zone=zone).id) for block in blocks]
+
+    def many_tables(self, vpc_id: str, number: int) -> list[str]:
+        """Make many route tables, without a call each."""
+        return [str(self.memory.create_route_table(vpc_id).id) for _ in range(number)]
+
+
+class Private:
+    """A VPC with one private subnet, whose table leads to a NAT gateway in a public subnet."""
+
+    def __init__(self, builder: Builder) -> None:
+        """Build it."""
+        self.vpc = builder.vpc()
+        self.public = builder.table(self.vpc, GatewayId=builder.internet_gateway(self.vpc))
+        self.public_subnet = builder.subnet(self.vpc, self.public)
+        self.nat = builder.nat_gateway(self.public_subnet)
+        self.table = builder.table(self.vpc, NatGatewayId=self.nat)
+        self.subnet = builder.subnet(self.vpc, self.table)

@@ -1,0 +1,111 @@
+"""The rule as a test drives it: deployed in a sandbox, its function in this process, AWS Config around it."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from express_path.handlers.evaluate import handler
+from sandbox.config_items.items import ItemStyle
+from sandbox.config_items.notifications import change_notification, rule_event
+from sandbox.config_loop import ConfigLoop
+from sandbox.server import Sandbox
+
+Event = dict[str, Any]
+Item = dict[str, Any]
+
+
+class Context(LambdaContext):
+    """What Lambda tells a function about itself."""
+
+    def __init__(self) -> None:
+        """Name the function as the stack does."""
+        self._function_name = "express-path-evaluate"
+        self._function_version = "$LATEST"
+        self._invoked_function_arn = "arn:aws:lambda:us-east-1:123456789012:function:express-path-evaluate"
+        self._memory_limit_in_mb = 1024
+        self._aws_request_id = "00000000-0000-0000-0000-000000000000"
+
+
+class Held(NamedTuple):
+    """What AWS Config holds of a subnet; reason is the first word of the annotation, ordering in seconds since 1970."""
+
+    compliance: str
+    reason: str
+    annotation: str
+    ordering: float
+
+
+class Rule:
+    """One rule and its function, which can be told to sleep through events that a test is not about."""
+
+    def __init__(
+        self, sandbox: Sandbox, parameters: Mapping[str, str] | None = None, style: ItemStyle | None = None
+    ) -> None:
+        """Deploy the rule."""
+        self.sandbox = sandbox
+        self.loop = ConfigLoop(sandbox, self.invoke, parameters=parameters, style=style)
+        self.asleep = False
+        self.heeds = ""
+
+    def invoke(self, event: Event) -> Any:  # noqa: ANN401 -- a function may return anything
+        """Invoke the function, unless it is to sleep through events, or through those of other resources."""
+        if self.asleep or (self.heeds and self.heeds not in event["invokingEvent"]):
+            return {"evaluations": []}
+        return handler(event, Context())
+
+    def overlook(self) -> None:
+        """Let AWS Config take the network as it is for known, without a verdict; then forget the calls."""
+        self.asleep = True
+        self.loop.notice()
+        self.loop.deliver()
+        self.asleep = False
+        self.sandbox.calls.clear()
+
+    def changes(self, of: str = "") -> dict[str, str]:
+        """Let AWS Config notice what changed; return the reason of every subnet that was evaluated for it.
+
+        of is the id of the one resource whose own events are heeded; without, all are.
+        """
+        self.heeds = f'"resourceId": "{of}", "resourceName": null, "ARN"' if of else ""
+        self.loop.notice()
+        deliveries = self.loop.deliver()
+        for delivery in deliveries:
+            if delivery.error:
+                raise delivery.error
+        return self.answers([delivery.answer for delivery in deliveries])
+
+    def answers(self, answers: list[Any]) -> dict[str, str]:
+        """Return the reason of every subnet in some answers of the function."""
+        return {each["subnetId"]: str(each["reason"]) for answer in answers for each in answer["evaluations"]}
+
+    def sweep(self) -> dict[str, str]:
+        """Invoke the function as the schedule does; return the reason of every subnet that it posted."""
+        delivery = self.loop.scheduled()
+        if delivery.error:
+            raise delivery.error
+        return self.answers([delivery.answer])
+
+    def event(self, item: Item, diff: Mapping[str, Any] | None = None, **more: object) -> Event:
+        """Return the event of a changed item; more replaces keys of the event."""
+        notification = change_notification(item, dict(diff) if diff is not None else None, self.now)
+        token = self.loop.results.issue_token(self.loop.rule.name)
+        return {**rule_event(self.loop.rule, notification, token), **more}
+
+    def tell(self, item: Item, diff: Mapping[str, Any] | None = None, **more: object) -> dict[str, str]:
+        """Invoke the function with a hand-made item; return the reason of every subnet that was evaluated."""
+        return self.answers([self.invoke(self.event(item, diff, **more))])
+
+    @property
+    def now(self) -> str:
+        """A time of AWS Config's, after everything that the sandbox recorded."""
+        return "2100-01-01T00:00:00.000Z"
+
+    def held(self) -> dict[str, Held]:
+        """Return what AWS Config holds, by subnet."""
+        return {
+            each.resource[1]: Held(
+                each.compliance, (each.annotation or "").partition(":")[0], each.annotation or "", each.ordering
+            )
+            for each in self.loop.results.of_rule(self.loop.rule.name)
+        }

@@ -1,0 +1,54 @@
+"""A running sandbox for tests of what talks to AWS, and the environment that leads our code to it."""
+
+import gc
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from urllib.parse import urlsplit
+
+import pytest
+from botocore.loaders import create_loader
+
+from express_path.handlers import evaluate
+from sandbox import config_service
+from sandbox.patches import Patches
+from sandbox.server import Sandbox
+
+# Sessions of their own, which every cold start makes, need not read the services' models from disk each time.
+_loader = cache(create_loader)
+
+
+@contextmanager
+def running() -> Iterator[Sandbox]:
+    """Start a sandbox, or use the one that other tests keep running in this process: there can be only one."""
+    kept = next((each for each in gc.get_objects() if isinstance(each, Sandbox) and _is_serving(each)), None)
+    if kept:
+        yield kept
+        return
+    with Sandbox() as started:
+        yield started
+
+
+def _is_serving(sandbox: Sandbox) -> bool:
+    address = urlsplit(sandbox.endpoint_url)
+    with socket.socket() as probe:
+        return bool(address.port) and probe.connect_ex((address.hostname, address.port)) == 0
+
+
+@contextmanager
+def emptied(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    """Empty the sandbox, put AWS Config in force, point the environment there, and let the function start cold."""
+    patches = Patches()
+    config_service.apply(patches)
+    sandbox.reset()
+    for name, value in sandbox.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+    monkeypatch.setattr("botocore.session.create_loader", _loader)
+    evaluate.services.cache_clear()
+    try:
+        yield sandbox
+    finally:
+        evaluate.services.cache_clear()
+        patches.undo()

@@ -1,0 +1,248 @@
+"""Which subnets a change concerns: from AWS Config's item of one resource to the verdicts that come of it."""
+
+import pytest
+
+from sandbox.config_items.items import ItemStyle
+from sandbox.server import Sandbox
+from tests.handlers.network import Builder, Private
+from tests.handlers.rule import Rule
+
+SHORT = ItemStyle(explicit_nulls=False, state_as_object=True, indirect_relationships=False)
+
+
+@pytest.fixture
+def rule(sandbox: Sandbox, request: pytest.FixtureRequest) -> Rule:
+    """The rule, its items in the style that a test asks for."""
+    return Rule(sandbox, style=getattr(request, "param", None))
+
+
+# AWS Config's items have had several shapes over the years.
+all_styles = pytest.mark.parametrize("rule", [ItemStyle(), SHORT], ids=["nulls", "short"], indirect=True)
+
+
+def interface_endpoint(builder: Builder, vpc: Private) -> str:
+    """Make an interface endpoint in the private subnet."""
+    answer = builder.ec2.create_vpc_endpoint(
+        VpcId=vpc.vpc,
+        ServiceName=f"com.amazonaws.{builder.region}.ssm",
+        VpcEndpointType="Interface",
+        SubnetIds=[vpc.subnet],
+    )
+    return str(answer["VpcEndpoint"]["VpcEndpointId"])
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """A private and a public subnet."""
+    return Private(builder)
+
+
+def test_route_table_concerns_the_subnets_associated_with_it(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A changed route table re-evaluates the subnets it governs explicitly, and no other."""
+    second = builder.subnet(vpc.vpc, vpc.table)
+    builder.subnet(vpc.vpc)
+    rule.overlook()
+    builder.endpoint(vpc.vpc, vpc.table)
+    assert rule.changes(of=vpc.table) == {vpc.subnet: "ENDPOINT", second: "ENDPOINT"}
+
+
+def test_main_route_table_concerns_the_subnets_without_association(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A changed main table re-evaluates the subnets that no table is associated with, and no other."""
+    implicit = builder.subnet(vpc.vpc)
+    rule.overlook()
+    builder.route(builder.main_table(vpc.vpc), NatGatewayId=vpc.nat)
+    assert rule.changes(of=builder.main_table(vpc.vpc)) == {implicit: "NAT_GATEWAY"}
+
+
+@all_styles
+def test_route_table_concerns_the_subnets_it_governed_before(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A subnet taken away from a table is re-evaluated, by the table that governs it now."""
+    association = builder.associate(vpc.table, (moved := builder.subnet(vpc.vpc)))
+    rule.overlook()
+    builder.ec2.disassociate_route_table(AssociationId=association)
+    assert rule.changes(of=vpc.table) == {vpc.subnet: "NAT_GATEWAY", moved: "NO_ROUTE"}
+
+
+def test_new_main_table_concerns_the_subnets_without_association(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """The item of the table that became the main one re-evaluates the subnets that are implicitly its own now."""
+    implicit = builder.subnet(vpc.vpc)
+    rule.overlook()
+    builder.make_main(vpc.vpc, vpc.table)
+    assert rule.changes(of=vpc.table) == {vpc.subnet: "NAT_GATEWAY", implicit: "NAT_GATEWAY"}
+
+
+@all_styles
+def test_former_main_table_concerns_the_subnets_without_association(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """The item of the table that ceased to be the main one is enough, should the other be late."""
+    implicit = builder.subnet(vpc.vpc)
+    former = builder.main_table(vpc.vpc)
+    rule.overlook()
+    builder.make_main(vpc.vpc, vpc.table)
+    concerned = rule.changes(of=former)
+    assert concerned[implicit] == "NAT_GATEWAY"
+    assert vpc.public_subnet not in concerned
+
+
+def test_deleted_route_table_concerns_the_subnets_it_governed(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """Of a deleted table only the diff tells which subnets it governed."""
+    association = builder.associate((table := builder.table(vpc.vpc)), (orphan := builder.subnet(vpc.vpc)))
+    rule.overlook()
+    builder.ec2.disassociate_route_table(AssociationId=association)
+    builder.ec2.delete_route_table(RouteTableId=table)
+    assert rule.changes(of=table) == {orphan: "NO_ROUTE"}
+
+
+def test_route_table_of_no_subnet_concerns_none(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A table that governs nothing has nothing to report, so Config is not called."""
+    unused = builder.table(vpc.vpc)
+    rule.overlook()
+    builder.route(unused, NatGatewayId=vpc.nat)
+    assert rule.changes(of=unused) == {}
+    assert rule.sandbox.calls.of("config") == []
+
+
+def test_new_endpoint_concerns_its_whole_vpc(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """An endpoint re-evaluates every subnet of its VPC, whatever its route tables, and none of another VPC."""
+    Private(builder)
+    rule.overlook()
+    endpoint = builder.endpoint(vpc.vpc, vpc.table)
+    assert rule.changes(of=endpoint) == {vpc.subnet: "ENDPOINT", vpc.public_subnet: "INTERNET_GATEWAY"}
+
+
+@all_styles
+def test_deleted_endpoint_concerns_its_whole_vpc(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A deleted endpoint's item has no configuration: the diff names the VPC, and the NAT takes over."""
+    Private(builder)
+    endpoint = builder.endpoint(vpc.vpc, vpc.table)
+    rule.overlook()
+    builder.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint])
+    builder.ec2.describe_vpc_endpoints()
+    builder.ec2.describe_vpc_endpoints()
+    assert rule.changes(of=endpoint) == {vpc.subnet: "NAT_GATEWAY", vpc.public_subnet: "INTERNET_GATEWAY"}
+
+
+def test_nat_gateway_concerns_the_subnets_whose_path_crosses_it(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A changed NAT gateway re-evaluates the subnets behind it, not those behind another."""
+    other = builder.nat_gateway(vpc.public_subnet)
+    builder.subnet(vpc.vpc, builder.table(vpc.vpc, NatGatewayId=other))
+    rule.overlook()
+    builder.tag(vpc.nat, "Name", "nat")
+    assert rule.changes(of=vpc.nat) == {vpc.subnet: "NAT_GATEWAY"}
+
+
+def test_nat_gateway_past_which_all_traffic_goes_concerns_none(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A subnet whose S3 Express traffic all uses the endpoint does not cross its NAT gateway."""
+    builder.endpoint(vpc.vpc, vpc.table)
+    rule.overlook()
+    builder.tag(vpc.nat, "Name", "nat")
+    assert rule.changes(of=vpc.nat) == {}
+
+
+@all_styles
+def test_deleted_nat_gateway_concerns_the_subnets_with_blackhole_routes(
+    rule: Rule, builder: Builder, vpc: Private
+) -> None:
+    """The routes to a deleted NAT gateway stay, as blackholes: their subnets have no way out now."""
+    rule.overlook()
+    builder.ec2.delete_nat_gateway(NatGatewayId=vpc.nat)
+    assert rule.changes(of=vpc.nat) == {vpc.subnet: "NO_ROUTE"}
+
+
+def test_new_subnet_concerns_itself(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A new subnet is evaluated alone."""
+    builder.make_main(vpc.vpc, vpc.table)
+    rule.overlook()
+    subnet = builder.subnet(vpc.vpc)
+    assert rule.changes(of=subnet) == {subnet: "NAT_GATEWAY"}
+
+
+def test_deleted_subnet_is_marked_without_reading(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A deleted subnet is NOT_APPLICABLE and DELETED, and nothing about EC2 need be read for that."""
+    rule.overlook()
+    builder.ec2.delete_subnet(SubnetId=vpc.subnet)
+    rule.sandbox.calls.clear()
+    assert rule.changes(of=vpc.subnet) == {vpc.subnet: "DELETED"}
+    assert rule.held()[vpc.subnet].compliance == "NOT_APPLICABLE"
+    assert rule.sandbox.calls.of("ec2") == []
+
+
+def test_subnet_deleted_between_event_and_read(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A subnet that is gone when EC2 is read is NOT_APPLICABLE, whatever the item said."""
+    rule.overlook()
+    builder.tag(vpc.subnet, "Name", "private")
+    rule.loop.notice()
+    builder.ec2.delete_subnet(SubnetId=vpc.subnet)
+    [delivery] = rule.loop.deliver()
+    assert rule.answers([delivery.answer]) == {vpc.subnet: "DELETED"}
+    assert rule.held()[vpc.subnet][:2] == ("NOT_APPLICABLE", "DELETED")
+
+
+def test_route_table_may_have_governed_a_subnet_that_is_gone(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """An earlier association may name a subnet that is gone: DELETED too."""
+    rule.overlook()
+    builder.ec2.delete_subnet(SubnetId=vpc.subnet)
+    assert rule.changes(of=vpc.table) == {vpc.subnet: "DELETED"}
+
+
+@all_styles
+def test_interface_in_a_subnet_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A subnet's item that only says that a network interface came or went is dropped before any call."""
+    rule.overlook()
+    interface = builder.ec2.create_network_interface(SubnetId=vpc.subnet)["NetworkInterface"]["NetworkInterfaceId"]
+    rule.sandbox.calls.clear()
+    assert rule.changes() == {}
+    builder.ec2.delete_network_interface(NetworkInterfaceId=interface)
+    rule.sandbox.calls.clear()
+    assert rule.changes() == {}
+    assert list(rule.sandbox.calls) == []
+
+
+@all_styles
+def test_instance_in_a_subnet_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """An instance that comes or goes makes such items too, of its interface and of itself."""
+    rule.overlook()
+    run = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=vpc.subnet)
+    rule.sandbox.calls.clear()
+    assert rule.changes() == {}
+    builder.ec2.terminate_instances(InstanceIds=[run["Instances"][0]["InstanceId"]])
+    rule.sandbox.calls.clear()
+    assert rule.changes() == {}
+    assert list(rule.sandbox.calls) == []
+
+
+def test_addresses_in_use_concern_nothing(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """The count of free addresses, which every interface changes, turns no path."""
+    rule = Rule(sandbox, style=ItemStyle(counts_addresses=True))
+    rule.overlook()
+    builder.ec2.create_network_interface(SubnetId=vpc.subnet)
+    sandbox.calls.clear()
+    assert rule.changes() == {}
+    assert list(sandbox.calls) == []
+
+
+def test_other_changes_of_a_subnet_are_evaluated(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A subnet that is given another table is evaluated by its own item as well."""
+    rule.overlook()
+    [association] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
+    builder.ec2.replace_route_table_association(
+        AssociationId=association["RouteTableAssociationId"], RouteTableId=vpc.public
+    )
+    assert rule.changes(of=vpc.subnet) == {vpc.subnet: "INTERNET_GATEWAY"}
+
+
+def test_interface_and_route_table_in_one_item_are_evaluated(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """An item that tells of an interface and of anything else is not dropped."""
+    rule.overlook()
+    builder.ec2.create_network_interface(SubnetId=vpc.subnet)
+    builder.tag(vpc.subnet, "express-path:exclude")
+    assert rule.changes(of=vpc.subnet) == {vpc.subnet: "EXCLUDED"}
+
+
+def test_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A changed interface endpoint, to which no route can lead, is dropped before any call."""
+    endpoint = interface_endpoint(builder, vpc)
+    rule.overlook()
+    builder.tag(endpoint, "Name", "ssm")
+    rule.sandbox.calls.clear()
+    assert rule.changes() == {}
+    assert list(rule.sandbox.calls) == []
