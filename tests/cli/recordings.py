@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from express_path_cli.main import app
 
@@ -50,4 +49,9 @@ def arguments(dump: Path, parameters: dict[str, str]) -> list[str]:
 
 def scan(dump: Path, parameters: dict[str, str] | None = None) -> Result:
     """Run the command on a dump, in process."""
-    return CliRunner().invoke(app, arguments(dump, parameters or {}))
+    return invoke(arguments(dump, parameters or {}))
+
+
+def invoke(command_line: list[str]) -> Result:
+    """Run the command, in process."""
+    return CliRunner().invoke(app, command_line)

@@ -1,0 +1,370 @@
+"""Bad input: the file and its fault go to stderr, nothing goes to stdout, and the exit status is 2."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from tests.cli import recordings
+from tests.cli.recordings import FOLDER
+
+# Each required file and the list that the call's output holds.
+REQUIRED = {
+    "vpcs.json": "Vpcs",
+    "subnets.json": "Subnets",
+    "route-tables.json": "RouteTables",
+    "vpc-endpoints.json": "VpcEndpoints",
+    "nat-gateways.json": "NatGateways",
+    "prefix-lists.json": "PrefixLists",
+}
+OPTIONAL = [
+    "network-interfaces.json",
+    "managed-prefix-lists.json",
+    "managed-prefix-list-entries/pl-0d41c6a87be29f530.json",
+    "transit-gateway-attachments.json",
+    "transit-gateway-vpc-attachments.json",
+    "transit-gateway-route-tables.json",
+    "transit-gateway-routes/tgw-rtb-05d2c1e7b3fa94860.json",
+    "directory-buckets.json",
+]
+ARN = "arn:aws:iam::111122223333:role/NetworkReader"
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    """A dump without a fault: one public subnet, and a private one that uses the endpoint."""
+    return _copy("gateway-endpoint", tmp_path / "dump")
+
+
+def _copy(name: str, folder: Path) -> Path:
+    shutil.copytree(FOLDER / name, folder)
+    (folder / recordings.EXPECTED).unlink()
+    return folder
+
+
+def _refused(result: Result, *named: str) -> str:
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    for each in named:
+        assert each.casefold() in result.stderr.casefold()
+    return result.stderr
+
+
+def _change(file: Path, change: Callable[[Any], object]) -> None:
+    """Change a file's document in place."""
+    document = json.loads(file.read_text(encoding="utf-8"))
+    change(document)
+    file.write_text(json.dumps(document, indent=4), encoding="utf-8")
+
+
+def test_the_dump_without_a_fault_is_taken(dump: Path) -> None:
+    """The tests below start from a dump that scans, so each refusal is due to its own fault."""
+    assert recordings.scan(dump).exit_code == 0
+
+
+@pytest.mark.parametrize("file", [*REQUIRED, "identity.json"])
+def test_a_required_file_is_missing(dump: Path, file: str) -> None:
+    """A dump without one of the required files is refused, with the file's name."""
+    (dump / file).unlink()
+    _refused(recordings.scan(dump), file, "missing")
+
+
+@pytest.mark.parametrize("content", ["", " \n"])
+@pytest.mark.parametrize("file", [*REQUIRED, "identity.json"])
+def test_a_required_file_is_empty(dump: Path, file: str, content: str) -> None:
+    """An empty required file is what a failed call leaves behind; it is refused, never read as none."""
+    (dump / file).write_text(content, encoding="utf-8")
+    _refused(recordings.scan(dump), file, "empty")
+
+
+@pytest.mark.parametrize("file", [*REQUIRED, "identity.json"])
+def test_a_required_file_is_cut_short(dump: Path, file: str) -> None:
+    """Half a file, as an interrupted copy leaves it, is refused."""
+    content = (dump / file).read_bytes()
+    (dump / file).write_bytes(content[: len(content) // 2])
+    _refused(recordings.scan(dump), file)
+
+
+@pytest.mark.parametrize("content", ["[]", "null", '"text"', "12", "Unable to locate credentials."])
+@pytest.mark.parametrize("file", [*REQUIRED, "identity.json"])
+def test_a_required_file_is_no_json_object(dump: Path, file: str, content: str) -> None:
+    """Every output of the AWS CLI is one JSON object; anything else is refused."""
+    (dump / file).write_text(content, encoding="utf-8")
+    _refused(recordings.scan(dump), file)
+
+
+@pytest.mark.parametrize("file", REQUIRED)
+def test_a_required_file_is_of_another_call(dump: Path, file: str) -> None:
+    """Another call's output under a required name is refused, with the name of the list that is due."""
+    (dump / file).write_text('{"Instances": []}', encoding="utf-8")
+    _refused(recordings.scan(dump), file, REQUIRED[file])
+
+
+def test_managed_prefix_lists_under_the_name_of_prefix_lists(dump: Path) -> None:
+    """Both calls answer with PrefixLists, but only describe-prefix-lists has their CIDRs."""
+    managed = FOLDER / "customer-list-to-nat" / "managed-prefix-lists.json"
+    shutil.copy(managed, dump / "prefix-lists.json")
+    _refused(recordings.scan(dump), "prefix-lists.json", "Cidrs")
+
+
+@pytest.mark.parametrize("file", REQUIRED)
+def test_a_required_file_is_one_page_of_several(dump: Path, file: str) -> None:
+    """A NextToken says that the list goes on; half a network is refused."""
+    _change(dump / file, lambda document: document.update(NextToken="eyJ2IjoiMiIsImMiOiJ"))
+    _refused(recordings.scan(dump), file, "NextToken")
+
+
+@pytest.mark.parametrize("field", ["Account", "Region"])
+def test_the_identity_lacks_a_field(dump: Path, field: str) -> None:
+    """An identity without account or Region, as get-caller-identity alone prints it, is refused."""
+    _change(dump / "identity.json", lambda document: document.pop(field))
+    _refused(recordings.scan(dump), "identity.json", field)
+
+
+@pytest.mark.parametrize("content", ['{"Vp', "[]", '{"Instances": []}'], ids=["cut short", "no object", "another call"])
+@pytest.mark.parametrize("file", OPTIONAL)
+def test_an_optional_file_is_malformed(dump: Path, file: str, content: str) -> None:
+    """An optional file that is there must be right: guessing on from half of it is refused."""
+    (dump / file).parent.mkdir(exist_ok=True)
+    (dump / file).write_text(content, encoding="utf-8")
+    _refused(recordings.scan(dump), Path(file).name)
+
+
+@pytest.mark.parametrize("file", OPTIONAL)
+def test_an_optional_file_is_empty(dump: Path, file: str) -> None:
+    """An empty optional file means not readable, and changes nothing where it is not needed."""
+    before = recordings.scan(dump).stdout
+    (dump / file).parent.mkdir(exist_ok=True)
+    (dump / file).touch()
+    assert recordings.scan(dump).stdout == before
+
+
+def test_there_is_no_dump(tmp_path: Path) -> None:
+    """An empty folder holds no dump: refused, with the folder's name, and not a scan of nothing."""
+    (tmp_path / "nothing-here").mkdir()
+    _refused(recordings.scan(tmp_path / "nothing-here"), "nothing-here")
+
+
+def test_the_folder_holds_other_files(tmp_path: Path) -> None:
+    """A folder with files that are none of a dump's holds no dump."""
+    (tmp_path / "holiday.json").write_text("{}", encoding="utf-8")
+    _refused(recordings.scan(tmp_path), tmp_path.name)
+
+
+def test_the_folder_does_not_exist(tmp_path: Path) -> None:
+    """A folder that is not there is refused by name."""
+    _refused(recordings.scan(tmp_path / "gone"), "gone")
+
+
+def test_the_folder_is_a_file(dump: Path) -> None:
+    """A file in place of the folder is refused by name."""
+    _refused(recordings.scan(dump / "vpcs.json"), "vpcs.json")
+
+
+def test_one_of_several_folders_has_a_fault(tmp_path: Path) -> None:
+    """Where one account's folder has a fault nothing is printed for the others either."""
+    for name in ("two-accounts", "two-regions"):
+        for folder in (FOLDER / name).iterdir():
+            if folder.is_dir():
+                shutil.copytree(folder, tmp_path / f"{name}-{folder.name}")
+    (tmp_path / "two-regions-us-east-1").rename(tmp_path / "broken")
+    (tmp_path / "broken" / "subnets.json").unlink()
+    stderr = _refused(recordings.scan(tmp_path), "subnets.json", "missing")
+    assert str(Path("broken") / "subnets.json") in stderr
+
+
+def test_one_of_several_folders_holds_no_dump(tmp_path: Path) -> None:
+    """Beside a dump, a folder without one is a mistake, such as an interrupted collection."""
+    _copy("gateway-endpoint", tmp_path / "web")
+    (tmp_path / "payments").mkdir()
+    _refused(recordings.scan(tmp_path), "payments")
+
+
+def test_the_same_account_and_region_twice(tmp_path: Path) -> None:
+    """Two folders of one account and Region contradict each other sooner or later; both are named."""
+    _copy("gateway-endpoint", tmp_path / "monday")
+    _copy("nat-gateway-zonal", tmp_path / "tuesday")
+    _refused(recordings.scan(tmp_path), "monday", "tuesday", "123456789012", "us-east-1")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_files_as_powershell_writes_them(dump: Path, encoding: str) -> None:
+    """Windows PowerShell's redirection writes UTF-16, and others a byte order mark; both are read."""
+    before = recordings.scan(dump).stdout
+    for file in dump.glob("*.json"):
+        file.write_text(file.read_text(encoding="utf-8"), encoding=encoding)
+    result = recordings.scan(dump)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, before, "")
+
+
+def test_files_in_no_unicode_encoding(dump: Path) -> None:
+    """Bytes that are no text at all are refused with the file's name."""
+    (dump / "vpcs.json").write_bytes(b'{"Vpcs": [{"Tags": [{"Key": "Name", "Value": "caf\xe9"}]}]}')
+    _refused(recordings.scan(dump), "vpcs.json")
+
+
+def test_more_than_is_known_is_taken(dump: Path) -> None:
+    """Files, fields and values that a newer AWS CLI adds make no fault."""
+    before = recordings.scan(dump).stdout
+    (dump / "instances.json").write_text('{"Reservations": []}', encoding="utf-8")
+    _change(dump / "subnets.json", lambda document: document["Subnets"][0].update(Colour="blue", Type="New"))
+    _change(dump / "vpcs.json", lambda document: document.update(Notes=[{"Text": "new"}]))
+    assert recordings.scan(dump).stdout == before
+
+
+# A file, a change to its document that makes a record malformed, and the field at fault.
+MALFORMED: dict[str, tuple[str, Callable[[Any], object], str]] = {
+    "subnet without its id": ("subnets.json", lambda d: d["Subnets"][0].pop("SubnetId"), "SubnetId"),
+    "subnet without its VPC": ("subnets.json", lambda d: d["Subnets"][0].pop("VpcId"), "VpcId"),
+    "subnet without its owner": ("subnets.json", lambda d: d["Subnets"][0].pop("OwnerId"), "OwnerId"),
+    "subnet's id no text": ("subnets.json", lambda d: d["Subnets"][0].update(SubnetId=7), "SubnetId"),
+    "VPC without its id": ("vpcs.json", lambda d: d["Vpcs"][0].pop("VpcId"), "VpcId"),
+    "table without its id": ("route-tables.json", lambda d: d["RouteTables"][0].pop("RouteTableId"), "RouteTableId"),
+    "table without its VPC": ("route-tables.json", lambda d: d["RouteTables"][0].pop("VpcId"), "VpcId"),
+    "table without routes": ("route-tables.json", lambda d: d["RouteTables"][0].pop("Routes"), "Routes"),
+    "routes no list": ("route-tables.json", lambda d: d["RouteTables"][0].update(Routes={}), "Routes"),
+    "associations no list": (
+        "route-tables.json",
+        lambda d: d["RouteTables"][0].update(Associations="x"),
+        "Associations",
+    ),
+    "route without a destination": (
+        "route-tables.json",
+        lambda d: d["RouteTables"][0]["Routes"][0].pop("DestinationCidrBlock"),
+        "Destination",
+    ),
+    "route's destination garbage": (
+        "route-tables.json",
+        lambda d: d["RouteTables"][0]["Routes"][0].update(DestinationCidrBlock="10.0.0.0/33"),
+        "10.0.0.0/33",
+    ),
+    "route's destination no address": (
+        "route-tables.json",
+        lambda d: d["RouteTables"][0]["Routes"][0].update(DestinationCidrBlock="everywhere"),
+        "everywhere",
+    ),
+    "route's IPv6 destination garbage": (
+        "route-tables.json",
+        lambda d: d["RouteTables"][0]["Routes"].append({"DestinationIpv6CidrBlock": "::g/0", "State": "active"}),
+        "::g/0",
+    ),
+    "prefix list without its id": (
+        "prefix-lists.json",
+        lambda d: d["PrefixLists"][0].pop("PrefixListId"),
+        "PrefixListId",
+    ),
+    "prefix list without its name": (
+        "prefix-lists.json",
+        lambda d: d["PrefixLists"][2].pop("PrefixListName"),
+        "PrefixListName",
+    ),
+    "prefix list's CIDR garbage": (
+        "prefix-lists.json",
+        lambda d: d["PrefixLists"][2]["Cidrs"].append("44.220.0.0/99"),
+        "44.220.0.0/99",
+    ),
+    "endpoint without its id": (
+        "vpc-endpoints.json",
+        lambda d: d["VpcEndpoints"][0].pop("VpcEndpointId"),
+        "VpcEndpointId",
+    ),
+    "endpoint without its state": ("vpc-endpoints.json", lambda d: d["VpcEndpoints"][0].pop("State"), "State"),
+    "NAT gateway without its id": (
+        "nat-gateways.json",
+        lambda d: d["NatGateways"][0].pop("NatGatewayId"),
+        "NatGatewayId",
+    ),
+    "account no text": ("identity.json", lambda d: d.update(Account=123456789012), "Account"),
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_a_record_is_malformed(dump: Path, case: str) -> None:
+    """A record that AWS would not print is refused with the file and the field or value at fault."""
+    file, change, fault = MALFORMED[case]
+    _change(dump / file, change)
+    _refused(recordings.scan(dump), file, fault)
+
+
+def test_a_transit_gateway_route_is_malformed(tmp_path: Path) -> None:
+    """A transit gateway's route with a garbled destination is refused with the table's file."""
+    dump = _copy("transit-gateway-central-egress", tmp_path / "dump")
+    file = next(each for each in (dump / "transit-gateway-routes").iterdir() if "0.0.0.0/0" in each.read_text())
+    _change(file, lambda document: document["Routes"][0].update(DestinationCidrBlock="nowhere"))
+    _refused(recordings.scan(dump), "transit-gateway-routes", "nowhere")
+
+
+def test_an_entry_of_a_customer_prefix_list_is_malformed(tmp_path: Path) -> None:
+    """A customer prefix list's entry that is no CIDR is refused with its value."""
+    dump = _copy("customer-list-to-nat", tmp_path / "dump")
+    (file,) = (dump / "managed-prefix-list-entries").iterdir()
+    _change(file, lambda document: document["Entries"][0].update(Cidr="0.0.0.0/0x"))
+    _refused(recordings.scan(dump), "0.0.0.0/0x")
+
+
+def test_a_network_interface_is_malformed(tmp_path: Path) -> None:
+    """A network interface without its source/destination check is refused, not guessed at."""
+    dump = _copy("nat-instance", tmp_path / "dump")
+    _change(dump / "network-interfaces.json", lambda document: document["NetworkInterfaces"][0].pop("SourceDestCheck"))
+    _refused(recordings.scan(dump), "network-interfaces.json", "SourceDestCheck")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "named"),
+    [
+        ("publicSubnet=COMPLIANT", ["publicSubnet", "publicSubnets", "unresolvedEgress", "excludeTag"]),
+        ("publicsubnets=COMPLIANT", ["publicsubnets"]),
+        ("=COMPLIANT", []),
+        ("publicSubnets", ["publicSubnets", "="]),
+        ("", ["="]),
+        ("publicSubnets=", ["publicSubnets", "COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"]),
+        ("publicSubnets=compliant", ["publicSubnets", "COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"]),
+        ("publicSubnets=INSUFFICIENT_DATA", ["publicSubnets", "COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"]),
+        ("unresolvedEgress=COMPLIANT", ["unresolvedEgress", "NOT_APPLICABLE", "NON_COMPLIANT"]),
+        ("scope=SOME", ["scope", "ALL", "DIRECTORY_BUCKETS"]),
+        ("vpcIds=subnet-0f1e2d3c4b5a69788", ["vpcIds", "subnet-0f1e2d3c4b5a69788"]),
+        ("vpcIds=vpc-0f1e2d3c4b5a69788,,x", ["vpcIds"]),
+        ("networkRoleArn=NetworkReader", ["networkRoleArn", "NetworkReader"]),
+    ],
+)
+def test_a_parameter_is_wrong(dump: Path, parameter: str, named: list[str]) -> None:
+    """An unknown parameter or a bad value is refused; the message names it and what is allowed."""
+    arguments = ["scan", "--from-dump", str(dump), "--format", "json", "--parameter", parameter]
+    _refused(recordings.invoke(arguments), *named)
+
+
+def test_every_parameter_is_taken(dump: Path) -> None:
+    """Every parameter of the rule is one of the command's, with each of its values."""
+    values = {
+        "publicSubnets": ["COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"],
+        "unresolvedEgress": ["NOT_APPLICABLE", "NON_COMPLIANT"],
+        "scope": ["ALL", "DIRECTORY_BUCKETS"],
+        "vpcIds": ["vpc-0f1e2d3c4b5a69788", "vpc-0f1e2d3c,vpc-0a1b2c3d"],
+        "excludeTag": ["express-path:exclude", "team=legacy", "a=b=c"],
+        "networkRoleArn": [ARN],
+    }
+    for name, allowed in values.items():
+        for value in allowed:
+            result = recordings.scan(dump, {name: value})
+            assert result.exit_code in {0, 1}, (name, value, result.stderr)
+            assert json.loads(result.stdout)["schemaVersion"] == 1
+
+
+def test_a_fault_wins_over_a_finding(tmp_path: Path) -> None:
+    """Status 2 wins over 1: with a NAT path in one folder and a fault in the other, the command could not tell."""
+    _copy("nat-gateway-zonal", tmp_path / "web")
+    assert recordings.scan(tmp_path).exit_code == 1
+    shutil.copytree(FOLDER / "two-accounts" / "payments", tmp_path / "payments")
+    (tmp_path / "payments" / "nat-gateways.json").unlink()
+    _refused(recordings.scan(tmp_path), "nat-gateways.json")
+
+
+@pytest.mark.parametrize("arguments", [["scan"], ["scan", "--from-dump", ".", "--format", "xml"]])
+def test_the_command_line_is_wrong(arguments: list[str]) -> None:
+    """A missing folder and an unknown format are usage errors: status 2, and nothing on stdout."""
+    _refused(recordings.invoke(arguments))
