@@ -70,7 +70,7 @@ def collect(
     Exit status: 0 done, 2 a required read failed. What may not be read and is optional is left out and named.
     """
     try:
-        for written in write_dump(Aws(region, profile), folder):
+        for written in write_dump(Aws.connect(region, profile), folder):
             if written.rows is None:
                 typer.echo(f"{written.path}: left out, the read was denied", err=True)
             else:

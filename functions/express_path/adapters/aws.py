@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import boto3
 from botocore.config import Config
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_sts import STSClient
+    from mypy_boto3_sts.type_defs import AssumeRoleRequestTypeDef
 
 DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthFailure"})
 """The codes by which AWS says that a permission is missing."""
@@ -30,12 +31,38 @@ _Result = TypeVar("_Result")
 class Aws:
     """The clients of one account and Region, each made when first asked for, out of one session."""
 
-    def __init__(self, region: str | None = None, profile: str | None = None) -> None:
-        """Take Region and credentials from the environment unless given. Raises ApiError where they name nothing."""
+    def __init__(self, session: boto3.Session, credentials: Mapping[str, str] | None = None) -> None:
+        """Use the session's credentials unless others are given, as boto3 names them."""
+        self._session = session
+        self._credentials = dict(credentials or {})
+
+    @classmethod
+    def connect(cls, region: str | None = None, profile: str | None = None) -> Self:
+        """Take Region and credentials from the environment unless named. Raises ApiError where they name nothing."""
         with calling("boto3:Session"):
-            self._session = boto3.Session(region_name=region, profile_name=profile)
-            if not self._session.region_name:
+            session = boto3.Session(region_name=region, profile_name=profile)
+            if not session.region_name:
                 raise NoRegionError
+        return cls(session)
+
+    def assuming(self, role_arn: str, external_id: str = "") -> Self:
+        """The same Region in the account of a role. Raises ApiError where it may not be assumed."""
+        with calling("sts:AssumeRole"):
+            request: AssumeRoleRequestTypeDef = {"RoleArn": role_arn, "RoleSessionName": "express-path"}
+            if external_id:
+                request["ExternalId"] = external_id
+            answer = self.sts.assume_role(**request)["Credentials"]
+        return type(self)(
+            self._session,
+            {
+                "aws_access_key_id": answer["AccessKeyId"],
+                "aws_secret_access_key": answer["SecretAccessKey"],
+                "aws_session_token": answer["SessionToken"],
+            },
+        )
+
+    def _client(self, service: str) -> Any:  # noqa: ANN401  # each property has its own type
+        return self._session.client(service, config=_RETRYING, **self._credentials)  # type: ignore[call-overload]
 
     @property
     def region(self) -> str:
@@ -45,27 +72,27 @@ class Aws:
     @cached_property
     def ec2(self) -> "EC2Client":
         """EC2."""
-        return self._session.client("ec2", config=_RETRYING)
+        return cast("EC2Client", self._client("ec2"))
 
     @cached_property
     def config(self) -> "ConfigServiceClient":
         """AWS Config."""
-        return self._session.client("config", config=_RETRYING)
+        return cast("ConfigServiceClient", self._client("config"))
 
     @cached_property
     def sts(self) -> "STSClient":
         """STS, for the caller's identity."""
-        return self._session.client("sts", config=_RETRYING)
+        return cast("STSClient", self._client("sts"))
 
     @cached_property
     def ssm(self) -> "SSMClient":
         """Systems Manager, for its parameters."""
-        return self._session.client("ssm", config=_RETRYING)
+        return cast("SSMClient", self._client("ssm"))
 
     @cached_property
     def s3(self) -> "S3Client":
         """S3, for its directory buckets."""
-        return self._session.client("s3", config=_RETRYING)
+        return cast("S3Client", self._client("s3"))
 
 
 @contextmanager

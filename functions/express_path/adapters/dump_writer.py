@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from express_path.adapters import dump_files as files
 from express_path.adapters.aws import Aws, calling, pages, unless_denied
+from express_path.adapters.hop_reader import read_transit_gateway_routes
 from express_path.domain.snapshot import is_express_service
 from express_path.errors import DumpError
 
@@ -65,16 +66,9 @@ def _write_transit_gateway_routes(aws: Aws, folder: Path) -> Iterator[Written]:
     yield _write(folder / file.name, file.field, tables)
     for each in tables or []:
         table_id = each["TransitGatewayRouteTableId"]
-        read = partial(
-            pages,
-            aws.ec2,
-            "ec2",
-            "search_transit_gateway_routes",
-            "Routes",
-            TransitGatewayRouteTableId=table_id,
-            Filters=[{"Name": "state", "Values": ["active", "blackhole"]}],
-        )
-        yield _write(folder / files.ROUTES_FOLDER / f"{table_id}.json", "Routes", unless_denied(read))
+        path = folder / files.ROUTES_FOLDER / f"{table_id}.json"
+        response = unless_denied(partial(read_transit_gateway_routes, aws, table_id))
+        yield Written(path, None) if response is None else _write_response(path, response, len(response["Routes"]))
 
 
 def _write_identity(aws: Aws, folder: Path) -> Written:
@@ -92,11 +86,13 @@ def _rows(aws: Aws, file: files.DumpFile) -> Rows:
 
 
 def _write(path: Path, field: str, rows: Rows | None) -> Written:
-    if rows is None:
-        return Written(path, None)
+    return Written(path, None) if rows is None else _write_response(path, {field: rows}, len(rows))
+
+
+def _write_response(path: Path, response: Mapping[str, object], rows: int) -> Written:
     path.parent.mkdir(exist_ok=True)
-    path.write_text(_json({field: rows}), encoding="utf-8")
-    return Written(path, len(rows))
+    path.write_text(_json(response), encoding="utf-8")
+    return Written(path, rows)
 
 
 def _json(response: Mapping[str, object]) -> str:

@@ -4,12 +4,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from express_path.adapters.aws import Aws, pages, unless_denied
+from express_path.adapters.aws import Aws, pages
 from express_path.adapters.ec2_records import Description, nat_gateway, route_table, subnet, vpc, vpc_endpoint
+from express_path.adapters.hop_reader import OptionalReads, read_network_interfaces, read_transit_gateways, targets
 from express_path.adapters.prefix_list_reader import PrefixListReader
 from express_path.domain.addresses import Family
+from express_path.domain.merging import merged
 from express_path.domain.network import RouteTable, Subnet
+from express_path.domain.parameters import RuleParameters, Scope
 from express_path.domain.snapshot import Snapshot
+from express_path.domain.targets import TargetKind
 
 _PAGE_SIZES = {"describe_route_tables": 100}
 _PAGE_SIZE = 1000
@@ -27,34 +31,67 @@ _Record = TypeVar("_Record", bound=_Identified)
 class SnapshotReader:
     """Reads snapshots of one account and Region; prefix lists are remembered between reads."""
 
-    def __init__(self, aws: Aws) -> None:
-        """Read nothing yet."""
+    def __init__(self, aws: Aws, external_id: str = "") -> None:
+        """Read nothing yet; external_id is what the network account's role asks for, if anything."""
         self._aws = aws
+        self._external_id = external_id
         self._prefix_lists = PrefixListReader(aws.ec2, aws.region)
 
-    def read(self, account_id: str, vpc_id: str | None = None, *, directory_buckets: bool = False) -> Snapshot:
+    def read(self, account_id: str, vpc_id: str | None, asked: RuleParameters) -> Snapshot:
         """The network of one VPC, or of the account's whole Region where vpc_id is None.
 
-        directory_buckets asks whether the account has any. Raises ApiError where a needed read fails, RecordError where
-        a description lacks a field.
+        It reaches as far as paths do: into the account's other VPCs and the network account only where a route leads to
+        a transit gateway. Raises ApiError where a needed read fails, RecordError where a description lacks a field;
+        optional reads that were denied are named in the snapshot.
         """
+        optional = OptionalReads()
+        snapshot = self._with_hops(self._network(account_id, vpc_id), vpc_id, optional)
+        if asked.network_role_arn and targets(snapshot.route_tables.values(), TargetKind.TRANSIT_GATEWAY):
+            snapshot = self._with_network_account(snapshot, asked.network_role_arn, optional)
+        if asked.scope is Scope.DIRECTORY_BUCKETS and snapshot.express_prefix_lists:
+            snapshot = replace(snapshot, has_directory_buckets=optional.read(self._has_directory_buckets))
+        return replace(snapshot, denied=(*snapshot.denied, *optional.denied))
+
+    def _network(self, account_id: str, vpc_id: str | None) -> Snapshot:
         of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]} if vpc_id else {}
         subnets = self._read("describe_subnets", "Subnets", subnet, of_vpc)
         tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
-        lists = self._prefix_lists.read(_named_lists(tables), _families(subnets))
-        snapshot = Snapshot(
+        return Snapshot(
             account_id=account_id,
             region=self._aws.region,
             vpcs=self._read("describe_vpcs", "Vpcs", vpc, of_vpc),
             subnets=subnets,
             route_tables=tables,
             vpc_endpoints=self._read("describe_vpc_endpoints", "VpcEndpoints", vpc_endpoint, of_vpc),
+            # Of one VPC they would tell nothing: a nat- target is enough, and the table that a regional one has of its
+            # own is neither a main table nor associated with a subnet.
             nat_gateways={} if vpc_id else self._read("describe_nat_gateways", "NatGateways", nat_gateway, {}),
-            prefix_lists=lists,
+            prefix_lists=self._prefix_lists.read(_named_lists(tables), _families(subnets)),
         )
-        if directory_buckets and snapshot.express_prefix_lists:
-            return replace(snapshot, has_directory_buckets=self._has_directory_buckets())
+
+    def _with_hops(self, snapshot: Snapshot, vpc_id: str | None, optional: OptionalReads) -> Snapshot:
+        if targets(snapshot.route_tables.values(), TargetKind.TRANSIT_GATEWAY):
+            gateways = read_transit_gateways(self._aws, optional)
+            if vpc_id and gateways.route_tables:
+                snapshot = self._network(snapshot.account_id, None)
+            snapshot = replace(
+                snapshot,
+                transit_gateway_attachments=gateways.attachments,
+                transit_gateway_route_tables=gateways.route_tables,
+            )
+        tables = snapshot.route_tables.values()
+        if targets(tables, TargetKind.NETWORK_INTERFACE) or targets(tables, TargetKind.INSTANCE):
+            interfaces = optional.read(lambda: read_network_interfaces(self._aws, tables))
+            snapshot = replace(snapshot, network_interfaces=interfaces)
         return snapshot
+
+    def _with_network_account(self, snapshot: Snapshot, role_arn: str, optional: OptionalReads) -> Snapshot:
+        """What the network account sees besides: its transit gateways' routes, and the VPCs behind them."""
+        role = optional.read(lambda: self._aws.assuming(role_arn, self._external_id))
+        if role is None:
+            return snapshot
+        network_account = role_arn.split(":")[4]
+        return merged([snapshot, SnapshotReader(role).read(network_account, None, RuleParameters())])
 
     def vpc_of(self, subnet_id: str) -> str | None:
         """The VPC that a subnet is in, None where there is no such subnet."""
@@ -83,14 +120,13 @@ class SnapshotReader:
         rows = pages(self._aws.ec2, "ec2", operation, field, PaginationConfig=paging, **parameters)
         return {record.id: record for record in map(reader, rows)}
 
-    def _has_directory_buckets(self) -> bool | None:
-        """None where it may not be read.
+    def _has_directory_buckets(self) -> bool:
+        """Whether the account has a directory bucket in the Region.
 
         https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListDirectoryBuckets.html
         """
         first = {"PaginationConfig": {"MaxItems": 1}}
-        buckets = unless_denied(lambda: pages(self._aws.s3, "s3", "list_directory_buckets", "Buckets", **first))
-        return None if buckets is None else bool(buckets)
+        return bool(pages(self._aws.s3, "s3", "list_directory_buckets", "Buckets", **first))
 
 
 def _named_lists(tables: Mapping[str, RouteTable]) -> set[str]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from express_path.domain.network import Subnet
 from express_path.domain.tracing import Tracer
 
 
@@ -33,21 +34,22 @@ class Change:
 
 def concerned_subnets(change: Change, tracer: Tracer) -> list[str]:
     """The ids of the subnets whose verdict a change may turn, sorted; among them subnets that are gone by now."""
-    subnets = tracer.snapshot.subnets.values()
+    subnets = tracer.snapshot.own_subnets
     match change.resource_type:
         case ResourceType.SUBNET:
             return [change.resource_id]
         case ResourceType.VPC_ENDPOINT:
-            return sorted(each.id for each in subnets)
+            return [each.id for each in subnets if change.vpc_id in (None, each.vpc_id)]
         case ResourceType.NAT_GATEWAY:
-            return sorted(each.id for each in subnets if tracer.crosses(each, change.resource_id))
+            return [each.id for each in subnets if tracer.crosses(each, change.resource_id)]
         case ResourceType.ROUTE_TABLE:
-            governed = {each.id for each in subnets if _is_concerned(change, tracer, each.id)}
+            in_vpc = [each for each in subnets if change.vpc_id in (None, each.vpc_id)]
+            governed = {each.id for each in in_vpc if _is_concerned(change, tracer, each)}
             return sorted(governed | change.earlier_subnet_ids)
 
 
-def _is_concerned(change: Change, tracer: Tracer, subnet_id: str) -> bool:
-    table = tracer.governing_table(tracer.snapshot.subnets[subnet_id])
+def _is_concerned(change: Change, tracer: Tracer, subnet: Subnet) -> bool:
+    table = tracer.governing_table(subnet)
     if table is None:
         return True
     is_main = any(each.main and each.state == "associated" for each in table.associations)

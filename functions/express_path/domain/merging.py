@@ -26,6 +26,7 @@ def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
         return snapshots[0]
     return replace(
         snapshots[0],
+        foreign_subnet_ids=frozenset(key for each in snapshots[1:] for key in each.subnets) - {*snapshots[0].subnets},
         vpcs=_owners_view([(each.account_id, each.vpcs) for each in snapshots]),
         subnets=_owners_view([(each.account_id, each.subnets) for each in snapshots]),
         route_tables=_owners_view([(each.account_id, each.route_tables) for each in snapshots]),

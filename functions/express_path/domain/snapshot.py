@@ -23,6 +23,8 @@ class Snapshot:
     """The network of one Region, each resource under its id, seen from account_id.
 
     None in place of a mapping, or for has_directory_buckets, means "could not be read", which is never "none".
+    denied names the optional API operations that were refused, such as sts:AssumeRole;
+    foreign_subnet_ids the subnets that only another account lists, which paths may lead through.
     """
 
     account_id: str
@@ -37,6 +39,13 @@ class Snapshot:
     transit_gateway_attachments: Mapping[str, TransitGatewayAttachment] | None = None
     transit_gateway_route_tables: Mapping[str, TransitGatewayRouteTable] | None = None
     has_directory_buckets: bool | None = None
+    denied: tuple[str, ...] = ()
+    foreign_subnet_ids: frozenset[str] = frozenset()
+
+    @cached_property
+    def own_subnets(self) -> tuple[Subnet, ...]:
+        """The subnets that account_id itself lists, its own and those shared with it, by id."""
+        return tuple(self.subnets[key] for key in sorted(self.subnets) if key not in self.foreign_subnet_ids)
 
     @cached_property
     def express_prefix_lists(self) -> tuple[PrefixList, ...]:

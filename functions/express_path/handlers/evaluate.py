@@ -12,7 +12,6 @@ from express_path.adapters.config_history import recorded_items
 from express_path.adapters.config_items import change_of, turns_no_path
 from express_path.adapters.config_results import changed_verdicts, known_results, put_verdicts, vanished
 from express_path.domain.fanout import Change, ResourceType, concerned_subnets
-from express_path.domain.parameters import Scope
 from express_path.domain.reasons import Compliance
 from express_path.domain.tracing import Tracer
 from express_path.domain.verdict import Account, Judge, Verdict, gone, left_scope
@@ -64,16 +63,15 @@ def sweep(event: ConfigEvent) -> list[Verdict]:
     """
     known = known_results(services().aws.config, event.rule_name)
     judge = _judge(event, None)
-    subnet_ids = sorted(judge.snapshot.subnets)
+    subnet_ids = [each.id for each in judge.snapshot.own_subnets]
     verdicts = changed_verdicts([judge.verdict(each) for each in subnet_ids], known)
     return verdicts + [judge.verdict(each) for each in vanished(known, subnet_ids)]
 
 
 def _judge(event: ConfigEvent, vpc_id: str | None) -> Judge:
-    wants_buckets = event.parameters.scope is Scope.DIRECTORY_BUCKETS
-    snapshot = services().snapshots.read(event.account_id, vpc_id, directory_buckets=wants_buckets)
-    if wants_buckets and snapshot.has_directory_buckets is None:
-        logger.warning("directory buckets cannot be read (s3express:ListAllMyDirectoryBuckets): counted as some")
+    snapshot = services().snapshots.read(event.account_id, vpc_id, event.parameters)
+    for operation in snapshot.denied:
+        logger.warning("denied: what this read would tell counts as unknown", extra={"operation": operation})
     return Judge(Tracer(snapshot), event.parameters)
 
 

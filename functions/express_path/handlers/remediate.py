@@ -26,7 +26,7 @@ from express_path.domain.endpoint_choice import express_endpoints
 from express_path.domain.evidence import Evidence
 from express_path.domain.heal_settings import parse_settings
 from express_path.domain.healing import RUN_TAG, Action
-from express_path.domain.parameters import RuleParameters, Scope, parse_parameters
+from express_path.domain.parameters import RuleParameters, parse_parameters
 from express_path.domain.plan import Circumstances, is_healable, make_plan
 from express_path.domain.reasons import Compliance
 from express_path.domain.tracing import Tracer
@@ -94,8 +94,7 @@ def verify(account_id: str, request: HealRequest) -> dict[str, Any]:
 def _judge(account_id: str, subnet_id: str) -> Judge:
     reader = services().snapshots
     vpc_id = reader.vpc_of(subnet_id)
-    scope_asks = rule_parameters().scope is Scope.DIRECTORY_BUCKETS
-    snapshot = reader.read(account_id, vpc_id, directory_buckets=scope_asks) if vpc_id else reader.empty(account_id)
+    snapshot = reader.read(account_id, vpc_id, rule_parameters()) if vpc_id else reader.empty(account_id)
     return Judge(Tracer(snapshot), rule_parameters())
 
 

@@ -1,5 +1,6 @@
 """What the Lambda functions talk to: made once, kept while the runtime is warm."""
 
+import os
 from functools import cache
 from typing import NamedTuple
 
@@ -17,5 +18,5 @@ class Services(NamedTuple):
 @cache
 def services() -> Services:
     """The services of this runtime."""
-    aws = Aws()
-    return Services(aws, SnapshotReader(aws))
+    aws = Aws.connect()
+    return Services(aws, SnapshotReader(aws, os.environ.get("NETWORK_ROLE_EXTERNAL_ID", "")))
