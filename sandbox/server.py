@@ -38,7 +38,7 @@ class Sandbox:
     """An AWS of its own on 127.0.0.1, used as a context manager; one at a time in a process, as moto's state is global.
 
     `endpoint_url` is known once it runs; `account_id` owns everything made with default credentials; `calls` is the
-    call log, `faults` makes operations fail, `ec2` holds the knobs and seeding helpers of the EC2 corrections.
+    call log, `faults` makes operations fail, `ec2` holds the knobs of the EC2 corrections and the sharing of subnets.
     """
 
     def __init__(self, region: str = "us-east-1") -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from moto.core.responses import ActionResult
 from moto.ec2.exceptions import InvalidFilter, InvalidServiceName
 from moto.ec2.models import EC2Backend
+from moto.ec2.models.vpc_service_configuration import VPCServiceConfiguration
 from moto.ec2.responses import EC2Response
 
 from sandbox.dynamic import Moto
@@ -25,6 +26,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     """
     del knobs
     patches.set(EC2Response, "describe_vpc_endpoint_services", _describe_vpc_endpoint_services)
+    patches.set(VPCServiceConfiguration, "service_type", property(_service_type))
 
 
 def services(backend: Moto) -> list[Service]:
@@ -36,13 +38,18 @@ def services(backend: Moto) -> list[Service]:
     if offers_s3express(region):
         listed.append(_s3express(name, region, listed[0]["AvailabilityZones"]))
     configurations: list[Moto] = list(backend.configurations.values())
-    custom = [_complete(configuration.to_dict(), region) for configuration in configurations]
+    custom = [_complete({**item.to_dict(), "ServiceType": item.service_type}, region) for item in configurations]
     return sorted(listed + custom, key=lambda service: (service["ServiceName"], types_of(service)))
 
 
 def types_of(service: Service) -> list[str]:
     """Return the types of endpoint that a service can have, for example Gateway."""
     return [entry["ServiceType"] for entry in service["ServiceType"]]
+
+
+def _service_type(self: Moto) -> list[dict[str, str]]:
+    """Return GatewayLoadBalancer, where moto says Gateway, or Interface (botocore model, ServiceType)."""
+    return [{"ServiceType": "GatewayLoadBalancer" if self.gateway_load_balancer_arns else "Interface"}]
 
 
 def _complete(service: Service, region: str) -> Service:

@@ -140,3 +140,23 @@ def test_a_deleted_table_leaves_the_endpoint(ec2: Client, endpoint_id: str, tabl
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])
     ec2.delete_route_table(RouteTableId=table_id)
     assert described(ec2, endpoint_id)["RouteTableIds"] == []
+
+
+def test_an_endpoint_without_ipv6_stays_ipv4(ec2: Client, vpc_id: str) -> None:
+    """A service that has no IPv6 prefix list takes no IPv6 endpoint: InvalidParameter."""
+    made = ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName="com.amazonaws.us-east-1.dynamodb")["VpcEndpoint"]
+    change = {"VpcEndpointId": made["VpcEndpointId"], "IpAddressType": "dualstack"}
+    assert refused(ec2.modify_vpc_endpoint, **change) == "InvalidParameter"
+
+
+def test_interface_endpoints_change_and_go_too(ec2: Client, vpc_id: str) -> None:
+    """An interface endpoint takes subnets, and its network interfaces go with it."""
+    subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
+    made = ec2.create_vpc_endpoint(
+        VpcId=vpc_id, ServiceName="com.amazonaws.us-east-1.ec2", VpcEndpointType="Interface", SubnetIds=[subnet_id]
+    )["VpcEndpoint"]["VpcEndpointId"]
+    assert len(ec2.describe_network_interfaces()["NetworkInterfaces"]) == 1
+    ec2.modify_vpc_endpoint(VpcEndpointId=made, RemoveSubnetIds=[subnet_id])
+    assert described(ec2, made).get("SubnetIds", []) == []
+    ec2.delete_vpc_endpoints(VpcEndpointIds=[made])
+    assert ec2.describe_network_interfaces()["NetworkInterfaces"] == []

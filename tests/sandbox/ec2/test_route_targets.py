@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.dynamic import Client
+from sandbox.server import Sandbox
 
 DEFAULT = {"DestinationCidrBlock": "0.0.0.0/0"}
 
@@ -117,6 +118,27 @@ def test_deleted_transit_gateway(ec2: Client, table_id: str) -> None:
     ec2.create_route(RouteTableId=table_id, **DEFAULT, **gateway)
     assert default_route(ec2, table_id)["State"] == "active"
     ec2.delete_transit_gateway(**gateway)
+    assert default_route(ec2, table_id)["State"] == "blackhole"
+
+
+def test_deleted_gateway_load_balancer_endpoint(sandbox: Sandbox, ec2: Client, vpc_id: str, table_id: str) -> None:
+    """Routes to a deleted Gateway Load Balancer endpoint become blackholes, and stay so when it is forgotten."""
+    sandbox.ec2.knobs.deleted_describes = 0
+    balancer = sandbox.client("elbv2").create_load_balancer(
+        Name="appliances",
+        Type="gateway",
+        Subnets=[ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]],
+    )["LoadBalancers"][0]["LoadBalancerArn"]
+    service = ec2.create_vpc_endpoint_service_configuration(GatewayLoadBalancerArns=[balancer])["ServiceConfiguration"]
+    made = ec2.create_vpc_endpoint(
+        VpcId=vpc_id, ServiceName=service["ServiceName"], VpcEndpointType="GatewayLoadBalancer"
+    )["VpcEndpoint"]["VpcEndpointId"]
+    ec2.create_route(RouteTableId=table_id, VpcEndpointId=made, **DEFAULT)
+    assert (default_route(ec2, table_id)["GatewayId"], default_route(ec2, table_id)["State"]) == (made, "active")
+    ec2.delete_vpc_endpoints(VpcEndpointIds=[made])
+    assert default_route(ec2, table_id)["State"] == "blackhole"
+    for _ in range(2):
+        ec2.describe_vpc_endpoints()
     assert default_route(ec2, table_id)["State"] == "blackhole"
 
 

@@ -47,6 +47,13 @@ def test_dns64(ec2: Client, vpc_id: str) -> None:
     assert (shown[first], shown[second]) == (True, False)
 
 
+def test_other_attributes(ec2: Client, vpc_id: str) -> None:
+    """The other attributes of a subnet can be set as before (ModifySubnetAttribute)."""
+    subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
+    ec2.modify_subnet_attribute(SubnetId=subnet_id, MapPublicIpOnLaunch={"Value": True})
+    assert ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"][0]["MapPublicIpOnLaunch"] is True
+
+
 def test_only_the_default_vpc_has_default_subnets(ec2: Client, vpc_id: str) -> None:
     """A subnet of another VPC is no default subnet and gives no public addresses.
 
