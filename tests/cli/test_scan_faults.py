@@ -322,7 +322,7 @@ def test_a_network_interface_is_malformed(tmp_path: Path) -> None:
         ("=COMPLIANT", []),
         ("publicSubnets", ["publicSubnets", "="]),
         ("", ["="]),
-        ("publicSubnets=", ["publicSubnets", "COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"]),
+        ("publicSubnets=", ["publicSubnets", "allowed"]),
         ("publicSubnets=compliant", ["publicSubnets", "COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"]),
         ("publicSubnets=INSUFFICIENT_DATA", ["publicSubnets", "COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"]),
         ("unresolvedEgress=COMPLIANT", ["unresolvedEgress", "NOT_APPLICABLE", "NON_COMPLIANT"]),
