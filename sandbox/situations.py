@@ -55,6 +55,17 @@ def familiar(sandbox: Sandbox) -> Situation:
     return Situation(builder.ids, subnets)
 
 
+def remove_default_vpc(sandbox: Sandbox) -> None:
+    """Delete the default VPC of the sandbox's account, as many do with theirs, and its subnets."""
+    ec2 = sandbox.client("ec2")
+    filters = [{"Name": "is-default", "Values": ["true"]}]
+    for vpc in ec2.describe_vpcs(Filters=filters)["Vpcs"]:
+        inside = [{"Name": "vpc-id", "Values": [vpc["VpcId"]]}]
+        for subnet in ec2.describe_subnets(Filters=inside)["Subnets"]:
+            ec2.delete_subnet(SubnetId=subnet["SubnetId"])
+        ec2.delete_vpc(VpcId=vpc["VpcId"])
+
+
 class _Builder:
     """Creates the resources of one VPC, names them by a tag, and remembers their ids."""
 

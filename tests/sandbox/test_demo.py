@@ -1,0 +1,219 @@
+"""The demonstration: what it prints, and that it fails when a verdict is not as it must be."""
+
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from express_path.domain.reasons import Compliance, Reason
+from sandbox import config_service
+from sandbox.config_loop import ConfigLoop
+from sandbox.demo import AFTER, BEFORE, Demonstration
+from sandbox.demo_function import BuildError, build
+from sandbox.demo_output import Narrator
+from sandbox.demo_verdicts import Row, rows
+from sandbox.server import Sandbox
+from sandbox.situations import Situation, familiar
+
+ROOT = Path(__file__).parents[2]
+ESCAPE = "\x1b"
+ROW = Row(
+    "private-a",
+    "subnet-00000000000000001",
+    "NON_COMPLIANT",
+    "NAT_GATEWAY",
+    "NAT gateway\nnat-a",
+    "0.0.0.0/0\nin table t",
+)
+
+
+def run_demo(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run the demonstration as `make demo` does, its output going to a pipe."""
+    return subprocess.run(
+        [sys.executable, "-m", "sandbox.demo", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "UV_OFFLINE": "1", "COLUMNS": "80", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(autouse=True)
+def config_in_force() -> Iterator[None]:
+    """Have Config answered for as long as the test runs."""
+    with config_service.in_force():
+        yield
+
+
+@pytest.fixture
+def situation(sandbox: Sandbox) -> Situation:
+    """The familiar VPC."""
+    return familiar(sandbox)
+
+
+def printed(action: Callable[[Narrator], object], *, width: int = 80, terminal: bool = False) -> str:
+    """Return what a narrator prints."""
+    file = io.StringIO()
+    action(Narrator(Console(file=file, width=width, force_terminal=terminal, color_system=None)))
+    return file.getvalue()
+
+
+def assert_shows_the_turn(output: str) -> None:
+    """Check the story that the demonstration tells, in its order."""
+    order = [
+        "1. An AWS on this machine",
+        "private-a   NON_COMPLIANT      NAT gateway        0.0.0.0/0 -> nat-a",
+        "3 of 5 subnets reach S3 Express through a NAT",
+        "$ aws ec2 modify-vpc-endpoint \\\n         --vpc-endpoint-id vpce-",
+        "private-a   COMPLIANT           gateway endpoint   pl-",
+        "was NON_COMPLIANT",
+        "No subnet reaches S3 Express through a NAT.",
+        "Done in ",
+    ]
+    places = [output.find(text) for text in order]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_in_process() -> None:
+    """Without the Lambda runtime it tells its story in plain lines of at most 80 columns, and succeeds."""
+    done = run_demo("--in-process")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert_shows_the_turn(done.stdout)
+    assert ESCAPE not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.runtime
+@pytest.mark.skipif(sys.platform != "linux", reason="the Runtime Interface Emulator is a program for Linux")
+def test_in_the_lambda_runtime() -> None:
+    """With the artifact in the real Lambda runtime it tells the same story."""
+    done = run_demo()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert_shows_the_turn(done.stdout)
+
+
+@pytest.mark.runtime
+@pytest.mark.skipif(sys.platform != "linux", reason="the Runtime Interface Emulator is a program for Linux")
+def test_without_the_emulator(tmp_path: Path) -> None:
+    """Where the runtime is missing it says so, and its exit status is 2."""
+    done = run_demo(AWS_LAMBDA_RIE=str(tmp_path / "nowhere"))
+    assert done.returncode == 2
+    assert "no Runtime Interface Emulator" in done.stdout
+
+
+def test_expects_real_reasons() -> None:
+    """The verdicts that must be are spelt as the rule spells them."""
+    for compliance, reason in [*BEFORE.values(), *AFTER.values()]:
+        assert Compliance(compliance)
+        assert Reason(reason)
+
+
+def test_wrong_verdict_fails(sandbox: Sandbox, situation: Situation) -> None:
+    """A rule that finds everything compliant is found out: each wrong subnet is named."""
+    config = sandbox.client("config")
+
+    def praise_everything(event: dict[str, Any]) -> dict[str, Any]:
+        """Report every subnet as COMPLIANT, whatever the event says."""
+        evaluations = [
+            {
+                "ComplianceResourceType": "AWS::EC2::Subnet",
+                "ComplianceResourceId": subnet_id,
+                "ComplianceType": "COMPLIANT",
+                "OrderingTimestamp": 1,
+            }
+            for subnet_id in situation.subnets.values()
+        ]
+        config.put_evaluations(Evaluations=evaluations, ResultToken=event["resultToken"])
+        common = {"reason": "ENDPOINT", "path": [], "routeTableId": situation["rtb-main"]}
+        return {"evaluations": [{"subnetId": subnet_id, **common} for subnet_id in situation.subnets.values()]}
+
+    fine: list[bool] = []
+    output = printed(lambda narrator: fine.append(Demonstration(narrator, sandbox, situation, praise_everything).run()))
+    assert fine == [False]
+    assert "private-a must be NON_COMPLIANT NAT_GATEWAY" in output
+    assert "isolated must be NOT_APPLICABLE NO_ROUTE" in output
+
+
+def test_failing_function_fails(sandbox: Sandbox, situation: Situation) -> None:
+    """Where the function fails, its error is shown, and there is no verdict to print."""
+
+    def fail(_event: dict[str, Any]) -> None:
+        raise ValueError("out of order")
+
+    def run(narrator: Narrator) -> None:
+        with pytest.raises(LookupError, match="no verdict on public-a, private-a"):
+            Demonstration(narrator, sandbox, situation, fail).run()
+
+    assert "an invocation failed: out of order" in printed(run)
+
+
+def test_rows_name_things(sandbox: Sandbox, situation: Situation) -> None:
+    """A row has the names of the situation, and Config's compliance rather than the function's."""
+    hop = {"kind": "NAT_GATEWAY", "id": situation["nat-a"], "destination": "0.0.0.0/0"}
+
+    def answer(event: dict[str, Any]) -> dict[str, Any]:
+        """Return one verdict for each subnet without reporting it."""
+        common = {"reason": "NAT_GATEWAY", "path": [hop], "routeTableId": situation["rtb-private"]}
+        assert event["version"] == "1.0"
+        return {"evaluations": [{"subnetId": each, **common} for each in situation.subnets.values()]}
+
+    loop = ConfigLoop(sandbox, answer)
+    token = loop.results.issue_token(loop.rule.name)
+    evaluations = [
+        {
+            "ComplianceResourceType": "AWS::EC2::Subnet",
+            "ComplianceResourceId": subnet_id,
+            "ComplianceType": "NON_COMPLIANT",
+            "OrderingTimestamp": 1,
+        }
+        for subnet_id in situation.subnets.values()
+    ]
+    sandbox.client("config").put_evaluations(Evaluations=evaluations, ResultToken=token)
+    loop.scheduled()
+    first = rows(loop, situation)[0]
+    assert (first.subnet, first.compliance, first.reason) == ("public-a", "NON_COMPLIANT", "NAT_GATEWAY")
+    assert (first.path, first.route) == ("NAT gateway\nnat-a", "0.0.0.0/0 -> nat-a\nin table private")
+
+
+def test_table_has_ids_where_there_is_room() -> None:
+    """Names are enough on 80 columns; on 120 ids are under them."""
+    assert ROW.subnet_id not in printed(lambda narrator: narrator.table([ROW]), width=80)
+    assert ROW.subnet_id in printed(lambda narrator: narrator.table([ROW]), width=120)
+
+
+def test_table_marks_what_turned() -> None:
+    """A verdict that is another one than before says which; one that stayed says nothing."""
+    cured = Row(ROW.subnet, ROW.subnet_id, "COMPLIANT", "ENDPOINT", ROW.path, ROW.route)
+    assert "was NON_COMPLIANT" in printed(lambda narrator: narrator.table([cured], [ROW]))
+    assert "was " not in printed(lambda narrator: narrator.table([ROW], [ROW]))
+
+
+def test_shows_progress_on_a_terminal_only() -> None:
+    """A terminal gets a spinner and a bar, a pipe gets the titles."""
+
+    def narrate(narrator: Narrator) -> None:
+        with narrator.step("Build"):
+            pass
+        with narrator.counted_step("Deliver", 2) as advance:
+            advance()
+            advance()
+
+    assert printed(narrate) == "\n1. Build\n\n2. Deliver\n"
+    assert re.search(r"2/2", printed(narrate, terminal=True))
+
+
+def test_build_that_fails(tmp_path: Path) -> None:
+    """A build's own words are in the error."""
+    (tmp_path / "in the way").write_text("")
+    with pytest.raises(BuildError, match="not empty") as raised:
+        build(tmp_path)
+    assert str(tmp_path) in raised.value.output
