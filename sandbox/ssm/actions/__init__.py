@@ -1,0 +1,24 @@
+"""The actions of Automation that runbooks may use here.
+
+https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html has more of them.
+"""
+
+from sandbox.ssm.actions.approve import APPROVE
+from sandbox.ssm.actions.aws_api import ASSERT, EXECUTE, WAIT_FOR
+from sandbox.ssm.actions.base import Action
+from sandbox.ssm.actions.branch import BRANCH
+from sandbox.ssm.actions.create_tags import CREATE_TAGS
+from sandbox.ssm.actions.invoke_lambda import INVOKE
+from sandbox.ssm.actions.sleep import SLEEP
+
+ACTIONS: dict[str, Action] = {
+    "aws:approve": APPROVE,
+    "aws:assertAwsResourceProperty": ASSERT,
+    "aws:branch": BRANCH,
+    "aws:createTags": CREATE_TAGS,
+    "aws:executeAwsApi": EXECUTE,
+    "aws:invokeLambdaFunction": INVOKE,
+    "aws:sleep": SLEEP,
+    "aws:waitForAwsResourceProperty": WAIT_FOR,
+}
+"""Actions by their names."""

@@ -1,0 +1,82 @@
+"""What an action is made of: a check of a step before anything runs, and the doing."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sandbox.dynamic import Client
+from sandbox.ssm.document import Step
+from sandbox.ssm.faults import FaultyDocumentError
+from sandbox.ssm.knobs import Knobs
+from sandbox.ssm.shapes import Types
+
+
+class Running(Protocol):
+    """An execution, as far as an action may see and use it."""
+
+    @property
+    def step(self) -> Step:
+        """The step that is being run."""
+
+    @property
+    def knobs(self) -> Knobs:
+        """The settings of the executor."""
+
+    @property
+    def signals(self) -> "Signals":
+        """The approvals and rejections that were sent to this step."""
+
+    def client(self, service: str) -> Client:
+        """Return a boto3 client that acts with the permissions of the runbook's role."""
+
+    def pause(self, seconds: float) -> None:
+        """Wait some seconds of AWS's clock; raises InterruptedStepError if the execution is stopped meanwhile."""
+
+    def waiting(self) -> None:
+        """Say that the step waits for somebody."""
+
+
+class Signals(Protocol):
+    """What approvers have decided."""
+
+    def decisions(self) -> list[tuple[str, str]]:
+        """Return pairs of the approver's ARN and `Approve` or `Reject`, in order."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a step came to: the response that its outputs are selected from, and where a branch jumps to."""
+
+    response: Mapping[str, Any] = field(default_factory=dict)
+    next_step: str | None = None
+
+
+@dataclass(frozen=True)
+class Action:
+    """One action of Automation.
+
+    `predefined_outputs` are types by name. `seconds` is how long a step may take if it says nothing, on AWS's clock if
+    the action waits by `pause`, else in real seconds.
+    """
+
+    check: Callable[[Step, Types], None]
+    run: Callable[[Mapping[str, Any], Running], Outcome]
+    predefined_outputs: Mapping[str, str] = field(default_factory=dict)
+    defines_outputs: bool = False
+    seconds: float | None = None
+    waits: bool = False
+
+
+def place(step: Step) -> str:
+    """Return how a fault in a step's inputs names the place."""
+    return f"mainSteps.{step.name}.inputs"
+
+
+def check_keys(step: Step, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
+    """Raise FaultyDocumentError for an input that the action does not have, or one that is missing."""
+    for key in step.inputs:
+        if key not in required + optional:
+            raise FaultyDocumentError(place(step), f"unknown input {key}")
+    for key in required:
+        if key not in step.inputs:
+            raise FaultyDocumentError(place(step), f"the input {key} is missing")

@@ -1,0 +1,122 @@
+"""Systems Manager Automation in the sandbox: runs runbooks in threads, with the permissions of their roles."""
+
+from functools import partial
+from threading import Condition, Thread
+from typing import Any, Self
+
+from sandbox.dynamic import Client
+from sandbox.patches import Patches
+from sandbox.server import Sandbox
+from sandbox.ssm import describe, operations
+from sandbox.ssm.engine import Engine
+from sandbox.ssm.execution import ENDED, Execution
+from sandbox.ssm.functions import Functions
+from sandbox.ssm.knobs import Knobs
+from sandbox.ssm.registry import keep
+from sandbox.ssm.roles import Caller, Credentials, assume
+from sandbox.ssm.starting import prepare
+
+WAIT_SECONDS = 60.0
+
+
+class StillRunningError(TimeoutError):
+    """An execution that has not ended in time; `execution_id` says which, `status` where it stands."""
+
+    def __init__(self, execution: Execution) -> None:
+        super().__init__(f"{execution.id} is {execution.status} at step {execution.current}")
+        self.execution_id = execution.id
+        self.status = execution.status
+
+
+class Automation:
+    """Automation and change calendars of a running sandbox, as a context manager.
+
+    `knobs` are the settings, `functions` the Lambda functions that runbooks can invoke.
+    """
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        """Prepare; nothing of moto is changed yet."""
+        self.knobs = Knobs()
+        self.functions = Functions()
+        self._sandbox = sandbox
+        self._patches = Patches()
+        self._executions: list[tuple[Execution, Thread]] = []
+        self._slots = Condition()
+        self._busy = 0
+
+    def __enter__(self) -> Self:
+        """Let the sandbox's server answer Automation's calls."""
+        operations.apply(self._patches, self)
+        self.functions.apply(self._patches)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        """Stop everything that runs, and undo the changes."""
+        self.reset()
+        self._patches.undo()
+
+    def reset(self) -> None:
+        """Stop every execution without running another step, forget the functions, and turn the knobs back."""
+        for execution, _ in self._executions:
+            execution.abandoned = True
+            execution.cancelled.set()
+        for _, thread in self._executions:
+            thread.join(WAIT_SECONDS)
+        self._executions.clear()
+        self.functions.clear()
+        self.knobs.reset()
+
+    def execute(self, document_name: str, parameters: dict[str, Any] | None = None, **more: str) -> dict[str, Any]:
+        """Start a runbook through the API, wait for its end, and return the AutomationExecution (botocore model).
+
+        A parameter may be given as one string instead of the API's list. `more` are other members of the request.
+        """
+        given = {key: [value] if isinstance(value, str) else value for key, value in (parameters or {}).items()}
+        members = {"Parameters": given} if given else {}
+        client = self._sandbox.client("ssm")
+        answer = client.start_automation_execution(DocumentName=document_name, **members, **more)
+        return self.wait(answer["AutomationExecutionId"])
+
+    def wait(self, execution_id: str, seconds: float = WAIT_SECONDS) -> dict[str, Any]:
+        """Wait for the end of an execution and return its AutomationExecution. StillRunningError if it takes longer."""
+        (execution,) = [each for each, _ in self._executions if each.id == execution_id]
+        if not execution.ended.wait(seconds):
+            raise StillRunningError(execution)
+        return describe.execution(execution)
+
+    def start(self, parameters: dict[str, Any], who: Caller, account_id: str, region: str) -> Execution:
+        """Start what a checked StartAutomationExecution asks for, or find the execution of the same client token."""
+        execution = prepare(parameters, who, account_id, region)
+        role = execution.assume_role
+        credentials = assume(role, execution.id, account_id, region) if role else who.credentials
+        kept = keep(execution, parameters.get("ClientToken"))
+        if kept is execution:
+            self._begin(execution, credentials)
+        return kept
+
+    def _begin(self, execution: Execution, credentials: Credentials) -> None:
+        run = partial(self._run, execution, credentials)
+        thread = Thread(target=run, name=execution.id, daemon=True)
+        self._executions = [each for each in self._executions if each[0].status not in ENDED or each[1].is_alive()]
+        self._executions.append((execution, thread))
+        thread.start()
+        if self.knobs.synchronous:
+            thread.join()
+
+    def _run(self, execution: Execution, credentials: Credentials) -> None:
+        clients: dict[str, Client] = {}
+
+        def client(service: str) -> Client:
+            if service not in clients:
+                clients[service] = self._sandbox.client(service, execution.region, credentials)
+            return clients[service]
+
+        with self._slots:
+            self._slots.wait_for(lambda: self._busy < self.knobs.concurrency)
+            self._busy += 1
+        try:
+            Engine(execution, self.knobs, client).run()
+        finally:
+            with self._slots:
+                self._busy -= 1
+                self._slots.notify_all()

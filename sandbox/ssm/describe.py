@@ -1,0 +1,99 @@
+"""Executions and steps in the shapes of the API (botocore model)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox.ssm.document import ABORT, CONTINUE
+from sandbox.ssm.execution import CANCELLED, FAILED, SUCCESS, TIMED_OUT, Execution, StepRun
+from sandbox.ssm.selectors import ABSENT
+from sandbox.ssm.values import shown, text
+
+NO_OUTPUT = "No output available yet because the step is not successfully executed"
+"""What the outputs of a runbook hold for a step that has none (the AWS CLI's examples show it)."""
+
+RESPONSE_CODES = {SUCCESS: "0"}
+
+
+def execution(run: Execution) -> dict[str, Any]:
+    """Return the AutomationExecution of GetAutomationExecution."""
+    steps = list(run.steps.values())
+    return {
+        **_common(run),
+        "StepExecutions": [step(each) for each in steps],
+        "StepExecutionsTruncated": False,
+        "Parameters": {name: shown(value) for name, value in run.parameters.items() if value != ""},
+        "ProgressCounters": {
+            "TotalSteps": len(steps),
+            "SuccessSteps": _count(steps, SUCCESS),
+            "FailedSteps": _count(steps, FAILED),
+            "CancelledSteps": _count(steps, CANCELLED),
+            "TimedOutSteps": _count(steps, TIMED_OUT),
+        },
+    }
+
+
+def metadata(run: Execution) -> dict[str, Any]:
+    """Return the AutomationExecutionMetadata of DescribeAutomationExecutions."""
+    return {**_common(run), "LogFile": "", "AutomationType": "Local"}
+
+
+def step(run: StepRun) -> dict[str, Any]:
+    """Return a StepExecution. Inputs are JSON texts, as the service shows them."""
+    targets = {ABORT: ABORT, CONTINUE: CONTINUE}
+    found = {
+        "StepName": run.step.name,
+        "Action": run.step.action,
+        "StepExecutionId": run.id,
+        "StepStatus": run.status,
+        "TimeoutSeconds": run.step.timeout_seconds,
+        "OnFailure": targets.get(run.step.on_failure, f"step:{run.step.on_failure}"),
+        "MaxAttempts": run.step.max_attempts,
+        "IsCritical": run.step.is_critical,
+        "IsEnd": run.step.is_end,
+        "NextStep": run.step.next_step,
+        "ExecutionStartTime": run.started,
+        "ExecutionEndTime": run.ended,
+        "ResponseCode": RESPONSE_CODES.get(run.status),
+        "Inputs": {key: _input(value) for key, value in run.inputs.items()},
+        "Outputs": {key: shown(value) for key, value in run.outputs.items()},
+        "FailureMessage": run.failure,
+    }
+    return _present(found)
+
+
+def _common(run: Execution) -> dict[str, Any]:
+    return _present(
+        {
+            "AutomationExecutionId": run.id,
+            "DocumentName": run.document_name,
+            "DocumentVersion": run.document_version,
+            "AutomationExecutionStatus": run.status,
+            "ExecutionStartTime": run.started,
+            "ExecutionEndTime": run.finished,
+            "Outputs": {output: _output(run, output) for output in run.document.outputs},
+            "FailureMessage": run.failure,
+            "Mode": "Auto",
+            "ExecutedBy": run.executed_by,
+            "CurrentStepName": run.current,
+            "CurrentAction": run.steps[run.current].step.action if run.current else None,
+            "Targets": [],
+            "ResolvedTargets": {"ParameterValues": [], "Truncated": False},
+        }
+    )
+
+
+def _output(run: Execution, reference: str) -> list[str]:
+    value = run.lookup(reference)
+    return [NO_OUTPUT] if value is ABSENT else shown(value)
+
+
+def _input(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    return f'"{value}"' if isinstance(value, str) else text(value)
+
+
+def _count(steps: list[StepRun], status: str) -> int:
+    return sum(each.status == status for each in steps)
+
+
+def _present(members: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in members.items() if value is not None}

@@ -1,0 +1,117 @@
+"""Running an execution: one step after the other, with retries, jumps, time-outs, and an end for every case.
+
+https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-branch-condition.html,
+https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-handling-timeouts.html
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sandbox.dynamic import Client
+from sandbox.ssm.attempt import Attempt
+from sandbox.ssm.document import ABORT, CONTINUE, Step
+from sandbox.ssm.execution import CANCELLED, CANCELLING, FAILED, IN_PROGRESS, SUCCESS, TIMED_OUT, Execution, StepRun
+from sandbox.ssm.faults import InterruptedStepError, StepFailedError, StepTimedOutError
+from sandbox.ssm.flow import after_success
+from sandbox.ssm.knobs import Knobs
+
+KILLED = "The executor was killed"
+
+MakeClient = Callable[[str], Client]
+
+
+class _KilledError(Exception):
+    """The executor died between two steps, as the knob wanted."""
+
+
+@dataclass
+class Engine:
+    """Runs one execution to its end. `client` makes boto3 clients with the permissions of the execution."""
+
+    execution: Execution
+    knobs: Knobs
+    client: MakeClient
+    _last: str | None = None
+    _finished: int = 0
+
+    def run(self) -> None:
+        """Run every step there is to run. What the executor itself does wrong ends the execution, and is raised."""
+        execution = self.execution
+        execution.status = IN_PROGRESS
+        try:
+            self._steps(next(iter(execution.document.steps)))
+            execution.finish(*self._result())
+        except InterruptedStepError:
+            self._cancel()
+        except _KilledError:
+            execution.finish(TIMED_OUT, KILLED)
+        except BaseException as error:
+            execution.finish(FAILED, f"Internal error of the executor: {error!r}")
+            raise
+
+    def _steps(self, first: str) -> None:
+        name: str | None = first
+        while name is not None:
+            self._meet_knob()
+            if self.execution.cancelled.is_set() or self.execution.completing.is_set():
+                raise InterruptedStepError
+            name = self._step(self.execution.steps[name])
+
+    def _step(self, run: StepRun) -> str | None:
+        """Run one step, again as often as it may, and return the name of the next one, None at the end."""
+        self.execution.current = run.step.name
+        run.begin()
+        try:
+            jump = self._attempts(run)
+        except InterruptedStepError:
+            run.end(CANCELLED)
+            raise
+        except StepFailedError as error:
+            run.end(TIMED_OUT if isinstance(error, StepTimedOutError) else FAILED, error.message())
+            following = self._after_failure(run.step)
+        else:
+            run.end(SUCCESS)
+            following = jump or after_success(self.execution.document, run.step)
+        self._last, self._finished = run.step.name, self._finished + 1
+        return following
+
+    def _attempts(self, run: StepRun) -> str | None:
+        """Try a step up to maxAttempts times and return where a branch jumps to."""
+        while True:
+            run.attempts += 1
+            try:
+                return Attempt(self.execution, run, self.knobs, self.client).make()
+            except StepFailedError:
+                if run.attempts >= run.step.max_attempts:
+                    raise
+
+    def _after_failure(self, step: Step) -> str | None:
+        if step.on_failure == CONTINUE:
+            return after_success(self.execution.document, step)
+        return None if step.on_failure == ABORT else step.on_failure
+
+    def _result(self) -> tuple[str, str | None]:
+        """Return the status of the whole and its failure message: that of the first critical step that failed."""
+        for run in sorted(self.execution.steps.values(), key=lambda each: each.started or self.execution.started):
+            if run.step.is_critical and run.status in (FAILED, TIMED_OUT):
+                return run.status, run.failure
+        return SUCCESS, None
+
+    def _cancel(self) -> None:
+        """Run what the current step wants to be run when it is cancelled, then end.
+
+        What AWS reports after a StopAutomationExecution of the type Complete is not documented: Cancelled here too,
+        after the current step was allowed to end.
+        """
+        execution = self.execution
+        execution.status = CANCELLING
+        current = execution.steps.get(execution.current or "")
+        on_cancel = current.step.on_cancel if current and current.status == CANCELLED else ABORT
+        if on_cancel != ABORT and not execution.abandoned:
+            execution.cancelled.clear()
+            self._steps(on_cancel)
+        execution.finish(CANCELLED)
+
+    def _meet_knob(self) -> None:
+        if self.knobs.kill_after is not None and self.knobs.kill_after in (self._finished, self._last):
+            raise _KilledError

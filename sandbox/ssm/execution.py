@@ -1,0 +1,120 @@
+"""One execution of a runbook, and the steps of it: what GetAutomationExecution tells about."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from threading import Event, RLock
+from typing import Any
+
+from sandbox.ssm.document import Document, Step
+from sandbox.ssm.selectors import ABSENT
+
+PENDING = "Pending"
+IN_PROGRESS = "InProgress"
+WAITING = "Waiting"
+SUCCESS = "Success"
+FAILED = "Failed"
+TIMED_OUT = "TimedOut"
+CANCELLING = "Cancelling"
+CANCELLED = "Cancelled"
+ENDED = (SUCCESS, FAILED, TIMED_OUT, CANCELLED)
+"""Statuses: https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-statuses.html."""
+
+
+def now() -> datetime:
+    """Return the present time."""
+    return datetime.now(UTC)
+
+
+@dataclass
+class StepRun:
+    """A step of one execution: Pending until it begins; `outputs` lack what a selector did not find."""
+
+    step: Step
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    status: str = PENDING
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    failure: str | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    attempts: int = 0
+
+    def begin(self) -> None:
+        """Start the step."""
+        self.status, self.started = IN_PROGRESS, now()
+
+    def end(self, status: str, failure: str | None = None) -> None:
+        """End the step in one of the statuses that are final."""
+        self.status, self.failure, self.ended = status, failure, now()
+
+
+@dataclass
+class Execution:
+    """One execution. `parameters` have the values of every parameter, `given` those of the request.
+
+    `cancelled` is set when it shall stop at once, `completing` when the current step may still end; `abandoned` is
+    true when not even a step for onCancel shall run, because the sandbox is emptied.
+    """
+
+    document_name: str
+    document_version: str
+    document: Document
+    parameters: Mapping[str, Any]
+    given: Mapping[str, list[str]]
+    executed_by: str
+    account_id: str
+    region: str
+    assume_role: str = ""
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    status: str = PENDING
+    failure: str | None = None
+    started: datetime = field(default_factory=now)
+    finished: datetime | None = None
+    current: str | None = None
+    steps: dict[str, StepRun] = field(default_factory=dict)
+    signals: list[tuple[str, str]] = field(default_factory=list)
+    cancelled: Event = field(default_factory=Event)
+    completing: Event = field(default_factory=Event)
+    abandoned: bool = False
+    ended: Event = field(default_factory=Event)
+    lock: RLock = field(default_factory=RLock)
+
+    def __post_init__(self) -> None:
+        """Begin with every step pending."""
+        self.steps = {name: StepRun(step) for name, step in self.document.steps.items()}
+
+    def decisions(self) -> list[tuple[str, str]]:
+        """Return the approvals and rejections so far: the principal's ARN, and `Approve` or `Reject`."""
+        with self.lock:
+            return list(self.signals)
+
+    def lookup(self, reference: str) -> Any:  # noqa: ANN401 - a value of any of the types
+        """Return what a reference in the runbook stands for, ABSENT if that is not there (any more, or yet)."""
+        if reference in self.parameters:
+            return self.parameters[reference]
+        if reference in (variables := self._variables()):
+            return variables[reference]
+        step, _, output = reference.partition(".")
+        return self.steps[step].outputs.get(output, ABSENT)
+
+    def finish(self, status: str, failure: str | None = None) -> None:
+        """End the execution."""
+        with self.lock:
+            self.status, self.failure, self.finished, self.current = status, failure, now(), None
+            self.ended.set()
+
+    def _variables(self) -> dict[str, str]:
+        """Return the system variables; times are those of the moment.
+
+        https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-variables.html
+        """
+        moment = now()
+        return {
+            "global:ACCOUNT_ID": self.account_id,
+            "global:REGION": self.region,
+            "global:DATE": moment.strftime("%Y-%m-%d"),
+            "global:DATE_TIME": moment.strftime("%Y-%m-%d_%H.%M.%S"),
+            "automation:EXECUTION_ID": self.id,
+        }

@@ -1,0 +1,89 @@
+"""In which order the steps of a runbook can run.
+
+https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-branch-condition.html
+"""
+
+from sandbox.ssm.document import ABORT, CONTINUE, Document, Step
+from sandbox.ssm.faults import FaultyDocumentError
+
+BRANCH = "aws:branch"
+NOT_ON_CANCEL = ("aws:approve", "aws:createTags", "aws:sleep")
+"""Actions that a step for onCancel cannot have, of those known here.
+
+https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
+"""
+
+
+def check(document: Document) -> None:
+    """Raise FaultyDocumentError if a step leads nowhere, round in circles, or is never reached.
+
+    Automation itself verifies that there is no infinite loop. Two combinations are refused because AWS's documents
+    do not say what they do: isEnd with onFailure: step:name, and isCritical: false with onFailure: Abort.
+    """
+    for step in document.steps.values():
+        where = f"mainSteps.{step.name}"
+        for name in _named(step):
+            if name not in document.steps:
+                raise FaultyDocumentError(where, f"there is no step {name}")
+        if step.is_end and step.on_failure not in (ABORT, CONTINUE):
+            raise FaultyDocumentError(
+                where, "isEnd ends the automation after a failure too, so onFailure leads nowhere"
+            )
+        if not step.is_critical and step.on_failure == ABORT:
+            raise FaultyDocumentError(where, "a step that is not critical needs an onFailure other than Abort")
+        if step.on_cancel != ABORT and document.steps[step.on_cancel].action in NOT_ON_CANCEL:
+            raise FaultyDocumentError(where, f"onCancel cannot lead to {document.steps[step.on_cancel].action}")
+    first = next(iter(document.steps))
+    _check_loops(document, first, (), set())
+    lost = sorted(set(document.steps) - reachable(document, first) - {first})
+    if lost:
+        raise FaultyDocumentError("mainSteps", f"no step leads to {lost}")
+
+
+def after_success(document: Document, step: Step) -> str | None:
+    """Return the name of the step after one that succeeded and, if a branch, did not jump; None at the end."""
+    if step.is_end:
+        return None
+    return step.next_step or document.following(step.name)
+
+
+def successors(document: Document, step: Step) -> set[str]:
+    """Return the names of all steps that can come right after a step."""
+    found = _jumps(step) | {name for name in (step.on_failure, step.on_cancel) if name not in (ABORT, CONTINUE)}
+    falls_through = step.action != BRANCH or "Default" not in step.inputs
+    following = after_success(document, step) if falls_through else None
+    return found | ({following} if following else set())
+
+
+def reachable(document: Document, name: str) -> set[str]:
+    """Return the names of all steps that can come after a step, sooner or later."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for each in successors(document, document.steps[waiting.pop()]) - found:
+            found.add(each)
+            waiting.append(each)
+    return found
+
+
+def _named(step: Step) -> set[str]:
+    names = (step.next_step, step.on_failure, step.on_cancel)
+    return {name for name in names if name and name not in (ABORT, CONTINUE)} | _jumps(step)
+
+
+def _jumps(step: Step) -> set[str]:
+    """Return the steps that a branch can jump to; whether its inputs are in order is checked elsewhere."""
+    if step.action != BRANCH:
+        return set()
+    choices = step.inputs.get("Choices")
+    targets = [each.get("NextStep") for each in choices if isinstance(each, dict)] if isinstance(choices, list) else []
+    return {name for name in [*targets, step.inputs.get("Default")] if isinstance(name, str)}
+
+
+def _check_loops(document: Document, name: str, path: tuple[str, ...], done: set[str]) -> None:
+    """Raise FaultyDocumentError with the trace of a loop that `name` leads into; `done` are steps known to be well."""
+    if name in path:
+        raise FaultyDocumentError("mainSteps", f"infinite loop: {' -> '.join([*path[path.index(name) :], name])}")
+    for each in sorted(successors(document, document.steps[name]) - done):
+        _check_loops(document, each, (*path, name), done)
+    done.add(name)

@@ -1,0 +1,44 @@
+"""What a test can set about Automation: how fast time passes, how many run at once, when the executor dies."""
+
+from dataclasses import dataclass, field, fields
+
+
+@dataclass
+class Knobs:
+    """Settings of the executor, read while it runs; `reset()` turns them back to these defaults."""
+
+    synchronous: bool = False
+    """True lets StartAutomationExecution answer only when the execution has ended; not with aws:approve."""
+
+    poll_seconds: float = 5.0
+    """Seconds, on AWS's clock, between two looks of aws:waitForAwsResourceProperty; AWS does not say how many."""
+
+    time_scale: float = 0.01
+    """Real seconds that one second of AWS's waiting takes here: for aws:sleep, waiting for properties, approvals."""
+
+    concurrency: int = 100
+    """Executions that run at once; the others are Pending.
+
+    https://docs.aws.amazon.com/general/latest/gr/ssm.html
+    """
+
+    kill_after: int | str | None = None
+    """When the executor dies: after so many steps (0: before the first), or after the step of this name."""
+
+    throttling_retry_seconds: float = 0.0
+    """How long a throttled call is tried again; an account's setting, 0 to 3,600 seconds.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-throttling-retry.html
+    """
+
+    closed_calendars: set[str] = field(default_factory=set)
+    """Names of the change calendars that are closed now."""
+
+    open_calendars: set[str] = field(default_factory=set)
+    """Names of the change calendars that are open now. A calendar in neither set does not exist."""
+
+    def reset(self) -> None:
+        """Turn every knob back to its default."""
+        default = Knobs()
+        for each in fields(self):
+            setattr(self, each.name, getattr(default, each.name))

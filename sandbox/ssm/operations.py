@@ -1,0 +1,145 @@
+"""The operations of Systems Manager that the sandbox adds to moto, or checks before moto serves them."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from moto.core.responses import ActionResult
+from moto.ssm.exceptions import SSMException, ValidationException
+from moto.ssm.models import ssm_backends
+from moto.ssm.responses import SimpleSystemManagerResponse
+
+from sandbox.dynamic import Moto
+from sandbox.patches import Patches
+from sandbox.ssm import calendars, describe, listing, reading, signals
+from sandbox.ssm.constraints import violations
+from sandbox.ssm.execution import Execution
+from sandbox.ssm.knobs import Knobs
+from sandbox.ssm.registry import find
+from sandbox.ssm.roles import Caller, caller
+from sandbox.ssm.starting import AUTOMATION
+
+RESERVED = ("aws", "amazon", "amzn", "AWSEC2", "AWSConfigRemediation", "AWSSupport")
+"""Prefixes that a document's name must not have (botocore model, CreateDocument)."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as the server got it: its parameters, and whose it is."""
+
+    parameters: dict[str, Any]
+    account_id: str
+    region: str
+    access_key_id: str
+
+    def execution(self) -> Execution:
+        """Return the execution that the request names. AutomationExecutionNotFoundException if there is none."""
+        return find(self.account_id, self.region, self.parameters["AutomationExecutionId"])
+
+    def caller(self) -> Caller:
+        """Return who made the request."""
+        return caller(self.access_key_id, self.account_id, self.region)
+
+
+class Starter(Protocol):
+    """Whoever runs executions."""
+
+    @property
+    def knobs(self) -> Knobs:
+        """The settings of the executor."""
+
+    def start(self, parameters: dict[str, Any], who: Caller, account_id: str, region: str) -> Execution:
+        """Start an execution."""
+
+
+Operation = Callable[[Request], Mapping[str, Any]]
+
+
+def apply(patches: Patches, starter: Starter) -> None:
+    """Let moto answer the Automation and calendar calls for as long as `patches` is in force."""
+    for name, operation in _operations(starter).items():
+        patches.set(SimpleSystemManagerResponse, _method_name(name), _method(name, operation))
+    patches.wrap(SimpleSystemManagerResponse, "create_document", _checked("CreateDocument", _check_new_document))
+    patches.wrap(SimpleSystemManagerResponse, "update_document", _checked("UpdateDocument", _check_update))
+
+
+def _operations(starter: Starter) -> dict[str, Operation]:
+    def start(request: Request) -> dict[str, str]:
+        execution = starter.start(request.parameters, request.caller(), request.account_id, request.region)
+        return {"AutomationExecutionId": execution.id}
+
+    def state(request: Request) -> dict[str, str]:
+        return calendars.state(request.parameters, starter.knobs)
+
+    return {
+        "StartAutomationExecution": start,
+        "GetCalendarState": state,
+        "GetAutomationExecution": lambda request: {"AutomationExecution": describe.execution(request.execution())},
+        "DescribeAutomationExecutions": lambda request: listing.executions(
+            request.parameters, request.account_id, request.region
+        ),
+        "DescribeAutomationStepExecutions": lambda request: listing.steps(request.parameters, request.execution()),
+        "StopAutomationExecution": _stop,
+        "SendAutomationSignal": _signal,
+    }
+
+
+def _stop(request: Request) -> dict[str, Any]:
+    signals.stop(request.execution(), request.parameters.get("Type", "Cancel"))
+    return {}
+
+
+def _signal(request: Request) -> dict[str, Any]:
+    signals.send(request.execution(), request.parameters["SignalType"], request.caller().arn)
+    return {}
+
+
+def _check_new_document(request: Request) -> None:
+    parameters = request.parameters
+    if parameters.get("DocumentType") != AUTOMATION:
+        return
+    if parameters["Name"].startswith(RESERVED):
+        raise ValidationException(f"Invalid document name {parameters['Name']}")
+    reading.read(parameters["Content"], parameters.get("DocumentFormat", "JSON"))
+
+
+def _check_update(request: Request) -> None:
+    parameters = request.parameters
+    stored = ssm_backends[request.account_id][request.region]._documents.get(parameters["Name"])  # noqa: SLF001
+    if stored and stored.get_default_version().document_type == AUTOMATION:
+        reading.read(parameters["Content"], parameters.get("DocumentFormat", "JSON"))
+
+
+def _method_name(operation: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation).lstrip("_")
+
+
+def _method(name: str, operation: Operation) -> Callable[[Moto], ActionResult]:
+    """Return a method of moto's response class that answers with what `operation` returns."""
+
+    def answer(self: Moto) -> ActionResult:
+        return ActionResult(dict(operation(_request(self, name))))
+
+    return answer
+
+
+def _checked(name: str, check: Callable[[Request], None]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def answer(self: Moto) -> object:
+            check(_request(self, name))
+            return original(self)
+
+        return answer
+
+    return wrap
+
+
+def _request(response: Moto, operation: str) -> Request:
+    """Return the request that moto serves. ValidationException if it breaks the service's model."""
+    parameters = json.loads(response.body or "{}")
+    found = violations("ssm", operation, parameters)
+    if found:
+        count = f"{len(found)} validation error{'s' if len(found) > 1 else ''} detected"
+        raise SSMException("ValidationException", f"{count}: {'; '.join(found)}")
+    return Request(parameters, response.current_account, response.region, response.access_key)

@@ -1,0 +1,60 @@
+"""From the text of a runbook to a checked Document."""
+
+from typing import Any
+
+from sandbox.ssm import flow, parameters
+from sandbox.ssm.actions import ACTIONS
+from sandbox.ssm.content import load
+from sandbox.ssm.document import Document
+from sandbox.ssm.faults import FaultyDocumentError
+from sandbox.ssm.references import references
+from sandbox.ssm.scope import Scope
+from sandbox.ssm.steps import read_steps, typed
+
+SCHEMA_VERSION = "0.3"
+ELEMENTS = ("schemaVersion", "description", "assumeRole", "parameters", "mainSteps", "outputs")
+"""Elements of a runbook that are understood here; AWS also has `files` and `variables`.
+
+https://docs.aws.amazon.com/systems-manager/latest/userguide/documents-syntax-data-elements-parameters.html
+"""
+
+
+def read(content: str, document_format: str) -> Document:
+    """Return the runbook in a text. FaultyDocumentError if anything in it is unknown, wrong or not run here."""
+    raw = load(content, document_format)
+    for element in raw:
+        if element not in ELEMENTS:
+            raise FaultyDocumentError("document", f"the element {element} is not supported")
+    if raw.get("schemaVersion") != SCHEMA_VERSION:
+        raise FaultyDocumentError("schemaVersion", f"it is not the string {SCHEMA_VERSION!r}")
+    document = Document(
+        steps=read_steps(typed(raw, "mainSteps", "MapList", [])),
+        assume_role=typed(raw, "assumeRole", "String", ""),
+        parameters={k: parameters.read(k, v) for k, v in typed(raw, "parameters", "StringMap", {}).items()},
+        outputs=typed(raw, "outputs", "StringList", []),
+    )
+    _check(document)
+    return document
+
+
+def _check(document: Document) -> None:
+    """Check what only shows in the whole: the order of steps, and what is referred to where."""
+    flow.check(document)
+    scope = Scope(document)
+    _refer(scope, "assumeRole", document.assume_role)
+    for step in document.steps.values():
+        inside = scope.before(step.name)
+        _refer(inside, f"mainSteps.{step.name}.inputs", step.inputs)
+        ACTIONS[step.action].check(step, inside)
+    for output in document.outputs:
+        if "." not in output:
+            raise FaultyDocumentError("outputs", f"{output!r} is not a step and its output")
+        scope.type_of("outputs", output)
+
+
+def _refer(scope: Scope, where: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
+    try:
+        for reference in references(value):
+            scope.type_of(where, reference)
+    except ValueError as error:
+        raise FaultyDocumentError(where, str(error)) from error

@@ -1,0 +1,52 @@
+"""`{{ ... }}` in a runbook: what may stand there, and what is put in its place.
+
+https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-variables.html
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sandbox.ssm.values import text
+
+REFERENCE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+
+SYSTEM_VARIABLES = ("global:ACCOUNT_ID", "global:DATE", "global:DATE_TIME", "global:REGION", "automation:EXECUTION_ID")
+"""Names that are there in every runbook; all are strings."""
+
+Lookup = Callable[[str], Any]
+
+
+def references(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """Yield what every `{{ ... }}` in a value refers to. ValueError for braces that are no reference."""
+    if isinstance(value, str):
+        if "{{" in REFERENCE.sub("", value):
+            raise ValueError(f"{value!r} has braces that are no reference")
+        yield from (match[1] for match in REFERENCE.finditer(value))
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from references(each)
+
+
+def only_reference(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
+    """Return what a string refers to that is nothing but one `{{ ... }}`, None for anything else."""
+    match = REFERENCE.fullmatch(value.strip()) if isinstance(value, str) else None
+    return match[1] if match else None
+
+
+def resolve(value: Any, lookup: Lookup) -> Any:  # noqa: ANN401 - any JSON value in, any out
+    """Return a value with every reference replaced by what `lookup` returns for it.
+
+    A string that is one reference becomes the value itself, of its own type; within a longer string its text is put
+    in. What is put in is not looked at again: AWS does not expand in several levels.
+    """
+    if isinstance(value, dict):
+        return {key: resolve(each, lookup) for key, each in value.items()}
+    if isinstance(value, list):
+        return [resolve(each, lookup) for each in value]
+    if not isinstance(value, str):
+        return value
+    whole = only_reference(value)
+    if whole is not None:
+        return lookup(whole)
+    return REFERENCE.sub(lambda match: text(lookup(match[1])), value)

@@ -1,0 +1,48 @@
+"""What a place in a runbook may refer to, and of which type that is; types are static in runbooks.
+
+https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-outputs-inputs.html
+"""
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from sandbox.ssm.actions import ACTIONS
+from sandbox.ssm.document import Document, Step
+from sandbox.ssm.faults import FaultyDocumentError
+from sandbox.ssm.flow import reachable
+from sandbox.ssm.references import SYSTEM_VARIABLES
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The names that are known at one place. `excluded` are the steps that cannot have run before it."""
+
+    document: Document
+    excluded: AbstractSet[str] = frozenset()
+
+    def before(self, step: str) -> "Scope":
+        """Return the scope of a step's inputs: of the other steps, only those that lead to it."""
+        later = {name for name in self.document.steps if step not in reachable(self.document, name)}
+        return Scope(self.document, later)
+
+    def type_of(self, where: str, reference: str) -> str:
+        """Return the type of what is referred to. FaultyDocumentError if there is no such thing at this place."""
+        if reference in SYSTEM_VARIABLES:
+            return "String"
+        if reference in self.document.parameters:
+            return self.document.parameters[reference].type
+        step_name, _, output = reference.partition(".")
+        step = self.document.steps.get(step_name)
+        if step is None or not output:
+            raise FaultyDocumentError(where, f"{{{{ {reference} }}}} is neither a parameter nor a step's output")
+        if step_name in self.excluded:
+            raise FaultyDocumentError(where, f"{{{{ {reference} }}}}: the step {step_name} does not come before")
+        types = output_types(step)
+        if output not in types:
+            raise FaultyDocumentError(where, f"the step {step_name} has no output {output}, only {sorted(types)}")
+        return types[output]
+
+
+def output_types(step: Step) -> dict[str, str]:
+    """Return the types of a step's outputs by their names: those of its action, then its own."""
+    return {**ACTIONS[step.action].predefined_outputs, **{each.name: each.type for each in step.outputs}}

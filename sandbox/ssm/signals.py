@@ -1,0 +1,37 @@
+"""StopAutomationExecution and SendAutomationSignal: what people do to an execution that runs."""
+
+from moto.ssm.exceptions import AccessDeniedException, SSMException
+
+from sandbox.ssm.actions.approve import may_decide
+from sandbox.ssm.execution import ENDED, WAITING, Execution
+
+DECISIONS = ("Approve", "Reject")
+APPROVE = "aws:approve"
+CANCEL = "Cancel"
+
+
+def stop(execution: Execution, stop_type: str) -> None:
+    """Cancel an execution, or let its current step be the last. InvalidAutomationStatusUpdateException if it ended."""
+    with execution.lock:
+        if execution.status in ENDED:
+            raise SSMException(
+                "InvalidAutomationStatusUpdateException", f"Execution {execution.id} is {execution.status} already."
+            )
+        (execution.cancelled if stop_type == CANCEL else execution.completing).set()
+
+
+def send(execution: Execution, signal: str, principal: str) -> None:
+    """Approve or reject the step that waits for that; other signals belong to modes that do not exist here.
+
+    InvalidAutomationSignalException if nothing waits, AccessDeniedException if the principal is not an approver.
+    """
+    with execution.lock:
+        run = execution.steps.get(execution.current or "")
+        waits = run and run.step.action == APPROVE and run.status == WAITING
+        if signal not in DECISIONS or run is None or not waits:
+            raise SSMException(
+                "InvalidAutomationSignalException", f"{signal} is not valid for the execution {execution.id} now."
+            )
+        if not may_decide(principal, run.inputs["Approvers"]):
+            raise AccessDeniedException(f"{principal} is not among the approvers of the step {run.step.name}.")
+        execution.signals.append((principal, signal))

@@ -1,0 +1,93 @@
+"""Fixtures of the tests of Systems Manager Automation in the sandbox."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+
+from sandbox.server import Sandbox
+from sandbox.ssm import Automation
+
+Runbook = dict[str, Any]
+Step = dict[str, Any]
+
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {"Effect": "Allow", "Principal": {"Service": "ssm.amazonaws.com"}, "Action": "sts:AssumeRole"},
+    ],
+}
+
+
+@pytest.fixture
+def automation(sandbox: Sandbox) -> Iterator[Automation]:
+    """Automation in force in an emptied sandbox, whose waits take no time worth mentioning."""
+    with Automation(sandbox) as running:
+        running.knobs.time_scale = 0.001
+        yield running
+
+
+@pytest.fixture
+def ssm(sandbox: Sandbox, automation: Automation) -> BaseClient:
+    """A client of Systems Manager."""
+    del automation
+    return sandbox.client("ssm")
+
+
+@pytest.fixture
+def role(sandbox: Sandbox) -> str:
+    """The ARN of a role that Systems Manager may assume; it has no permissions, which nothing asks for by default."""
+    role = sandbox.client("iam").create_role(RoleName="automation", AssumeRolePolicyDocument=json.dumps(TRUST))
+    return str(role["Role"]["Arn"])
+
+
+@pytest.fixture
+def runbook(role: str) -> Callable[..., Runbook]:
+    """Makes a runbook of some steps and, by name, other elements."""
+
+    def make(*steps: Step, parameters: dict[str, Any] | None = None, **elements: object) -> Runbook:
+        return {
+            "schemaVersion": "0.3",
+            "description": "A runbook of a test.",
+            "assumeRole": role,
+            "parameters": parameters or {},
+            "mainSteps": list(steps),
+            **elements,
+        }
+
+    return make
+
+
+@pytest.fixture
+def store(ssm: BaseClient) -> Callable[..., str]:
+    """Stores a runbook and returns its name."""
+
+    def put(document: Runbook, name: str = "Runbook") -> str:
+        ssm.create_document(Name=name, Content=json.dumps(document), DocumentFormat="JSON", DocumentType="Automation")
+        return name
+
+    return put
+
+
+@pytest.fixture
+def run(
+    automation: Automation, store: Callable[..., str], runbook: Callable[..., Runbook]
+) -> Callable[..., dict[str, Any]]:
+    """Stores a runbook of some steps, runs it to its end, and returns its AutomationExecution."""
+
+    def execute(*steps: Step, given: dict[str, Any] | None = None, **elements: object) -> dict[str, Any]:
+        return automation.execute(store(runbook(*steps, **elements)), given)
+
+    return execute
+
+
+@pytest.fixture
+def outcome() -> Callable[[dict[str, Any]], dict[str, str]]:
+    """Gives the statuses of the steps of an AutomationExecution by their names."""
+
+    def of(execution: dict[str, Any]) -> dict[str, str]:
+        return {each["StepName"]: each["StepStatus"] for each in execution["StepExecutions"]}
+
+    return of
