@@ -20,7 +20,7 @@ def _row(verdict: Verdict) -> dict[str, object]:
         "region": verdict.region,
         "vpcId": verdict.vpc_id,
         "subnetId": verdict.subnet_id,
-        "availabilityZone": verdict.availability_zone,
+        "availabilityZoneId": verdict.availability_zone_id,
         "routeTableId": verdict.route_table_id,
         "compliance": verdict.compliance,
         "reason": verdict.reason,

@@ -35,7 +35,7 @@ def _vpc_table(title: str, verdicts: Sequence[Verdict]) -> Table:
     for each in verdicts:
         word = Text(each.compliance, style=STYLES[each.compliance])
         table.add_row(
-            Text.assemble(each.subnet_id, "\n", (each.availability_zone, "dim")),
+            Text.assemble(each.subnet_id, "\n", (each.availability_zone_id, "dim")),
             Text.assemble(word, "\n", each.reason),
             Text.assemble(_path(each), "\n", (f"table {each.route_table_id or 'not seen'}", "dim")),
         )

@@ -44,6 +44,8 @@ class ConfigEvent:
 
 def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
     """Read an event; raises EventError or ParameterError before anything is evaluated."""
+    if not isinstance(event, Mapping):
+        raise EventError("event", event, "the object by which AWS Config invokes a rule")
     invoking = _json_object(event, "invokingEvent")
     message_type = invoking.get("messageType")
     readers = {_CHANGE: _of_change, _OVERSIZED: _of_oversized, _SCHEDULED: _of_schedule}
@@ -80,14 +82,14 @@ def _event(event: Mapping[str, Any], time: datetime, **why: Any) -> ConfigEvent:
         result_token=_text(event, "resultToken"),
         parameters=_parameters(event),
         ordering_timestamp=time,
-        left_scope=event.get("eventLeftScope") is True,
+        left_scope=_boolean(event, "eventLeftScope"),
         **why,
     )
 
 
 def _parameters(event: Mapping[str, Any]) -> RuleParameters:
     """AWS Config leaves ruleParameters out where the rule has none."""
-    return parse_parameters(_json_object(event, "ruleParameters") if event.get("ruleParameters") else {})
+    return parse_parameters({} if event.get("ruleParameters") in (None, "") else _json_object(event, "ruleParameters"))
 
 
 def _json_object(event: Mapping[str, Any], field: str) -> Mapping[str, Any]:
@@ -112,6 +114,14 @@ def _text(event: Mapping[str, Any], field: str) -> str:
     found = event.get(field)
     if not isinstance(found, str) or not found:
         raise EventError(field, found, "a string that is not empty")
+    return found
+
+
+def _boolean(event: Mapping[str, Any], field: str) -> bool:
+    """A field that AWS Config always sends as true or false; absent, as in events made by hand, means false."""
+    found = event.get(field, False)
+    if not isinstance(found, bool):
+        raise EventError(field, found, "true or false")
     return found
 
 

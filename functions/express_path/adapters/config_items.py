@@ -17,6 +17,7 @@ Item = Mapping[str, Any]
 Leaf = tuple[str, object]
 
 _DELETED = frozenset({"ResourceDeleted", "ResourceDeletedNotRecorded"})
+_STATUSES = ("OK", "ResourceDiscovered", "ResourceNotRecorded", *sorted(_DELETED))
 _COMES_AND_GOES = frozenset({"AWS::EC2::NetworkInterface", "AWS::EC2::Instance"})
 
 
@@ -31,6 +32,9 @@ def change_of(item: Item, diff: Item | None, earlier: Item | None = None) -> Cha
     resource_id = item.get("resourceId")
     if not isinstance(resource_id, str) or not resource_id:
         raise EventError("configurationItem.resourceId", resource_id, "the resource's id")
+    status = item.get("configurationItemStatus")
+    if status not in _STATUSES:
+        raise EventError("configurationItem.configurationItemStatus", status, "one of " + ", ".join(_STATUSES))
     now = list(_leaves(_configuration(item)))
     before = [*_diff_leaves(diff, "previousValue"), *_leaves(_configuration(earlier or {}))]
     updated = list(_diff_leaves(diff, "updatedValue"))
@@ -41,7 +45,7 @@ def change_of(item: Item, diff: Item | None, earlier: Item | None = None) -> Cha
         vpc_id=next(_ids("vpc-", [*now, *related, *before]), None),
         earlier_subnet_ids=frozenset(_ids("subnet-", before)),
         main_changed=("main", True) in (*before, *updated),
-        deleted=item.get("configurationItemStatus") in _DELETED,
+        deleted=status in _DELETED,
     )
 
 
@@ -52,31 +56,46 @@ def turns_no_path(item: Item, diff: Item | None) -> bool:
     makes one (https://docs.aws.amazon.com/config/latest/developerguide/faq.html, indirect relationships). And it is an
     interface endpoint's, to which no route can lead.
     """
-    if item.get("configurationItemStatus") != "OK":
-        return False
     if item.get("resourceType") == ResourceType.VPC_ENDPOINT:
-        return ("vpcendpointtype", "Interface") in _leaves(_configuration(item))
-    changed = (diff or {}).get("changedProperties") or {}
+        known = [*_leaves(_configuration(item)), *_diff_leaves(diff, "previousValue")]
+        return ("vpcendpointtype", "Interface") in known
+    changed = _changed_properties(diff)
     attachments_only = bool(changed) and all(_is_attachment(name, change) for name, change in changed.items())
-    return item.get("resourceType") == ResourceType.SUBNET and attachments_only
+    is_update = item.get("configurationItemStatus") == "OK"
+    return is_update and item.get("resourceType") == ResourceType.SUBNET and attachments_only
 
 
 def _is_attachment(name: str, change: Item) -> bool:
     if name.lower().endswith(".availableipaddresscount"):
         return True
-    sides = [change.get(side) or {} for side in ("previousValue", "updatedValue")]
+    sides = [change.get(side) for side in ("previousValue", "updatedValue")]
     types = {side.get("resourceType") for side in sides if isinstance(side, Mapping)} - {None}
     return name.lower().startswith("relationships") and bool(types) and types <= _COMES_AND_GOES
 
 
+def _changed_properties(diff: Item | None) -> Mapping[str, Item]:
+    """The changes of a configurationItemDiff by property; none where there is no diff."""
+    field = "configurationItemDiff.changedProperties"
+    changed = (diff or {}).get("changedProperties")
+    if changed is None:
+        return {}
+    if not isinstance(changed, Mapping):
+        raise EventError(field, changed, "an object")
+    for name, change in changed.items():
+        if not isinstance(change, Mapping):
+            raise EventError(f"{field}.{name}", change, "an object with previousValue and updatedValue")
+    return changed
+
+
 def _configuration(item: Item) -> object:
     configuration = item.get("configuration")
-    if not isinstance(configuration, str):
-        return configuration
     try:
-        return json.loads(configuration)
+        value = json.loads(configuration) if isinstance(configuration, str) else configuration
     except ValueError as error:
         raise EventError("configurationItem.configuration", configuration, "an object, or JSON text of one") from error
+    if value is not None and not isinstance(value, Mapping):
+        raise EventError("configurationItem.configuration", configuration, "an object, or JSON text of one")
+    return value
 
 
 def _leaves(value: object, name: str = "") -> Iterator[Leaf]:
@@ -92,8 +111,8 @@ def _leaves(value: object, name: str = "") -> Iterator[Leaf]:
 
 
 def _diff_leaves(diff: Item | None, side: str) -> Iterator[Leaf]:
-    for name, change in ((diff or {}).get("changedProperties") or {}).items():
-        yield from _leaves((change or {}).get(side), str(name).rpartition(".")[2].lower())
+    for name, change in _changed_properties(diff).items():
+        yield from _leaves(change.get(side), name.rpartition(".")[2].lower())
 
 
 def _ids(prefix: str, leaves: Iterable[Leaf]) -> Iterator[str]:

@@ -160,6 +160,7 @@ def _attachments(folder: Path) -> dict[str, TransitGatewayAttachment] | None:
 
 
 def _transit_gateway_route_tables(folder: Path) -> dict[str, TransitGatewayRouteTable] | None:
+    files.read_optional(folder, files.TRANSIT_GATEWAY_ROUTE_TABLES)  # tells no more than the routes, but must be sound
     responses = files.read_folder(folder / files.ROUTES_FOLDER, "Routes", files.ROUTES_COMMAND)
     with _faults_of(folder / files.ROUTES_FOLDER):
         tables = {key: transit_gateway_route_table(key, response) for key, response in responses.items()}

@@ -86,7 +86,6 @@ def subnet(description: Description) -> Subnet:
         id=subnet_id,
         vpc_id=text(description, "VpcId", subnet_id),
         owner_id=text(description, "OwnerId", subnet_id),
-        availability_zone=str(description.get("AvailabilityZone") or ""),
         availability_zone_id=str(description.get("AvailabilityZoneId") or ""),
         ipv6_native=description.get("Ipv6Native") is True,
         has_ipv6="associated" in states,
@@ -101,11 +100,18 @@ def route_table(description: Description) -> RouteTable:
     return RouteTable(
         id=table_id,
         vpc_id=text(description, "VpcId", table_id),
-        routes=tuple(_route(each, table_id) for each in rows(description, "Routes", table_id)),
+        routes=tuple(_route(each, table_id) for each in _routes(description, table_id)),
         associations=tuple(_association(each) for each in rows(description, "Associations", table_id)),
         owner_id=str(description.get("OwnerId") or ""),
         tags=_tags(description, table_id),
     )
+
+
+def _routes(description: Description, table_id: str) -> list[Description]:
+    """EC2 describes no table without this list, so where it is missing, the routes are unknown, not none."""
+    if description.get("Routes") is None:
+        raise RecordError(table_id, "Routes", None, "a list of objects")
+    return rows(description, "Routes", table_id)
 
 
 def _route(description: Description, table_id: str) -> Route:

@@ -32,9 +32,9 @@ def _plain(description: Description) -> PrefixList:
     """
     list_id = text(description, "PrefixListId", "PrefixLists")
     found = description.get("Cidrs")
-    if found is not None and not isinstance(found, list):
+    if not isinstance(found, list):
         raise RecordError(list_id, "Cidrs", found, "a list of CIDR blocks")
-    cidrs = tuple(block(each, "Cidrs", list_id) for each in found or ())
+    cidrs = tuple(block(each, "Cidrs", list_id) for each in found)
     name = text(description, "PrefixListName", list_id)
     return PrefixList(list_id, name, _family(name, cidrs), cidrs or None)
 

@@ -13,7 +13,7 @@ from express_path.domain.network import (
     TransitGatewayRouteTable,
     VpcEndpoint,
 )
-from express_path.domain.path import Outcome, Traced, Visit, ends, hop_of, prefixed, unresolved
+from express_path.domain.path import Hop, Outcome, Traced, Visit, ends, hop_of, unresolved
 from express_path.domain.reasons import Reason
 from express_path.domain.routing import Region
 from express_path.domain.snapshot import Snapshot, is_express_service
@@ -82,7 +82,7 @@ def _follow_appliance_endpoint(
     if not tables:
         return unresolved(route, region, "the route table of the endpoint's subnet cannot be seen", kind)
     onward = onward_from(network, tables, region, visit)
-    return [_behind_appliance(each) for each in prefixed(onward, hop_of(route, kind), route)]
+    return [_behind_appliance(each).via(hop_of(route, kind), route) for each in onward]
 
 
 def tables_of(network: Network, subnet_ids: Iterable[str]) -> list[RouteTable]:
@@ -134,7 +134,10 @@ def follow_network_interface(network: Network, route: Route, region: Region, vis
     tables = tables_of(network, [interface.subnet_id])
     if not tables:
         return unresolved(route, region, f"the route table of its subnet {interface.subnet_id} cannot be seen")
-    return [end for block in region.blocks() for end in _forwarded(network, tables[0], route, block, visit)]
+    hop = Hop(TargetKind.NETWORK_INTERFACE, interface.id, str(route.destination))
+    return [
+        traced.via(hop, route) for block in region.blocks() for traced in _forwarded(network, tables[0], block, visit)
+    ]
 
 
 def _interface_of(interfaces: Mapping[str, NetworkInterface], target_id: str) -> NetworkInterface | None:
@@ -144,16 +147,19 @@ def _interface_of(interfaces: Mapping[str, NetworkInterface], target_id: str) ->
     return min(attached, key=lambda each: (each.device_index or 0, each.id), default=None)
 
 
-def _forwarded(network: Network, table: RouteTable, route: Route, block: Cidr, visit: Visit) -> Iterator[Traced]:
+def _forwarded(network: Network, table: RouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
     """A NAT instance if its table, gateway endpoints left aside, leads to an internet gateway; else an appliance."""
-    hop = hop_of(route, TargetKind.NETWORK_INTERFACE)
     for aside in network.trace(table, block, visit._replace(endpoints_aside=True)):
-        if all(outcome.reason is Reason.INTERNET_GATEWAY for outcome in aside.outcomes):
-            direct = tuple(replace(outcome, reason=Reason.NAT_INSTANCE) for outcome in aside.outcomes)
-            yield from prefixed([Traced(aside.region, direct)], hop, route)
+        direct = tuple(
+            replace(outcome, reason=Reason.NAT_INSTANCE)
+            for outcome in aside.outcomes
+            if outcome.reason is Reason.INTERNET_GATEWAY
+        )
+        if len(direct) == len(aside.outcomes):
+            yield Traced(aside.region, direct)
         else:
-            onward = onward_from(network, [table], aside.region, visit)
-            yield from (_beyond_interface(each) for each in prefixed(onward, hop, route))
+            for onward in onward_from(network, [table], aside.region, visit):
+                yield Traced(onward.region, (*direct, *_beyond_interface(onward).outcomes))
 
 
 def _beyond_interface(traced: Traced) -> Traced:

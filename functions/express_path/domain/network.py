@@ -67,7 +67,6 @@ class Subnet:
     id: str
     vpc_id: str
     owner_id: str
-    availability_zone: str = ""
     availability_zone_id: str = ""
     ipv6_native: bool = False
     has_ipv6: bool = False

@@ -64,8 +64,8 @@ def parse_parameters(values: Mapping[str, object]) -> RuleParameters:
     for name, value in values.items():
         if name not in PARAMETERS:
             raise ParameterError(name, value, "one of the names " + ", ".join(PARAMETERS))
-        if not isinstance(value, str) or not value.strip():
-            raise ParameterError(name, value, "a string that is not empty; leave the parameter out for its default")
+        if not isinstance(value, str):
+            raise ParameterError(name, value, "a string")
         field, reader = PARAMETERS[name]
         read[field] = reader(name, value.strip())
     return RuleParameters(**read)  # type: ignore[arg-type]  # each reader returns its own field's type
@@ -89,8 +89,8 @@ def _vpc_ids(name: str, value: str) -> frozenset[str]:
 
 
 def _tag(name: str, value: str) -> str:
-    if len(value) > _LONGEST_TAG:
-        raise ParameterError(name, value, f"a tag key, or key=value, of at most {_LONGEST_TAG} characters")
+    if not 0 < len(value) <= _LONGEST_TAG:
+        raise ParameterError(name, value, f"a tag key, or key=value, of 1 to {_LONGEST_TAG} characters")
     return value
 
 

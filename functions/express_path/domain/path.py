@@ -1,6 +1,5 @@
 """The records of a traced path: hops, outcomes and the addresses that share them."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -38,6 +37,10 @@ class Traced(NamedTuple):
     region: Region
     outcomes: tuple[Outcome, ...]
 
+    def via(self, hop: Hop, route: Route) -> "Traced":
+        """The same trace, seen from one hop earlier."""
+        return Traced(self.region, tuple(outcome.via(hop, route) for outcome in self.outcomes))
+
 
 class Visit(NamedTuple):
     """The circumstances of a trace.
@@ -65,8 +68,3 @@ def ends(route: Route, region: Region, reason: Reason, note: str = "", kind: Tar
 def unresolved(route: Route, region: Region, note: str, kind: TargetKind | None = None) -> list[Traced]:
     """A trace that cannot go on at this route's target; note says why and what would resolve it."""
     return ends(route, region, Reason.UNRESOLVED_EGRESS, note, kind)
-
-
-def prefixed(traced: Iterable[Traced], hop: Hop, route: Route) -> list[Traced]:
-    """The same traces, seen from one hop earlier."""
-    return [Traced(each.region, tuple(outcome.via(hop, route) for outcome in each.outcomes)) for each in traced]

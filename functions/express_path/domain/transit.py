@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from express_path.domain.hops import Network, onward_from, tables_of
 from express_path.domain.network import Route, RouteTable, TransitGatewayAttachment
-from express_path.domain.path import Outcome, Traced, Visit, hop_of, prefixed, unresolved
+from express_path.domain.path import Outcome, Traced, Visit, hop_of, unresolved
 from express_path.domain.reasons import NAT_REASONS, Reason
 from express_path.domain.routing import Region
 
@@ -34,7 +34,7 @@ def follow_transit_gateway(network: Network, route: Route, region: Region, visit
     if table.truncated:
         return unresolved(route, region, f"{table.id} has more routes than one search returns")
     onward = onward_from(network, [table], region, visit)
-    return prefixed([_beyond_transit_gateway(each) for each in onward], hop_of(route), route)
+    return [_beyond_transit_gateway(each).via(hop_of(route), route) for each in onward]
 
 
 def _attachment_of(
@@ -82,7 +82,7 @@ def follow_attachment(network: Network, route: Route, region: Region, visit: Vis
     tables = _zone_tables(network, attachment, visit.zone)
     if not tables:
         return unresolved(route, region, "the route tables of the attachment's subnets cannot be seen")
-    return prefixed(onward_from(network, tables, region, visit), hop_of(route), route)
+    return [each.via(hop_of(route), route) for each in onward_from(network, tables, region, visit)]
 
 
 def _zone_tables(network: Network, attachment: TransitGatewayAttachment, zone: str) -> list[RouteTable]:

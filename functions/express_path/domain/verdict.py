@@ -22,7 +22,7 @@ class Verdict(NamedTuple):
     region: str
     vpc_id: str
     subnet_id: str
-    availability_zone: str
+    availability_zone_id: str
     route_table_id: str | None
     compliance: Compliance
     reason: Reason
@@ -75,7 +75,7 @@ class Judge:
             snapshot.region,
             subnet.vpc_id,
             subnet_id,
-            subnet.availability_zone,
+            subnet.availability_zone_id,
             table.id if table else None,
             *decision,
         )

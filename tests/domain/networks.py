@@ -1,0 +1,180 @@
+"""Random networks of one Region: two VPCs, a transit gateway and every kind of target, in few addresses."""
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from express_path.domain.network import (
+    Association,
+    NatGateway,
+    NetworkInterface,
+    RouteTable,
+    Subnet,
+    TransitGatewayAttachment,
+    TransitGatewayRouteTable,
+    Vpc,
+    VpcEndpoint,
+)
+from express_path.domain.parameters import PUBLIC_SUBNETS, UNRESOLVED_EGRESS, RuleParameters, Scope
+from express_path.domain.snapshot import Snapshot
+from tests.domain.random_routes import (
+    ENDPOINTS,
+    FOLLOWED,
+    REGION,
+    TRANSIT_GATEWAY_ROUTES,
+    mostly,
+    prefix_lists,
+    routes,
+    targets,
+)
+
+ACCOUNT, NEIGHBOUR = "111122223333", "444455556666"
+SUBNETS = {"subnet-a1": "vpc-a", "subnet-a2": "vpc-a", "subnet-a3": "vpc-a", "subnet-b1": "vpc-b", "subnet-b2": "vpc-b"}
+TABLES = {"rtb-a0": "vpc-a", "rtb-a1": "vpc-a", "rtb-a2": "vpc-a", "rtb-b0": "vpc-b", "rtb-b1": "vpc-b"}
+APPLIANCE_SUBNET = st.sampled_from([*SUBNETS] * 3 + ["subnet-unseen"])
+ANY_SUBNET = st.sampled_from(list(SUBNETS))
+
+
+TABLE_IN = {vpc: st.sampled_from([key for key in TABLES if TABLES[key] == vpc]) for vpc in ("vpc-a", "vpc-b")}
+ASSOCIATED = mostly("associated", "disassociated", "associating", "failed")
+EDGE = mostly(None, "associated", "disassociated")
+TAGS = mostly({}, {"skip": "yes"}, {"skip": "no"})
+OWNER = mostly(ACCOUNT, NEIGHBOUR)
+ZONE = st.sampled_from(["use1-az1", "use1-az2"])
+FAMILIES = st.sampled_from([(0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 1, 0), (1, 1, 1), (1, 1, 1)])
+"""ipv6_native, has_ipv6 and dns64."""
+
+
+@st.composite
+def _associations(draw: st.DrawFn) -> dict[str, list[Association]]:
+    """Each subnet in at most one table by an association in force; mains that may be missing; perhaps an edge table."""
+    found: dict[str, list[Association]] = {key: [] for key in TABLES}
+    for subnet, vpc in SUBNETS.items():
+        found[draw(TABLE_IN[vpc])].append(Association(subnet_id=subnet, state=draw(ASSOCIATED)))
+    for table in ("rtb-a0", "rtb-b0"):
+        found[table].append(Association(main=True, state=draw(ASSOCIATED)))
+    edge = draw(EDGE)
+    if edge:
+        found["rtb-a2"].append(Association(gateway_id="igw-1", state=edge))
+    return found
+
+
+@st.composite
+def route_tables(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, RouteTable]:
+    """Tables of both VPCs, with routes to the few targets of this network."""
+    associations, kinds = draw(_associations()), draw(targets(followed))
+    routed = {vpc: routes(kinds[vpc]) for vpc in kinds}
+    return {
+        key: RouteTable(key, vpc, draw(routed[vpc]), tuple(associations[key]), ACCOUNT, draw(TAGS))
+        for key, vpc in TABLES.items()
+    }
+
+
+@st.composite
+def subnets(draw: st.DrawFn) -> dict[str, Subnet]:
+    """Subnets in two zones: with IPv4, with both families, or with IPv6 alone and perhaps DNS64; some shared."""
+    found = {}
+    for key, vpc in SUBNETS.items():
+        native, ipv6, dns64 = map(bool, draw(FAMILIES))
+        found[key] = Subnet(key, vpc, draw(OWNER), draw(ZONE), native, ipv6, dns64, draw(TAGS))
+    return found
+
+
+ATTACHED = {"a": ("vpc", "vpc-a"), "b": ("vpc", "vpc-b"), "v": ("vpn", "vpn-1")}
+ATTACHMENT_STATE = mostly("available", "deleting")
+ATTACHMENT_TABLE = mostly("tgw-rtb-1", "tgw-rtb-2", "tgw-rtb-2", "tgw-rtb-unseen", None)
+ENTRIES = {
+    resource: st.lists(st.sampled_from(entries), min_size=1, max_size=2, unique=True).map(tuple)
+    for resource, entries in {
+        "vpc-a": ["subnet-a1", "subnet-a2", "subnet-a3"],
+        "vpc-b": ["subnet-b1", "subnet-b2"],
+        "vpn-1": ["subnet-unseen"],
+    }.items()
+}
+READABLE = mostly(True, False)
+
+
+@st.composite
+def transit_gateway_attachments(draw: st.DrawFn) -> dict[str, TransitGatewayAttachment]:
+    """Both VPCs attached to one transit gateway, and a VPN; associations and subnets may be out of sight."""
+    found = {}
+    for key, (kind, resource) in ATTACHED.items():
+        found[f"tgw-attach-{key}"] = TransitGatewayAttachment(
+            id=f"tgw-attach-{key}",
+            transit_gateway_id="tgw-1",
+            resource_type=kind,
+            resource_id=resource,
+            state=draw(ATTACHMENT_STATE),
+            route_table_id=draw(ATTACHMENT_TABLE),
+            subnet_ids=draw(ENTRIES[resource]) if draw(READABLE) else None,
+            appliance_mode=draw(st.booleans()),
+        )
+    return found
+
+
+@st.composite
+def transit_gateway_route_tables(draw: st.DrawFn) -> dict[str, TransitGatewayRouteTable]:
+    """Two transit gateway route tables, perhaps truncated."""
+    return {
+        key: TransitGatewayRouteTable(key, draw(TRANSIT_GATEWAY_ROUTES), truncated=not draw(READABLE))
+        for key in ("tgw-rtb-1", "tgw-rtb-2")
+    }
+
+
+@st.composite
+def vpc_endpoints(draw: st.DrawFn) -> dict[str, VpcEndpoint]:
+    """An endpoint of each kind; appliances' in some subnet."""
+    found = {key: VpcEndpoint(key, "vpc-a", *each, "dualstack", owner_id=ACCOUNT) for key, each in ENDPOINTS.items()}
+    for key in ("vpce-appliance", "vpce-firewall"):
+        found[key] = replace(found[key], subnet_ids=(draw(APPLIANCE_SUBNET),))
+    return found
+
+
+@st.composite
+def network_interfaces(draw: st.DrawFn) -> dict[str, NetworkInterface]:
+    """Interfaces with the source/destination check on or off, one of them an instance's."""
+    check_on = draw(st.booleans())
+    return {
+        "eni-open": NetworkInterface("eni-open", draw(ANY_SUBNET), source_dest_check=False),
+        "eni-forward": NetworkInterface("eni-forward", draw(ANY_SUBNET), source_dest_check=False),
+        "eni-checked": NetworkInterface("eni-checked", draw(ANY_SUBNET), source_dest_check=True),
+        "eni-i": NetworkInterface("eni-i", draw(ANY_SUBNET), check_on, instance_id="i-1", device_index=0),
+    }
+
+
+REGIONAL = mostly(None, "rtb-b1", "rtb-a0")
+BUCKETS = mostly(True, False, None)
+
+
+@st.composite
+def snapshots(draw: st.DrawFn, followed: tuple[str, ...] = FOLLOWED) -> Snapshot:
+    """Everything above in one Region, optional parts now and then unreadable; followed are the targets to lead on."""
+    regional = draw(REGIONAL)
+    gateway = NatGateway("nat-1", "vpc-b", None if regional else "subnet-b1", route_table_id=regional)
+    return Snapshot(
+        ACCOUNT,
+        REGION,
+        vpcs={key: Vpc(key, ACCOUNT, draw(TAGS)) for key in ("vpc-a", "vpc-b")},
+        subnets=draw(subnets()),
+        route_tables=draw(route_tables(followed)),
+        vpc_endpoints=draw(vpc_endpoints()),
+        nat_gateways={"nat-1": gateway},
+        prefix_lists=draw(prefix_lists()),
+        network_interfaces=draw(network_interfaces()) if draw(READABLE) else None,
+        transit_gateway_attachments=draw(transit_gateway_attachments()) if draw(READABLE) else None,
+        transit_gateway_route_tables=draw(transit_gateway_route_tables()) if draw(READABLE) else None,
+        has_directory_buckets=draw(BUCKETS),
+    )
+
+
+def parameters() -> st.SearchStrategy[RuleParameters]:
+    """Rule parameters, mostly those that let routing decide."""
+    return st.builds(
+        RuleParameters,
+        public_subnets=st.sampled_from(PUBLIC_SUBNETS),
+        unresolved_egress=st.sampled_from(UNRESOLVED_EGRESS),
+        scope=mostly(Scope.ALL, Scope.DIRECTORY_BUCKETS),
+        vpc_ids=mostly(frozenset(), frozenset({"vpc-a"}), frozenset({"vpc-a", "vpc-b"})),
+        exclude_tag=mostly("express-path:exclude", "skip", "skip=yes", "Skip"),
+        network_role_arn=st.none(),
+    )
