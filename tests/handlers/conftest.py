@@ -1,9 +1,13 @@
 """Fixtures of the tests of the function: a sandbox, the rule deployed in it, and a network to build."""
 
-from collections.abc import Iterator
+import io
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
+from express_path.handlers import evaluate
 from sandbox.server import Sandbox
 from tests.handlers.network import Builder
 from tests.handlers.rule import Rule
@@ -34,3 +38,11 @@ def rule(sandbox: Sandbox) -> Rule:
 def builder(sandbox: Sandbox) -> Builder:
     """Builds networks in the sandbox's account."""
     return Builder(sandbox)
+
+
+@pytest.fixture
+def logged(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[dict[str, Any]]]:
+    """Tells what the function has logged so far, line by line."""
+    stream = io.StringIO()
+    monkeypatch.setattr(evaluate.logger.registered_handler, "stream", stream)
+    return lambda: [json.loads(line) for line in stream.getvalue().splitlines()]

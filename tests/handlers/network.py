@@ -1,10 +1,11 @@
 """Building networks in a sandbox: through the EC2 API, or, where there is much of it, straight into its memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
 
 from moto.ec2.models import ec2_backends
+from moto.ec2.models.route_tables import Route
 
 from sandbox.server import Sandbox
 
@@ -17,6 +18,7 @@ class Builder:
 
     def __init__(self, sandbox: Sandbox) -> None:
         """Begin with nothing but the default VPC."""
+        self.sandbox = sandbox
         self.ec2: Any = sandbox.client("ec2")
         self.region = sandbox.region
         self.memory: Any = ec2_backends[sandbox.account_id][sandbox.region]
@@ -34,6 +36,14 @@ class Builder:
         if table_id:
             self.associate(table_id, subnet_id)
         return subnet_id
+
+    def dual_stack(self, vpc_id: str, subnet_id: str) -> str:
+        """Give a subnet an IPv6 block, of one that AWS gives its VPC; return the subnet's."""
+        self.ec2.associate_vpc_cidr_block(VpcId=vpc_id, AmazonProvidedIpv6CidrBlock=True)
+        [vpc] = self.ec2.describe_vpcs(VpcIds=[vpc_id])["Vpcs"]
+        block = vpc["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"].replace("/56", "/64")
+        self.ec2.associate_subnet_cidr_block(SubnetId=subnet_id, Ipv6CidrBlock=block)
+        return str(block)
 
     def associate(self, table_id: str, subnet_id: str) -> str:
         """Associate a table with a subnet and return the association."""
@@ -85,6 +95,20 @@ class Builder:
         answer = self.ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName=name, RouteTableIds=list(table_ids), **more)
         return str(answer["VpcEndpoint"]["VpcEndpointId"])
 
+    def appliance_endpoint(self, vpc_id: str, subnet_id: str) -> str:
+        """Make a Gateway Load Balancer and an endpoint of it in a subnet."""
+        balancers = self.sandbox.client("elbv2")
+        balancer = balancers.create_load_balancer(Name="firewall", Type="gateway", Subnets=[subnet_id])
+        arns = [balancer["LoadBalancers"][0]["LoadBalancerArn"]]
+        service = self.ec2.create_vpc_endpoint_service_configuration(
+            GatewayLoadBalancerArns=arns, AcceptanceRequired=False
+        )["ServiceConfiguration"]["ServiceName"]
+        return str(
+            self.ec2.create_vpc_endpoint(
+                VpcId=vpc_id, ServiceName=service, VpcEndpointType="GatewayLoadBalancer", SubnetIds=[subnet_id]
+            )["VpcEndpoint"]["VpcEndpointId"]
+        )
+
     def prefix_list(self, *cidrs: str, family: str = "IPv4") -> str:
         """Make a customer's prefix list."""
         answer = self.ec2.create_managed_prefix_list(
@@ -100,10 +124,17 @@ class Builder:
         self.ec2.create_tags(Resources=[resource_id], Tags=[{"Key": key, "Value": value}])
 
     def many_subnets(self, vpc_id: str, number: int) -> list[str]:
-        """Make many subnets of a VPC with block 10.0.0.0/16, without a call each."""
+        """Make many subnets in the upper half of 10.0.0.0/16, at most 2048, without a call each."""
         zone = f"{self.region}a"
-        blocks = [f"10.0.{each // 16}.{each % 16 * 16}/28" for each in range(number)]
+        blocks = [f"10.0.{128 + each // 16}.{each % 16 * 16}/28" for each in range(number)]
         return [str(self.memory.create_subnet(vpc_id, block, availability_zone=zone).id) for block in blocks]
+
+    def many_routes(self, table_id: str, destinations: Iterable[str], nat_gateway_id: str) -> None:
+        """Make many routes to a NAT gateway, without a call each."""
+        table = self.memory.get_route_table(table_id)
+        for destination in destinations:
+            route = Route(table, destination, None, nat_gateway=self.memory.nat_gateways[nat_gateway_id])
+            table._routes[route.id] = route  # noqa: SLF001 -- moto has no other way past its checks
 
     def many_tables(self, vpc_id: str, number: int) -> list[str]:
         """Make many route tables, without a call each."""

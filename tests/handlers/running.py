@@ -10,9 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 from botocore.loaders import create_loader
 
-from express_path.handlers import evaluate
+from express_path.handlers.services import services
 from sandbox import config_service
-from sandbox.patches import Patches
 from sandbox.server import Sandbox
 
 # Sessions of their own, which every cold start makes, need not read the services' models from disk each time.
@@ -22,7 +21,7 @@ _loader = cache(create_loader)
 @contextmanager
 def running() -> Iterator[Sandbox]:
     """Start a sandbox, or use the one that other tests keep running in this process: there can be only one."""
-    kept = next((each for each in gc.get_objects() if isinstance(each, Sandbox) and _is_serving(each)), None)
+    kept = next((each for each in gc.get_objects() if type(each) is Sandbox and _is_serving(each)), None)
     if kept:
         yield kept
         return
@@ -39,16 +38,12 @@ def _is_serving(sandbox: Sandbox) -> bool:
 @contextmanager
 def emptied(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
     """Empty the sandbox, put AWS Config in force, point the environment there, and let the function start cold."""
-    patches = Patches()
-    config_service.apply(patches)
     sandbox.reset()
     for name, value in sandbox.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
     monkeypatch.setattr("botocore.session.create_loader", _loader)
-    evaluate.services.cache_clear()
-    try:
+    services.cache_clear()
+    with config_service.in_force():
         yield sandbox
-    finally:
-        evaluate.services.cache_clear()
-        patches.undo()
+    services.cache_clear()

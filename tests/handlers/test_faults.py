@@ -1,0 +1,242 @@
+"""When AWS refuses or fails: retried, then raised, and never a verdict out of half a network."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from express_path.errors import ApiError
+from sandbox.server import Sandbox
+from tests.handlers.network import Builder, Private
+from tests.handlers.rule import Rule
+
+ATTEMPTS = 6
+REQUIRED = ["DescribeSubnets", "DescribeRouteTables", "DescribeVpcs", "DescribeVpcEndpoints", "DescribePrefixLists"]
+BUCKETS = {"scope": "DIRECTORY_BUCKETS"}
+Logged = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture(autouse=True)
+def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let botocore retry without the waits between its attempts."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """A private and a public subnet."""
+    return Private(builder)
+
+
+def failure(rule: Rule, of: Private | None = None) -> ApiError:
+    """Invoke the function for a private subnet, or for the schedule; return the error, nothing having been posted."""
+    rule.sandbox.calls.clear()
+    with pytest.raises(ApiError) as raised:
+        judge(rule, of) if of else rule.sweep()
+    assert rule.sandbox.calls.of("config", "PutEvaluations") == []
+    assert rule.held() == {}
+    return raised.value
+
+
+def judge(rule: Rule, vpc: Private) -> dict[str, str]:
+    """Invoke the function for the private subnet's route table."""
+    return rule.tell(
+        {
+            "awsAccountId": "123456789012",
+            "configurationItemCaptureTime": rule.now,
+            "configurationItemStatus": "OK",
+            "resourceType": "AWS::EC2::RouteTable",
+            "resourceId": vpc.table,
+            "configuration": {"vpcId": vpc.vpc},
+        }
+    )
+
+
+@pytest.mark.parametrize("operation", REQUIRED)
+def test_throttling_that_passes_is_retried(rule: Rule, vpc: Private, operation: str) -> None:
+    """A throttled read is tried again, and the verdict is right."""
+    rule.sandbox.faults.throttle("ec2", operation, times=3)
+    assert judge(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    assert [each.error for each in rule.sandbox.calls.of("ec2", operation)] == ["RequestLimitExceeded"] * 3 + [None]
+
+
+def test_throttled_reports_are_retried(rule: Rule, vpc: Private) -> None:
+    """So is a throttled report."""
+    rule.sandbox.faults.throttle("config", "PutEvaluations", times=2)
+    judge(rule, vpc)
+    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("InternalError", 500), ("Unavailable", 503), ("ServiceUnavailable", 503)]
+)
+def test_errors_of_awss_own_are_retried(rule: Rule, vpc: Private, code: str, status: int) -> None:
+    """What is AWS's own fault may pass, too."""
+    rule.sandbox.faults.fail("ec2", "DescribeRouteTables", code, status, times=2)
+    assert judge(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+
+
+@pytest.mark.parametrize("operation", REQUIRED)
+def test_lasting_throttling_fails_the_invocation(rule: Rule, vpc: Private, operation: str) -> None:
+    """Throttling that outlasts the retries is raised with the operation and AWS's code: the old verdict stands."""
+    rule.sandbox.faults.throttle("ec2", operation)
+    error = failure(rule, vpc)
+    assert (error.operation, error.code) == (f"ec2:{operation}", "RequestLimitExceeded")
+    assert len(rule.sandbox.calls.of("ec2", operation)) == ATTEMPTS
+
+
+@pytest.mark.parametrize("operation", REQUIRED)
+def test_denied_reads_of_a_vpc_fail_the_invocation(rule: Rule, vpc: Private, operation: str) -> None:
+    """A read that the verdict needs and that is denied is raised, at once."""
+    rule.sandbox.faults.deny("ec2", operation)
+    error = failure(rule, vpc)
+    assert (error.operation, error.code) == (f"ec2:{operation}", "UnauthorizedOperation")
+    assert "You are not authorized" in error.message
+    assert len(rule.sandbox.calls.of("ec2", operation)) == 1
+
+
+@pytest.mark.parametrize("operation", [*REQUIRED, "DescribeNatGateways"])
+@pytest.mark.usefixtures("vpc")
+def test_denied_reads_of_a_sweep_fail_the_invocation(rule: Rule, operation: str) -> None:
+    """The same holds for a sweep, which must not take what it cannot read for vanished."""
+    rule.sandbox.faults.deny("ec2", operation)
+    assert failure(rule).operation == f"ec2:{operation}"
+
+
+@pytest.mark.usefixtures("vpc")
+def test_sweep_that_cannot_read_what_config_holds_fails(rule: Rule) -> None:
+    """Without knowing what AWS Config holds, nothing is posted."""
+    rule.sandbox.faults.deny("config", "GetComplianceDetailsByConfigRule")
+    error = failure(rule)
+    assert (error.operation, error.code) == ("config:GetComplianceDetailsByConfigRule", "AccessDeniedException")
+    assert rule.sandbox.calls.of("ec2") == []
+
+
+def test_denied_report_fails_the_invocation(rule: Rule, vpc: Private) -> None:
+    """A report that may not be made is raised."""
+    rule.sandbox.faults.deny("config", "PutEvaluations")
+    with pytest.raises(ApiError) as raised:
+        judge(rule, vpc)
+    assert raised.value.operation == "config:PutEvaluations"
+
+
+@pytest.mark.parametrize("fault", ["deny", "throttle"])
+@pytest.mark.parametrize(
+    ("operation", "field"),
+    [
+        ("DescribeSubnets", 1000),
+        ("DescribeRouteTables", 100),
+    ],
+)
+def test_later_pages_that_fail_fail_the_invocation(
+    rule: Rule, builder: Builder, operation: str, field: int, fault: str
+) -> None:
+    """Part of a list is no list: where the second page fails nothing is concluded from the first."""
+    crowded = builder.vpc()
+    if operation == "DescribeSubnets":
+        builder.many_subnets(crowded, field)
+    else:
+        builder.many_tables(crowded, field)
+    refuse = getattr(rule.sandbox.faults, fault)
+    rule.sandbox.faults.before("ec2", operation, lambda: refuse("ec2", operation))
+    assert failure(rule).operation == f"ec2:{operation}"
+    first, second, *_ = rule.sandbox.calls.of("ec2", operation)
+    assert (first.error, "NextToken" in first.parameters) == (None, False)
+    assert (second.error is not None, "NextToken" in second.parameters) == (True, True)
+
+
+def test_failed_events_are_tried_thrice_and_kept(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """Lambda tries a failed event twice more and then keeps it; AWS Config shows the verdict it had."""
+    rule.sweep()
+    builder.endpoint(vpc.vpc, vpc.table)
+    rule.sandbox.faults.deny("ec2", "DescribeSubnets")
+    delivery = rule.loop.scheduled()
+    assert (delivery.attempts, len(rule.loop.on_failure)) == (3, 1)
+    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+    rule.sandbox.faults.clear()
+    assert rule.sweep() == {vpc.subnet: "ENDPOINT"}
+
+
+def test_unreachable_endpoint_fails_the_invocation(rule: Rule, vpc: Private, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where EC2 cannot be reached at all, the error says what was called and where."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL_EC2", "http://127.0.0.1:1")
+    error = failure(rule, vpc)
+    assert (error.operation, error.code) == ("ec2:DescribeSubnets", "EndpointConnectionError")
+    assert "127.0.0.1:1" in error.message
+
+
+# --- optional reads --------------------------------------------------------------------------------------------------
+
+
+def test_denied_directory_buckets_count_as_some(sandbox: Sandbox, vpc: Private, logged: Logged) -> None:
+    """Where directory buckets may not be listed the subnet is judged, and a warning names the read."""
+    rule = Rule(sandbox, BUCKETS)
+    sandbox.faults.deny("s3", "ListDirectoryBuckets")
+    assert judge(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    [warning] = [each for each in logged() if each["level"] == "WARNING"]
+    assert "s3:ListDirectoryBuckets" in str(warning)
+
+
+def test_directory_buckets_that_can_be_listed_warn_of_nothing(sandbox: Sandbox, vpc: Private, logged: Logged) -> None:
+    """With the permission there is no warning, whether there are buckets or not."""
+    rule = Rule(sandbox, BUCKETS)
+    assert judge(rule, vpc) == {vpc.subnet: "NO_DIRECTORY_BUCKETS"}
+    directory_bucket(sandbox)
+    assert judge(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    assert {each["level"] for each in logged()} == {"INFO"}
+
+
+def test_other_failures_of_the_directory_buckets_fail_the_invocation(sandbox: Sandbox, vpc: Private) -> None:
+    """Only a denial is an answer: a list that fails for other reasons is raised."""
+    rule = Rule(sandbox, BUCKETS)
+    sandbox.faults.throttle("s3", "ListDirectoryBuckets")
+    assert failure(rule, vpc).code == "SlowDown"
+
+
+def test_entries_of_a_prefix_list_that_may_not_be_read_are_unresolved(
+    rule: Rule, builder: Builder, vpc: Private
+) -> None:
+    """A customer's list whose entries are denied may match anything: never better than UNRESOLVED_EGRESS."""
+    builder.endpoint(vpc.vpc, vpc.table)
+    list_id = builder.prefix_list("198.18.0.0/15")
+    builder.route(vpc.table, list_id, NatGatewayId=vpc.nat)
+    rule.sandbox.faults.deny("ec2", "GetManagedPrefixListEntries")
+    assert judge(rule, vpc) == {vpc.subnet: "UNRESOLVED_EGRESS"}
+    assert rule.held()[vpc.subnet].compliance == "NOT_APPLICABLE"
+    assert list_id in rule.held()[vpc.subnet].annotation
+
+
+def test_prefix_lists_that_fail_otherwise_fail_the_invocation(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """Throttled entries are not taken for unreadable ones."""
+    builder.route(vpc.table, builder.prefix_list("198.18.0.0/15"), NatGatewayId=vpc.nat)
+    rule.sandbox.faults.throttle("ec2", "GetManagedPrefixListEntries")
+    assert failure(rule, vpc).operation == "ec2:GetManagedPrefixListEntries"
+
+
+def test_denied_description_of_prefix_lists_fails_the_invocation(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """The role allows it, so where a list is wanted and lists may not be described something is wrong."""
+    builder.route(vpc.table, builder.prefix_list("198.18.0.0/15"), NatGatewayId=vpc.nat)
+    rule.sandbox.faults.deny("ec2", "DescribeManagedPrefixLists")
+    assert failure(rule, vpc).operation == "ec2:DescribeManagedPrefixLists"
+
+
+def test_history_that_may_not_be_read_fails_the_invocation(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """An oversized item is fetched, or the invocation fails."""
+    rule.overlook()
+    rule.loop.oversized_above = 0
+    builder.tag(vpc.table, "Name", "private")
+    rule.sandbox.faults.deny("config", "GetResourceConfigHistory")
+    with pytest.raises(ApiError, match="config:GetResourceConfigHistory failed with AccessDenied"):
+        rule.changes(of=vpc.table)
+    assert rule.held() == {}
+
+
+def directory_bucket(sandbox: Sandbox) -> None:
+    """Make a directory bucket."""
+    sandbox.client("s3").create_bucket(
+        Bucket="data--use1-az4--x-s3",
+        CreateBucketConfiguration={
+            "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
+            "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
+        },
+    )

@@ -1,0 +1,99 @@
+"""Oversized items: a summary comes in the event, the item from GetResourceConfigHistory."""
+
+import pytest
+
+from sandbox.server import Sandbox
+from tests.handlers.network import Builder, Private
+from tests.handlers.rule import Rule
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """A private and a public subnet."""
+    return Private(builder)
+
+
+@pytest.fixture
+def rule(sandbox: Sandbox, vpc: Private) -> Rule:
+    """The rule, which knows the network; from now on every item is oversized."""
+    assert vpc.subnet
+    rule = Rule(sandbox)
+    rule.overlook()
+    rule.loop.oversized_above = 0
+    return rule
+
+
+def test_item_is_fetched(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """The item that the summary stands for names the VPC, which alone is read then."""
+    builder.endpoint(vpc.vpc, vpc.table)
+    rule.sandbox.calls.clear()
+    assert rule.changes(of=vpc.table) == {vpc.subnet: "ENDPOINT"}
+    [history] = rule.sandbox.calls.of("config", "GetResourceConfigHistory")
+    assert (history.parameters["resourceType"], history.parameters["resourceId"]) == (
+        "AWS::EC2::RouteTable",
+        vpc.table,
+    )
+    filters = [each.parameters.get("Filters") for each in rule.sandbox.calls.of("ec2", "DescribeSubnets")]
+    assert filters == [[{"Name": "vpc-id", "Values": [vpc.vpc]}]]
+
+
+def test_earlier_associations_come_from_the_item_before(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A summary has no diff: which subnets a table governed before, the item before it tells."""
+    [association] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
+    builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
+    assert rule.changes(of=vpc.table) == {vpc.subnet: "NO_ROUTE"}
+
+
+def test_main_table_comes_from_the_item_before(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """That a table has ceased to be the main one, the item before it tells as well."""
+    former = builder.main_table(vpc.vpc)
+    implicit = builder.subnet(vpc.vpc)
+    rule.overlook()
+    builder.make_main(vpc.vpc, vpc.table)
+    assert rule.changes(of=former)[implicit] == "NAT_GATEWAY"
+
+
+def test_deleted_table_is_found_in_the_history(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """Of a deleted table the history has what it was."""
+    [association] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
+    builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
+    builder.ec2.delete_route_table(RouteTableId=vpc.table)
+    assert rule.changes(of=vpc.table) == {vpc.subnet: "NO_ROUTE"}
+
+
+def test_item_as_of_the_notification_is_fetched(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A late notification is answered by the item of its own time and the one before, not by later ones."""
+    second = builder.subnet(vpc.vpc, vpc.table)
+    rule.heeds = vpc.table
+    rule.loop.notice()
+    [association] = [
+        each
+        for each in builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
+        if each["SubnetId"] == second
+    ]
+    builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
+    rule.loop.notice()
+    deliveries = rule.loop.deliver()
+    answers = [each.answer for each in deliveries if vpc.table in each.event["invokingEvent"]]
+    assert {second: "NO_ROUTE"}.items() <= rule.answers(answers[-1:]).items()
+
+
+@pytest.mark.parametrize("kind", ["table", "endpoint"])
+def test_item_that_is_not_recorded_any_more(rule: Rule, builder: Builder, vpc: Private, kind: str) -> None:
+    """Where the history has nothing, the summary is what there is: the whole account is looked through."""
+    resource = vpc.table if kind == "table" else builder.endpoint(vpc.vpc, vpc.table)
+    builder.tag(resource, "Name", "changed")
+    rule.loop.notice()
+    rule.loop.results.history.clear()
+    rule.sandbox.calls.clear()
+    found = rule.changes(of=resource)
+    assert vpc.subnet in found
+    assert "Filters" not in rule.sandbox.calls.of("ec2", "DescribeSubnets")[0].parameters
+
+
+def test_summary_of_a_deleted_subnet_needs_no_network(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A subnet whose summary says that it is gone is gone."""
+    builder.ec2.delete_subnet(SubnetId=vpc.subnet)
+    rule.sandbox.calls.clear()
+    assert rule.changes(of=vpc.subnet) == {vpc.subnet: "DELETED"}
+    assert rule.sandbox.calls.of("ec2") == []

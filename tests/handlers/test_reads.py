@@ -1,0 +1,152 @@
+"""How few calls an invocation costs: for one VPC cold and warm, and for a whole account."""
+
+from collections import Counter
+
+import pytest
+
+from sandbox.server import Sandbox
+from tests.handlers.network import ANYWHERE_IPV6, Builder, Private
+from tests.handlers.rule import Rule
+
+OF_A_VPC = {"DescribeVpcs", "DescribeSubnets", "DescribeRouteTables", "DescribeVpcEndpoints"}
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """A private and a public subnet."""
+    return Private(builder)
+
+
+def trigger(rule: Rule, vpc: Private) -> dict[str, str]:
+    """Invoke the function for the private subnet's route table, after forgetting all calls so far."""
+    rule.sandbox.calls.clear()
+    return rule.tell(
+        {
+            "awsAccountId": "123456789012",
+            "configurationItemCaptureTime": rule.now,
+            "configurationItemStatus": "OK",
+            "resourceType": "AWS::EC2::RouteTable",
+            "resourceId": vpc.table,
+            "configuration": {"vpcId": vpc.vpc},
+        }
+    )
+
+
+def operations(rule: Rule) -> list[str]:
+    """Return the names of the operations called, sorted."""
+    return sorted(each.operation for each in rule.sandbox.calls)
+
+
+def test_one_vpc_costs_five_reads_and_one_report(rule: Rule, vpc: Private) -> None:
+    """A cold invocation reads the VPC in four calls and the prefix lists in a fifth; one call reports."""
+    assert trigger(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    assert operations(rule) == sorted([*OF_A_VPC, "DescribePrefixLists", "PutEvaluations"])
+
+
+def test_reads_are_of_one_vpc(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """Each of the four reads asks for the VPC of the item alone."""
+    Private(builder)
+    trigger(rule, vpc)
+    filters = [each.parameters["Filters"] for each in rule.sandbox.calls.of("ec2") if each.operation in OF_A_VPC]
+    assert filters == [[{"Name": "vpc-id", "Values": [vpc.vpc]}]] * 4
+
+
+def test_warm_invocation_remembers_the_prefix_lists(rule: Rule, vpc: Private) -> None:
+    """The second invocation of a runtime reads the VPC again, and nothing else."""
+    trigger(rule, vpc)
+    assert trigger(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    assert operations(rule) == sorted([*OF_A_VPC, "PutEvaluations"])
+
+
+def test_warm_invocation_sees_the_network_as_it_is(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """Nothing of the network itself is remembered."""
+    trigger(rule, vpc)
+    builder.endpoint(vpc.vpc, vpc.table)
+    assert trigger(rule, vpc) == {vpc.subnet: "ENDPOINT"}
+
+
+def test_customer_prefix_lists_are_read_when_a_route_names_one(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A route to a customer's list has it described and its entries read, once; other customers' lists are not."""
+    other = builder.prefix_list("198.18.0.0/15")
+    list_id = builder.prefix_list("192.0.2.1/32")
+    builder.endpoint(vpc.vpc, vpc.table)
+    builder.route(vpc.table, list_id, NatGatewayId=vpc.nat)
+    assert trigger(rule, vpc) == {vpc.subnet: "PARTLY_NAT"}
+    read = [each.parameters["PrefixListId"] for each in rule.sandbox.calls.of("ec2", "GetManagedPrefixListEntries")]
+    assert read.count(list_id) == 1
+    assert other not in read
+    assert len(rule.sandbox.calls.of("ec2", "DescribeManagedPrefixLists")) == 1
+    assert trigger(rule, vpc) == {vpc.subnet: "PARTLY_NAT"}
+    assert operations(rule) == sorted([*OF_A_VPC, "PutEvaluations"])
+
+
+def test_ipv6_prefix_list_is_read_when_a_subnet_has_ipv6(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """The IPv6 list of S3 Express, which DescribePrefixLists need not show, is read where a subnet has IPv6."""
+    builder.dual_stack(vpc.vpc, vpc.subnet)
+    gateway = builder.ec2.create_egress_only_internet_gateway(VpcId=vpc.vpc)["EgressOnlyInternetGateway"]
+    builder.route(vpc.table, ANYWHERE_IPV6, EgressOnlyInternetGatewayId=gateway["EgressOnlyInternetGatewayId"])
+    builder.endpoint(vpc.vpc, vpc.table)
+    assert trigger(rule, vpc) == {vpc.subnet: "INTERNET_GATEWAY"}
+    assert len(rule.sandbox.calls.of("ec2", "DescribeManagedPrefixLists")) == 1
+    assert trigger(rule, vpc) == {vpc.subnet: "INTERNET_GATEWAY"}
+    assert operations(rule) == sorted([*OF_A_VPC, "PutEvaluations"])
+
+
+def test_dropped_items_and_deleted_subnets_start_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """What needs no network reads none, in a cold runtime too."""
+    rule.overlook()
+    builder.ec2.delete_subnet(SubnetId=vpc.subnet)
+    rule.sandbox.calls.clear()
+    rule.changes(of=vpc.subnet)
+    assert operations(rule) == ["PutEvaluations"]
+
+
+def test_sweep_costs_the_same_however_many_vpcs(rule: Rule, builder: Builder) -> None:
+    """A sweep is one call for each kind of resource and one for what AWS Config holds: of 2 VPCs as of 12."""
+    for _ in range(2):
+        Private(builder)
+    few = costs_of_sweep(rule)
+    for _ in range(10):
+        vpc_id = builder.vpc()
+        builder.many_subnets(vpc_id, 5)
+        builder.many_tables(vpc_id, 3)
+    assert costs_of_sweep(rule) == few
+    assert few == Counter([*OF_A_VPC, "DescribeNatGateways", "GetComplianceDetailsByConfigRule"])
+
+
+def test_sweep_grows_with_pages_alone(rule: Rule, builder: Builder) -> None:
+    """More route tables than a page of 100 holds cost one call more."""
+    Private(builder)
+    few = costs_of_sweep(rule)
+    builder.many_tables(builder.vpc(), 100)
+    assert costs_of_sweep(rule) - few == Counter(["DescribeRouteTables"])
+
+
+@pytest.mark.usefixtures("vpc")
+def test_reads_ask_for_the_largest_pages(rule: Rule) -> None:
+    """Every read asks for the largest page that EC2 gives: 100 route tables, 1000 of all else."""
+    rule.sweep()
+    sizes = {
+        each.operation: each.parameters["MaxResults"]
+        for each in rule.sandbox.calls.of("ec2")
+        if each.operation in OF_A_VPC
+    }
+    assert sizes == {**dict.fromkeys(OF_A_VPC, 1000), "DescribeRouteTables": 100}
+    [held] = rule.sandbox.calls.of("config", "GetComplianceDetailsByConfigRule")
+    assert held.parameters["Limit"] == 100
+
+
+def costs_of_sweep(rule: Rule) -> Counter[str]:
+    """Return the calls of a sweep after which there is nothing to post, in a warm runtime."""
+    rule.sweep()
+    rule.sandbox.calls.clear()
+    assert rule.sweep() == {}
+    return Counter(operations(rule))
+
+
+def test_directory_buckets_are_listed_only_if_the_scope_asks(sandbox: Sandbox, vpc: Private) -> None:
+    """Scope ALL does not look for directory buckets; DIRECTORY_BUCKETS looks for one, in one call."""
+    trigger(Rule(sandbox), vpc)
+    assert sandbox.calls.of("s3") == []
+    assert trigger(Rule(sandbox, {"scope": "DIRECTORY_BUCKETS"}), vpc) == {vpc.subnet: "NO_DIRECTORY_BUCKETS"}
+    assert [each.operation for each in sandbox.calls.of("s3")] == ["ListDirectoryBuckets"]

@@ -1,0 +1,165 @@
+"""The scheduled sweep: it posts what AWS Config does not hold yet, and next to nothing otherwise."""
+
+import pytest
+
+from sandbox.server import Sandbox
+from tests.handlers.network import Builder, Private
+from tests.handlers.rule import Rule
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """A private and a public subnet."""
+    return Private(builder)
+
+
+def posted(rule: Rule) -> list[str]:
+    """Sweep, and return the subnets that were sent to AWS Config."""
+    rule.sandbox.calls.clear()
+    rule.sweep()
+    puts = rule.sandbox.calls.of("config", "PutEvaluations")
+    return [each["ComplianceResourceId"] for put in puts for each in put.parameters["Evaluations"]]
+
+
+def test_first_sweep_posts_all_that_matter(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """Of subnets never heard of, all that are COMPLIANT or NON_COMPLIANT are posted; NOT_APPLICABLE is no news."""
+    second = Private(builder)
+    builder.endpoint(second.vpc, second.table)
+    builder.subnet(vpc.vpc)
+    assert rule.sweep() == {
+        vpc.subnet: "NAT_GATEWAY",
+        vpc.public_subnet: "INTERNET_GATEWAY",
+        second.subnet: "ENDPOINT",
+        second.public_subnet: "INTERNET_GATEWAY",
+    }
+    assert {each.compliance for each in rule.held().values()} == {"COMPLIANT", "NON_COMPLIANT"}
+
+
+def test_second_sweep_posts_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """Where nothing changed, AWS Config is asked what it holds, and told nothing."""
+    builder.subnet(vpc.vpc)
+    rule.sweep()
+    assert posted(rule) == []
+    assert rule.sandbox.calls.of("config", "PutEvaluations") == []
+
+
+def test_sweep_after_events_posts_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A change event and the sweep judge alike to the letter, so that neither corrects the other."""
+    builder.endpoint(vpc.vpc, vpc.table)
+    builder.route(vpc.table, "192.0.2.0/30", NatGatewayId=vpc.nat)
+    private_nat = builder.nat_gateway(vpc.subnet, ConnectivityType="private")
+    builder.subnet(vpc.vpc, builder.table(vpc.vpc, NatGatewayId=private_nat))
+    firewall = builder.appliance_endpoint(vpc.vpc, vpc.subnet)
+    builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=firewall))
+    builder.subnet(vpc.vpc)
+    rule.changes()
+    assert {each.reason for each in rule.held().values()} == {
+        "PARTLY_NAT",
+        "NAT_GATEWAY",
+        "INTERNET_GATEWAY",
+        "NO_ROUTE",
+    } or {each.reason for each in rule.held().values()} > {"PARTLY_NAT", "NAT_GATEWAY", "INTERNET_GATEWAY"}
+    assert posted(rule) == []
+
+
+def test_one_change_is_one_evaluation(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A change that no event told of is found by the sweep, and posted alone."""
+    Private(builder)
+    rule.sweep()
+    builder.endpoint(vpc.vpc, vpc.table)
+    assert posted(rule) == [vpc.subnet]
+    assert rule.held()[vpc.subnet][:2] == ("COMPLIANT", "ENDPOINT")
+
+
+def test_another_deciding_route_is_a_change(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """The annotation names the deciding route: where another one decides, AWS Config should show it."""
+    rule.sweep()
+    other = builder.nat_gateway(vpc.public_subnet)
+    builder.ec2.replace_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0", NatGatewayId=other)
+    assert posted(rule) == [vpc.subnet]
+    assert other in rule.held()[vpc.subnet].annotation
+
+
+def test_vanished_subnet_is_marked_once(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A subnet that is gone without an event is NOT_APPLICABLE and DELETED after the sweep; the next says no more."""
+    rule.sweep()
+    builder.ec2.delete_subnet(SubnetId=vpc.subnet)
+    assert posted(rule) == [vpc.subnet]
+    assert rule.held()[vpc.subnet][:2] == ("NOT_APPLICABLE", "DELETED")
+    assert posted(rule) == []
+    rule.loop.results.clean_up()
+    assert posted(rule) == []
+
+
+def test_subnet_that_lost_its_way_out_is_posted_once(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """NOT_APPLICABLE is news where AWS Config holds something else, and none after it has cleaned up."""
+    rule.sweep()
+    builder.ec2.delete_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0")
+    assert posted(rule) == [vpc.subnet]
+    assert rule.held()[vpc.subnet][:2] == ("NOT_APPLICABLE", "NO_ROUTE")
+    rule.loop.results.clean_up()
+    assert vpc.subnet not in rule.held()
+    assert posted(rule) == []
+
+
+def test_forgotten_results_are_posted_again(rule: Rule, vpc: Private) -> None:
+    """After somebody deleted the evaluation results, the sweep restores them."""
+    rule.sweep()
+    rule.sandbox.client("config").delete_evaluation_results(ConfigRuleName=rule.loop.rule.name)
+    assert set(posted(rule)) == {vpc.subnet, vpc.public_subnet}
+
+
+def test_changed_parameter_is_a_change(sandbox: Sandbox, vpc: Private) -> None:
+    """A rule deployed with other parameters gets other verdicts by the next sweep."""
+    Rule(sandbox).sweep()
+    strict = Rule(sandbox, {"publicSubnets": "NON_COMPLIANT"})
+    assert posted(strict) == [vpc.public_subnet]
+    assert strict.held()[vpc.public_subnet][:2] == ("NON_COMPLIANT", "INTERNET_GATEWAY")
+
+
+@pytest.mark.usefixtures("vpc")
+def test_other_rules_are_not_looked_at(sandbox: Sandbox) -> None:
+    """What another rule reported is not taken for this rule's."""
+    first = Rule(sandbox)
+    first.sweep()
+    config = sandbox.client("config")
+    config.put_config_rule(
+        ConfigRule={
+            "ConfigRuleName": "another",
+            "Source": {"Owner": "AWS", "SourceIdentifier": "SUBNET_AUTO_ASSIGN_PUBLIC_IP_DISABLED"},
+        }
+    )
+    evaluation = {
+        "ComplianceResourceType": "AWS::EC2::Subnet",
+        "ComplianceResourceId": "subnet-0",
+        "ComplianceType": "COMPLIANT",
+        "OrderingTimestamp": 100,
+    }
+    config.put_evaluations(Evaluations=[evaluation], ResultToken=first.loop.results.issue_token("another"))
+    assert posted(first) == []
+
+
+def test_what_config_holds_is_read_to_its_last_page(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """More results than a page of 100 holds are all known: nothing is posted again, nothing taken for vanished."""
+    builder.make_main(vpc.vpc, vpc.table)
+    builder.many_subnets(vpc.vpc, 230)
+    rule.sweep()
+    assert len(rule.held()) == 232
+    assert posted(rule) == []
+    assert len(rule.sandbox.calls.of("config", "GetComplianceDetailsByConfigRule")) == 3
+
+
+def test_subnet_made_during_the_sweep_is_not_taken_for_vanished(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A subnet whose verdict arrives while the sweep is under way is not marked as deleted."""
+    rule.sweep()
+    made: list[str] = []
+    rule.sandbox.faults.before("ec2", "DescribeSubnets", lambda: made.append(builder.subnet(vpc.vpc, vpc.table)))
+    assert set(posted(rule)) == set(made)
+
+
+@pytest.mark.usefixtures("vpc")
+def test_rule_that_was_deleted_meanwhile_fails(rule: Rule) -> None:
+    """Without its rule there is nobody to report to, and the invocation says so."""
+    rule.sandbox.client("config").delete_config_rule(ConfigRuleName=rule.loop.rule.name)
+    with pytest.raises(Exception, match="config:GetComplianceDetailsByConfigRule failed with NoSuchConfigRule"):
+        rule.sweep()
