@@ -1,0 +1,280 @@
+"""The rule said again, slowly: every address one by one, every route scanned, every hop followed, nothing remembered.
+
+Nothing here is shared with the core but the records that both read; addresses are those of `ipaddress`.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import NamedTuple
+
+from express_path.domain.addresses import Cidr
+from express_path.domain.network import (
+    NetworkInterface,
+    PrefixList,
+    Route,
+    RouteTable,
+    Subnet,
+    TransitGatewayAttachment,
+)
+from express_path.domain.parameters import RuleParameters
+from express_path.domain.snapshot import Snapshot
+
+Address = IPv4Address | IPv6Address
+Block = IPv4Network | IPv6Network
+ROWS = (
+    "PARTLY_NAT",
+    "NAT_GATEWAY",
+    "NAT_INSTANCE",
+    "NAT_BEHIND_APPLIANCE",
+    "NAT_BEYOND_TRANSIT_GATEWAY",
+    "UNRESOLVED_EGRESS",
+    "INTERNET_GATEWAY",
+    "ENDPOINT",
+    "NO_ROUTE",
+)
+NATS = set(ROWS[1:5])
+NAT64 = ip_network("64:ff9b::/96")
+ENDS = {"nat": "NAT_GATEWAY", "igw": "INTERNET_GATEWAY", "eigw": "INTERNET_GATEWAY"}
+NOWHERE, UNKNOWN = frozenset({"NO_ROUTE"}), frozenset({"UNRESOLVED_EGRESS"})
+
+
+class Walk(NamedTuple):
+    """Where an address has been: tables seen, the Availability Zone it is in, and whether endpoints are left aside."""
+
+    seen: tuple[str, ...]
+    zone: str
+    endpoints_aside: bool = False
+
+
+@cache
+def block_of(cidr: Cidr) -> Block:
+    """A block as ipaddress has it."""
+    return ip_network(str(cidr))
+
+
+class BruteForce:
+    """Judges one subnet after the other, from scratch each time."""
+
+    def __init__(self, snapshot: Snapshot, parameters: RuleParameters) -> None:
+        """Keep what is asked about."""
+        self.snapshot = snapshot
+        self.parameters = parameters
+
+    def judge(self, subnet_id: str) -> tuple[str, str]:
+        """Compliance and reason of a subnet."""
+        subnet = self.snapshot.subnets.get(subnet_id)
+        if subnet is None:
+            return "NOT_APPLICABLE", "DELETED"
+        table = self.table_in_force(subnet)
+        aside = self.left_aside(subnet, table)
+        if aside:
+            return "NOT_APPLICABLE", aside
+        if table is None:
+            return self.compliance("UNRESOLVED_EGRESS"), "UNRESOLVED_EGRESS"
+        used = {self.worst(self.fate(each, table, subnet)) for each in self.addresses(subnet)}
+        reason = "PARTLY_NAT" if "ENDPOINT" in used and used & NATS else self.worst(used or NOWHERE)
+        return self.compliance(reason), reason
+
+    def compliance(self, reason: str) -> str:
+        """Compliance that the table of reasons gives."""
+        if reason == "UNRESOLVED_EGRESS":
+            return self.parameters.unresolved_egress
+        if reason == "INTERNET_GATEWAY":
+            return self.parameters.public_subnets
+        if reason in NATS or reason == "PARTLY_NAT":
+            return "NON_COMPLIANT"
+        return "COMPLIANT" if reason == "ENDPOINT" else "NOT_APPLICABLE"
+
+    def worst(self, reasons: set[str] | frozenset[str]) -> str:
+        """Any that the parameters make NON_COMPLIANT first, then by the order of the rows."""
+        return min(reasons, key=lambda each: (self.compliance(each) != "NON_COMPLIANT", ROWS.index(each)))
+
+    def left_aside(self, subnet: Subnet, table: RouteTable | None) -> str | None:
+        """The reason that is decided before routing, if any."""
+        wanted, parameters = self.parameters.exclude_tag, self.parameters
+        tagged = [subnet.tags, *([table.tags] if table else [])]
+        vpc = self.snapshot.vpcs.get(subnet.vpc_id)
+        tagged += [vpc.tags] if vpc else []
+        if subnet.owner_id != self.snapshot.account_id:
+            return "NOT_OWNED"
+        if parameters.vpc_ids and subnet.vpc_id not in parameters.vpc_ids:
+            return "EXCLUDED"
+        if any(wanted in (key, f"{key}={value}") for tags in tagged for key, value in tags.items()):
+            return "EXCLUDED"
+        if parameters.scope == "DIRECTORY_BUCKETS" and self.snapshot.has_directory_buckets is False:
+            return "NO_DIRECTORY_BUCKETS"
+        return None if any(self.express_prefix_lists()) else "SERVICE_NOT_OFFERED"
+
+    def express_prefix_lists(self) -> Iterator[PrefixList]:
+        """The Region's S3 Express prefix lists."""
+        for each in self.snapshot.prefix_lists.values():
+            service = each.name.removeprefix("cn.").removeprefix("com.amazonaws.").replace(".ipv6.", ".")
+            if each.aws_owned and service == f"{self.snapshot.region}.s3express":
+                yield each
+
+    def addresses(self, subnet: Subnet) -> Iterator[Address]:
+        """Every address of S3 Express that the subnet's hosts may try."""
+        blocks = (block for found in self.express_prefix_lists() for block in found.cidrs or ())
+        for address in (each for block in blocks for each in block_of(block)):
+            if address.version == 6:
+                yield from [address] * subnet.has_ipv6
+            elif not subnet.ipv6_native:
+                yield address
+            elif subnet.dns64:
+                yield ip_address(int(NAT64.network_address) + int(address))
+
+    def table_in_force(self, subnet: Subnet) -> RouteTable | None:
+        """The table associated with the subnet, else the main one of its VPC."""
+        never = {each.route_table_id for each in self.snapshot.nat_gateways.values()}
+        explicit, main = [], []
+        for table in self.snapshot.route_tables.values():
+            in_force = [each for each in table.associations if each.state == "associated"]
+            if table.id not in never and not any(each.gateway_id for each in in_force):
+                explicit += [table for each in in_force if each.subnet_id == subnet.id]
+                main += [table for each in in_force if each.main and table.vpc_id == subnet.vpc_id]
+        return next(iter(explicit + main), None)
+
+    def fate(self, address: Address, table: RouteTable, subnet: Subnet) -> frozenset[str]:
+        """Every reason that may hold for an address of a subnet; only a NAT translates NAT64."""
+        fates = self.leave(address, table, Walk((), subnet.availability_zone_id))
+        if address in NAT64:
+            return frozenset("NO_ROUTE" if each in ("INTERNET_GATEWAY", "ENDPOINT") else each for each in fates)
+        return fates
+
+    def leave(self, address: Address, table: RouteTable, walk: Walk) -> frozenset[str]:
+        """Every reason that may hold for an address that a VPC's route table routes."""
+        if table.id in walk.seen:
+            return UNKNOWN
+        routes = [each for each in table.routes if not (walk.endpoints_aside and self.is_gateway_endpoint(each))]
+        here = walk._replace(seen=(*walk.seen, table.id))
+        fates: frozenset[str] = frozenset()
+        for winner in list(self.winners(address, routes)) or [None]:
+            fates |= self.follow(address, winner, table, here) if winner else NOWHERE
+            fates |= UNKNOWN if self.may_be_overridden(address, routes, winner) else frozenset()
+        return fates
+
+    def winners(self, address: Address, routes: list[Route]) -> Iterator[Route]:
+        """The routes of the longest prefix that holds the address, and among these of the best origin."""
+        matching = []
+        for route in routes:
+            for block, listed in self.destinations(route):
+                if address in block:
+                    rank = 2 if route.rank.name == "PROPAGATED" else int(listed)
+                    matching.append((-block.prefixlen, rank, route))
+        best = min((each[:2] for each in matching), default=None)
+        yield from (route for *key, route in matching if tuple(key) == best)
+
+    def destinations(self, route: Route) -> Iterator[tuple[Block, bool]]:
+        """The blocks that a route names, and whether it does so by a prefix list."""
+        if isinstance(route.destination, str):
+            found = self.snapshot.prefix_lists.get(route.destination)
+            yield from ((block_of(each), True) for each in (found.cidrs if found else None) or ())
+        else:
+            yield block_of(route.destination), False
+
+    def may_be_overridden(self, address: Address, routes: list[Route], winner: Route | None) -> bool:
+        """Whether a prefix list that cannot be read may send the address elsewhere."""
+        own = winner.target_id if winner else None
+        for route in routes:
+            if isinstance(route.destination, str) and route.state != "blackhole" and route.target_id != own:
+                found = self.snapshot.prefix_lists.get(route.destination)
+                if found is None or (found.cidrs is None and found.family == f"IPv{address.version}"):
+                    return True
+        return False
+
+    def is_gateway_endpoint(self, route: Route) -> bool:
+        """Whether a route leads to a gateway endpoint."""
+        found = self.snapshot.vpc_endpoints.get(route.target_id)
+        return found is not None and found.endpoint_type == "gateway"
+
+    def follow(self, address: Address, route: Route, table: RouteTable, walk: Walk) -> frozenset[str]:
+        """Every reason that may hold for an address that takes this route."""
+        if route.state == "blackhole":
+            return NOWHERE
+        kind = route.target_id.partition("-")[0]
+        if kind in ENDS:
+            return frozenset({ENDS[kind]})
+        if kind == "vpce":
+            return self.enter_endpoint(address, route, walk)
+        if kind in ("eni", "i"):
+            return self.enter_interface(address, route.target_id, walk)
+        if kind == "tgw":
+            return self.enter_transit_gateway(address, route.target_id, table.vpc_id, walk)
+        return UNKNOWN
+
+    def enter_endpoint(self, address: Address, route: Route, walk: Walk) -> frozenset[str]:
+        """A gateway endpoint ends the path; an appliance's endpoint sends it on by its own subnet's table."""
+        found = self.snapshot.vpc_endpoints.get(route.target_id)
+        if found is None:
+            return UNKNOWN
+        if found.endpoint_type == "gateway":
+            serves = found.service_name.endswith("s3express") and found.state == "available"
+            return frozenset({"ENDPOINT"}) if serves else UNKNOWN
+        if found.endpoint_type != "gatewayloadbalancer":
+            return UNKNOWN
+        return frozenset(map(behind, self.leave_subnet(address, found.subnet_ids[0], walk)))
+
+    def leave_subnet(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
+        """What holds where traffic goes on by the table of another subnet."""
+        subnet = self.snapshot.subnets.get(subnet_id)
+        table = self.table_in_force(subnet) if subnet else None
+        if subnet is None or table is None:
+            return UNKNOWN
+        return self.leave(address, table, walk._replace(zone=subnet.availability_zone_id))
+
+    def enter_interface(self, address: Address, target_id: str, walk: Walk) -> frozenset[str]:
+        """A NAT instance, another appliance, or an interface that forwards nothing."""
+        found = self.interface(target_id)
+        if found is None or found.source_dest_check:
+            return UNKNOWN
+        aside = self.leave_subnet(address, found.subnet_id, walk._replace(endpoints_aside=True))
+        fates = {"NAT_INSTANCE"} if "INTERNET_GATEWAY" in aside else set()
+        if aside != {"INTERNET_GATEWAY"}:
+            onward = set(map(behind, self.leave_subnet(address, found.subnet_id, walk)))
+            fates |= {each if each in NATS | {"ENDPOINT"} else "UNRESOLVED_EGRESS" for each in onward}
+        return frozenset(fates)
+
+    def interface(self, target_id: str) -> NetworkInterface | None:
+        """The interface that a route names, or an instance's primary one."""
+        for each in (self.snapshot.network_interfaces or {}).values():
+            if target_id == each.id or (target_id == each.instance_id and each.device_index == 0):
+                return each
+        return None
+
+    def enter_transit_gateway(self, address: Address, gateway_id: str, vpc_id: str, walk: Walk) -> frozenset[str]:
+        """Beyond a transit gateway only a certain NAT, and a certain nothing, count."""
+        for each in (self.snapshot.transit_gateway_attachments or {}).values():
+            came_from = (each.transit_gateway_id, each.resource_type, each.resource_id, each.state)
+            if came_from == (gateway_id, "vpc", vpc_id, "available"):
+                fates = self.cross(address, each, walk)
+                if fates <= NATS:
+                    return frozenset({"NAT_BEYOND_TRANSIT_GATEWAY"})
+                return fates if fates == NOWHERE else UNKNOWN
+        return UNKNOWN
+
+    def cross(self, address: Address, attachment: TransitGatewayAttachment, walk: Walk) -> frozenset[str]:
+        """What the transit gateway's table, and beyond it the other VPC's, do with an address."""
+        table = (self.snapshot.transit_gateway_route_tables or {}).get(attachment.route_table_id or "")
+        if table is None or table.truncated or table.id in walk.seen:
+            return UNKNOWN
+        winners = list(self.winners(address, list(table.routes)))
+        if not winners or any(each.state == "blackhole" for each in winners):
+            return NOWHERE
+        to = (self.snapshot.transit_gateway_attachments or {}).get(winners[0].target_id)
+        if to is None or to.resource_type != "vpc" or to.state != "available" or not to.subnet_ids:
+            return UNKNOWN
+        here = walk._replace(seen=(*walk.seen, table.id))
+        return frozenset().union(*(self.leave_subnet(address, each, here) for each in self.entries(to, walk.zone)))
+
+    def entries(self, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:
+        """The attachment's subnets by which traffic may enter: of its own zone, or any where there is none."""
+        subnets = attachment.subnet_ids or ()
+        known = self.snapshot.subnets
+        near = tuple(each for each in subnets if each in known and known[each].availability_zone_id == zone)
+        return near if near and not attachment.appliance_mode else subnets
+
+
+def behind(reason: str) -> str:
+    """What a reason becomes where an appliance comes first; a transit gateway outranks it."""
+    return "NAT_BEHIND_APPLIANCE" if reason in NATS - {"NAT_BEYOND_TRANSIT_GATEWAY"} else reason

@@ -1,0 +1,132 @@
+"""Random routes and prefix lists, in few addresses so that they overlap."""
+
+from dataclasses import replace
+from typing import TypeVar
+
+from hypothesis import strategies as st
+
+from express_path.domain.addresses import Cidr, Family, parse_cidr
+from express_path.domain.network import PrefixList, Rank, Route
+from express_path.domain.targets import TargetKind, target_kind
+
+REGION = "us-east-1"
+EXPRESS = {"pl-express": f"com.amazonaws.{REGION}.s3express", "pl-express6": f"com.amazonaws.{REGION}.ipv6.s3express"}
+ENDPOINTS = {
+    "vpce-express": ("gateway", EXPRESS["pl-express"], "available"),
+    "vpce-pending": ("gateway", EXPRESS["pl-express"], "pending"),
+    "vpce-s3": ("gateway", f"com.amazonaws.{REGION}.s3", "available"),
+    "vpce-interface": ("interface", f"com.amazonaws.{REGION}.ssm", "available"),
+    "vpce-appliance": ("gatewayloadbalancer", "com.amazonaws.vpce.us-east-1.vpce-svc-1", "available"),
+    "vpce-firewall": ("gatewayloadbalancer", "com.amazonaws.vpce.us-east-1.vpce-svc-2", "available"),
+}
+"""Type, service and state, by id."""
+
+_Value = TypeVar("_Value")
+
+
+def mostly(usual: _Value, *others: _Value) -> st.SearchStrategy[_Value]:
+    """The first value fifteen times in sixteen, else any of the others."""
+    return st.sampled_from([usual] * 15 * len(others) + list(others))
+
+
+APPLIANCES, FORWARDING, TRANSIT = ("vpce-appliance", "vpce-firewall"), ("eni-open", "eni-forward", "i-1"), ("tgw-1",)
+FOLLOWED = (*APPLIANCES, *FORWARDING, *TRANSIT * 3)
+DEAD_ENDS = (
+    *("eni-checked", "eni-unlisted", "tgw-2", "vpce-unlisted", "vpce-interface", "local", "pcx-1", "vgw-1", "cagw-1"),
+    *("lgw-1", "arn:aws:networkmanager::111122223333:core-network/1", "arn:aws:odb:us-east-1:111122223333:odb/1"),
+    *("eigw-1", "nat-unlisted", "new-1", ""),
+)
+
+
+@st.composite
+def targets(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The few targets of one network by VPC, so that paths grow long; where they end, a NAT is likely."""
+    some = draw(st.lists(st.sampled_from(followed), min_size=1, max_size=2))
+    rare = draw(st.sampled_from([(), (), (), *((end,) for end in DEAD_ENDS)]))
+    return {"vpc-a": ("nat-1", "igw-1", *some, *some, *rare), "vpc-b": ("nat-1", "nat-1", "igw-1", some[0])}
+
+
+LISTED = st.sampled_from(
+    [
+        *[(), (), (), ("pl-express",), ("pl-express",), ("pl-express", "pl-express6"), ("pl-express6", "pl-own6")],
+        *[("pl-own",), ("pl-express", "pl-own"), ("pl-express", "pl-own", "pl-other"), ("pl-other", "pl-own")],
+        *[("pl-hidden",), ("pl-express", "pl-hidden6"), ("pl-express", "pl-hidden"), ("pl-unlisted",), ("pl-s3",)],
+    ]
+)
+"""The prefix lists that one table names."""
+
+DEFAULTS = st.sampled_from([(), ("0.0.0.0/0",), ("0.0.0.0/0", "::/0"), ("0.0.0.0/0", "::/0", "64:ff9b::/96")])
+BASES = {Family.IPV4: parse_cidr("198.51.100.0/27"), Family.IPV6: parse_cidr("2001:db8::/123")}
+NAT64_BASE = parse_cidr("64:ff9b::198.51.100.0/123")
+
+
+def blocks(base: Cidr, shortest: int = 0) -> st.SearchStrategy[Cidr]:
+    """Blocks inside a base of 32 addresses, at least that many bits longer."""
+
+    def at(bits: int) -> st.SearchStrategy[Cidr]:
+        places = st.integers(0, (1 << bits) - 1)
+        return places.map(lambda place: Cidr(base.family, base.network + (place << (5 - bits)), base.length + bits))
+
+    return st.integers(shortest, 5).flatmap(at)
+
+
+DESTINATIONS = st.one_of(
+    blocks(BASES[Family.IPV4]),
+    blocks(BASES[Family.IPV6]),
+    blocks(NAT64_BASE),
+    st.sampled_from([parse_cidr(text) for text in ("198.51.100.0/24", "2001:db8::/64", "0.0.0.0/0", "::/0")]),
+)
+RANKS = mostly(Rank.STATIC, Rank.PROPAGATED)
+
+
+ROUTED = st.lists(st.tuples(DESTINATIONS, RANKS), max_size=2)
+STATE = mostly("active", "blackhole")
+EXPRESS_TARGET = mostly("vpce-express", "vpce-pending", "vpce-unlisted")
+LEFT_OUT = mostly((), ("pl-express",), ("pl-express6",), ("pl-express", "pl-express6"))
+TWIN = st.sampled_from(["pl-own", "pl-express"])
+ENTRIES = {family: st.lists(blocks(BASES[family], 1), min_size=1, max_size=3, unique=True) for family in Family}
+
+
+@st.composite
+def prefix_lists(draw: st.DrawFn) -> dict[str, PrefixList]:
+    """Lists of S3 Express, in either family or none, and lists of others that overlap them, some without entries."""
+    found = {}
+    for key in ("pl-express", "pl-express6", "pl-own", "pl-own6", "pl-s3"):
+        family = Family.IPV6 if key.endswith("6") else Family.IPV4
+        name, cidrs = EXPRESS.get(key, key), tuple(draw(ENTRIES[family]))
+        found[key] = PrefixList(key, name, family, cidrs, aws_owned="own" not in key)
+    # Two lists with the same entries: AWS decides at random. A customer may name a list as AWS does.
+    found["pl-other"] = replace(found[draw(TWIN)], id="pl-other", name=EXPRESS["pl-express"], aws_owned=False)
+    found["pl-hidden"] = PrefixList("pl-hidden", "hidden", Family.IPV4, None, aws_owned=False)
+    found["pl-hidden6"] = PrefixList("pl-hidden6", "hidden", Family.IPV6, None, aws_owned=False)
+    for key in draw(LEFT_OUT):
+        del found[key]
+    return found
+
+
+def _route(destination: Cidr | str, target: str, rank: Rank, state: str) -> Route:
+    kind = TargetKind.TRANSIT_GATEWAY_ATTACHMENT if target.startswith("tgw-attach") else target_kind(target)
+    return Route(destination, target, kind, rank, state)
+
+
+@st.composite
+def _routes_to_blocks(draw: st.DrawFn, target: st.SearchStrategy[str]) -> list[Route]:
+    """Routes to blocks, no two of one origin to one block; likely a default route."""
+    drawn = [*draw(ROUTED), *((parse_cidr(text), Rank.STATIC) for text in draw(DEFAULTS))]
+    return [_route(block, draw(target), rank, draw(STATE)) for block, rank in dict.fromkeys(drawn)]
+
+
+@st.composite
+def routes(draw: st.DrawFn, targets: tuple[str, ...]) -> tuple[Route, ...]:
+    """A VPC's routes: to blocks, to S3 Express by an endpoint, to other prefix lists by any target."""
+    target = st.sampled_from(targets)
+    found = draw(_routes_to_blocks(target))
+    for key in draw(LISTED):
+        to = draw(EXPRESS_TARGET if key in EXPRESS else target)
+        found.append(_route(key, "vpce-s3" if key == "pl-s3" else to, Rank.STATIC, draw(STATE)))
+    return tuple(draw(st.permutations(found)))
+
+
+ATTACHMENTS = ("tgw-attach-b", "tgw-attach-b", "tgw-attach-b", "tgw-attach-a", "tgw-attach-v", "tgw-attach-unseen")
+TRANSIT_GATEWAY_ROUTES = _routes_to_blocks(st.sampled_from(ATTACHMENTS)).map(tuple)
+"""A transit gateway's routes to its attachments."""

@@ -1,0 +1,68 @@
+"""One network out of what several accounts see."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+
+from express_path.domain.merging import merged
+from express_path.domain.parameters import RuleParameters
+from express_path.domain.snapshot import Snapshot
+from express_path.domain.tracing import Tracer
+from express_path.domain.verdict import Account, Judge, Verdict
+from tests.domain.networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
+
+OWNERS = {"vpc-a": ACCOUNT, "vpc-b": NEIGHBOUR}
+
+
+def owned(whole: Snapshot) -> Snapshot:
+    """The same network where each VPC, and what is in it, belongs to an account of its own."""
+    of_vpc = lambda each: replace(each, owner_id=OWNERS[each.vpc_id])  # noqa: E731
+    return replace(
+        whole,
+        vpcs={key: replace(each, owner_id=OWNERS[key]) for key, each in whole.vpcs.items()},
+        subnets={key: of_vpc(each) for key, each in whole.subnets.items()},
+        route_tables={key: of_vpc(each) for key, each in whole.route_tables.items()},
+    )
+
+
+def view(whole: Snapshot, vpc_id: str) -> Snapshot:
+    """What the owner of a VPC sees of the whole; the transit gateway belongs to the owner of vpc-b."""
+    of_vpc = lambda records: {key: each for key, each in records.items() if each.vpc_id == vpc_id}  # noqa: E731
+    subnets, hub = of_vpc(whole.subnets), vpc_id == "vpc-b"
+    interfaces, attachments = whole.network_interfaces, whole.transit_gateway_attachments
+    return replace(
+        whole,
+        account_id=OWNERS[vpc_id],
+        vpcs={vpc_id: whole.vpcs[vpc_id]},
+        subnets=subnets,
+        route_tables=of_vpc(whole.route_tables),
+        vpc_endpoints=of_vpc(whole.vpc_endpoints),
+        nat_gateways=of_vpc(whole.nat_gateways),
+        network_interfaces=interfaces and {key: each for key, each in interfaces.items() if each.subnet_id in subnets},
+        transit_gateway_attachments=attachments
+        and {
+            key: each
+            if each.resource_id == vpc_id and hub
+            else replace(each, route_table_id=None)
+            if each.resource_id == vpc_id
+            else replace(each, subnet_ids=None, appliance_mode=False)
+            for key, each in attachments.items()
+            if hub or each.resource_id == vpc_id
+        },
+        transit_gateway_route_tables=whole.transit_gateway_route_tables if hub else None,
+    )
+
+
+def verdicts(network: Snapshot, rule: RuleParameters) -> list[Verdict]:
+    """Every verdict on every subnet, for both accounts."""
+    judges = [Judge(Tracer(network), rule, Account(owner, True)) for owner in OWNERS.values()]
+    return [judge.verdict(subnet_id) for judge in judges for subnet_id in SUBNETS]
+
+
+@settings(max_examples=150)
+@given(snapshot=snapshots(), rule=parameters())
+def test_two_accounts_views_make_the_whole(snapshot: Snapshot, rule: RuleParameters) -> None:
+    """What each owner sees of its own VPC, put together in either order, gives the verdicts of the whole network."""
+    whole = owned(snapshot)
+    views = [view(whole, "vpc-a"), view(whole, "vpc-b")]
+    assert verdicts(merged(views), rule) == verdicts(merged(views[::-1]), rule) == verdicts(whole, rule)
