@@ -1,0 +1,69 @@
+"""The network that heals are planned for: subnet-1, whose table rtb-1 sends everything to a NAT gateway."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from express_path.domain.addresses import Family, parse_cidr
+from express_path.domain.evidence import Evidence
+from express_path.domain.healing import Blocker, HealSettings, Plan
+from express_path.domain.network import PrefixList, Route, Subnet, VpcEndpoint
+from express_path.domain.parameters import RuleParameters
+from express_path.domain.plan import Circumstances, make_plan
+from express_path.domain.snapshot import Snapshot
+from express_path.domain.tracing import Tracer
+from express_path.domain.verdict import Judge
+from tests.domain.make import EXPRESS_LIST, REGION, by_id, route, snapshot, subnet, table
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+"""When plans are made: the first second of a time bucket of client tokens."""
+
+EXPRESS_LIST_6 = PrefixList(
+    "pl-express6", f"com.amazonaws.{REGION}.ipv6.s3express", Family.IPV6, (parse_cidr("2001:db8::/36"),)
+)
+TO_NAT = route("0.0.0.0/0", "nat-1")
+DUAL_STACK = subnet(has_ipv6=True)
+IPV6_ONLY = subnet(has_ipv6=True, ipv6_native=True)
+
+
+def network(
+    *routes: Route,
+    subnets: tuple[Subnet, ...] = (subnet(),),
+    endpoints: tuple[VpcEndpoint, ...] = (),
+    lists: tuple[PrefixList, ...] = (EXPRESS_LIST,),
+    tags: dict[str, str] | None = None,
+    **more: Any,  # noqa: ANN401 -- fields of a snapshot
+) -> Snapshot:
+    """One table, rtb-1, for all subnets; its only route leads to a NAT gateway unless routes are given."""
+    governed = table("rtb-1", *(routes or (TO_NAT,)), subnets=tuple(each.id for each in subnets), tags=tags or {})
+    tables = by_id(governed, *more.pop("tables", ()))
+    return snapshot(
+        subnets=by_id(*subnets, *more.pop("other_subnets", ())),
+        route_tables=tables,
+        vpc_endpoints=by_id(*endpoints),
+        prefix_lists=by_id(*lists),
+        **more,
+    )
+
+
+def planned(
+    snapshot: Snapshot,
+    evidence: Evidence | None = None,
+    *,
+    now: datetime = NOW,
+    parameters: RuleParameters | None = None,
+    **settings: Any,  # noqa: ANN401 -- fields of the settings
+) -> Plan:
+    """The plan for subnet-1; without evidence, nothing else is in the way."""
+    judge = Judge(Tracer(snapshot), parameters or RuleParameters())
+    return make_plan(judge, "subnet-1", Circumstances(evidence or Evidence(), HealSettings(**settings), now))
+
+
+def blockers(plan: Plan) -> list[Blocker]:
+    """What blocks a plan, by name."""
+    return [each.blocker for each in plan.blockers]
+
+
+def evidence_of(plan: Plan, blocker: Blocker) -> str:
+    """What a plan shows for its only blocker or warning of that name."""
+    [found] = [each.evidence for each in (*plan.blockers, *plan.warnings) if each.blocker is blocker]
+    return found

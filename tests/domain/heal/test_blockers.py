@@ -1,0 +1,166 @@
+"""Blockers together: all at once, some as warnings, and the loop breaker."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from express_path.domain.evidence import Evidence, NetworkAcl, Policy
+from express_path.domain.healing import MAY_WARN, Action, Blocker
+from express_path.domain.network import VpcEndpoint
+from tests.domain.heal.situation import NOW, TO_NAT, blockers, evidence_of, network, planned
+from tests.domain.make import endpoint, route
+
+SOURCE_IP = Policy("data--use1-az4--x-s3", '{"Statement":[{"Condition":{"IpAddress":{"aws:SourceIp":"192.0.2.1"}}}]}')
+EVERYTHING = Evidence(
+    group_sets=frozenset({frozenset({"sg-1"})}),
+    network_acls=(NetworkAcl("acl-1", ()),),
+    dns_support=False,
+    policies=(SOURCE_IP,),
+    gateway_endpoints=20,
+    calendar_open=False,
+)
+TEAMS = [
+    Blocker.SECURITY_GROUP_EGRESS,
+    Blocker.NETWORK_ACL,
+    Blocker.NETWORK_ACL,
+    Blocker.SOURCE_IP_POLICY,
+    Blocker.DNS_ATTRIBUTES,
+]
+"""What teams may turn into warnings, as EVERYTHING has it: the network ACL stops both ways."""
+
+
+def healed(when: str, endpoint_id: str = "vpce-express") -> dict[str, str]:
+    """The tags of a table that a heal associated."""
+    return {"express-path:run": "run-1", "express-path:endpoint": endpoint_id, "express-path:healed": when}
+
+
+def test_all_blockers_are_named_at_once() -> None:
+    """Whoever clears the way learns everything from one run, not one blocker after the other."""
+    found = network(
+        TO_NAT,
+        route("198.51.100.9/32", "nat-1"),
+        endpoints=(endpoint(state="deleting"),),
+        tags=healed(NOW.isoformat(), "vpce-gone"),
+    )
+    plan = planned(found, EVERYTHING, route_quota=7)
+    assert plan.action is Action.BLOCKED
+    assert blockers(plan) == [
+        Blocker.MORE_SPECIFIC_ROUTE,
+        Blocker.ENDPOINT_DELETING,
+        Blocker.ENDPOINT_QUOTA,
+        Blocker.ROUTE_QUOTA,
+        Blocker.REVERTED_BY_OTHERS,
+        *TEAMS,
+        Blocker.CHANGE_CALENDAR_CLOSED,
+    ]
+    assert all(each.evidence and each.cure for each in plan.blockers)
+
+
+def test_blocked_plan_still_says_what_it_would_have_done() -> None:
+    """The patch is for whoever wants to make the change all the same."""
+    plan = planned(network(), Evidence(dns_support=False))
+    assert (plan.action, plan.service_name, plan.ip_address_type) == (
+        Action.BLOCKED,
+        "com.amazonaws.us-east-1.s3express",
+        "ipv4",
+    )
+    assert plan.patches
+
+
+def test_four_blockers_may_be_warnings() -> None:
+    """Security groups, network ACLs, policies and DNS are a team's own business, if it says so."""
+    plan = planned(network(), EVERYTHING, warn_only=frozenset(Blocker), gateway_endpoint_quota=21)
+    assert [each.blocker for each in plan.warnings] == TEAMS
+    assert blockers(plan) == [Blocker.CHANGE_CALENDAR_CLOSED]
+
+
+@pytest.mark.parametrize("blocker", sorted(MAY_WARN))
+def test_each_of_the_four_may_be_a_warning_by_itself(blocker: Blocker) -> None:
+    """A team chooses each apart; the others block as before."""
+    plan = planned(network(), EVERYTHING, warn_only=frozenset({blocker}))
+    assert {each.blocker for each in plan.warnings} == {blocker}
+    assert set(TEAMS) - {blocker} <= set(blockers(plan))
+    assert blocker not in blockers(plan)
+
+
+def test_plan_with_nothing_but_warnings_is_carried_out() -> None:
+    """Warnings change nothing about the action."""
+    evidence = Evidence(dns_support=False, policies=(SOURCE_IP,))
+    plan = planned(network(), evidence, warn_only=MAY_WARN)
+    assert (plan.action, len(plan.warnings)) == (Action.CREATE_AND_ASSOCIATE, 2)
+
+
+@pytest.mark.parametrize("blocker", sorted(set(Blocker) - MAY_WARN))
+def test_no_other_blocker_may_be_a_warning(blocker: Blocker) -> None:
+    """What would fail, break others' work or fight with them stays a blocker."""
+    found = network(
+        TO_NAT,
+        route("198.51.100.9/32", "nat-1"),
+        endpoints=(endpoint(state="deleting"),),
+        tags=healed(NOW.isoformat(), "vpce-gone"),
+    )
+    asked = frozenset({blocker})
+    assert blockers(planned(found, EVERYTHING, warn_only=asked)) == blockers(planned(found, EVERYTHING))
+
+
+def test_may_warn_are_the_four() -> None:
+    """No fifth."""
+    assert {each.value for each in MAY_WARN} == {
+        "SECURITY_GROUP_EGRESS",
+        "NETWORK_ACL",
+        "SOURCE_IP_POLICY",
+        "DNS_ATTRIBUTES",
+    }
+
+
+@pytest.mark.parametrize(
+    "ago",
+    [timedelta(0), timedelta(hours=23, minutes=59, seconds=59), timedelta(hours=-1)],
+    ids=["just now", "almost a day ago", "by a fast clock"],
+)
+@pytest.mark.parametrize("endpoints", [(), (endpoint(),)], ids=["endpoint gone too", "endpoint there"])
+def test_reverted_heal_is_not_repeated(ago: timedelta, endpoints: tuple[VpcEndpoint, ...]) -> None:
+    """REVERTED_BY_OTHERS: within a day of a heal, a missing association is somebody's decision."""
+    plan = planned(network(endpoints=endpoints, tags=healed((NOW - ago).isoformat())))
+    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.REVERTED_BY_OTHERS])
+    shown = evidence_of(plan, Blocker.REVERTED_BY_OTHERS)
+    assert "rtb-1" in shown
+    assert "vpce-express" in shown
+    assert "express-path:healed" in plan.blockers[0].cure
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        healed((NOW - timedelta(hours=24)).isoformat()),
+        healed((NOW - timedelta(days=365)).isoformat()),
+        healed(""),
+        healed("yesterday"),
+        healed(NOW.replace(tzinfo=None).isoformat()),
+        {"express-path:run": "run-1", "express-path:endpoint": "vpce-express"},
+        {},
+    ],
+    ids=["a day ago", "a year ago", "empty", "no time", "without a time zone", "never associated", "no tags"],
+)
+def test_old_or_unreadable_tag_stops_nothing(tags: dict[str, str]) -> None:
+    """After a day, or where the tag says nothing, a table is healed as if for the first time."""
+    assert planned(network(endpoints=(endpoint(),), tags=tags)).blockers == ()
+
+
+@pytest.mark.parametrize("when", ["2026-11-21T12:00:00Z", "2026-11-21T13:00:00+01:00", "2026-11-21 12:00:00+00:00"])
+def test_time_of_a_heal_is_read_in_any_zone(when: str) -> None:
+    """The tag is ISO 8601, however a person may have written it."""
+    assert datetime.fromisoformat(when) == datetime(2026, 11, 21, 12, tzinfo=UTC)
+    assert blockers(planned(network(tags=healed(when)))) == [Blocker.REVERTED_BY_OTHERS]
+
+
+def test_association_that_is_still_there_was_not_reverted() -> None:
+    """A healed table with a new, more specific route has lost nothing: that route alone is named."""
+    found = network(
+        TO_NAT,
+        route("pl-express", "vpce-express"),
+        route("198.51.100.9/32", "nat-1"),
+        endpoints=(endpoint(),),
+        tags=healed(NOW.isoformat()),
+    )
+    assert blockers(planned(found)) == [Blocker.MORE_SPECIFIC_ROUTE]

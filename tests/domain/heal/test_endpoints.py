@@ -1,0 +1,124 @@
+"""Which endpoint a heal uses, and who else may own it."""
+
+from dataclasses import replace
+
+import pytest
+
+from express_path.domain.endpoint_choice import express_endpoints
+from express_path.domain.healing import Action, Blocker
+from express_path.domain.network import VpcEndpoint
+from tests.domain.heal.situation import blockers, evidence_of, network, planned
+from tests.domain.make import EXPRESS, REGION, endpoint
+
+MANAGED = {"express-path:managed": "true"}
+STACK = {"aws:cloudformation:stack-name": "network", "aws:cloudformation:logical-id": "Express"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        endpoint(service_name=f"com.amazonaws.{REGION}.s3"),
+        endpoint(endpoint_type="interface"),
+        endpoint(vpc_id="vpc-2"),
+        endpoint(service_name="com.amazonaws.eu-west-1.s3express"),
+    ],
+    ids=["S3", "interface", "other VPC", "other Region"],
+)
+def test_only_gateway_endpoints_of_the_service_and_vpc_count(other: VpcEndpoint) -> None:
+    """An endpoint that is another service's, type's, VPC's or Region's is no reason not to make one."""
+    assert express_endpoints(network(endpoints=(other,)), "vpc-1") == []
+    assert planned(network(endpoints=(other,))).action is Action.CREATE_AND_ASSOCIATE
+
+
+def test_endpoints_of_other_partitions_count() -> None:
+    """In China, the service's name begins with cn."""
+    found = replace(network(endpoints=(endpoint(service_name=f"cn.{EXPRESS}"),)))
+    assert planned(found).action is Action.ASSOCIATE
+
+
+@pytest.mark.parametrize("state", ["available", "pending"])
+def test_endpoint_that_works_soon_is_used(state: str) -> None:
+    """A pending endpoint is used, for the runbook waits until it is available."""
+    plan = planned(network(endpoints=(endpoint(state=state),)))
+    assert (plan.action, plan.endpoint_id) == (Action.ASSOCIATE, "vpce-express")
+
+
+@pytest.mark.parametrize("state", ["deleted", "failed", "rejected", "expired", "partial", "pendingacceptance"])
+def test_endpoint_that_is_dead_is_as_none(state: str) -> None:
+    """An endpoint that will never carry anything is ignored, and a new one made."""
+    plan = planned(network(endpoints=(endpoint(state=state),)))
+    assert (plan.action, plan.blockers) == (Action.CREATE_AND_ASSOCIATE, ())
+
+
+def test_endpoint_that_is_being_deleted_blocks() -> None:
+    """ENDPOINT_DELETING: a new endpoint would meet the routes of the one that goes."""
+    plan = planned(network(endpoints=(endpoint(state="deleting"),)))
+    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.ENDPOINT_DELETING])
+    assert "vpce-express" in evidence_of(plan, Blocker.ENDPOINT_DELETING)
+
+
+def test_endpoint_that_is_being_deleted_does_not_matter_beside_another() -> None:
+    """With a usable endpoint, that another goes is nobody's trouble."""
+    plan = planned(network(endpoints=(endpoint("vpce-1", state="deleting"), endpoint("vpce-2"))))
+    assert (plan.action, plan.endpoint_id, plan.blockers) == (Action.ASSOCIATE, "vpce-2", ())
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "chosen"),
+    [
+        ((endpoint("vpce-1"), endpoint("vpce-2", tags=MANAGED)), "vpce-2"),
+        ((endpoint("vpce-1", tags=STACK), endpoint("vpce-2")), "vpce-2"),
+        ((endpoint("vpce-1", tags={**STACK, **MANAGED}), endpoint("vpce-2")), "vpce-2"),
+        ((endpoint("vpce-1", tags={"terraform": "yes"}), endpoint("vpce-2")), "vpce-2"),
+        ((endpoint("vpce-2"), endpoint("vpce-1")), "vpce-1"),
+    ],
+    ids=["a heal's", "not CloudFormation's", "not even if a heal's", "not Terraform's", "by id"],
+)
+def test_of_several_endpoints_one_is_chosen(endpoints: tuple[VpcEndpoint, ...], chosen: str) -> None:
+    """Rather one that no tool owns, then one that a heal made, then the first by id: all runs choose alike."""
+    plan = planned(network(endpoints=endpoints), owner_tags=("terraform",))
+    assert (plan.action, plan.endpoint_id) == (Action.ASSOCIATE, chosen)
+
+
+OWNED = [
+    ({"aws:cloudformation:stack-name": "network"}, (), "aws:cloudformation:stack-name"),
+    ({"aws:cloudformation:stack-id": "arn"}, (), "aws:cloudformation:stack-id"),
+    ({"terraform": "anything"}, ("terraform",), "terraform"),
+    ({"managed-by": "terraform"}, ("owner", "managed-by=terraform"), "managed-by"),
+]
+
+
+@pytest.mark.parametrize(("tags", "owner_tags", "shown"), OWNED, ids=[each[2] for each in OWNED])
+def test_endpoint_of_a_tool_is_left_to_it(tags: dict[str, str], owner_tags: tuple[str, ...], shown: str) -> None:
+    """OWNED_BY_IAC: CloudFormation's tags, and those that a team names, mark an endpoint as a tool's."""
+    plan = planned(network(endpoints=(endpoint(tags=tags),)), owner_tags=owner_tags)
+    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.OWNED_BY_IAC])
+    assert shown in evidence_of(plan, Blocker.OWNED_BY_IAC)
+    assert plan.endpoint_id == "vpce-express"
+
+
+@pytest.mark.parametrize(("tags", "owner_tags", "_"), OWNED, ids=[each[2] for each in OWNED])
+def test_endpoint_of_a_tool_may_be_adopted(tags: dict[str, str], owner_tags: tuple[str, ...], _: str) -> None:
+    """With AdoptIacOwned, a team lets heals change what a tool owns."""
+    plan = planned(network(endpoints=(endpoint(tags=tags),)), owner_tags=owner_tags, adopt_iac_owned=True)
+    assert (plan.action, plan.blockers) == (Action.ASSOCIATE, ())
+
+
+@pytest.mark.parametrize(
+    ("tags", "owner_tags"),
+    [
+        ({"managed-by": "hand"}, ("managed-by=terraform",)),
+        ({"Terraform": "yes"}, ("terraform",)),
+        ({"cloudformation": "yes"}, ()),
+    ],
+    ids=["other value", "other case", "no tool's tag"],
+)
+def test_other_tags_mark_no_owner(tags: dict[str, str], owner_tags: tuple[str, ...]) -> None:
+    """Keys and values must be just those, in case too."""
+    assert planned(network(endpoints=(endpoint(tags=tags),)), owner_tags=owner_tags).action is Action.ASSOCIATE
+
+
+def test_tool_that_owns_another_endpoint_does_not_matter() -> None:
+    """Where there is an endpoint that no tool owns, that a tool owns another blocks nothing."""
+    plan = planned(network(endpoints=(endpoint("vpce-1", tags=STACK), endpoint("vpce-2"))))
+    assert (plan.action, plan.blockers) == (Action.ASSOCIATE, ())

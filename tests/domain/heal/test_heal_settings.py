@@ -1,0 +1,104 @@
+"""Reading the settings of heals from the function's environment."""
+
+import json
+
+import pytest
+
+from express_path.domain.heal_settings import LONGEST_POLICY, parse_settings
+from express_path.domain.healing import FULL_ACCESS, MAY_WARN, Blocker, HealSettings
+from express_path.errors import ParameterError
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"RULE_NAME": "", "OWNER_TAGS": "", "ADOPT_IAC_OWNED": "", "WARN_ONLY": "", "ROUTE_QUOTA": ""},
+        {"UNRELATED": "x", "PATH": "/bin"},
+    ],
+    ids=["nothing", "empty", "others"],
+)
+def test_what_is_absent_or_empty_has_its_default(values: dict[str, str]) -> None:
+    """A stack parameter left empty arrives as an empty string and means the default, which blocks most."""
+    assert parse_settings(values) == HealSettings(
+        rule_name="s3express-no-nat-path",
+        owner_tags=(),
+        adopt_iac_owned=False,
+        warn_only=frozenset(),
+        gateway_endpoint_quota=20,
+        route_quota=500,
+        policy=FULL_ACCESS,
+    )
+
+
+def test_every_setting_is_read() -> None:
+    """Each variable sets one field; lists are separated by commas, and spaces beside them do not count."""
+    values = {
+        "RULE_NAME": "my-rule",
+        "OWNER_TAGS": "terraform, managed-by=pulumi ,,",
+        "ADOPT_IAC_OWNED": "true",
+        "WARN_ONLY": "NETWORK_ACL, DNS_ATTRIBUTES",
+        "GATEWAY_ENDPOINT_QUOTA": "40",
+        "ROUTE_QUOTA": "1000",
+    }
+    assert parse_settings(values, '{"Statement": []}') == HealSettings(
+        rule_name="my-rule",
+        owner_tags=("terraform", "managed-by=pulumi"),
+        adopt_iac_owned=True,
+        warn_only=frozenset({Blocker.NETWORK_ACL, Blocker.DNS_ATTRIBUTES}),
+        gateway_endpoint_quota=40,
+        route_quota=1000,
+        policy='{"Statement": []}',
+    )
+
+
+def test_each_of_the_four_is_read() -> None:
+    """WARN_ONLY takes every blocker that may be a warning."""
+    assert parse_settings({"WARN_ONLY": ",".join(MAY_WARN)}).warn_only == MAY_WARN
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ADOPT_IAC_OWNED", "True"),
+        ("ADOPT_IAC_OWNED", "yes"),
+        *(("WARN_ONLY", each.value) for each in sorted(set(Blocker) - MAY_WARN)),
+        ("WARN_ONLY", "network_acl"),
+        ("WARN_ONLY", "NETWORK_ACL;DNS_ATTRIBUTES"),
+        ("GATEWAY_ENDPOINT_QUOTA", "many"),
+        ("GATEWAY_ENDPOINT_QUOTA", "-1"),
+        ("ROUTE_QUOTA", "1e3"),
+        ("ROUTE_QUOTA", "5.5"),
+    ],
+)
+def test_value_that_is_not_allowed_is_refused(name: str, value: str) -> None:
+    """A wrong value is an error that names the variable, the value and what is allowed: never a silent default."""
+    with pytest.raises(ParameterError) as raised:
+        parse_settings({name: value})
+    assert (raised.value.name, raised.value.value) == (name, value)
+    assert raised.value.allowed in str(raised.value)
+
+
+def padded(length: int) -> str:
+    """A policy of exactly so many characters."""
+    short = json.dumps({"Statement": [], "Id": ""})
+    return json.dumps({"Statement": [], "Id": "x" * (length - len(short))})
+
+
+def test_policy_may_be_as_long_as_ec2_takes() -> None:
+    """An endpoint's policy has at most 20,480 characters."""
+    assert len(padded(LONGEST_POLICY)) == LONGEST_POLICY == 20480
+    assert parse_settings({}, padded(LONGEST_POLICY)).policy == padded(LONGEST_POLICY)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "not JSON", "{", "[]", '"Statement"', "null", "{}", '{"statement": []}', padded(LONGEST_POLICY + 1)],
+    ids=["empty", "text", "cut off", "list", "string", "null", "no statement", "other case", "too long"],
+)
+def test_malformed_policy_is_refused(text: str) -> None:
+    """A policy that EC2 would refuse, or that says nothing, is an error before anything is changed."""
+    with pytest.raises(ParameterError) as raised:
+        parse_settings({}, text)
+    assert raised.value.name == "EndpointPolicyParameter"
+    assert raised.value.value == text[:80]

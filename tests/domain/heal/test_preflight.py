@@ -1,0 +1,272 @@
+"""The pre-flight: what in a VPC would break, or be broken by, traffic through the endpoint."""
+
+import json
+
+import pytest
+
+from express_path.domain.addresses import parse_cidr
+from express_path.domain.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
+from express_path.domain.healing import Blocker
+from express_path.domain.preflight import preflight
+from tests.domain.heal.situation import EXPRESS_LIST_6, blockers, network, planned
+from tests.domain.make import EXPRESS_LIST
+
+ALL, HTTPS, ANY_TCP = Ports("-1", None, None), Ports("tcp", 443, 443), Ports("tcp", 0, 65535)
+
+
+def found(evidence: Evidence, *lists: object) -> list[Blocker]:
+    """What a pre-flight finds."""
+    return [each.blocker for each in preflight(evidence, lists or (EXPRESS_LIST,))]  # type: ignore[arg-type]
+
+
+def to(*blocks: str, ports: Ports = HTTPS, lists: tuple[str, ...] = ()) -> EgressRule:
+    """A rule that lets traffic out."""
+    return EgressRule(ports, tuple(map(parse_cidr, blocks)), lists)
+
+
+def groups(**rules: tuple[EgressRule, ...]) -> Evidence:
+    """One network interface with these security groups."""
+    return Evidence(group_sets=frozenset({frozenset(rules)}), egress_rules=rules)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        (to("0.0.0.0/0", ports=ALL),),
+        (to("0.0.0.0/0", ports=ANY_TCP),),
+        (to("0.0.0.0/0", ports=Ports("6", 443, 443)),),
+        (to("0.0.0.0/0", ports=Ports("tcp", 400, 500)),),
+        (to("198.51.100.0/24"),),
+        (to("198.51.100.0/25"), to("198.51.100.128/25")),
+        (to("198.51.100.0/25", "198.51.100.128/25"),),
+        (to(lists=("pl-express",)),),
+        (to("10.0.0.0/8"), to("0.0.0.0/0")),
+    ],
+    ids=[
+        *["everything", "all TCP", "TCP by number", "range", "list's block", "two rules", "two blocks", "prefix list"],
+        "one rule of two",
+    ],
+)
+def test_group_that_lets_https_out_is_fine(rules: tuple[EgressRule, ...]) -> None:
+    """Any rules that together let TCP 443 out to every block of the list will do."""
+    assert found(groups(web=rules)) == []
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        (),
+        (to("198.51.100.0/25"),),
+        (to("198.51.100.0/25", "198.51.100.128/26", "198.51.100.192/27"),),
+        (to("0.0.0.0/0", ports=Ports("tcp", 80, 80)),),
+        (to("0.0.0.0/0", ports=Ports("udp", 443, 443)),),
+        (to("0.0.0.0/0", ports=Ports("17", 0, 65535)),),
+        (to("0.0.0.0/0", ports=Ports("icmp", -1, -1)),),
+        (to("0.0.0.0/0", ports=Ports("tcp", 444, 65535)),),
+        (to("0.0.0.0/0", ports=Ports("tcp", None, 443)),),
+        (to("0.0.0.0/0", ports=Ports("tcp", 443, None)),),
+        (to("::/0"),),
+        (to(lists=("pl-other",)),),
+    ],
+    ids=[
+        *["none", "half", "all but an eighth", "HTTP", "UDP", "UDP by number", "ICMP", "above 443"],
+        *["no first port", "no last port", "IPv6", "other prefix list"],
+    ],
+)
+def test_group_that_keeps_https_in_blocks(rules: tuple[EgressRule, ...]) -> None:
+    """SECURITY_GROUP_EGRESS: a part of the list that no rule lets TCP 443 out to."""
+    [finding] = preflight(groups(web=rules), (EXPRESS_LIST,))
+    assert finding.blocker is Blocker.SECURITY_GROUP_EGRESS
+    assert finding.evidence == "web lets no TCP 443 out to 198.51.100.0/24"
+    assert "pl-express" in finding.cure
+
+
+def test_groups_of_one_interface_add_up() -> None:
+    """An interface's security groups are one set of rules, so each may let a part out."""
+    assert found(groups(one=(to("198.51.100.0/25"),), two=(to("198.51.100.128/25"),))) == []
+
+
+def test_groups_of_two_interfaces_do_not_add_up() -> None:
+    """What one interface's group lets out does not help another interface; both are named, in order."""
+    sets = frozenset({frozenset({"b"}), frozenset({"a"})})
+    rules = {"a": (to("198.51.100.0/25"),), "b": (to("198.51.100.128/25"),)}
+    shown = [each.evidence for each in preflight(Evidence(group_sets=sets, egress_rules=rules), (EXPRESS_LIST,))]
+    assert shown == ["a lets no TCP 443 out to 198.51.100.0/24", "b lets no TCP 443 out to 198.51.100.0/24"]
+
+
+def test_groups_of_one_interface_are_named_together() -> None:
+    """Only together do they keep traffic in, so both are named."""
+    [finding] = preflight(groups(one=(), two=()), (EXPRESS_LIST,))
+    assert finding.evidence == "one, two lets no TCP 443 out to 198.51.100.0/24"
+
+
+def test_every_list_that_the_endpoint_brings_is_asked() -> None:
+    """A group that lets IPv4 out only is in the way of a dual-stack endpoint."""
+    evidence = groups(web=(to("0.0.0.0/0"),))
+    assert found(evidence, EXPRESS_LIST, EXPRESS_LIST_6) == [Blocker.SECURITY_GROUP_EGRESS]
+    assert found(groups(web=(to("0.0.0.0/0", "::/0"),)), EXPRESS_LIST, EXPRESS_LIST_6) == []
+
+
+def entry(
+    number: int, block: str = "0.0.0.0/0", ports: Ports = ALL, *, allow: bool = True, out: bool = True
+) -> AclEntry:
+    """An entry of a network ACL."""
+    return AclEntry(number, egress=out, allow=allow, ports=ports, cidr=parse_cidr(block))
+
+
+def deny(number: int, block: str = "0.0.0.0/0", ports: Ports = ALL) -> AclEntry:
+    """An entry that denies outgoing traffic."""
+    return entry(number, block, ports, allow=False)
+
+
+IN = entry(100, out=False)
+EPHEMERAL = Ports("6", 1024, 65535)
+
+
+def acl(*entries: AclEntry) -> Evidence:
+    """One network ACL."""
+    return Evidence(network_acls=(NetworkAcl("acl-1", entries),))
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        (entry(100), IN),
+        (entry(100, ports=HTTPS), entry(100, ports=EPHEMERAL, out=False)),
+        (entry(100, "198.51.100.0/24", HTTPS), IN),
+        (entry(100, "198.51.100.0/25"), entry(110, "198.51.100.128/25"), IN),
+        (entry(100, "198.51.100.7/32"), entry(110), deny(120), IN),
+        (entry(100), deny(200), IN),
+        (deny(200), entry(100), IN),
+        (deny(50, "10.0.0.0/8"), entry(100), IN),
+        (deny(50, ports=Ports("6", 80, 80)), entry(100), IN),
+        (deny(50, ports=Ports("17", 443, 443)), entry(100), IN),
+        (deny(50, ports=Ports("1", None, None)), entry(100), IN),
+        (deny(50, "::/0"), entry(100), IN),
+        (entry(100, "198.51.100.0/25"), deny(110, "198.51.100.0/25"), entry(120), IN),
+        (entry(100, ports=Ports("6", 1024, 65535)), entry(110, ports=HTTPS), IN),
+        (deny(10, "0.0.0.0/0", Ports("6", 32768, 60999)), entry(100), IN),
+    ],
+    ids=[
+        *["everything", "just enough", "list's block", "halves", "part, then all", "denied later", "not in order"],
+        *["denied elsewhere", "other port denied", "UDP denied", "ICMP denied", "IPv6 denied"],
+        *["allowed part denied later", "other ports first", "ephemeral ports denied outwards"],
+    ],
+)
+def test_network_acl_that_lets_through_is_fine(entries: tuple[AclEntry, ...]) -> None:
+    """Entries count in the order of their numbers, each direction apart, each part of a block by its first entry."""
+    assert found(acl(*entries)) == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "way"),
+    [
+        ((IN,), "out to"),
+        ((deny(50), entry(100), IN), "out to"),
+        ((entry(100), deny(50, "198.51.100.0/28"), IN), "out to"),
+        ((deny(50, "198.51.0.0/16", Ports("6", 443, 443)), entry(100), IN), "out to"),
+        ((deny(50, ports=Ports("6", 0, 1024)), entry(100), IN), "out to"),
+        ((entry(100, "198.51.100.0/25"), IN), "out to"),
+        ((entry(100, "198.51.100.0/25"), deny(110), entry(120), IN), "out to"),
+        ((entry(100, "198.51.100.0/26"), entry(101, "198.51.100.128/25"), IN), "out to"),
+        ((entry(100, ports=Ports("6", 80, 80)), IN), "out to"),
+        ((entry(100, ports=Ports("17", 0, 65535)), IN), "out to"),
+        ((entry(100),), "back in from"),
+        ((entry(100), entry(100, ports=HTTPS, out=False)), "back in from"),
+        ((entry(100), entry(100, ports=Ports("6", 49152, 65535), out=False)), "back in from"),
+        ((entry(100), entry(100, "10.0.0.0/8", out=False)), "back in from"),
+        ((entry(100), entry(90, ports=Ports("6", 40000, 40000), out=False, allow=False), IN), "back in from"),
+    ],
+    ids=[
+        *["nothing allowed", "denied first", "part denied first", "port denied", "range of ports denied"],
+        *["half allowed", "half denied before the rest", "quarter left out", "only HTTP", "only UDP"],
+        *["nothing in", "no ephemeral ports", "some ephemeral ports", "other source", "one ephemeral port denied"],
+    ],
+)
+def test_network_acl_that_stops_blocks(entries: tuple[AclEntry, ...], way: str) -> None:
+    """NETWORK_ACL: TCP 443 out, or the ephemeral ports back in, for a part of the list."""
+    [finding] = preflight(acl(*entries), (EXPRESS_LIST,))
+    assert finding.blocker is Blocker.NETWORK_ACL
+    assert finding.evidence.startswith("acl-1 does not let TCP ")
+    assert finding.evidence.endswith(f" {way} 198.51.100.0/24")
+
+
+def test_network_acl_that_stops_both_ways_is_named_twice() -> None:
+    """Each direction is a finding of its own, with its ports."""
+    shown = [each.evidence for each in preflight(acl(), (EXPRESS_LIST,))]
+    assert shown == [
+        "acl-1 does not let TCP 443 out to 198.51.100.0/24",
+        "acl-1 does not let TCP 32768-60999 back in from 198.51.100.0/24",
+    ]
+
+
+def policy(condition: object) -> Evidence:
+    """A bucket whose policy has a condition."""
+    document = {"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Principal": "*", "Condition": condition}]}
+    return Evidence(policies=(Policy("data--use1-az4--x-s3", json.dumps(document)),))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"IpAddress": {"aws:SourceIp": "203.0.113.1/32"}},
+        {"NotIpAddress": {"aws:SourceIp": ["203.0.113.1/32", "203.0.113.2/32"]}},
+        {"Bool": {"aws:SecureTransport": "true"}, "IpAddressIfExists": {"AWS:SOURCEIP": "203.0.113.1/32"}},
+        {"ForAnyValue:IpAddress": {"aws:sourceip": "203.0.113.1/32"}},
+        {"ForAllValues:NotIpAddress": {"aws:SourceIP": "203.0.113.1/32"}},
+        {"Null": {"aws:SourceIp": "false"}},
+    ],
+    ids=["allowed", "denied unless", "among others", "for any value", "for all values", "null"],
+)
+def test_policy_on_source_addresses_blocks(condition: object) -> None:
+    """SOURCE_IP_POLICY: keys are compared without case, under whichever operator, as IAM does."""
+    [finding] = preflight(policy(condition), (EXPRESS_LIST,))
+    assert finding.blocker is Blocker.SOURCE_IP_POLICY
+    assert "data--use1-az4--x-s3" in finding.evidence
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {},
+        {"IpAddress": {"aws:VpcSourceIp": "10.0.0.0/8"}},
+        {"StringEquals": {"aws:SourceVpce": "vpce-1", "aws:SourceVpc": "vpc-1"}},
+        {"StringEquals": {"aws:PrincipalTag/aws:SourceIp": "x"}},
+        {"StringEquals": {"s3express:SessionMode": "aws:SourceIp"}},
+    ],
+    ids=["none", "private addresses", "endpoint", "tag of that name", "value of that name"],
+)
+def test_policy_on_other_keys_is_fine(condition: object) -> None:
+    """Conditions on what a request through an endpoint does have are what the cure proposes."""
+    assert found(policy(condition)) == []
+
+
+def test_every_policy_on_source_addresses_is_named() -> None:
+    """Each holder is a finding of its own; a statement need not be in a list."""
+    document = '{"Statement": {"Condition": {"IpAddress": {"aws:SourceIp": "203.0.113.1/32"}}}}'
+    evidence = Evidence(policies=(Policy("vpce-1", document), Policy("vpce-2", "{}"), Policy("b--x-s3", document)))
+    assert [each.evidence.split()[3] for each in preflight(evidence, (EXPRESS_LIST,))] == ["vpce-1", "b--x-s3"]
+
+
+@pytest.mark.parametrize(("support", "hostnames"), [(True, True), (True, False), (False, True), (False, False)])
+def test_both_dns_attributes_are_needed(support: bool, hostnames: bool) -> None:
+    """DNS_ATTRIBUTES, unless DNS support and DNS host names are both on."""
+    evidence = Evidence(dns_support=support, dns_hostnames=hostnames)
+    assert found(evidence) == [Blocker.DNS_ATTRIBUTES] * (not (support and hostnames))
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_closed_calendar_blocks(is_open: bool) -> None:
+    """CHANGE_CALENDAR_CLOSED."""
+    assert found(Evidence(calendar_open=is_open)) == [Blocker.CHANGE_CALENDAR_CLOSED] * (not is_open)
+
+
+def test_all_findings_reach_the_plan() -> None:
+    """A plan shows what its pre-flight finds, in the same order."""
+    evidence = Evidence(network_acls=(NetworkAcl("acl-1", ()),), dns_support=False, calendar_open=False)
+    assert blockers(planned(network(), evidence)) == found(evidence)
+
+
+def test_list_without_readable_entries_is_not_asked() -> None:
+    """Addresses that cannot be read cannot be compared; that the plan would not cure is another blocker."""
+    assert list(preflight(groups(web=()), ())) == []

@@ -1,0 +1,81 @@
+"""The quotas of gateway endpoints in a Region and of routes in a table."""
+
+from dataclasses import replace
+
+import pytest
+
+from express_path.domain.addresses import Family, parse_cidr
+from express_path.domain.evidence import Evidence
+from express_path.domain.healing import Action, Blocker
+from express_path.domain.network import PrefixList, Rank, Route
+from tests.domain.heal.situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, blockers, evidence_of, network, planned
+from tests.domain.make import EXPRESS_LIST, REGION, endpoint, route
+
+S3_LIST = PrefixList("pl-s3", f"com.amazonaws.{REGION}.s3", Family.IPV4, (parse_cidr("203.0.113.0/24"),) * 9)
+
+
+@pytest.mark.parametrize(
+    ("there", "quota", "blocked"), [(19, 20, False), (20, 20, True), (21, 20, True), (20, 21, False)]
+)
+def test_endpoint_quota_blocks_one_more(there: int, quota: int, blocked: bool) -> None:
+    """ENDPOINT_QUOTA: as many gateway endpoints in the Region as the quota allows, or more."""
+    plan = planned(network(), Evidence(gateway_endpoints=there), gateway_endpoint_quota=quota)
+    assert blockers(plan) == [Blocker.ENDPOINT_QUOTA] * blocked
+    if blocked:
+        assert evidence_of(plan, Blocker.ENDPOINT_QUOTA) == f"the Region has {there} gateway endpoints of {quota}"
+
+
+def test_endpoint_quota_does_not_matter_where_none_is_made() -> None:
+    """An endpoint that is there already takes no further place."""
+    plan = planned(network(endpoints=(endpoint(),)), Evidence(gateway_endpoints=20))
+    assert (plan.action, plan.blockers) == (Action.ASSOCIATE, ())
+
+
+def filled(number: int, *others: Route, ipv6: bool = False) -> tuple[Route, ...]:
+    """So many routes to single addresses, the way to the NAT gateway among them."""
+    singles = [
+        f"2001:db8:ffff::{each:x}/128" if ipv6 else f"10.0.{each >> 8}.{each & 255}/32" for each in range(number)
+    ]
+    return (TO_NAT, *(route(each, "pcx-1") for each in singles[int(not ipv6) :]), *others)
+
+
+@pytest.mark.parametrize(("there", "blocked"), [(494, False), (495, True)])
+def test_route_quota_counts_six_for_the_prefix_list(there: int, blocked: bool) -> None:
+    """ROUTE_QUOTA: the s3express prefix list has weight 6, so 494 of 500 routes leave just enough room."""
+    plan = planned(network(*filled(there)))
+    assert blockers(plan) == [Blocker.ROUTE_QUOTA] * blocked
+    if blocked:
+        assert evidence_of(plan, Blocker.ROUTE_QUOTA).startswith("rtb-1 holds 495 IPv4 routes of 500")
+
+
+def test_route_quota_may_be_raised() -> None:
+    """The account's own quota counts."""
+    assert planned(network(*filled(900)), route_quota=1000).blockers == ()
+
+
+def test_route_quota_leaves_propagated_routes_out() -> None:
+    """Propagated routes have a quota of their own."""
+    learned = route("192.168.0.0/16", "vgw-1", rank=Rank.PROPAGATED)
+    assert planned(network(*filled(494, learned))).blockers == ()
+
+
+def test_route_quota_counts_each_family_apart() -> None:
+    """IPv6 routes take no IPv4 place."""
+    assert planned(network(*filled(499, ipv6=True))).blockers == ()
+    both = network(*filled(499, ipv6=True), subnets=(DUAL_STACK,), lists=(EXPRESS_LIST, EXPRESS_LIST_6))
+    plan = planned(both)
+    assert blockers(plan) == [Blocker.ROUTE_QUOTA]
+    assert "IPv6" in evidence_of(plan, Blocker.ROUTE_QUOTA)
+
+
+def test_other_services_lists_count_for_one() -> None:
+    """The lists of S3 and DynamoDB have weight 1, however many entries they have."""
+    lists = (EXPRESS_LIST, S3_LIST)
+    assert planned(network(*filled(493, route("pl-s3", "vpce-s3")), lists=lists)).blockers == ()
+    assert blockers(planned(network(*filled(494, route("pl-s3", "vpce-s3")), lists=lists))) == [Blocker.ROUTE_QUOTA]
+
+
+def test_list_of_the_other_family_takes_no_place() -> None:
+    """An IPv6 list's entries are IPv6 routes."""
+    lists = (EXPRESS_LIST, replace(EXPRESS_LIST_6, id="pl-6", aws_owned=False))
+    assert planned(network(*filled(494, route("pl-6", "pcx-1")), lists=lists)).blockers == ()

@@ -1,0 +1,180 @@
+"""Heals that would not make the verdict COMPLIANT: a route hijacks, a family has no endpoint, a NAT translates."""
+
+from dataclasses import replace
+
+import pytest
+
+from express_path.domain.addresses import Family, parse_cidr
+from express_path.domain.healing import Action, Blocker
+from express_path.domain.network import PrefixList, Rank, Route
+from express_path.domain.parameters import RuleParameters
+from express_path.domain.reasons import Compliance
+from express_path.domain.simulation import with_association
+from express_path.domain.snapshot import Snapshot
+from tests.domain.heal.situation import (
+    DUAL_STACK,
+    EXPRESS_LIST_6,
+    IPV6_ONLY,
+    TO_NAT,
+    blockers,
+    evidence_of,
+    network,
+    planned,
+)
+from tests.domain.make import EXPRESS_LIST, endpoint, route, subnet
+
+BOTH = (EXPRESS_LIST, EXPRESS_LIST_6)
+OWN_LIST = PrefixList("pl-own", "own", Family.IPV4, (parse_cidr("198.51.100.128/25"),), aws_owned=False)
+TWIN = replace(OWN_LIST, cidrs=EXPRESS_LIST.cidrs)
+HIDDEN = PrefixList("pl-hidden", "hidden", Family.IPV4, None, aws_owned=False)
+
+
+@pytest.mark.parametrize(
+    ("hijack", "block"),
+    [
+        (route("198.51.100.0/25", "nat-1"), "198.51.100.0/25"),
+        (route("198.51.100.77/32", "nat-1"), "198.51.100.77/32"),
+        (route("198.51.100.0/24", "nat-1"), "198.51.100.0/24"),
+        (route("198.51.100.0/25", "nat-1", rank=Rank.PROPAGATED), "198.51.100.0/25"),
+        (route("pl-own", "nat-1"), "198.51.100.128/25"),
+    ],
+    ids=["longer", "host", "static and equal", "propagated and longer", "customer's list"],
+)
+@pytest.mark.parametrize("endpoints", [(), (endpoint(),)], ids=["to be created", "existing"])
+def test_route_that_wins_over_the_endpoint_is_named(hijack: Route, block: str, endpoints: tuple[()]) -> None:
+    """MORE_SPECIFIC_ROUTE names the route, its table and the addresses that it takes from the endpoint."""
+    plan = planned(network(TO_NAT, hijack, endpoints=endpoints, lists=(EXPRESS_LIST, OWN_LIST)))
+    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.MORE_SPECIFIC_ROUTE])
+    shown = evidence_of(plan, Blocker.MORE_SPECIFIC_ROUTE)
+    assert shown == f"{hijack.destination} -> nat-1 in rtb-1 wins {block} over the endpoint's route"
+
+
+def test_every_such_route_is_named() -> None:
+    """A person who deletes routes wants to know all of them at once."""
+    plan = planned(network(TO_NAT, route("198.51.100.0/26", "nat-1"), route("198.51.100.64/26", "eni-1")))
+    assert blockers(plan) == [Blocker.MORE_SPECIFIC_ROUTE] * 2
+    assert {each.evidence.partition(" in ")[0] for each in plan.blockers} == {
+        "198.51.100.0/26 -> nat-1",
+        "198.51.100.64/26 -> eni-1",
+    }
+
+
+def test_partly_nat_by_a_more_specific_route_is_not_healed_twice() -> None:
+    """A table that has the endpoint already, and a NAT for some addresses, needs a person, not another association."""
+    found = network(
+        TO_NAT, route("pl-express", "vpce-express"), route("198.51.100.9/32", "nat-1"), endpoints=(endpoint(),)
+    )
+    plan = planned(found)
+    assert (plan.verdict.reason, blockers(plan)) == ("PARTLY_NAT", [Blocker.MORE_SPECIFIC_ROUTE])
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        route("198.51.101.0/24", "nat-1"),
+        route("198.51.0.0/16", "nat-1"),
+        route("198.51.100.0/24", "nat-1", rank=Rank.PROPAGATED),
+        route("198.51.100.0/25", "nat-1", state="blackhole"),
+        route("pl-hidden", "vpce-express"),
+    ],
+    ids=["elsewhere", "shorter", "propagated and equal", "blackhole", "unreadable with the endpoint's target"],
+)
+def test_route_that_does_not_win_blocks_nothing(harmless: Route) -> None:
+    """Routes that lose to the endpoint's, or carry nothing, are no obstacle."""
+    found = network(TO_NAT, harmless, endpoints=(endpoint(),), lists=(EXPRESS_LIST, HIDDEN))
+    assert (planned(found).action, planned(found).blockers) == (Action.ASSOCIATE, ())
+
+
+@pytest.mark.parametrize(
+    ("found", "shown"),
+    [
+        (
+            network(route("::/0", "nat-1"), route("64:ff9b::/96", "nat-1"), subnets=(replace(IPV6_ONLY, dns64=True),)),
+            "64:ff9b::/96 -> nat-1 in rtb-1 would still carry S3 Express traffic to 64:ff9b::c633:6400/120",
+        ),
+        (
+            network(TO_NAT, route("::/0", "nat-2"), subnets=(DUAL_STACK,), lists=BOTH, endpoints=(endpoint(),)),
+            "::/0 -> nat-2 in rtb-1 would still carry S3 Express traffic to 2001:db8::/36",
+        ),
+        (
+            network(TO_NAT, route("::/0", "nat-2"), subnets=(DUAL_STACK, subnet("subnet-2")), lists=BOTH),
+            "::/0 -> nat-2 in rtb-1 would still carry S3 Express traffic to 2001:db8::/36",
+        ),
+        (
+            network(TO_NAT, route("pl-own", "nat-2"), lists=(EXPRESS_LIST, TWIN)),
+            "pl-own -> nat-2 in rtb-1 would still carry S3 Express traffic to 198.51.100.0/24",
+        ),
+        (
+            network(TO_NAT, route("pl-hidden", "nat-2"), lists=(EXPRESS_LIST, HIDDEN)),
+            "pl-hidden -> nat-2 in rtb-1 would still carry S3 Express traffic to 198.51.100.0/24",
+        ),
+        (
+            network(
+                TO_NAT,
+                route("::/0", "igw-1"),
+                subnets=(DUAL_STACK,),
+                lists=(EXPRESS_LIST, replace(EXPRESS_LIST_6, cidrs=None)),
+            ),
+            "rtb-1 would still carry S3 Express traffic to ::/0",
+        ),
+    ],
+    ids=[
+        "NAT64",
+        "endpoint of one family",
+        "families that differ",
+        "customer's twin",
+        "customer's unreadable list",
+        "unreadable entries of the service's list",
+    ],
+)
+def test_traffic_that_no_endpoint_route_can_win_is_named(found: Snapshot, shown: str) -> None:
+    """WOULD_NOT_CURE names the route in the way, or the table where the addresses themselves cannot be read."""
+    plan = planned(found)
+    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.WOULD_NOT_CURE])
+    assert evidence_of(plan, Blocker.WOULD_NOT_CURE) == shown
+
+
+def test_cure_that_would_leave_no_way_at_all_is_refused() -> None:
+    """A heal must end COMPLIANT: where the endpoint would win a translated address, nothing would be carried.
+
+    No AWS list holds such addresses; but if one did, the endpoint, which does not translate, would win them.
+    """
+    translated = replace(EXPRESS_LIST_6, cidrs=(parse_cidr("64:ff9b::/96"),))
+    found = network(
+        route("::/0", "nat-1"),
+        subnets=(replace(IPV6_ONLY, has_ipv6=False, dns64=True),),
+        lists=(EXPRESS_LIST, translated),
+        endpoints=(endpoint(ip_address_type="dualstack"),),
+    )
+    plan = planned(found)
+    assert (plan.verdict.reason, blockers(plan)) == ("NAT_GATEWAY", [Blocker.WOULD_NOT_CURE])
+    assert "NO_ROUTE" in evidence_of(plan, Blocker.WOULD_NOT_CURE)
+
+
+def test_both_families_are_healed_by_an_endpoint_of_both() -> None:
+    """A dual-stack endpoint takes IPv4 and IPv6 off their NATs together."""
+    found = network(TO_NAT, route("::/0", "nat-2"), subnets=(DUAL_STACK,), lists=BOTH)
+    plan = planned(found)
+    assert (plan.action, plan.ip_address_type, plan.blockers) == (Action.CREATE_AND_ASSOCIATE, "dualstack", ())
+
+
+def test_rest_that_leaves_by_an_internet_gateway_follows_the_parameter() -> None:
+    """Where public paths are NON_COMPLIANT, an IPv6 path by an egress-only gateway is in the way; else it is not."""
+    found = network(TO_NAT, route("::/0", "eigw-1"), subnets=(DUAL_STACK, subnet("subnet-2")), lists=BOTH)
+    assert planned(found).blockers == ()
+    strict = planned(found, parameters=RuleParameters(public_subnets=Compliance.NON_COMPLIANT))
+    assert blockers(strict) == [Blocker.WOULD_NOT_CURE]
+
+
+@pytest.mark.parametrize(
+    ("ip_address_type", "brought"),
+    [("ipv4", {"pl-express"}), ("ipv6", {"pl-express6"}), ("dualstack", {"pl-express", "pl-express6"})],
+)
+def test_endpoint_brings_the_lists_of_its_address_type(ip_address_type: str, brought: set[str]) -> None:
+    """The address type of an endpoint decides which prefix lists are put into its route tables."""
+    found = network(lists=BOTH, endpoints=(endpoint(ip_address_type=ip_address_type, state="pending"),))
+    after = with_association(found, found.route_tables["rtb-1"], found.vpc_endpoints["vpce-express"])
+    routes = {each.destination for each in after.route_tables["rtb-1"].routes if each.target_id == "vpce-express"}
+    assert routes == brought
+    assert after.vpc_endpoints["vpce-express"].state == "available"
+    assert found.vpc_endpoints["vpce-express"].state == "pending"
