@@ -6,7 +6,13 @@ from typing import Any, Protocol, TypeVar
 
 from express_path.adapters.aws import Aws, pages
 from express_path.adapters.ec2_records import Description, nat_gateway, route_table, subnet, vpc, vpc_endpoint
-from express_path.adapters.hop_reader import OptionalReads, read_network_interfaces, read_transit_gateways, targets
+from express_path.adapters.hop_reader import (
+    OptionalReads,
+    read_instances,
+    read_network_interfaces,
+    read_transit_gateways,
+    targets,
+)
 from express_path.adapters.prefix_list_reader import PrefixListReader
 from express_path.domain.addresses import Family
 from express_path.domain.merging import merged
@@ -82,7 +88,8 @@ class SnapshotReader:
         tables = snapshot.route_tables.values()
         if targets(tables, TargetKind.NETWORK_INTERFACE) or targets(tables, TargetKind.INSTANCE):
             interfaces = optional.read(lambda: read_network_interfaces(self._aws, tables))
-            snapshot = replace(snapshot, network_interfaces=interfaces)
+            instances = optional.read(lambda: read_instances(self._aws, (interfaces or {}).values()))
+            snapshot = replace(snapshot, network_interfaces=interfaces, instances=instances or {})
         return snapshot
 
     def _with_network_account(self, snapshot: Snapshot, role_arn: str, optional: OptionalReads) -> Snapshot:

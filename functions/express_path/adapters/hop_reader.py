@@ -7,7 +7,13 @@ from typing import Any, NamedTuple, TypeVar
 from express_path.adapters.aws import DENIED, Aws, calling, pages
 from express_path.adapters.ec2_records import network_interface
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
-from express_path.domain.network import NetworkInterface, RouteTable, TransitGatewayAttachment, TransitGatewayRouteTable
+from express_path.domain.network import (
+    Instance,
+    NetworkInterface,
+    RouteTable,
+    TransitGatewayAttachment,
+    TransitGatewayRouteTable,
+)
 from express_path.domain.targets import TargetKind
 from express_path.errors import ApiError
 
@@ -66,6 +72,33 @@ def _interfaces(aws: Aws, name: str, values: list[str]) -> list[Mapping[str, Any
         by_value = [{"Name": name, "Values": values[start : start + _FILTER_VALUES]}]
         found += pages(aws.ec2, "ec2", "describe_network_interfaces", "NetworkInterfaces", Filters=by_value)
     return found
+
+
+def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str, Instance]:
+    """The instances that forwarding interfaces are attached to, with what their types' network cards carry.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NetworkCardInfo.html
+    """
+    instance_ids = sorted({each.instance_id for each in interfaces if each.instance_id and not each.source_dest_check})
+    by_id = [{"Name": "instance-id", "Values": instance_ids[:_FILTER_VALUES]}]
+    if not instance_ids:
+        return {}
+    reservations = pages(aws.ec2, "ec2", "describe_instances", "Reservations", Filters=by_id)
+    types = {row["InstanceId"]: row["InstanceType"] for each in reservations for row in each["Instances"]}
+    names = [{"Name": "instance-type", "Values": sorted(set(types.values()))}]
+    cards = {
+        row["InstanceType"]: row["NetworkInfo"]["NetworkCards"]
+        for row in pages(aws.ec2, "ec2", "describe_instance_types", "InstanceTypes", Filters=names)
+    }
+    return {key: _instance(key, name, cards.get(name, [])) for key, name in types.items()}
+
+
+def _instance(instance_id: str, instance_type: str, cards: list[Mapping[str, Any]]) -> Instance:
+    def total(field: str) -> float | None:
+        known = [float(card[field]) for card in cards if card.get(field) is not None]
+        return sum(known) if known else None
+
+    return Instance(instance_id, instance_type, total("BaselineBandwidthInGbps"), total("PeakBandwidthInGbps"))
 
 
 def read_transit_gateways(aws: Aws, optional: OptionalReads) -> TransitGateways:

@@ -47,7 +47,7 @@ class PrefixListReader:
         known = self._joined()
         if self._lacks(known, wanted, families):
             self._managed = pages(self._ec2, "ec2", "describe_managed_prefix_lists", "PrefixLists")
-            self._read_entries(known, set(wanted))
+            self._read_entries(known, set(wanted), set(families))
             known = self._joined()
         return known
 
@@ -60,12 +60,14 @@ class PrefixListReader:
         unasked = bool(express) and not self._managed and not set(families) <= express
         return unasked or any(each not in known for each in wanted)
 
-    def _read_entries(self, known: Mapping[str, PrefixList], wanted: set[str]) -> None:
+    def _read_entries(self, known: Mapping[str, PrefixList], wanted: set[str], families: set[Family]) -> None:
+        """The entries of lists that are wanted, or of S3 Express's of a wanted family, where no blocks are known."""
         for description in self._managed:
             list_id = str(description.get("PrefixListId"))
             is_express = is_express_service(str(description.get("PrefixListName")), self._region)
+            asked = list_id in wanted or (is_express and description.get("AddressFamily") in families)
             readable = list_id in known and known[list_id].cidrs is not None
-            if (list_id in wanted or is_express) and not readable and list_id not in self._entries:
+            if asked and not readable and list_id not in self._entries:
                 self._entries[list_id] = unless_denied(partial(self._entries_of, list_id))
 
     def _entries_of(self, list_id: str) -> list[Description]:

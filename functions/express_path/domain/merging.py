@@ -34,6 +34,7 @@ def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
         nat_gateways=_first_view([each.nat_gateways for each in snapshots]),
         prefix_lists=_prefix_lists([each.prefix_lists for each in snapshots]),
         network_interfaces=_optional_view([each.network_interfaces for each in snapshots]),
+        instances=_first_view([each.instances for each in snapshots]),
         transit_gateway_attachments=_attachments([each.transit_gateway_attachments for each in snapshots]),
         transit_gateway_route_tables=_optional_view([each.transit_gateway_route_tables for each in snapshots]),
     )

@@ -134,6 +134,16 @@ class NetworkInterface:
 
 
 @dataclass(frozen=True, slots=True)
+class Instance:
+    """An instance behind an interface: its type, and what its network cards together carry, in Gbit/s."""
+
+    id: str
+    instance_type: str
+    baseline_gbps: float | None = None
+    peak_gbps: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TransitGatewayAttachment:
     """A transit gateway attachment: what is attached, and the transit gateway route table it is associated with.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from express_path.domain.network import (
+    Instance,
     NatGateway,
     NetworkInterface,
     PrefixList,
@@ -38,6 +39,7 @@ class Snapshot:
     network_interfaces: Mapping[str, NetworkInterface] | None = None
     transit_gateway_attachments: Mapping[str, TransitGatewayAttachment] | None = None
     transit_gateway_route_tables: Mapping[str, TransitGatewayRouteTable] | None = None
+    instances: Mapping[str, Instance] = field(default_factory=dict)
     has_directory_buckets: bool | None = None
     denied: tuple[str, ...] = ()
     foreign_subnet_ids: frozenset[str] = frozenset()

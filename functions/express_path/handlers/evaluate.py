@@ -1,7 +1,7 @@
 """The rule's Lambda: AWS Config says what changed, this says how the subnets concerned reach S3 Express."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
@@ -11,8 +11,10 @@ from express_path.adapters.config_events import ConfigEvent, parse_event
 from express_path.adapters.config_history import recorded_items
 from express_path.adapters.config_items import change_of, turns_no_path
 from express_path.adapters.config_results import changed_verdicts, known_results, put_verdicts, vanished
+from express_path.domain.capacity import capacities
 from express_path.domain.fanout import Change, ResourceType, concerned_subnets
 from express_path.domain.reasons import Compliance
+from express_path.domain.snapshot import Snapshot
 from express_path.domain.tracing import Tracer
 from express_path.domain.verdict import Account, Judge, Verdict, gone, left_scope
 from express_path.handlers.services import services
@@ -25,38 +27,47 @@ RETURNED = 1000
 (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
 
 
+class Evaluation(NamedTuple):
+    """The verdicts to report, and the snapshot they were made from; None where none was needed."""
+
+    verdicts: list[Verdict]
+    snapshot: Snapshot | None = None
+
+
 @metrics.log_metrics
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:  # noqa: ARG001  # the decorators use it
     """Evaluate what an AWS Config event concerns and report it; raises rather than conclude from partial knowledge."""
+    metrics.add_metric("EventsReceived", MetricUnit.Count, 1)
     config_event = parse_event(event)
     subject = (config_event.item or {}).get("resourceId", "everything")
     logger.set_correlation_id(f"{subject}@{config_event.ordering_timestamp.isoformat()}")
-    verdicts = sweep(config_event) if config_event.item is None else evaluate_item(config_event, config_event.item)
+    verdicts, snapshot = sweep(config_event) if config_event.item is None else evaluate_item(config_event)
     posted = put_verdicts(services().aws.config, config_event, verdicts) if verdicts else 0
     logger.info("evaluated", extra={"posted": posted, "ruleName": config_event.rule_name})
     metrics.add_metric("VerdictsPosted", MetricUnit.Count, posted)
     flagged = sum(each.compliance is Compliance.NON_COMPLIANT for each in verdicts)
     metrics.add_metric("NonCompliantPosted", MetricUnit.Count, flagged)
-    return {"posted": posted, "evaluations": [_returned(each) for each in verdicts[:RETURNED]]}
+    return {"posted": posted, "evaluations": [_returned(each, snapshot) for each in verdicts[:RETURNED]]}
 
 
-def evaluate_item(event: ConfigEvent, item: Mapping[str, Any]) -> list[Verdict]:
+def evaluate_item(event: ConfigEvent) -> Evaluation:
     """The verdicts on the subnets that a changed resource concerns."""
+    item = event.item or {}
     if turns_no_path(item, event.diff):
         logger.info("dropped: this change can turn no path")
-        return []
+        return Evaluation([])
     change = _change(event, item)
     if change.resource_type is ResourceType.SUBNET and (change.deleted or event.left_scope):
-        return [_without_network(event, change)]
+        return Evaluation([_without_network(event, change)])
     if change.resource_type is ResourceType.VPC_ENDPOINT and change.vpc_id is None:
         logger.info("the item does not name the endpoint's VPC: everything is evaluated")
         return sweep(event)
     judge = _judge(event, change.vpc_id)
-    return [judge.verdict(subnet_id) for subnet_id in concerned_subnets(change, judge.tracer)]
+    return Evaluation([judge.verdict(each) for each in concerned_subnets(change, judge.tracer)], judge.snapshot)
 
 
-def sweep(event: ConfigEvent) -> list[Verdict]:
+def sweep(event: ConfigEvent) -> Evaluation:
     """The verdicts that AWS Config does not hold yet, of all subnets, and DELETED for those that are gone.
 
     What AWS Config holds is asked first: a subnet that appears in between is then not taken for gone.
@@ -65,7 +76,7 @@ def sweep(event: ConfigEvent) -> list[Verdict]:
     judge = _judge(event, None)
     subnet_ids = [each.id for each in judge.snapshot.own_subnets]
     verdicts = changed_verdicts([judge.verdict(each) for each in subnet_ids], known)
-    return verdicts + [judge.verdict(each) for each in vanished(known, subnet_ids)]
+    return Evaluation(verdicts + [judge.verdict(each) for each in vanished(known, subnet_ids)], judge.snapshot)
 
 
 def _judge(event: ConfigEvent, vpc_id: str | None) -> Judge:
@@ -92,7 +103,7 @@ def _without_network(event: ConfigEvent, change: Change) -> Verdict:
     return gone(account, region, change.resource_id)
 
 
-def _returned(verdict: Verdict) -> Mapping[str, object]:
+def _returned(verdict: Verdict, snapshot: Snapshot | None) -> Mapping[str, object]:
     return {
         "subnetId": verdict.subnet_id,
         "routeTableId": verdict.route_table_id,
@@ -100,4 +111,5 @@ def _returned(verdict: Verdict) -> Mapping[str, object]:
         "reason": verdict.reason,
         "annotation": verdict.annotation,
         "path": [hop._asdict() for hop in verdict.path],
+        "capacity": [each._asdict() for each in capacities(verdict.path, snapshot)] if snapshot else [],
     }
