@@ -1,6 +1,6 @@
 """The demonstration, `make demo`: the rule at work on an AWS that runs on this machine, without an account.
 
-Exit status 0 if every verdict was as it must be, 1 if not, 2 if the demonstration could not run.
+Exit status 0 if every verdict was as it must be, 1 if not, 2 if the demonstration could not run, 130 if interrupted.
 """
 
 import argparse
@@ -53,6 +53,10 @@ IN_PROCESS = "Called in this process. Its verdicts are the same as in Lambda, it
 CURE = "A gateway endpoint is free of charge. Open connections to S3 Express drop at the moment it takes over."
 
 
+INTERRUPTED = 130
+"""What shells report of a program that Ctrl-C ended."""
+
+
 class Demonstration:
     """The demonstration on one running sandbox."""
 
@@ -90,7 +94,9 @@ class Demonstration:
 
     def _cure(self) -> None:
         endpoint_id, table_id = self._situation["vpce-s3express"], self._situation["rtb-private"]
-        with self._narrator.step("The cure, by hand: the endpoint gets the route table that is in force"):
+        with self._narrator.step(
+            "The cure, by hand: the endpoint gets the route table that is in force", "associating it"
+        ):
             ec2 = self._loop.sandbox.client("ec2")
             ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])
         options = [f"--vpc-endpoint-id {endpoint_id}", f"--add-route-table-ids {table_id}"]
@@ -116,6 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (BuildError, RuntimeStartError, LookupError) as error:
         narrator.warn(str(error))
         return 2
+    except KeyboardInterrupt:
+        narrator.warn("Interrupted.")
+        return INTERRUPTED
 
 
 def demonstrate(narrator: Narrator, *, in_process: bool) -> bool:
@@ -123,13 +132,13 @@ def demonstrate(narrator: Narrator, *, in_process: bool) -> bool:
     stopwatch = Stopwatch()
     narrator.headline("express-path: by which path does each subnet reach S3 Express One Zone?")
     with ExitStack() as stack:
-        with narrator.step("An AWS on this machine, with a VPC like many"):
+        with narrator.step("An AWS on this machine, with a VPC like many", "starting it and building the VPC"):
             sandbox = stack.enter_context(Sandbox())
             stack.enter_context(config_service.in_force())
             remove_default_vpc(sandbox)
             situation = familiar(sandbox)
         narrator.say(STORY)
-        with narrator.step("The function of the rule"):
+        with narrator.step("The function of the rule", "building and starting it"):
             function = in_this_process if in_process else in_lambda_runtime
             invoke = stack.enter_context(function(sandbox.environment()))
         narrator.say(IN_PROCESS if in_process else IN_RUNTIME)

@@ -50,13 +50,13 @@ class Narrator:
         self._console.print(Text(f"\n{INDENT}$ {text}\n", style="cyan"), soft_wrap=True)
 
     @contextmanager
-    def step(self, title: str) -> Iterator[None]:
-        """Print a numbered title, and show on a terminal that something is going on until the block ends."""
+    def step(self, title: str, doing: str) -> Iterator[None]:
+        """Print a numbered title, and show on a terminal what is being done until the block ends."""
         self._title(title)
         if not self._console.is_terminal:
             yield
             return
-        with self._console.status("working"):
+        with self._console.status(doing):
             yield
 
     @contextmanager

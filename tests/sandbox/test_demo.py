@@ -201,7 +201,7 @@ def test_shows_progress_on_a_terminal_only() -> None:
     """A terminal gets a spinner and a bar, a pipe gets the titles."""
 
     def narrate(narrator: Narrator) -> None:
-        with narrator.step("Build"):
+        with narrator.step("Build", "building"):
             pass
         with narrator.counted_step("Deliver", 2) as advance:
             advance()
