@@ -11,7 +11,7 @@ from express_path.adapters.config_events import ConfigEvent, parse_event
 from express_path.adapters.config_history import recorded_items
 from express_path.adapters.config_items import change_of, turns_no_path
 from express_path.adapters.config_results import changed_verdicts, known_results, put_verdicts, vanished
-from express_path.domain.capacity import capacities
+from express_path.domain.capacity import Capacity, capacities
 from express_path.domain.fanout import Change, ResourceType, concerned_subnets
 from express_path.domain.reasons import Compliance
 from express_path.domain.snapshot import Snapshot
@@ -111,5 +111,14 @@ def _returned(verdict: Verdict, snapshot: Snapshot | None) -> Mapping[str, objec
         "reason": verdict.reason,
         "annotation": verdict.annotation,
         "path": [hop._asdict() for hop in verdict.path],
-        "capacity": [each._asdict() for each in capacities(verdict.path, snapshot)] if snapshot else [],
+        "capacity": [_capacity(each) for each in capacities(verdict.path, snapshot)] if snapshot else [],
+    }
+
+
+def _capacity(capacity: Capacity) -> Mapping[str, object]:
+    return {
+        "hopId": capacity.hop_id,
+        "name": capacity.name,
+        "baselineGbps": capacity.baseline_gbps,
+        "peakGbps": capacity.peak_gbps,
     }
