@@ -1,4 +1,4 @@
-"""Leave in an artifact only what the functions use of botocore's data: operations.json says what that is.
+"""Leave in an artifact only what the functions use of botocore's data: operations.json says what each of them calls.
 
 Run by functions/Makefile as `python3 trim_artifact.py ARTIFACTS_DIR`; standard library only. The reasons, and what
 each step saves, are in docs/decisions/0002-trimmed-service-models.md.
@@ -154,10 +154,19 @@ def trim_models(artifact: Path, operations: dict[str, list[str]]) -> None:
     trim_endpoints(artifact / DATA / "endpoints.json", used)
 
 
+def operations_of_all(functions: dict[str, dict[str, list[str]]]) -> dict[str, list[str]]:
+    """Unite what the functions call, by service: each artifact holds the whole package, so it serves them all."""
+    called: dict[str, set[str]] = {}
+    for services in functions.values():
+        for service, operations in services.items():
+            called.setdefault(service, set()).update(operations)
+    return {service: sorted(called[service]) for service in sorted(called)}
+
+
 def main(artifact: Path) -> None:
     """Trim the artifact folder in place."""
     remove_clutter(artifact)
-    trim_models(artifact, json.loads(OPERATIONS.read_bytes()))
+    trim_models(artifact, operations_of_all(json.loads(OPERATIONS.read_bytes())))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ import compile_artifact
 import trim_artifact
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
-OPERATIONS: dict[str, list[str]] = json.loads((FUNCTIONS / "operations.json").read_bytes())
+LISTED: dict[str, dict[str, list[str]]] = json.loads((FUNCTIONS / "operations.json").read_bytes())
+OPERATIONS = trim_artifact.operations_of_all(LISTED)
 PYTHON_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 TARGET = [f"PYTHON_VERSION={PYTHON_VERSION}", "PLATFORM=x86_64-manylinux_2_28"]
 
@@ -135,7 +136,8 @@ def test_a_shim_that_does_not_start_is_no_interpreter(tmp_path: Path, monkeypatc
 
 
 def test_only_the_services_and_operations_in_use_are_left(trimmed: Loader) -> None:
-    """Of botocore's models exactly operations.json is left."""
+    """Of botocore's models exactly operations.json is left, of all functions together."""
+    assert OPERATIONS.keys() == {service for services in LISTED.values() for service in services}
     assert set(trimmed.list_available_services("service-2")) == OPERATIONS.keys()
     for service, operations in OPERATIONS.items():
         assert sorted(trimmed.load_service_model(service, "service-2")["operations"]) == operations
@@ -181,10 +183,11 @@ def test_endpoints_of_every_region_are_as_before(service: str, trimmed: Loader, 
 
 
 def test_clients_of_the_artifact_have_the_operations(artifact: Path) -> None:
-    """An interpreter that sees the artifact alone imports the handler and makes each client, with each operation."""
+    """An interpreter that sees the artifact alone imports each handler and makes each client, with each operation."""
+    handlers = ", ".join(f"express_path.handlers.{handler}" for handler in LISTED)
     program = f"""
 import sys; sys.path.insert(0, {str(artifact)!r})
-import boto3, express_path.handlers.evaluate
+import boto3, {handlers}
 from botocore import xform_name
 session = boto3.Session("id", "key", region_name="eu-west-1")
 for service, operations in {OPERATIONS!r}.items():

@@ -1,4 +1,4 @@
-"""functions/operations.json against the code: every operation that the functions call, and none that they do not."""
+"""functions/operations.json against the code: every operation that each function calls, and none that it does not."""
 
 import ast
 import json
@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
 from botocore import xform_name
 from botocore.session import get_session
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
-OPERATIONS: dict[str, list[str]] = json.loads((FUNCTIONS / "operations.json").read_bytes())
-HANDLERS = sorted((FUNCTIONS / "express_path" / "handlers").glob("*.py"))
-# Allowed where the stack names a networkRoleArn, before anything assumes it; to be dropped from here when it does.
-AHEAD = {("sts", "AssumeRole")}
+OPERATIONS: dict[str, dict[str, list[str]]] = json.loads((FUNCTIONS / "operations.json").read_bytes())
+HANDLERS = FUNCTIONS / "express_path" / "handlers"
 
 
 @cache
@@ -22,7 +21,7 @@ def methods() -> dict[str, tuple[str, str]]:
     session = get_session()
     return {
         xform_name(operation): (service, operation)
-        for service in OPERATIONS
+        for service in sorted({service for services in OPERATIONS.values() for service in services})
         for operation in session.get_service_model(service).operation_names
     }
 
@@ -52,10 +51,10 @@ def imported_modules(path: Path) -> Iterator[Path]:
         yield from (file for file in files if file.is_file())
 
 
-def run_by_functions() -> set[Path]:
-    """Return all modules that the handlers reach by imports: the adapters of the command alone are not among them."""
+def run_by(handler: str) -> set[Path]:
+    """Return all modules that a handler reaches by imports: the adapters of the command alone are not among them."""
     reached: set[Path] = set()
-    waiting = set(HANDLERS)
+    waiting = {HANDLERS / f"{handler}.py"}
     while waiting:
         reached |= waiting
         waiting = {found for path in waiting for found in imported_modules(path)} - reached
@@ -68,22 +67,30 @@ def test_calls_are_found_as_methods_and_as_names_of_paginators() -> None:
     assert called(source) == {("ec2", "DescribeSubnets"), ("config", "PutEvaluations")}
 
 
-def test_modules_are_followed_from_the_handlers() -> None:
-    """What a handler imports is reached through other modules, and what only the command imports is not."""
-    names = {path.name for path in run_by_functions()}
+def test_modules_are_followed_from_a_handler() -> None:
+    """What a handler imports is reached through other modules; what only the command or another needs is not."""
+    names = {path.name for path in run_by("evaluate")}
     assert {"evaluate.py", "aws.py", "network.py"} <= names
-    assert not {"dump.py", "dump_writer.py"} & names
+    assert not {"dump.py", "dump_writer.py", "heal_evidence.py"} & names
 
 
-def test_list_of_operations_is_what_the_functions_call() -> None:
+def test_every_handler_has_its_list() -> None:
+    """Each module with a Lambda entry is listed under its name, and no other is."""
+    entries = {path.stem for path in HANDLERS.glob("*.py") if "\ndef handler(" in path.read_text(encoding="utf-8")}
+    assert entries == OPERATIONS.keys()
+
+
+@pytest.mark.parametrize("handler", OPERATIONS)
+def test_list_of_operations_is_what_the_function_calls(handler: str) -> None:
     """Nothing is missing and nothing to spare in the list that the role and the artifact are held equal to."""
-    listed = {(service, operation) for service, operations in OPERATIONS.items() for operation in operations}
-    found = set().union(*(called(path.read_text(encoding="utf-8")) for path in run_by_functions()))
-    assert not found & AHEAD
-    assert found | AHEAD == listed
+    listed = {(service, operation) for service, names in OPERATIONS[handler].items() for operation in names}
+    found = set().union(*(called(path.read_text(encoding="utf-8")) for path in run_by(handler)))
+    assert found == listed
 
 
 def test_list_of_operations_is_sorted() -> None:
     """The list has one order, so that two changes of it do not collide without need."""
     assert list(OPERATIONS) == sorted(OPERATIONS)
-    assert all(operations == sorted(set(operations)) for operations in OPERATIONS.values())
+    for services in OPERATIONS.values():
+        assert list(services) == sorted(services)
+        assert all(operations == sorted(set(operations)) for operations in services.values())

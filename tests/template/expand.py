@@ -1,18 +1,19 @@
-"""template.yaml as CloudFormation would see it: the SAM transform applied, parameters and functions resolved.
+"""template.yaml as CloudFormation would see it: transforms applied, parameters and functions resolved.
 
-The transform is AWS's own (aws-sam-translator). Attributes that AWS makes up, such as ARNs, become
-"<LogicalId.Attribute>", so that a test can tell what refers to what.
+The SAM transform is AWS's own (aws-sam-translator); AWS::Include reads the included file. Attributes that AWS makes up,
+such as ARNs, become "<LogicalId.Attribute>", so that a test can tell what refers to what.
 """
 
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import yaml
 from cfnlint.decode import decode_str
 from samtranslator.translator.transform import transform
 
@@ -25,6 +26,25 @@ PSEUDO_PARAMETERS = {
     "AWS::URLSuffix": "amazonaws.com",
 }
 NO_VALUE = {"Ref": "AWS::NoValue"}
+
+
+# https://docs.aws.amazon.com/service-authorization/latest/reference/
+ARNS = {
+    "AWS::IAM::Role": "arn:{Partition}:iam::{AccountId}:role/{name}",
+    "AWS::Lambda::Function": "arn:{Partition}:lambda:{Region}:{AccountId}:function:{name}",
+    "AWS::Logs::LogGroup": "arn:{Partition}:logs:{Region}:{AccountId}:log-group:{name}:*",
+    "AWS::SQS::Queue": "arn:{Partition}:sqs:{Region}:{AccountId}:{name}",
+}
+# Intrinsic functions of resolved arguments:
+# https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/intrinsic-function-reference.html
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "Fn::Contains": lambda argument: argument[1] in argument[0],
+    "Fn::Equals": lambda argument: argument[0] == argument[1],
+    "Fn::Join": lambda argument: argument[0].join(argument[1]),
+    "Fn::Not": lambda argument: not argument[0],
+    "Fn::Select": lambda argument: argument[1][int(argument[0])],
+    "Fn::Split": lambda argument: argument[1].split(argument[0]),
+}
 
 
 class NoManagedPolicies:
@@ -44,6 +64,12 @@ def source() -> dict[str, Any]:
     return parsed
 
 
+@cache
+def included(location: str) -> Any:  # noqa: ANN401 -- an included file may hold anything
+    """Parse a file that the template includes, as AWS::Include does with the copy that `sam deploy` uploads."""
+    return yaml.safe_load((ROOT / location).read_text(encoding="utf-8"))
+
+
 class Expanded:
     """The stack's resources under given parameters; the others have their defaults."""
 
@@ -54,6 +80,7 @@ class Expanded:
         assert not unknown, f"the template has no parameter {unknown}"
         self.values: Mapping[str, Any] = PSEUDO_PARAMETERS | defaults | parameters
         fragment = json.loads(json.dumps(source()))
+        self.parameters = fragment["Parameters"]
         fragment["Globals"]["Function"]["CodeUri"] = "s3://artifacts/package"  # as `sam package` would set it
         with patch.dict(os.environ, AWS_DEFAULT_REGION=PSEUDO_PARAMETERS["AWS::Region"]):
             template = transform(fragment, dict(self.values), NoManagedPolicies(), passthrough_metadata=True)
@@ -111,15 +138,40 @@ class Expanded:
             return f"<{'.'.join(argument)}>"
         if name == "Fn::Sub":
             return re.sub(r"\$\{([\w:.]+)\}", lambda match: self.reference(match[1]), argument)
-        if name == "Fn::Equals":
-            return self.resolve(argument[0]) == self.resolve(argument[1])
-        if name == "Fn::Not":
-            return not self.resolve(argument[0])
-        raise NotImplementedError(name)
+        if name == "Fn::Transform":
+            assert argument["Name"] == "AWS::Include"
+            return included(argument["Parameters"]["Location"])
+        return FUNCTIONS[name](self.resolve(argument))
 
-    def reference(self, name: str) -> str:
+    def reference(self, name: str) -> Any:  # noqa: ANN401 -- text, or the list of a CommaDelimitedList
         """Return the value of a parameter, or stand in for what identifies a resource."""
+        if self.parameters.get(name, {}).get("Type") == "CommaDelimitedList":
+            return self.values[name].split(",")
         if name in self.values:
             return str(self.values[name])
         assert name.split(".", maxsplit=1)[0] in self.logical_ids, f"{name} is neither a parameter nor a resource"
         return f"<{name}>"
+
+    def deployed(self, node: Any) -> Any:  # noqa: ANN401 -- a template's node may be anything
+        """Give a resolved node the ARNs and names that AWS could have made up, instead of what stands for them."""
+        if isinstance(node, str):
+            return re.sub(r"<(\w+)(\.\w+)?>", lambda match: self._identifier(match[1], arn=bool(match[2])), node)
+        if isinstance(node, list):
+            return [self.deployed(each) for each in node]
+        return {key: self.deployed(each) for key, each in node.items()} if isinstance(node, dict) else node
+
+    def _identifier(self, logical_id: str, *, arn: bool) -> str:
+        resource = self.resources[logical_id]
+        name = resource["Properties"].get("Name", f"{self.values['AWS::StackName']}-{logical_id}")
+        return ARNS[resource["Type"]].format(name=name, **self.place) if arn else name
+
+    @property
+    def place(self) -> dict[str, str]:
+        """The partition, Region and account that the stack is in."""
+        return {each: self.values[f"AWS::{each}"] for each in ("Partition", "Region", "AccountId")}
+
+    def broken_rules(self) -> list[str]:
+        """Return what CloudFormation says of the parameters, before it makes anything, by the template's Rules."""
+        rules = [each for each in source()["Rules"].values() if self.resolve(each["RuleCondition"])]
+        assertions = [assertion for rule in rules for assertion in rule["Assertions"]]
+        return [each["AssertDescription"] for each in assertions if not self.resolve(each["Assert"])]

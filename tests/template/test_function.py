@@ -1,9 +1,8 @@
-"""The function of the template and what watches over it, against Lambda's own model."""
+"""The functions of the template and what watches over them, against Lambda's own model."""
 
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,6 +11,8 @@ from tests.template.models import bounds, enum
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"
 ALARMS = ["ErrorsAlarm", "FailedEventsAlarm"]
+FUNCTIONS = ["EvaluateFunction", "PlanFunction"]
+EXTERNAL_ID = "express-path/network"
 
 
 @pytest.fixture(scope="module")
@@ -20,37 +21,29 @@ def stack() -> Expanded:
     return Expanded()
 
 
-@pytest.fixture(scope="module")
-def function(stack: Expanded) -> dict[str, Any]:
-    """Return the function's properties."""
-    return stack.of_type("AWS::Lambda::Function")
-
-
-def test_runtime_and_sizes_are_lambdas(function: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_runtime_and_sizes_are_lambdas(name: str, stack: Expanded) -> None:
     """Runtime, architecture, memory and timeout are values that Lambda takes."""
+    function = stack.properties(name)
     assert function["Runtime"] in enum("lambda", "Runtime")
     assert set(function["Architectures"]) <= enum("lambda", "Architecture")
     assert function["MemorySize"] in bounds("lambda", "MemorySize")
     assert 1 <= function["Timeout"] <= 900
 
 
-def test_handler_is_a_module_of_the_package(function: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_handler_is_a_module_of_the_package(name: str, stack: Expanded) -> None:
     """The handler's dotted name leads to a file under functions/."""
-    module, _, name = function["Handler"].rpartition(".")
+    module, _, entry = stack.properties(name)["Handler"].rpartition(".")
     text = (ROOT / "functions" / module.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")
-    assert f"def {name}(" in text
+    assert f"def {entry}(" in text
 
 
-def test_build_is_for_the_runtime_that_is_deployed(function: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_build_is_for_the_runtime_that_is_deployed(name: str, stack: Expanded, tmp_path: Path) -> None:
     """functions/Makefile builds for the template's Python and processor, whatever the environment happens to hold."""
-    command = [
-        "make",
-        "--dry-run",
-        "-C",
-        str(ROOT / "functions"),
-        "build-EvaluateFunction",
-        f"ARTIFACTS_DIR={tmp_path}",
-    ]
+    function = stack.properties(name)
+    command = ["make", "--dry-run", "-C", str(ROOT / "functions"), f"build-{name}", f"ARTIFACTS_DIR={tmp_path}"]
     environment = {**os.environ, "PYTHON_VERSION": "3.10.1", "PLATFORM": "linux/amd64"}
     steps = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
     assert f"--python-version {function['Runtime'].removeprefix('python')} " in steps
@@ -58,16 +51,26 @@ def test_build_is_for_the_runtime_that_is_deployed(function: dict[str, Any], tmp
     assert "--python-platform aarch64-manylinux_2_28 " in steps
 
 
-def test_logs_go_to_a_group_with_retention_in_json(stack: Expanded, function: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_logs_go_to_a_group_with_retention_in_json(name: str, stack: Expanded) -> None:
     """Lambda writes JSON at the chosen level into the stack's own log group, which forgets after the chosen days."""
-    assert function["LoggingConfig"] == {
+    group = name.replace("Function", "LogGroup")
+    assert stack.properties(name)["LoggingConfig"] == {
         "LogFormat": "JSON",
         "ApplicationLogLevel": "INFO",
-        "LogGroup": "<EvaluateLogGroup>",
+        "LogGroup": f"<{group}>",
     }
     assert enum("lambda", "LogFormat") >= {"JSON"}
     assert set(source()["Parameters"]["LogLevel"]["AllowedValues"]) == enum("lambda", "ApplicationLogLevel") - {"TRACE"}
-    assert stack.properties("EvaluateLogGroup") == {"RetentionInDays": "30"}
+    assert stack.properties(group) == {"RetentionInDays": "30"}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_external_id_reaches_the_functions_if_given(name: str, stack: Expanded) -> None:
+    """Both functions can follow transit gateways with the external ID that the network account's role asks for."""
+    variables = Expanded(NetworkRoleExternalId=EXTERNAL_ID).properties(name)["Environment"]["Variables"]
+    assert variables["NETWORK_ROLE_EXTERNAL_ID"] == EXTERNAL_ID
+    assert "NETWORK_ROLE_EXTERNAL_ID" not in stack.properties(name)["Environment"]["Variables"]
 
 
 def test_config_may_invoke_for_this_account_before_the_rule_exists(stack: Expanded) -> None:
@@ -122,6 +125,6 @@ def test_alarms_tell_the_topic_if_there_is_one(alarm: str) -> None:
 
 def test_concurrency_is_reserved_only_on_request() -> None:
     """Reserving concurrency fails in accounts with little left, so it is left alone unless a number is given."""
-    assert "ReservedConcurrentExecutions" not in Expanded().of_type("AWS::Lambda::Function")
-    reserved = Expanded(ReservedConcurrency="5").of_type("AWS::Lambda::Function")
+    assert "ReservedConcurrentExecutions" not in Expanded().properties("EvaluateFunction")
+    reserved = Expanded(ReservedConcurrency="5").properties("EvaluateFunction")
     assert reserved["ReservedConcurrentExecutions"] == "5"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.template.expand import ROOT, Expanded, source
+from tests.template.expand import ROOT, Expanded, included, source
 
 PARAMETERS: dict[str, dict[str, Any]] = source()["Parameters"]
 INTERFACE: dict[str, Any] = source()["Metadata"]["AWS::CloudFormation::Interface"]
@@ -14,10 +14,11 @@ INTERFACE: dict[str, Any] = source()["Metadata"]["AWS::CloudFormation::Interface
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameter_is_described_and_constrained(name: str) -> None:
-    """Each parameter says what it is for, and takes only values or a pattern that it names."""
+    """Each parameter says what it is for, and takes only values, a pattern or a range that it names."""
     parameter = PARAMETERS[name]
     assert len(parameter["Description"]) > 20
-    assert ("AllowedValues" in parameter) != ("AllowedPattern" in parameter)
+    assert sum(each in parameter for each in ("AllowedValues", "AllowedPattern", "MinValue")) == 1
+    assert ("MinValue" in parameter) == ("MaxValue" in parameter)
     assert ("ConstraintDescription" in parameter) == ("AllowedPattern" in parameter)
 
 
@@ -47,6 +48,35 @@ def test_every_parameter_is_shown_once_with_a_label() -> None:
         ("PermissionsBoundaryArn", "arn:aws:iam::123456789012:policy/team/boundary", True),
         ("PermissionsBoundaryArn", "arn:aws:iam::123456789012:role/boundary", False),
         ("EvaluationFrequency", "Daily", False),
+        ("NetworkRoleExternalId", "express-path/network:1", True),
+        ("NetworkRoleExternalId", "x", False),
+        ("RemediationMode", "APPROVAL", True),
+        ("RemediationMode", "AUTOMATIC", False),
+        ("MaximumAutomaticAttempts", "25", True),
+        ("MaximumAutomaticAttempts", "26", False),
+        ("RetryAttemptSeconds", "60", False),
+        ("Approvers", "jane,arn:aws:iam::123456789012:role/operators/network", True),
+        ("Approvers", "arn:aws:sts::123456789012:assumed-role/operators/jane@example.com", True),
+        ("Approvers", "arn:aws:iam::123456789012:policy/operators", False),
+        ("Approvers", "jane, john", False),
+        ("ApprovalTopicArn", "arn:aws:sns:eu-west-1:123456789012:AutomationApprovals", True),
+        ("ApprovalTopicArn", "arn:aws:sns:eu-west-1:123456789012:approvals", False),
+        ("ChangeCalendarName", "changes", True),
+        ("ChangeCalendarName", "arn:aws:ssm:eu-west-1:123456789012:document/changes", True),
+        ("ChangeCalendarName", "arn:aws:ssm:eu-west-1:123456789012:parameter/changes", False),
+        ("OwnerTags", "managed-by=terraform,Owner", True),
+        ("OwnerTags", "managed-by=terraform,", False),
+        ("WarnOnly", "NETWORK_ACL,DNS_ATTRIBUTES", True),
+        ("WarnOnly", "NETWORK_ACL,", False),
+        ("WarnOnly", "NETWORK_ACLDNS_ATTRIBUTES", False),
+        ("WarnOnly", "ROUTE_QUOTA", False),
+        ("RouteQuota", "1001", False),
+        ("EndpointPolicyParameter", "/network/s3express/policy", True),
+        ("EndpointPolicyParameter", "policy", False),
+        ("HealDocumentName", "Heal-S3Express.1", True),
+        ("HealDocumentName", "AWSConfigRemediation-Heal", False),
+        ("HealDocumentName", "amznHeal", False),
+        ("UndoDocumentName", "no", False),
     ],
 )
 def test_parameter_takes_what_aws_takes(name: str, value: str, *, expected: bool, allows: Any) -> None:  # noqa: ANN401
@@ -56,13 +86,15 @@ def test_parameter_takes_what_aws_takes(name: str, value: str, *, expected: bool
 
 def test_deploying_needs_no_more_capability_than_it_must() -> None:
     """CAPABILITY_IAM is enough, because no role has a name of its own, and samconfig.toml asks for no more."""
-    assert "RoleName" not in Expanded().of_type("AWS::IAM::Role")
+    roles = [each for each in Expanded().resources.values() if each["Type"] == "AWS::IAM::Role"]
+    assert len(roles) == 3
+    assert not [each for each in roles if "RoleName" in each["Properties"]]
     config = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))
     assert config["default"]["deploy"]["parameters"]["capabilities"] == "CAPABILITY_IAM"
 
 
 def test_outputs_lead_to_what_was_made() -> None:
-    """The outputs name the rule, the function, its role, its log and its queue."""
+    """The outputs name the rule, the functions, their roles and logs, the queue, and what starts a runbook."""
     assert {name: each["Value"] for name, each in Expanded().outputs.items()} == {
         "RuleName": "<ConfigRule>",
         "RuleArn": "<ConfigRule.Arn>",
@@ -70,6 +102,13 @@ def test_outputs_lead_to_what_was_made() -> None:
         "RoleArn": "<EvaluateRole.Arn>",
         "LogGroupName": "<EvaluateLogGroup>",
         "FailedEventsQueueUrl": "<FailedEventsQueue>",
+        "PlanFunctionArn": "<PlanFunction.Arn>",
+        "PlanRoleArn": "<PlanRole.Arn>",
+        "PlanLogGroupName": "<PlanLogGroup>",
+        "AutomationRoleArn": "<AutomationRole.Arn>",
+        "HealDocumentName": "<HealDocument>",
+        "ApprovalDocumentName": "<ApprovalDocument>",
+        "UndoDocumentName": "<UndoDocument>",
     }
 
 
@@ -81,3 +120,35 @@ def test_every_skipped_check_has_its_reason() -> None:
     for skip in skips:
         assert re.fullmatch(r"CKV2?_AWS_\d+", skip["id"])
         assert len(skip["comment"].split()) > 5
+
+
+APPROVAL = {
+    "RemediationMode": "APPROVAL",
+    "Approvers": "jane",
+    "ApprovalTopicArn": "arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
+}
+
+
+@pytest.mark.parametrize("parameters", [{}, {"RemediationMode": "ON"}, APPROVAL, {"ApprovalTopicArn": ""}])
+def test_parameters_that_go_together_are_taken(parameters: dict[str, str]) -> None:
+    """The template's Rules have nothing against any mode that has what it needs."""
+    assert Expanded(**parameters).broken_rules() == []
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"), [("Approvers", ""), ("ApprovalTopicArn", ""), ("RetryAttemptSeconds", "86400")]
+)
+def test_mode_that_lacks_a_parameter_is_refused_before_anything_is_made(parameter: str, value: str) -> None:
+    """Mode APPROVAL without somebody to ask, or with less time than they have, is refused by name."""
+    [complaint] = Expanded(**APPROVAL | {parameter: value}).broken_rules()
+    assert parameter in complaint
+
+
+def test_the_window_that_approvals_need_is_longer_than_their_step() -> None:
+    """The Rules take the windows in which the runbook can wait for an answer and then heal, and no others."""
+    runbook = included("runbooks/AddS3ExpressGatewayEndpointWithApproval.yaml")
+    steps = {each["name"]: each for each in runbook["mainSteps"]}
+    needed = steps["approve"]["timeoutSeconds"] + steps["heal"]["timeoutSeconds"]
+    for seconds in PARAMETERS["RetryAttemptSeconds"]["AllowedValues"]:
+        refused = Expanded(**APPROVAL | {"RetryAttemptSeconds": str(seconds)}).broken_rules()
+        assert bool(refused) == (seconds <= needed)

@@ -1,104 +1,130 @@
-"""What the function's role allows: exactly the operations that the function calls, and nothing that changes EC2."""
+"""What the functions' roles allow: exactly the operations that each function calls, and no change of anything."""
 
-import importlib.util
 import json
-import subprocess
-import sys
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.template.expand import ROOT, Expanded
+from tests.template.iam import access_level, actions, lint
 
 NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
+EVERYTHING = {"NetworkRoleArn": NETWORK_ROLE, "EndpointPolicyParameter": "/network/policy"}
+ROLES = {"evaluate": "EvaluateRole", "remediate": "PlanRole"}
 # An operation's permission has its name, save for these: https://docs.aws.amazon.com/service-authorization/latest/reference/
-ACTIONS = {"s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets"}
+ACTIONS = {
+    "s3:GetBucketPolicy": "s3express:GetBucketPolicy",
+    "s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets",
+}
 # What Lambda itself does in the role's name: it writes the log, and keeps events that fail.
-LAMBDAS_OWN = {"logs:CreateLogStream", "logs:PutLogEvents", "sqs:SendMessage"}
+LAMBDAS_OWN = {
+    "EvaluateRole": {"logs:CreateLogStream", "logs:PutLogEvents", "sqs:SendMessage"},
+    "PlanRole": {"logs:CreateLogStream", "logs:PutLogEvents"},
+}
 
 
 @cache
-def statements(**parameters: str) -> list[dict[str, Any]]:
-    """Return the statements of all policies of the function's role."""
-    policies = Expanded(**parameters).of_type("AWS::IAM::Role")["Policies"]
+def statements(role: str, **parameters: str) -> list[dict[str, Any]]:
+    """Return the statements of all policies of a role."""
+    policies = Expanded(**parameters).properties(role)["Policies"]
     return [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
 
 
-def actions(statement: dict[str, Any]) -> list[str]:
-    """Return a statement's actions, which may be one or a list."""
-    return [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
+def allowed(role: str, **parameters: str) -> list[str]:
+    """Return every action that a role allows."""
+    return [action for statement in statements(role, **parameters) for action in actions(statement)]
 
 
-def resource_of(action: str, **parameters: str) -> str:
-    """Return the resource that an action is allowed on."""
-    [resource] = [each["Resource"] for each in statements(**parameters) if action in actions(each)]
+def resource_of(role: str, action: str, **parameters: str) -> str:
+    """Return the resource that a role allows an action on."""
+    [resource] = [each["Resource"] for each in statements(role, **parameters) if action in actions(each)]
     return str(resource)
 
 
-@cache
-def access_levels() -> dict[str, str]:
-    """Return the access level of every IAM action, from the copy of AWS's service authorization data in parliament."""
-    spec = importlib.util.find_spec("parliament")
-    assert spec is not None
-    assert spec.origin is not None
-    definition = json.loads(Path(spec.origin).with_name("iam_definition.json").read_bytes())
-    return {
-        f"{service['prefix']}:{privilege['privilege']}": privilege["access_level"]
-        for service in definition
-        for privilege in service["privileges"]
-    }
-
-
-def test_role_allows_the_operations_that_are_called_and_no_other() -> None:
-    """Nothing is missing and nothing to spare: the policy is functions/operations.json in IAM's names."""
-    operations = json.loads((ROOT / "functions" / "operations.json").read_bytes())
+@pytest.mark.parametrize(("handler", "role"), ROLES.items())
+def test_role_allows_the_operations_that_are_called_and_no_other(handler: str, role: str) -> None:
+    """Nothing is missing and nothing to spare: the policy is the function's part of operations.json in IAM's names."""
+    operations = json.loads((ROOT / "functions" / "operations.json").read_bytes())[handler]
     called = {f"{service}:{operation}" for service, names in operations.items() for operation in names}
-    allowed = [action for statement in statements(NetworkRoleArn=NETWORK_ROLE) for action in actions(statement)]
-    assert len(allowed) == len(set(allowed))
-    assert set(allowed) == {ACTIONS.get(each, each) for each in called} | LAMBDAS_OWN
+    found = allowed(role, **EVERYTHING)
+    assert len(found) == len(set(found))
+    assert set(found) == {ACTIONS.get(each, each) for each in called} | LAMBDAS_OWN[role]
 
 
-def test_role_reads_ec2_and_never_writes_it() -> None:
-    """Every EC2 action of the role is of the access levels List or Read."""
-    ec2 = [action for statement in statements() for action in actions(statement) if action.startswith("ec2:")]
-    assert ec2
-    assert {access_levels()[action] for action in ec2} <= {"List", "Read"}
+def test_each_role_belongs_to_the_function_of_its_handler() -> None:
+    """The lists above are compared with the role that the function of that handler really has."""
+    functions = [
+        each["Properties"] for each in Expanded().resources.values() if each["Type"] == "AWS::Lambda::Function"
+    ]
+    of_handler = {each["Handler"].split(".")[-2]: each["Role"] for each in functions}
+    assert of_handler == {handler: f"<{role}.Arn>" for handler, role in ROLES.items()}
 
 
-def test_every_statement_allows_and_none_uses_a_wildcard_action() -> None:
+@pytest.mark.parametrize("role", ROLES.values())
+def test_role_reads_the_network_and_never_writes_it(role: str) -> None:
+    """Every action on EC2, S3 Express and Systems Manager is of the access levels List or Read."""
+    reading = [each for each in allowed(role, **EVERYTHING) if each.split(":")[0] in {"ec2", "s3express", "ssm"}]
+    assert len(reading) > 10
+    assert {access_level(each) for each in reading} <= {"List", "Read"}
+
+
+@pytest.mark.parametrize("role", ROLES.values())
+def test_every_statement_allows_and_none_uses_a_wildcard_action(role: str) -> None:
     """The role is written out: no NotAction, no wildcard, no Deny to undo a grant too wide."""
-    for statement in statements(NetworkRoleArn=NETWORK_ROLE):
+    for statement in statements(role, **EVERYTHING):
         assert statement.keys() == {"Sid", "Effect", "Action", "Resource"}
         assert statement["Effect"] == "Allow"
         assert not [action for action in actions(statement) if "*" in action]
 
 
 @pytest.mark.parametrize(
-    ("action", "resource"),
+    ("role", "action", "resource"),
     [
-        ("logs:PutLogEvents", "<EvaluateLogGroup.Arn>"),
-        ("logs:CreateLogStream", "<EvaluateLogGroup.Arn>"),
-        ("sqs:SendMessage", "<FailedEventsQueue.Arn>"),
-        ("config:GetComplianceDetailsByConfigRule", "arn:aws:config:us-east-1:123456789012:config-rule/*"),
-        ("ec2:GetManagedPrefixListEntries", "arn:aws:ec2:us-east-1:*:prefix-list/*"),
-        ("sts:AssumeRole", NETWORK_ROLE),
+        ("EvaluateRole", "logs:PutLogEvents", "<EvaluateLogGroup.Arn>"),
+        ("EvaluateRole", "logs:CreateLogStream", "<EvaluateLogGroup.Arn>"),
+        ("EvaluateRole", "sqs:SendMessage", "<FailedEventsQueue.Arn>"),
+        (
+            "EvaluateRole",
+            "config:GetComplianceDetailsByConfigRule",
+            "arn:aws:config:us-east-1:123456789012:config-rule/*",
+        ),
+        ("EvaluateRole", "ec2:GetManagedPrefixListEntries", "arn:aws:ec2:us-east-1:*:prefix-list/*"),
+        (
+            "EvaluateRole",
+            "ec2:SearchTransitGatewayRoutes",
+            "arn:aws:ec2:us-east-1:123456789012:transit-gateway-route-table/*",
+        ),
+        ("EvaluateRole", "sts:AssumeRole", NETWORK_ROLE),
+        ("PlanRole", "logs:PutLogEvents", "<PlanLogGroup.Arn>"),
+        ("PlanRole", "logs:CreateLogStream", "<PlanLogGroup.Arn>"),
+        ("PlanRole", "ec2:DescribeVpcAttribute", "arn:aws:ec2:us-east-1:123456789012:vpc/*"),
+        ("PlanRole", "ec2:GetManagedPrefixListEntries", "arn:aws:ec2:us-east-1:*:prefix-list/*"),
+        (
+            "PlanRole",
+            "ec2:SearchTransitGatewayRoutes",
+            "arn:aws:ec2:us-east-1:123456789012:transit-gateway-route-table/*",
+        ),
+        ("PlanRole", "s3express:GetBucketPolicy", "arn:aws:s3express:us-east-1:123456789012:bucket/*"),
+        ("PlanRole", "ssm:GetParameter", "arn:aws:ssm:us-east-1:123456789012:parameter/network/policy"),
+        ("PlanRole", "sts:AssumeRole", NETWORK_ROLE),
     ],
 )
-def test_actions_are_bound_to_resources_where_iam_can(action: str, resource: str) -> None:
+def test_actions_are_bound_to_resources_where_iam_can(role: str, action: str, resource: str) -> None:
     """Actions that have resources in IAM are allowed on the stack's own, or as near as IAM comes."""
-    assert resource_of(action, NetworkRoleArn=NETWORK_ROLE) == resource
+    assert resource_of(role, action, **EVERYTHING) == resource
 
 
-def test_network_role_is_assumed_only_if_given() -> None:
-    """Without networkRoleArn the function may assume no role at all."""
-    assert "sts:AssumeRole" not in [action for statement in statements() for action in actions(statement)]
+@pytest.mark.parametrize("role", ROLES.values())
+def test_roles_and_parameters_are_reached_only_if_given(role: str) -> None:
+    """Without networkRoleArn a function may assume no role, without a policy's parameter it may read none."""
+    assert not {"sts:AssumeRole", "ssm:GetParameter"} & set(allowed(role))
 
 
-def test_only_lambda_assumes_the_role() -> None:
+@pytest.mark.parametrize("role", ROLES.values())
+def test_only_lambda_assumes_the_role(role: str) -> None:
     """The role trusts the Lambda service alone."""
-    [statement] = Expanded().of_type("AWS::IAM::Role")["AssumeRolePolicyDocument"]["Statement"]
+    [statement] = Expanded().properties(role)["AssumeRolePolicyDocument"]["Statement"]
     assert statement == {
         "Effect": "Allow",
         "Principal": {"Service": "lambda.amazonaws.com"},
@@ -106,27 +132,20 @@ def test_only_lambda_assumes_the_role() -> None:
     }
 
 
-def test_permissions_boundary_is_set_if_given() -> None:
-    """An account that demands a permissions boundary gets it on the role."""
+@pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole"])
+def test_permissions_boundary_is_set_if_given(role: str) -> None:
+    """An account that demands a permissions boundary gets it on each role."""
     boundary = "arn:aws:iam::123456789012:policy/boundary"
-    assert "PermissionsBoundary" not in Expanded().of_type("AWS::IAM::Role")
-    assert Expanded(PermissionsBoundaryArn=boundary).of_type("AWS::IAM::Role")["PermissionsBoundary"] == boundary
+    assert "PermissionsBoundary" not in Expanded().properties(role)
+    assert Expanded(PermissionsBoundaryArn=boundary).properties(role)["PermissionsBoundary"] == boundary
 
 
-def lint(policy: dict[str, Any]) -> list[str]:
-    """Return what parliament finds in a policy: unknown actions, resources that do not fit, malformed statements."""
-    text = json.dumps(policy).replace("<EvaluateLogGroup.Arn>", "arn:aws:logs:us-east-1:123456789012:log-group:name:*")
-    text = text.replace("<FailedEventsQueue.Arn>", "arn:aws:sqs:us-east-1:123456789012:name")
-    command = Path(sys.executable).with_name("parliament")
-    run = subprocess.run([command, "--string", text, "--json"], capture_output=True, text=True, check=False)
-    assert run.returncode == bool(run.stdout.strip()), run.stderr
-    return run.stdout.splitlines()
-
-
-def test_policy_linter_finds_nothing() -> None:
+@pytest.mark.parametrize("role", ROLES.values())
+def test_policy_linter_finds_nothing(role: str) -> None:
     """Parliament, which knows every action and the resources it takes, has nothing to say about the policies."""
-    for policy in Expanded(NetworkRoleArn=NETWORK_ROLE).of_type("AWS::IAM::Role")["Policies"]:
-        assert lint(policy["PolicyDocument"]) == []
+    stack = Expanded(**EVERYTHING)
+    for policy in stack.properties(role)["Policies"]:
+        assert lint(stack.deployed(policy["PolicyDocument"])) == []
 
 
 def test_policy_linter_would_find_a_misspelt_action() -> None:
