@@ -1,0 +1,347 @@
+"""The runbook's function in the sandbox: it plans and verifies, and never changes anything."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from express_path.errors import ApiError, BlockedError, EventError, NotCuredError, ParameterError, UndoError
+from express_path.handlers import remediate
+from sandbox.server import Sandbox
+from tests.handlers.network import Builder, Private
+from tests.handlers.rule import Context
+
+Ask = Callable[..., dict[str, Any]]
+BUCKET = "data--use1-az4--x-s3"
+SOURCE_IP = json.dumps(
+    {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Deny",
+                "Principal": "*",
+                "Action": "s3express:CreateSession",
+                "Resource": "*",
+                "Condition": {"NotIpAddress": {"aws:SourceIp": "192.0.2.1/32"}},
+            }
+        ],
+    }
+)
+
+
+@pytest.fixture
+def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
+    """Asks the function a question, which goes to the log of calls from then on."""
+    monkeypatch.setattr(remediate, "VERIFY_SECONDS", 0)
+    remediate.rule_parameters.cache_clear()
+
+    def question(action: str, subnet_id: str = "", **more: object) -> dict[str, Any]:
+        sandbox.calls.clear()
+        event = {"action": action, "subnetId": subnet_id, **more}
+        answer: dict[str, Any] = remediate.handler({key: each for key, each in event.items() if each}, Context())
+        return answer
+
+    yield question
+    remediate.rule_parameters.cache_clear()
+    assert sandbox.calls.mutating() == []
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """A private subnet that heals are planned for, in a VPC that nothing else is wrong with."""
+    private = Private(builder)
+    builder.ec2.modify_vpc_attribute(VpcId=private.vpc, EnableDnsHostnames={"Value": True})
+    return private
+
+
+def names(answer: dict[str, Any]) -> list[str]:
+    """The blockers of a plan."""
+    return [each["name"] for each in answer["blockers"]]
+
+
+def test_new_endpoint_is_planned(ask: Ask, vpc: Private) -> None:
+    """A VPC without the endpoint gets one: the answer is all that CreateVpcEndpoint needs."""
+    answer = ask("plan", vpc.subnet)
+    assert (answer["action"], answer["vpcId"], answer["routeTableId"], answer["endpointId"]) == (
+        "CREATE_AND_ASSOCIATE",
+        vpc.vpc,
+        vpc.table,
+        "",
+    )
+    assert (answer["serviceName"], answer["ipAddressType"]) == ("com.amazonaws.us-east-1.s3express", "ipv4")
+    assert answer["verdict"]["reason"] == "NAT_GATEWAY"
+
+
+def test_existing_endpoint_is_planned(ask: Ask, builder: Builder, vpc: Private) -> None:
+    """A VPC with the endpoint has the table associated with it."""
+    endpoint = builder.endpoint(vpc.vpc)
+    answer = ask("plan", vpc.subnet)
+    assert (answer["action"], answer["endpointId"]) == ("ASSOCIATE", endpoint)
+
+
+def test_healthy_subnet_is_planned_nothing_for(ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """A compliant subnet is left alone, and what only a heal would meet is not even read."""
+    builder.endpoint(vpc.vpc, vpc.table)
+    answer = ask("plan", vpc.subnet)
+    assert (answer["action"], answer["blockers"]) == ("NOTHING_TO_DO", [])
+    read = {each.operation for each in sandbox.calls}
+    assert not read & {"DescribeSecurityGroups", "DescribeNetworkAcls", "ListDirectoryBuckets", "DescribeVpcAttribute"}
+
+
+def test_subnet_that_is_gone_is_planned_nothing_for(ask: Ask, builder: Builder, vpc: Private) -> None:
+    """Config may start a heal for a subnet that was deleted since: there is nothing to do, and nothing fails."""
+    builder.ec2.delete_subnet(SubnetId=vpc.subnet)
+    answer = ask("plan", vpc.subnet)
+    assert (answer["action"], answer["verdict"]["reason"], answer["routeTableId"]) == ("NOTHING_TO_DO", "DELETED", "")
+
+
+def test_subnet_that_is_gone_is_not_cured(ask: Ask, builder: Builder, vpc: Private) -> None:
+    """A subnet deleted during a heal is not COMPLIANT, and the run says why."""
+    builder.ec2.delete_subnet(SubnetId=vpc.subnet)
+    with pytest.raises(NotCuredError) as raised:
+        ask("verify", vpc.subnet)
+    assert raised.value.subnet_id == vpc.subnet
+    assert "gone" in raised.value.annotation
+
+
+@pytest.mark.parametrize(
+    ("event", "field"),
+    [
+        ({"action": "heal", "subnetId": "subnet-1"}, "action"),
+        ({"action": "plan"}, "subnetId"),
+        ({"action": "plan", "subnetId": "subnet-1", "force": "true"}, "force"),
+    ],
+)
+def test_wrong_question_is_refused_before_any_call(sandbox: Sandbox, event: dict[str, Any], field: str) -> None:
+    """The field that is wrong is named, and AWS is not asked."""
+    sandbox.calls.clear()
+    with pytest.raises(EventError) as raised:
+        remediate.handler(event, Context())
+    assert raised.value.field == field
+    assert list(sandbox.calls) == []
+
+
+@pytest.fixture
+def blocked(sandbox: Sandbox, builder: Builder) -> Private:
+    """A private subnet with much in the way of a heal."""
+    vpc = Private(builder)
+    builder.ec2.modify_vpc_attribute(VpcId=vpc.vpc, EnableDnsHostnames={"Value": False})
+    listed = builder.ec2.describe_prefix_lists()["PrefixLists"]
+    [express] = [each for each in listed if each["PrefixListName"].endswith(".s3express")]
+    builder.route(vpc.table, express["Cidrs"][0], NatGatewayId=vpc.nat)
+    group = builder.ec2.create_security_group(GroupName="closed", Description="closed", VpcId=vpc.vpc)["GroupId"]
+    builder.ec2.revoke_security_group_egress(
+        GroupId=group, IpPermissions=[{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}]
+    )
+    builder.ec2.create_network_interface(SubnetId=vpc.subnet, Groups=[group])
+    [acl] = builder.ec2.describe_network_acls(Filters=[{"Name": "vpc-id", "Values": [vpc.vpc]}])["NetworkAcls"]
+    builder.ec2.create_network_acl_entry(
+        NetworkAclId=acl["NetworkAclId"],
+        RuleNumber=1,
+        Egress=True,
+        RuleAction="deny",
+        Protocol="6",
+        PortRange={"From": 443, "To": 443},
+        CidrBlock="0.0.0.0/0",
+    )
+    s3 = sandbox.client("s3")
+    s3.create_bucket(Bucket=BUCKET)
+    s3.put_bucket_policy(Bucket=BUCKET, Policy=SOURCE_IP)
+    return vpc
+
+
+BLOCKERS = ["MORE_SPECIFIC_ROUTE", "SECURITY_GROUP_EGRESS", "NETWORK_ACL", "SOURCE_IP_POLICY", "DNS_ATTRIBUTES"]
+
+
+def test_dry_run_returns_what_blocks(ask: Ask, blocked: Private) -> None:
+    """A dry run is an answer, whatever it says: all blockers with evidence and cure, and the patch."""
+    answer = ask("plan", blocked.subnet, dryRun="true", calendarState="CLOSED")
+    assert answer["action"] == "BLOCKED"
+    assert names(answer) == [*BLOCKERS, "CHANGE_CALENDAR_CLOSED"]
+    assert set(answer["patches"]) == {"cloudFormation", "terraform", "cli"}
+
+
+def test_real_run_fails_with_everything_that_blocks(ask: Ask, blocked: Private) -> None:
+    """The message of the failed step holds every blocker by name with its cure, and the patch to apply by hand."""
+    with pytest.raises(BlockedError) as raised:
+        ask("plan", blocked.subnet, calendarState="CLOSED")
+    message = str(raised.value)
+    assert all(f"| {each}: " in message for each in [*BLOCKERS, "CHANGE_CALENDAR_CLOSED"])
+    assert "aws ec2 create-vpc-endpoint" in message
+    assert f'route_table_ids   = ["{blocked.table}"]' in message
+
+
+def test_warnings_block_nothing(ask: Ask, blocked: Private, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stack's parameter arrives in the environment."""
+    monkeypatch.setenv("WARN_ONLY", "SECURITY_GROUP_EGRESS,NETWORK_ACL,SOURCE_IP_POLICY,DNS_ATTRIBUTES")
+    answer = ask("plan", blocked.subnet, dryRun="true")
+    assert names(answer) == ["MORE_SPECIFIC_ROUTE"]
+    assert [each["name"] for each in answer["warnings"]] == BLOCKERS[1:]
+
+
+def test_stack_s_other_settings_arrive(
+    ask: Ask, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Quotas, owner tags and the rule's name are the team's."""
+    monkeypatch.setenv("RULE_NAME", "my-rule")
+    monkeypatch.setenv("GATEWAY_ENDPOINT_QUOTA", "0")
+    answer = ask("plan", vpc.subnet, dryRun="true")
+    assert (names(answer), answer["ruleName"]) == (["ENDPOINT_QUOTA"], "my-rule")
+    monkeypatch.setenv("OWNER_TAGS", "terraform")
+    builder.tag(builder.endpoint(vpc.vpc), "terraform", "yes")
+    assert names(ask("plan", vpc.subnet, dryRun="true")) == ["OWNED_BY_IAC"]
+    monkeypatch.setenv("ADOPT_IAC_OWNED", "true")
+    assert ask("plan", vpc.subnet)["action"] == "ASSOCIATE"
+
+
+def test_wrong_setting_fails_every_plan(ask: Ask, vpc: Private, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A setting that cannot be understood changes nothing silently."""
+    monkeypatch.setenv("WARN_ONLY", "ROUTE_QUOTA")
+    with pytest.raises(ParameterError) as raised:
+        ask("plan", vpc.subnet, dryRun="true")
+    assert (raised.value.name, raised.value.value) == ("WARN_ONLY", "ROUTE_QUOTA")
+
+
+def test_rule_s_parameters_decide(ask: Ask, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A heal judges as the rule does: what the rule leaves out is not healed."""
+    monkeypatch.setenv("RULE_PARAMETERS", json.dumps({"excludeTag": "team=db"}))
+    builder.tag(vpc.table, "team", "db")
+    with pytest.raises(BlockedError, match="EXCLUDED"):
+        ask("plan", vpc.subnet)
+
+
+@pytest.mark.parametrize("kind", ["String", "SecureString"])
+def test_policy_comes_from_a_parameter(ask: Ask, sandbox: Sandbox, vpc: Private, kind: str) -> None:
+    """The parameter's text is the endpoint's policy, decrypted where it is secret, character by character."""
+    text = '{"Version": "2012-10-17",\n "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:*"}]}'
+    sandbox.client("ssm").put_parameter(Name="/express/policy", Value=text, Type=kind)
+    answer = ask("plan", vpc.subnet, policyParameter="/express/policy")
+    assert answer["policy"] == text
+    assert answer["clientToken"] != ask("plan", vpc.subnet)["clientToken"]
+
+
+def test_malformed_policy_is_refused(ask: Ask, sandbox: Sandbox, vpc: Private) -> None:
+    """A parameter that holds no policy fails the plan, before anything is made with it."""
+    sandbox.client("ssm").put_parameter(Name="/express/policy", Value="allow everything", Type="String")
+    with pytest.raises(ParameterError) as raised:
+        ask("plan", vpc.subnet, policyParameter="/express/policy", dryRun="true")
+    assert (raised.value.name, raised.value.value) == ("EndpointPolicyParameter", "allow everything")
+
+
+def test_missing_policy_is_an_error(ask: Ask, vpc: Private) -> None:
+    """A parameter that is not there never means full access."""
+    with pytest.raises(ApiError) as raised:
+        ask("plan", vpc.subnet, policyParameter="/express/none")
+    assert (raised.value.operation, raised.value.code) == ("ssm:GetParameter", "ParameterNotFound")
+
+
+READS = [
+    *("DescribeSubnets", "DescribeRouteTables", "DescribeVpcEndpoints", "DescribeNetworkInterfaces"),
+    *("DescribeSecurityGroups", "DescribeNetworkAcls", "DescribeVpcAttribute"),
+]
+
+
+@pytest.mark.parametrize(
+    ("service", "operation"),
+    [*(("ec2", each) for each in READS), ("s3", "ListDirectoryBuckets"), ("s3", "GetBucketPolicy")],
+)
+def test_what_cannot_be_read_is_not_taken_for_safe(
+    ask: Ask, sandbox: Sandbox, vpc: Private, service: str, operation: str
+) -> None:
+    """A denied read fails the plan and names the permission: a heal on half the evidence would be a guess."""
+    sandbox.client("s3").create_bucket(Bucket=BUCKET)
+    sandbox.faults.deny(service, operation)
+    with pytest.raises(ApiError) as raised:
+        ask("plan", vpc.subnet, dryRun="true")
+    assert raised.value.operation == f"{service}:{operation}"
+
+
+def test_bucket_without_a_policy_is_fine(ask: Ask, sandbox: Sandbox, vpc: Private) -> None:
+    """Most directory buckets have no policy of their own."""
+    sandbox.client("s3").create_bucket(Bucket=BUCKET)
+    assert ask("plan", vpc.subnet)["blockers"] == []
+
+
+def test_verified_subnet_is_told(ask: Ask, builder: Builder, vpc: Private) -> None:
+    """The same engine says COMPLIANT, by which path."""
+    endpoint = builder.endpoint(vpc.vpc, vpc.table)
+    answer = ask("verify", vpc.subnet)
+    assert (answer["compliance"], answer["reason"]) == ("COMPLIANT", "ENDPOINT")
+    assert [each["id"] for each in answer["path"]] == [endpoint]
+
+
+def test_subnet_that_is_not_cured_is_an_error(ask: Ask, sandbox: Sandbox, vpc: Private) -> None:
+    """After several looks the run fails, with the verdict that stands."""
+    with pytest.raises(NotCuredError) as raised:
+        ask("verify", vpc.subnet)
+    assert (raised.value.subnet_id, raised.value.annotation[:11]) == (vpc.subnet, "NAT_GATEWAY")
+    assert len(sandbox.calls.of("ec2", "DescribeRouteTables")) == remediate.VERIFY_ATTEMPTS
+
+
+def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """An endpoint that becomes available while it is verified is looked at again."""
+    builder.endpoint(vpc.vpc, vpc.table)
+    sandbox.ec2.knobs.pending_describes = 3
+    answer = ask("verify", vpc.subnet)
+    assert answer["compliance"] == "COMPLIANT"
+    assert 1 < len(sandbox.calls.of("ec2", "DescribeRouteTables")) < remediate.VERIFY_ATTEMPTS
+
+
+def healed(builder: Builder, vpc: Private, **tags: str) -> str:
+    """Associate the table with an endpoint that a heal made, as run-1 would."""
+    endpoint = builder.endpoint(vpc.vpc, vpc.table)
+    builder.tag(endpoint, "express-path:managed", "true")
+    for key, value in {"run": "run-1", "endpoint": endpoint, **tags}.items():
+        builder.tag(vpc.table, f"express-path:{key}", value)
+    return endpoint
+
+
+def test_undo_is_planned_step_by_step(ask: Ask, builder: Builder, vpc: Private) -> None:
+    """First the association goes, then the endpoint, then the tags."""
+    endpoint = healed(builder, vpc)
+    planned = {"routeTableId": vpc.table, "endpointId": endpoint}
+    assert ask("plan", undoRunId="run-1") == {**planned, "action": "DISASSOCIATE"}
+    builder.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, RemoveRouteTableIds=[vpc.table])
+    assert ask("plan", undoRunId="run-1") == {**planned, "action": "DELETE_ENDPOINT"}
+    builder.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint])
+    assert ask("plan", undoRunId="run-1") == {**planned, "action": "UNTAG"}
+
+
+def test_undo_leaves_an_endpoint_that_is_in_use(ask: Ask, builder: Builder, vpc: Private) -> None:
+    """Another table keeps the endpoint."""
+    endpoint = healed(builder, vpc)
+    builder.ec2.modify_vpc_endpoint(
+        VpcEndpointId=endpoint, RemoveRouteTableIds=[vpc.table], AddRouteTableIds=[builder.main_table(vpc.vpc)]
+    )
+    assert ask("plan", undoRunId="run-1")["action"] == "UNTAG"
+
+
+def test_undo_of_an_unknown_run_is_an_error(ask: Ask, builder: Builder, vpc: Private) -> None:
+    """No table carries that run's tag."""
+    healed(builder, vpc)
+    with pytest.raises(UndoError) as raised:
+        ask("plan", undoRunId="run-2")
+    assert raised.value.run_id == "run-2"
+
+
+def fill(builder: Builder, table_id: str, number: int) -> None:
+    """Put so many routes into a table, without a call each."""
+    table = builder.memory.route_tables[table_id]
+    for each in range(number):
+        builder.memory.create_route(table.id, f"172.16.{each >> 6}.{(each & 63) * 4}/30", gateway_id="local")
+
+
+def test_answer_is_small_however_large_the_network(
+    ask: Ask, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step's output may have 200 KB, with 1,000 routes in the table and 200 subnets behind it."""
+    monkeypatch.setenv("ROUTE_QUOTA", "2000")
+    fill(builder, vpc.table, 1000)
+    for each in builder.many_subnets(vpc.vpc, 200):
+        builder.memory.associate_route_table(vpc.table, None, each)
+    answer = ask("plan", vpc.subnet)
+    assert answer["action"] == "CREATE_AND_ASSOCIATE"
+    assert len(json.dumps(answer)) < 200_000
+    [table] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"]
+    assert (len(table["Routes"]), len(table["Associations"])) == (1002, 201)
