@@ -7,6 +7,7 @@ from typing import Any
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.route_tables import Route
 
+from sandbox.config_items.direct import direct_client
 from sandbox.server import Sandbox
 
 ANYWHERE = "0.0.0.0/0"
@@ -19,7 +20,7 @@ class Builder:
     def __init__(self, sandbox: Sandbox) -> None:
         """Begin with nothing but the default VPC."""
         self.sandbox = sandbox
-        self.ec2: Any = sandbox.client("ec2")
+        self.ec2: Any = direct_client(sandbox, "ec2")
         self.region = sandbox.region
         self.memory: Any = ec2_backends[sandbox.account_id][sandbox.region]
         self._blocks: Iterator[int] = count()

@@ -1,0 +1,267 @@
+"""Snapshots read live: which calls they cost, what is in them, and how far they reach."""
+
+from collections import Counter
+
+import pytest
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.domain.parameters import RuleParameters, Scope
+from express_path.errors import ApiError
+from sandbox.server import Sandbox
+from tests.handlers.network import Builder, Private
+
+ACCOUNT = "123456789012"
+NETWORK_ACCOUNT = "210987654321"
+NETWORK_ROLE = f"arn:aws:iam::{NETWORK_ACCOUNT}:role/network-reader"
+DEFAULTS = RuleParameters()
+BUCKETS = RuleParameters(scope=Scope.DIRECTORY_BUCKETS)
+WITH_ROLE = RuleParameters(network_role_arn=NETWORK_ROLE)
+
+
+@pytest.fixture
+def reader(aws: Aws) -> SnapshotReader:
+    """A reader that has read nothing."""
+    return SnapshotReader(aws)
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """A private and a public subnet."""
+    return Private(builder)
+
+
+def test_snapshot_of_a_vpc_holds_that_vpc(reader: SnapshotReader, builder: Builder, vpc: Private) -> None:
+    """Subnets, tables and endpoints are those of the VPC, and the account is the one that was named."""
+    builder.endpoint(Private(builder).vpc)
+    endpoint = builder.endpoint(vpc.vpc, vpc.table)
+    snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
+    assert (snapshot.account_id, snapshot.region) == (ACCOUNT, "us-east-1")
+    assert set(snapshot.vpcs) == {vpc.vpc}
+    assert set(snapshot.subnets) == {vpc.subnet, vpc.public_subnet}
+    assert set(snapshot.route_tables) == {vpc.table, vpc.public, builder.main_table(vpc.vpc)}
+    assert set(snapshot.vpc_endpoints) == {endpoint}
+    assert snapshot.denied == ()
+
+
+def test_snapshot_of_the_account_holds_everything(reader: SnapshotReader, builder: Builder, vpc: Private) -> None:
+    """Without a VPC all of the Region is read, NAT gateways as well."""
+    other = Private(builder)
+    snapshot = reader.read(ACCOUNT, None, DEFAULTS)
+    assert {vpc.subnet, other.subnet} < set(snapshot.subnets)
+    assert set(snapshot.nat_gateways) == {vpc.nat, other.nat}
+
+
+def test_vpc_that_is_gone_is_an_empty_snapshot(reader: SnapshotReader) -> None:
+    """A VPC that was deleted meanwhile has no subnets, which is no error."""
+    snapshot = reader.read(ACCOUNT, "vpc-0", DEFAULTS)
+    assert (snapshot.vpcs, snapshot.subnets) == ({}, {})
+
+
+def test_pages_that_nobody_asked_for_are_followed(
+    reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
+) -> None:
+    """AWS may cut any list shorter than asked: every page is read."""
+    builder.many_tables(vpc.vpc, 150)
+    snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
+    assert len(snapshot.route_tables) == 153
+    assert len(sandbox.calls.of("ec2", "DescribeRouteTables")) == 2
+
+
+# --- directory buckets -----------------------------------------------------------------------------------------------
+
+
+def test_directory_buckets_are_not_asked_for_by_default(reader: SnapshotReader, sandbox: Sandbox, vpc: Private) -> None:
+    """Without the scope DIRECTORY_BUCKETS it is unknown whether there are any."""
+    assert reader.read(ACCOUNT, vpc.vpc, DEFAULTS).has_directory_buckets is None
+    assert sandbox.calls.of("s3") == []
+
+
+def test_directory_buckets_are_found(reader: SnapshotReader, sandbox: Sandbox, vpc: Private) -> None:
+    """With it, one call tells; a general purpose bucket is none."""
+    sandbox.client("s3").create_bucket(Bucket="general-purpose")
+    assert reader.read(ACCOUNT, vpc.vpc, BUCKETS).has_directory_buckets is False
+    configuration = {
+        "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
+        "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
+    }
+    for name in ("one", "two"):
+        sandbox.client("s3").create_bucket(Bucket=f"{name}--use1-az4--x-s3", CreateBucketConfiguration=configuration)
+    sandbox.calls.clear()
+    assert reader.read(ACCOUNT, vpc.vpc, BUCKETS).has_directory_buckets is True
+    assert len(sandbox.calls.of("s3")) == 1
+
+
+def test_denied_directory_buckets_are_unknown_and_named(reader: SnapshotReader, sandbox: Sandbox, vpc: Private) -> None:
+    """Where they may not be listed that is unknown, and the snapshot names the read."""
+    sandbox.faults.deny("s3", "ListDirectoryBuckets")
+    snapshot = reader.read(ACCOUNT, vpc.vpc, BUCKETS)
+    assert (snapshot.has_directory_buckets, snapshot.denied) == (None, ("s3:ListDirectoryBuckets",))
+
+
+def test_directory_buckets_are_not_asked_for_where_the_service_is_not_offered(sandbox: Sandbox) -> None:
+    """In a Region without S3 Express there is no host to ask, and nothing is said to be denied."""
+    snapshot = SnapshotReader(Aws.connect("eu-south-1")).read(ACCOUNT, None, BUCKETS)
+    assert (snapshot.has_directory_buckets, snapshot.denied) == (None, ())
+    assert sandbox.calls.of("s3") == []
+
+
+# --- network interfaces ----------------------------------------------------------------------------------------------
+
+
+def nat_instance(builder: Builder, vpc: Private) -> tuple[str, str]:
+    """Run an instance in the public subnet and lead the private subnet's table to its interface; return both ids."""
+    answer = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=vpc.public_subnet)
+    instance = answer["Instances"][0]
+    interface = instance["NetworkInterfaces"][0]["NetworkInterfaceId"]
+    builder.ec2.replace_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0", NetworkInterfaceId=interface)
+    return instance["InstanceId"], interface
+
+
+def test_network_interfaces_are_read_where_a_route_leads_to_one(
+    reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
+) -> None:
+    """Of all interfaces only the routes' targets are asked for."""
+    builder.ec2.create_network_interface(SubnetId=vpc.subnet)
+    instance, interface = nat_instance(builder, vpc)
+    snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
+    assert snapshot.network_interfaces is not None
+    [found] = snapshot.network_interfaces.values()
+    assert (found.id, found.subnet_id, found.instance_id) == (interface, vpc.public_subnet, instance)
+    assert all(
+        each.parameters["Filters"][0]["Name"] in ("network-interface-id", "attachment.instance-id")
+        for each in sandbox.calls.of("ec2", "DescribeNetworkInterfaces")
+    )
+
+
+def test_network_interfaces_are_not_read_otherwise(reader: SnapshotReader, sandbox: Sandbox, vpc: Private) -> None:
+    """Where no route leads to one, interfaces are left alone."""
+    assert reader.read(ACCOUNT, vpc.vpc, DEFAULTS).network_interfaces is None
+    assert sandbox.calls.of("ec2", "DescribeNetworkInterfaces") == []
+
+
+def test_many_network_interfaces_are_asked_for_200_at_a_time(
+    reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
+) -> None:
+    """An EC2 filter takes 200 values: routes to 201 interfaces cost two calls."""
+    for number in range(201):
+        interface = builder.memory.create_network_interface(builder.memory.get_subnet(vpc.public_subnet), None)
+        builder.many_routes(vpc.table, [f"100.64.{number}.0/24"], vpc.nat)
+        route = builder.memory.get_route_table(vpc.table).routes[-1]
+        route.nat_gateway, route.interface = None, interface
+    snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
+    assert len(snapshot.network_interfaces or {}) == 201
+    calls = sandbox.calls.of("ec2", "DescribeNetworkInterfaces")
+    assert max(len(each.parameters["Filters"][0]["Values"]) for each in calls) == 200
+
+
+def test_denied_network_interfaces_are_unknown_and_named(
+    reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
+) -> None:
+    """Where they may not be read the snapshot says so, and which read it was."""
+    nat_instance(builder, vpc)
+    sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
+    snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
+    assert (snapshot.network_interfaces, snapshot.denied) == (None, ("ec2:DescribeNetworkInterfaces",))
+
+
+# --- transit gateways ------------------------------------------------------------------------------------------------
+
+
+def attached(builder: Builder, vpc: Private) -> str:
+    """Lead the private subnet's table to a transit gateway that its VPC is attached to; return the gateway."""
+    gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
+    builder.ec2.create_transit_gateway_vpc_attachment(TransitGatewayId=gateway, VpcId=vpc.vpc, SubnetIds=[vpc.subnet])
+    builder.ec2.replace_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0", TransitGatewayId=gateway)
+    return str(gateway)
+
+
+def test_transit_gateways_are_read_where_a_route_leads_to_one(
+    reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
+) -> None:
+    """Attachments, and the routes of their tables; then the other VPCs too, as paths lead on there."""
+    other = Private(builder)
+    gateway = attached(builder, vpc)
+    snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
+    assert [each.transit_gateway_id for each in (snapshot.transit_gateway_attachments or {}).values()] == [gateway]
+    assert snapshot.transit_gateway_route_tables
+    assert other.subnet in snapshot.subnets
+    assert len(sandbox.calls.of("ec2", "SearchTransitGatewayRoutes")) == 1
+
+
+def test_transit_gateways_are_not_read_otherwise(reader: SnapshotReader, sandbox: Sandbox, vpc: Private) -> None:
+    """Where no route leads to one, the network account's role is not assumed either."""
+    snapshot = reader.read(ACCOUNT, vpc.vpc, WITH_ROLE)
+    assert snapshot.transit_gateway_attachments is None
+    assert not [each for each in sandbox.calls if "Transit" in each.operation or each.service == "sts"]
+
+
+def test_spoke_account_reads_no_further_than_its_vpc(
+    reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
+) -> None:
+    """Where the routes of the transit gateway may not be read, its VPC is all that is read, and the read is named."""
+    Private(builder)
+    attached(builder, vpc)
+    sandbox.faults.deny("ec2", "SearchTransitGatewayRoutes")
+    snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
+    assert snapshot.transit_gateway_route_tables is None
+    assert snapshot.denied == ("ec2:SearchTransitGatewayRoutes",)
+    assert set(snapshot.vpcs) == {vpc.vpc}
+
+
+def test_network_account_is_read_by_its_role(
+    reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
+) -> None:
+    """With networkRoleArn, what the network account sees is joined to the snapshot, which stays this account's."""
+    attached(builder, vpc)
+    central = sandbox.client("ec2", credentials=sandbox.credentials(NETWORK_ACCOUNT))
+    egress = central.create_vpc(CidrBlock="10.99.0.0/16")["Vpc"]["VpcId"]
+    sandbox.calls.clear()
+    snapshot = reader.read(ACCOUNT, vpc.vpc, WITH_ROLE)
+    assert {vpc.vpc, egress} <= set(snapshot.vpcs)
+    assert snapshot.account_id == ACCOUNT
+    [assumed] = sandbox.calls.of("sts")
+    assert assumed.parameters["RoleArn"] == NETWORK_ROLE
+    assert {each.account_id for each in sandbox.calls.of("ec2")} == {ACCOUNT, NETWORK_ACCOUNT}
+
+
+def test_network_role_that_may_not_be_assumed_is_named(
+    reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
+) -> None:
+    """Without the role, this account's own view is what there is."""
+    attached(builder, vpc)
+    sandbox.faults.deny("sts", "AssumeRole")
+    snapshot = reader.read(ACCOUNT, vpc.vpc, WITH_ROLE)
+    assert snapshot.denied == ("sts:AssumeRole",)
+    assert vpc.vpc in snapshot.vpcs
+
+
+def test_throttled_optional_reads_are_raised(
+    reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only a denial is an answer to an optional read; throttling is not."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+    attached(builder, vpc)
+    sandbox.faults.throttle("ec2", "DescribeTransitGatewayAttachments")
+    with pytest.raises(ApiError, match="ec2:DescribeTransitGatewayAttachments failed with RequestLimitExceeded"):
+        reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
+
+
+def test_hops_cost_one_read_a_kind(reader: SnapshotReader, builder: Builder, sandbox: Sandbox) -> None:
+    """For a whole account, reading hops costs the same for three VPCs with transit gateways as for one."""
+    costs = []
+    for _ in range(2):
+        vpc = Private(builder)
+        gateway = attached(builder, vpc)
+        assert gateway
+        sandbox.calls.clear()
+        reader.read(ACCOUNT, None, DEFAULTS)
+        costs.append(Counter(each.operation for each in sandbox.calls if "Search" not in each.operation))
+    assert costs[0] - costs[1] == Counter(["DescribePrefixLists"])
+    assert costs[1] - costs[0] == Counter()
+
+
+def test_vpc_of_a_subnet(reader: SnapshotReader, vpc: Private) -> None:
+    """The VPC of a subnet is one call; a subnet that is gone has none."""
+    assert reader.vpc_of(vpc.subnet) == vpc.vpc
+    assert reader.vpc_of("subnet-0") is None

@@ -1,0 +1,191 @@
+"""Prefix lists: which calls they cost, and for how long they are remembered."""
+
+import pytest
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.prefix_list_reader import REMEMBERED_SECONDS, PrefixListReader
+from express_path.domain.addresses import Family, parse_cidr
+from express_path.errors import ApiError
+from sandbox.server import Sandbox
+from tests.handlers.network import Builder
+
+IPV4 = {Family.IPV4}
+BOTH = {Family.IPV4, Family.IPV6}
+EXPRESS = "com.amazonaws.us-east-1.s3express"
+EXPRESS_IPV6 = "com.amazonaws.us-east-1.ipv6.s3express"
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        """Begin somewhere."""
+        self.seconds = 1_000_000.0
+
+    def __call__(self) -> float:
+        """Return the seconds."""
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """The reader's clock."""
+    return Clock()
+
+
+@pytest.fixture
+def reader(aws: Aws, clock: Clock) -> PrefixListReader:
+    """A reader that has read nothing."""
+    return PrefixListReader(aws.ec2, aws.region, clock)
+
+
+def names(reader: PrefixListReader, wanted: list[str], families: set[Family]) -> set[str]:
+    """Return the names of the lists that a read finds."""
+    return {each.name for each in reader.read(wanted, families).values()}
+
+
+def test_lists_of_awss_own_cost_one_call(reader: PrefixListReader, sandbox: Sandbox) -> None:
+    """DescribePrefixLists shows AWS's own lists with their blocks."""
+    found = {each.name: each for each in reader.read([], IPV4).values()}
+    assert found[EXPRESS].aws_owned
+    assert parse_cidr("192.0.2.0/29") in (found[EXPRESS].cidrs or ())
+    assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"]
+
+
+def test_customer_lists_are_read_if_wanted(reader: PrefixListReader, builder: Builder, sandbox: Sandbox) -> None:
+    """A wanted list that is not AWS's own is described and its entries are read."""
+    list_id = builder.prefix_list("198.18.0.0/15", "192.0.2.1/32")
+    found = reader.read([list_id], IPV4)[list_id]
+    assert (found.aws_owned, found.family) == (False, Family.IPV4)
+    assert set(found.cidrs or ()) == {parse_cidr("198.18.0.0/15"), parse_cidr("192.0.2.1/32")}
+    operations = sandbox.calls.operations("ec2")
+    assert operations[:2] == ["DescribePrefixLists", "DescribeManagedPrefixLists"]
+    assert set(operations[2:]) == {"GetManagedPrefixListEntries"}
+
+
+def test_wanted_lists_of_awss_own_cost_nothing_more(reader: PrefixListReader, sandbox: Sandbox) -> None:
+    """A route to another of AWS's lists, such as that of S3, needs no further call."""
+    found = reader.read([], IPV4)
+    reader.read(list(found), IPV4)
+    assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"]
+
+
+def test_empty_customer_list_is_empty(reader: PrefixListReader, builder: Builder) -> None:
+    """A list without entries is none that cannot be read: it matches nothing."""
+    list_id = builder.prefix_list()
+    assert reader.read([list_id], IPV4)[list_id].cidrs == ()
+
+
+def test_ipv6_list_is_looked_for_where_a_subnet_has_ipv6(reader: PrefixListReader, sandbox: Sandbox) -> None:
+    """DescribePrefixLists need not show the IPv6 list: it is looked for among the managed ones."""
+    assert EXPRESS_IPV6 not in names(reader, [], IPV4)
+    found = {each.name: each for each in reader.read([], BOTH).values()}
+    assert found[EXPRESS_IPV6].family is Family.IPV6
+    assert found[EXPRESS_IPV6].cidrs
+    assert found[EXPRESS].cidrs
+    sandbox.calls.clear()
+    assert EXPRESS_IPV6 in names(reader, [], BOTH)
+    assert list(sandbox.calls) == []
+
+
+def test_region_without_the_service_costs_one_call(sandbox: Sandbox) -> None:
+    """Where S3 Express is not offered no IPv6 list of it is looked for."""
+    aws = Aws.connect("eu-south-1")
+    assert not any("s3express" in each for each in names(PrefixListReader(aws.ec2, aws.region), [], BOTH))
+    assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"]
+
+
+def test_list_that_is_not_there_is_left_out(reader: PrefixListReader) -> None:
+    """A list that nobody shows is not made up."""
+    assert "pl-0" not in reader.read(["pl-0"], IPV4)
+
+
+def test_entries_that_may_not_be_read_are_unknown(reader: PrefixListReader, builder: Builder, sandbox: Sandbox) -> None:
+    """Denied entries are None, not none; what was denied is not asked for again and again."""
+    list_id = builder.prefix_list("198.18.0.0/15")
+    sandbox.faults.deny("ec2", "GetManagedPrefixListEntries", PrefixListId=list_id)
+    assert reader.read([list_id], IPV4)[list_id].cidrs is None
+    sandbox.calls.clear()
+    assert reader.read([list_id], IPV4)[list_id].cidrs is None
+    assert sandbox.calls.of("ec2", "GetManagedPrefixListEntries") == []
+
+
+def test_entries_are_read_to_their_last_page(reader: PrefixListReader, builder: Builder, sandbox: Sandbox) -> None:
+    """A list longer than a page is whole."""
+    sandbox.ec2.knobs.page_size = 2
+    list_id = builder.prefix_list(*(f"198.18.{number}.0/24" for number in range(5)))
+    assert len(reader.read([list_id], IPV4)[list_id].cidrs or ()) == 5
+
+
+@pytest.mark.parametrize("passed", [0, 1, REMEMBERED_SECONDS])
+def test_lists_are_remembered_for_15_minutes(
+    reader: PrefixListReader, builder: Builder, sandbox: Sandbox, clock: Clock, passed: float
+) -> None:
+    """Within a quarter of an hour nothing is read again, for AWS's lists and for customers'."""
+    list_id = builder.prefix_list("198.18.0.0/15")
+    before = reader.read([list_id], BOTH)
+    sandbox.calls.clear()
+    clock.seconds += passed
+    assert reader.read([list_id], BOTH) == before
+    assert list(sandbox.calls) == []
+    assert REMEMBERED_SECONDS == 15 * 60
+
+
+def test_lists_are_read_again_after_15_minutes(
+    reader: PrefixListReader, builder: Builder, sandbox: Sandbox, clock: Clock
+) -> None:
+    """After that, everything is read anew: an entry that was added shows."""
+    list_id = builder.prefix_list("198.18.0.0/15")
+    reader.read([list_id], IPV4)
+    builder.ec2.modify_managed_prefix_list(
+        PrefixListId=list_id, CurrentVersion=1, AddEntries=[{"Cidr": "192.0.2.1/32"}]
+    )
+    clock.seconds += REMEMBERED_SECONDS + 0.001
+    sandbox.calls.clear()
+    assert parse_cidr("192.0.2.1/32") in (reader.read([list_id], IPV4)[list_id].cidrs or ())
+    assert sandbox.calls.operations("ec2")[0] == "DescribePrefixLists"
+
+
+def test_memory_does_not_grow_older_by_being_used(reader: PrefixListReader, sandbox: Sandbox, clock: Clock) -> None:
+    """The quarter of an hour counts from the read, however often the lists are asked for meanwhile."""
+    reader.read([], IPV4)
+    for _ in range(4):
+        clock.seconds += REMEMBERED_SECONDS / 4
+        reader.read([], IPV4)
+    clock.seconds += 1
+    reader.read([], IPV4)
+    assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"] * 2
+
+
+def test_list_wanted_later_is_not_older_than_the_rest(
+    reader: PrefixListReader, builder: Builder, sandbox: Sandbox, clock: Clock
+) -> None:
+    """A list first wanted after ten minutes is forgotten with the others, so that no entry is too old."""
+    reader.read([], IPV4)
+    clock.seconds += REMEMBERED_SECONDS - 1
+    list_id = builder.prefix_list("198.18.0.0/15")
+    assert reader.read([list_id], IPV4)[list_id].cidrs
+    clock.seconds += 2
+    sandbox.calls.clear()
+    reader.read([list_id], IPV4)
+    assert "DescribePrefixLists" in sandbox.calls.operations("ec2")
+
+
+def test_customer_list_made_after_the_lists_were_read_is_found(reader: PrefixListReader, builder: Builder) -> None:
+    """A list that did not exist when the managed lists were described is looked for again."""
+    first = builder.prefix_list("198.18.0.0/15")
+    reader.read([first], IPV4)
+    second = builder.prefix_list("192.0.2.1/32")
+    assert reader.read([first, second], IPV4)[second].cidrs == (parse_cidr("192.0.2.1/32"),)
+
+
+@pytest.mark.parametrize("operation", ["DescribePrefixLists", "DescribeManagedPrefixLists"])
+def test_failed_read_is_not_remembered(
+    reader: PrefixListReader, builder: Builder, sandbox: Sandbox, operation: str
+) -> None:
+    """After a read that failed the next one starts over."""
+    list_id = builder.prefix_list("198.18.0.0/15")
+    sandbox.faults.deny("ec2", operation, times=1)
+    with pytest.raises(ApiError, match=operation):
+        reader.read([list_id], IPV4)
+    assert reader.read([list_id], IPV4)[list_id].cidrs == (parse_cidr("198.18.0.0/15"),)
