@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 
 from express_path.domain.merging import merged
@@ -9,6 +10,7 @@ from express_path.domain.parameters import RuleParameters
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.tracing import Tracer
 from express_path.domain.verdict import Account, Judge, Verdict
+from tests.domain.make import EXPRESS_LIST, by_id, snapshot, subnet
 from tests.domain.networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
 
 OWNERS = {"vpc-a": ACCOUNT, "vpc-b": NEIGHBOUR}
@@ -60,9 +62,53 @@ def verdicts(network: Snapshot, rule: RuleParameters) -> list[Verdict]:
 
 
 @settings(max_examples=150)
-@given(snapshot=snapshots(), rule=parameters())
-def test_two_accounts_views_make_the_whole(snapshot: Snapshot, rule: RuleParameters) -> None:
+@given(network=snapshots(), rule=parameters())
+def test_two_accounts_views_make_the_whole(network: Snapshot, rule: RuleParameters) -> None:
     """What each owner sees of its own VPC, put together in either order, gives the verdicts of the whole network."""
-    whole = owned(snapshot)
+    whole = owned(network)
     views = [view(whole, "vpc-a"), view(whole, "vpc-b")]
     assert verdicts(merged(views), rule) == verdicts(merged(views[::-1]), rule) == verdicts(whole, rule)
+
+
+def test_one_account_is_the_network() -> None:
+    """There is nothing to merge."""
+    alone = snapshot()
+    assert merged([alone]) is alone
+
+
+def test_the_owners_description_counts() -> None:
+    """A participant of a shared VPC does not see the owner's tags."""
+    own = subnet(owner_id=NEIGHBOUR, tags={"seen": "by its owner"})
+    views = [
+        snapshot(subnets=by_id(replace(own, tags={}))),
+        replace(snapshot(subnets=by_id(own)), account_id=NEIGHBOUR),
+    ]
+    assert merged(views).subnets == merged(views[::-1]).subnets == by_id(own)
+
+
+def test_the_subnets_of_others_are_told_apart() -> None:
+    """Paths may lead through them, but they are not the account's to judge."""
+    views = [
+        snapshot(subnets=by_id(subnet("subnet-1"), subnet("subnet-2"))),
+        snapshot(subnets=by_id(subnet("subnet-2"), subnet("subnet-3"))),
+    ]
+    network = merged(views)
+    assert network.foreign_subnet_ids == {"subnet-3"}
+    assert [each.id for each in network.own_subnets] == ["subnet-1", "subnet-2"]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_list_that_one_account_can_read_is_read(order: int) -> None:
+    """A customer's list shows its entries to its owner alone."""
+    hidden = replace(EXPRESS_LIST, cidrs=None)
+    views = [snapshot(prefix_lists=by_id(hidden)), snapshot()][::order]
+    assert merged(views).prefix_lists == by_id(EXPRESS_LIST)
+
+
+def test_what_no_account_can_read_stays_unreadable() -> None:
+    """None of them is not none at all."""
+    network = merged([snapshot(), snapshot()])
+    assert network.network_interfaces is None
+    assert network.transit_gateway_attachments is None
+    assert network.transit_gateway_route_tables is None
+    assert merged([snapshot(), snapshot(network_interfaces={})]).network_interfaces == {}

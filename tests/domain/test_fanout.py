@@ -1,0 +1,51 @@
+"""Which subnets a changed resource concerns."""
+
+import pytest
+
+from express_path.domain.fanout import Change, ResourceType, concerned_subnets
+from express_path.domain.network import Association
+from express_path.domain.tracing import Tracer
+from tests.domain.make import by_id, route, snapshot, subnet, table
+
+NETWORK = snapshot(
+    subnets=by_id(
+        subnet("subnet-explicit"), subnet("subnet-implicit"), subnet("subnet-other", "vpc-2"), subnet("subnet-shared")
+    ),
+    route_tables=by_id(
+        table("rtb-main", route("0.0.0.0/0", "igw-1"), main=True),
+        table("rtb-own", route("0.0.0.0/0", "nat-1"), subnets=("subnet-explicit", "subnet-shared")),
+    ),
+    foreign_subnet_ids=frozenset({"subnet-shared"}),
+)
+"""vpc-1 with a main table and another, vpc-2 whose tables are out of sight, and a subnet that only another lists."""
+
+TABLE, SUBNET, ENDPOINT, NAT = ResourceType
+
+
+@pytest.mark.parametrize(
+    ("change", "concerned"),
+    [
+        (Change(SUBNET, "subnet-gone"), ["subnet-gone"]),
+        (Change(ENDPOINT, "vpce-1", "vpc-1"), ["subnet-explicit", "subnet-implicit"]),
+        (Change(ENDPOINT, "vpce-1"), ["subnet-explicit", "subnet-implicit", "subnet-other"]),
+        (Change(NAT, "nat-1"), ["subnet-explicit"]),
+        (Change(NAT, "nat-2"), []),
+        (Change(TABLE, "rtb-own", "vpc-1"), ["subnet-explicit"]),
+        (Change(TABLE, "rtb-main", "vpc-1"), ["subnet-implicit"]),
+        (Change(TABLE, "rtb-own", "vpc-1", frozenset({"subnet-gone"})), ["subnet-explicit", "subnet-gone"]),
+        (Change(TABLE, "rtb-new", "vpc-1", main_changed=True), ["subnet-implicit"]),
+        (Change(TABLE, "rtb-gone"), ["subnet-other"]),
+        (Change(TABLE, "rtb-own", "vpc-2"), ["subnet-other"]),
+    ],
+)
+def test_a_change_concerns_the_subnets_whose_verdict_it_may_turn(change: Change, concerned: list[str]) -> None:
+    """A table those it governs or governed, an endpoint its VPC, a NAT gateway those that cross it, a subnet itself."""
+    assert concerned_subnets(change, Tracer(NETWORK)) == concerned
+
+
+def test_a_former_main_table_is_no_main_table() -> None:
+    """Only an association in force makes a table the main one."""
+    former = table("rtb-main", subnets=("subnet-explicit",))
+    former = by_id(type(former)(former.id, "vpc-1", (), (*former.associations, Association(main=True, state="failed"))))
+    found = snapshot(subnets=by_id(subnet("subnet-explicit")), route_tables=former)
+    assert concerned_subnets(Change(TABLE, "rtb-new", "vpc-1", main_changed=True), Tracer(found)) == []
