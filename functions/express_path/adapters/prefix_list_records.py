@@ -52,4 +52,5 @@ def _managed(description: Description, entries: Sequence[Description] | None) ->
     aws_owned = description.get("OwnerId") == "AWS"
     if aws_owned and not cidrs:
         cidrs = None
-    return PrefixList(list_id, str(description.get("PrefixListName") or ""), Family(family), cidrs, aws_owned)
+    name = str(description.get("PrefixListName") or "")
+    return PrefixList(list_id, name, Family(family), cidrs, aws_owned, description.get("MaxEntries"))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from express_path.domain.addresses import Family
 from express_path.domain.healing import MANAGED_TAG, Blocker, Finding, HealSettings
-from express_path.domain.network import RouteTable, VpcEndpoint
+from express_path.domain.network import PrefixList, RouteTable, VpcEndpoint
 from express_path.domain.snapshot import Snapshot, is_express_service
 from express_path.domain.tracing import Tracer, families_of
 from express_path.domain.verdict import has_tag
@@ -25,19 +25,36 @@ def express_endpoints(snapshot: Snapshot, vpc_id: str) -> list[VpcEndpoint]:
     ]
 
 
-def endpoint_to_associate(snapshot: Snapshot, vpc_id: str, settings: HealSettings) -> VpcEndpoint | None:
-    """The endpoint that the VPC has, preferring one that no tool owns, then one that a heal made; None without any."""
-    usable = [each for each in express_endpoints(snapshot, vpc_id) if each.state in _USABLE]
-    return min(
-        usable, key=lambda each: (_owner_tag(each, settings) != "", MANAGED_TAG not in each.tags, each.id), default=None
-    )
+def usable_endpoints(tracer: Tracer, table: RouteTable, settings: HealSettings) -> list[VpcEndpoint]:
+    """The endpoints that a table may be associated with, best first: one that no tool owns, then one that a heal made.
+
+    EC2 takes a dual-stack endpoint only for dual-stack subnets, an IPv6 one only for IPv6-only subnets
+    (https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html).
+    """
+    fitting = {"ipv4", _families_type(tracer, table)}
+    usable = [
+        each
+        for each in express_endpoints(tracer.snapshot, table.vpc_id)
+        if each.state in _USABLE and each.ip_address_type in fitting
+    ]
+    return sorted(usable, key=lambda each: (owner_tag(each, settings) != "", MANAGED_TAG not in each.tags, each.id))
 
 
-def _owner_tag(endpoint: VpcEndpoint, settings: HealSettings) -> str:
-    """The tag by which a tool owns an endpoint, empty where none does."""
-    by_stack = sorted(key for key in endpoint.tags if key.startswith("aws:cloudformation:"))
-    by_others = [each for each in settings.owner_tags if has_tag(endpoint.tags, each)]
-    return next(iter([*by_stack, *by_others]), "")
+def owner_tag(endpoint: VpcEndpoint, settings: HealSettings) -> str:
+    """The tag by which a tool owns an endpoint, as key=value; empty where none does."""
+    keys = sorted(key for key in endpoint.tags if key.startswith("aws:cloudformation:"))
+    keys += [key for key in endpoint.tags for each in settings.owner_tags if has_tag({key: endpoint.tags[key]}, each)]
+    return f"{keys[0]}={endpoint.tags[keys[0]]}" if keys else ""
+
+
+def brought_lists(snapshot: Snapshot, endpoint: VpcEndpoint) -> list[PrefixList]:
+    """The prefix lists that an endpoint brings into a route table, by its IP address type.
+
+    https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html
+    """
+    return [
+        each for each in snapshot.express_prefix_lists if endpoint.ip_address_type in ("dualstack", each.family.lower())
+    ]
 
 
 def endpoint_to_create(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
@@ -57,34 +74,42 @@ def endpoint_to_create(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
 
 
 def _ip_address_type(tracer: Tracer, table: RouteTable, offered: set[Family]) -> str:
-    """ipv4, unless the Region has the IPv6 list too and all subnets of the table have IPv6, alone or with IPv4.
+    """What the subnets of the table allow, as far as the Region has the prefix lists; ipv4 otherwise."""
+    return _families_type(tracer, table) if Family.IPV6 in offered else "ipv4"
 
-    https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html
-    """
+
+def _families_type(tracer: Tracer, table: RouteTable) -> str:
+    """The richest IP address type that all subnets of a table allow."""
     subnets = tracer.snapshot.subnets.values()
     families = {families_of(each) for each in subnets if tracer.governing_table(each) is table}
-    if Family.IPV6 not in offered or not families or not all(each.ipv6 for each in families):
-        return "ipv4"
-    if all(each.ipv4 for each in families):
+    if families and all(each.ipv6 and each.ipv4 for each in families):
         return "dualstack"
-    return "ipv6" if not any(each.ipv4 for each in families) else "ipv4"
+    return "ipv6" if families and all(each.ipv6 and not each.ipv4 for each in families) else "ipv4"
 
 
 def endpoint_findings(
-    snapshot: Snapshot, vpc_id: str, existing: VpcEndpoint | None, settings: HealSettings
+    snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint, settings: HealSettings
 ) -> Iterator[Finding]:
-    """What speaks against using the VPC's endpoint, or against making one now."""
-    owner = _owner_tag(existing, settings) if existing else ""
-    if existing and owner and not settings.adopt_iac_owned:
+    """What speaks against using this endpoint, or against making it now."""
+    owner = owner_tag(endpoint, settings)
+    if owner and not settings.adopt_iac_owned:
         yield Finding(
             Blocker.OWNED_BY_IAC,
-            f"{existing.id} carries the tag {owner}={existing.tags.get(owner, '')}: a tool owns it",
+            f"{endpoint.id} carries the tag {owner}: a tool owns it",
             "apply the patch in that tool, or let heals change it (stack parameter AdoptIacOwned)",
         )
-    deleting = [each.id for each in express_endpoints(snapshot, vpc_id) if each.state == "deleting"]
-    if deleting and not existing:
+    deleting = [each.id for each in express_endpoints(snapshot, table.vpc_id) if each.state == "deleting"]
+    if deleting and endpoint.id == NEW_ENDPOINT:
         yield Finding(
             Blocker.ENDPOINT_DELETING,
             f"{deleting[0]} is being deleted, and its routes may still be there",
             "run again when it is gone",
         )
+    for each in brought_lists(snapshot, endpoint):
+        for route in table.routes:
+            if route.destination == each.id and route.target_id != endpoint.id:
+                yield Finding(
+                    Blocker.WOULD_NOT_CURE,
+                    f"{each.id} -> {route.target_id} in {table.id} takes the place of the endpoint's route",
+                    "delete that route, or disassociate its endpoint from the table",
+                )

@@ -14,21 +14,13 @@ class Ports(NamedTuple):
     first: int | None
     last: int | None
 
-    def cover(self, first: int, last: int) -> bool:
-        """Whether TCP traffic to all of these ports is meant."""
+    def range(self) -> tuple[int, int] | None:
+        """The TCP ports that are meant, first and last; None where TCP is not."""
         if self.protocol == "-1":
-            return True
+            return 0, 65535
         if self.protocol not in ("tcp", "6") or self.first is None or self.last is None:
-            return False
-        return self.first <= first and last <= self.last
-
-    def touch(self, first: int, last: int) -> bool:
-        """Whether TCP traffic to any of these ports is meant."""
-        if self.protocol == "-1":
-            return True
-        if self.protocol not in ("tcp", "6") or self.first is None or self.last is None:
-            return False
-        return self.first <= last and first <= self.last
+            return None
+        return self.first, self.last
 
 
 @dataclass(frozen=True, slots=True)

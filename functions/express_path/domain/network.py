@@ -113,13 +113,17 @@ class NatGateway:
 
 @dataclass(frozen=True, slots=True)
 class PrefixList:
-    """A managed prefix list; cidrs is None where its entries cannot be read."""
+    """A managed prefix list; cidrs is None where its entries cannot be read.
+
+    max_entries is what a customer's list counts for in a route table, None where that is unknown.
+    """
 
     id: str
     name: str
     family: Family
     cidrs: tuple[Cidr, ...] | None
     aws_owned: bool = True
+    max_entries: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

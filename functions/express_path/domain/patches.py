@@ -1,7 +1,9 @@
 """The change of a plan as a person or a tool would make it: for CloudFormation, for Terraform, for the AWS CLI."""
 
+import shlex
 from collections.abc import Mapping
 
+from express_path.domain.healing import FULL_ACCESS
 from express_path.domain.network import VpcEndpoint
 
 _STACK = "aws:cloudformation:stack-name"
@@ -24,18 +26,24 @@ def associate_patches(endpoint: VpcEndpoint, route_table_id: str) -> dict[str, s
     }
 
 
-def create_patches(vpc_id: str, route_table_id: str, service_name: str, ip_address_type: str) -> Mapping[str, str]:
-    """How to create the endpoint and associate the route table with it."""
-    name = _name(route_table_id)
+def create_patches(endpoint: VpcEndpoint, route_table_id: str, policy: str) -> Mapping[str, str]:
+    """How to create the endpoint and associate the route table with it; a policy of full access is EC2's default."""
+    vpc_id, service_name, address_type = endpoint.vpc_id, endpoint.service_name, endpoint.ip_address_type
+    own = "" if policy == FULL_ACCESS else policy
     return {
         "cloudFormation": "Resources:\n  S3ExpressEndpoint:\n    Type: AWS::EC2::VPCEndpoint\n    Properties:\n"
         f"      VpcId: {vpc_id}\n      VpcEndpointType: Gateway\n      ServiceName: {service_name}\n"
-        f"      IpAddressType: {ip_address_type}\n      RouteTableIds:\n        - {route_table_id}\n",
-        "terraform": f'resource "aws_vpc_endpoint" "{name}" {{\n  vpc_id            = "{vpc_id}"\n'
+        f"      IpAddressType: {address_type}\n      RouteTableIds:\n        - {route_table_id}\n"
+        + (f"      PolicyDocument: {own}\n" if own else ""),
+        "terraform": f'resource "aws_vpc_endpoint" "{_name(route_table_id)}" {{\n  vpc_id            = "{vpc_id}"\n'
         f'  vpc_endpoint_type = "Gateway"\n  service_name      = "{service_name}"\n'
-        f'  ip_address_type   = "{ip_address_type}"\n  route_table_ids   = ["{route_table_id}"]\n}}\n',
+        f'  ip_address_type   = "{address_type}"\n  route_table_ids   = ["{route_table_id}"]\n'
+        + (f"  policy            = jsonencode({own})\n" if own else "")
+        + "}\n",
         "cli": f"aws ec2 create-vpc-endpoint --vpc-endpoint-type Gateway --vpc-id {vpc_id} "
-        f"--service-name {service_name} --ip-address-type {ip_address_type} --route-table-ids {route_table_id}\n",
+        f"--service-name {service_name} --ip-address-type {address_type} --route-table-ids {route_table_id}"
+        + (f" --policy-document {shlex.quote(own)}" if own else "")
+        + "\n",
     }
 
 

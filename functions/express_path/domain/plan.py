@@ -6,8 +6,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from express_path.domain.endpoint_choice import endpoint_findings, endpoint_to_associate, endpoint_to_create
-from express_path.domain.evidence import Evidence
+from express_path.domain.endpoint_choice import (
+    NEW_ENDPOINT,
+    brought_lists,
+    endpoint_findings,
+    endpoint_to_create,
+    usable_endpoints,
+)
+from express_path.domain.evidence import Evidence, Policy
 from express_path.domain.healing import (
     ENDPOINT_TAG,
     HEALED_TAG,
@@ -23,14 +29,16 @@ from express_path.domain.healing import (
 )
 from express_path.domain.network import RouteTable, VpcEndpoint
 from express_path.domain.patches import associate_patches, create_patches
-from express_path.domain.preflight import preflight
+from express_path.domain.preflight import calendar_findings, preflight
 from express_path.domain.quotas import quota_findings
 from express_path.domain.reasons import NAT_REASONS, Compliance, Reason
-from express_path.domain.simulation import in_the_way, with_association
+from express_path.domain.simulation import cures, in_the_way, with_association
 from express_path.domain.verdict import Judge, Verdict
 
 TOKEN_SECONDS = 600
 """Runs that start within these seconds make one endpoint together: their client tokens are equal."""
+LISTED = 10
+"""How many findings of one name a plan lists."""
 LOOP_BREAKER = timedelta(hours=24)
 """Within this time after a heal, an association that someone took away is not made again."""
 
@@ -48,11 +56,11 @@ def make_plan(judge: Judge, subnet_id: str, around: Circumstances) -> Plan:
     verdict = judge.verdict(subnet_id)
     refusal = _REFUSALS.get(verdict.reason)
     if refusal:
-        return Plan(Action.BLOCKED, verdict, blockers=(refusal,))
+        return Plan(Action.BLOCKED, verdict, blockers=(refusal, *calendar_findings(around.evidence)))
     if verdict.compliance is not Compliance.NON_COMPLIANT:
         return Plan(Action.NOTHING_TO_DO, verdict)
     if not is_healable(verdict):
-        return Plan(Action.BLOCKED, verdict, blockers=(_not_a_nat(verdict),))
+        return Plan(Action.BLOCKED, verdict, blockers=(_not_a_nat(verdict), *calendar_findings(around.evidence)))
     return _heal(judge, verdict, around)
 
 
@@ -82,22 +90,50 @@ def _not_a_nat(verdict: Verdict) -> Finding:
 
 
 def _heal(judge: Judge, verdict: Verdict, around: Circumstances) -> Plan:
-    snapshot, settings = judge.snapshot, around.settings
-    table = snapshot.route_tables[str(verdict.route_table_id)]
-    existing = endpoint_to_associate(snapshot, verdict.vpc_id, settings)
-    endpoint = existing or endpoint_to_create(judge.tracer, table)
-    findings = [
-        *in_the_way(judge, with_association(snapshot, table, endpoint), verdict.subnet_id),
-        *endpoint_findings(snapshot, verdict.vpc_id, existing, settings),
-        *quota_findings(snapshot, table, endpoint, around.evidence, settings),
-        *_reverted(table, around.now),
-        *preflight(around.evidence, [each for each in snapshot.express_prefix_lists if each.cidrs]),
-    ]
-    may_warn = settings.warn_only & MAY_WARN
+    table = judge.snapshot.route_tables[str(verdict.route_table_id)]
+    endpoint = _endpoint(judge, verdict, table, around.settings)
+    findings = list(_findings(judge, verdict, endpoint, around))
+    may_warn = around.settings.warn_only & MAY_WARN
     warnings = tuple(each for each in findings if each.blocker in may_warn)
     blockers = tuple(each for each in findings if each.blocker not in may_warn)
-    plan = _associate(verdict, existing) if existing else _create(verdict, endpoint, around)
-    return replace(plan, action=Action.BLOCKED if blockers else plan.action, blockers=blockers, warnings=warnings)
+    plan = _create(verdict, endpoint, around) if endpoint.id == NEW_ENDPOINT else _associate(verdict, endpoint)
+    return replace(
+        plan,
+        action=Action.BLOCKED if blockers else plan.action,
+        blockers=shortened(blockers),
+        warnings=shortened(warnings),
+    )
+
+
+def _endpoint(judge: Judge, verdict: Verdict, table: RouteTable, settings: HealSettings) -> VpcEndpoint:
+    """The endpoint to associate: the best that cures, else the best that fits; a new one where none fits."""
+    usable = usable_endpoints(judge.tracer, table, settings)
+    curing = [each for each in usable if cures(judge, table, each, verdict.subnet_id)]
+    return next(iter([*curing, *usable]), None) or endpoint_to_create(judge.tracer, table)
+
+
+def _findings(judge: Judge, verdict: Verdict, endpoint: VpcEndpoint, around: Circumstances) -> Iterator[Finding]:
+    snapshot, settings, evidence = judge.snapshot, around.settings, around.evidence
+    table = snapshot.route_tables[str(verdict.route_table_id)]
+    yield from in_the_way(judge, with_association(snapshot, table, endpoint), verdict.subnet_id)
+    yield from endpoint_findings(snapshot, table, endpoint, settings)
+    yield from quota_findings(snapshot, table, endpoint, evidence, settings)
+    yield from _reverted(table, around.now)
+    own = Policy(endpoint.id, settings.policy)
+    others = [each for each in evidence.policies if each.holder == endpoint.id or not each.holder.startswith("vpce-")]
+    met = replace(evidence, policies=(own, *others) if endpoint.id == NEW_ENDPOINT else tuple(others))
+    yield from preflight(met, [each for each in brought_lists(snapshot, endpoint) if each.cidrs])
+
+
+def shortened(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """At most ten findings of a name: what a step may answer has an upper size, and ten show the pattern."""
+    kept: list[Finding] = []
+    for blocker in dict.fromkeys(each.blocker for each in findings):
+        same = [each for each in findings if each.blocker is blocker]
+        kept += same[:LISTED]
+        if len(same) > LISTED:
+            kept.append(Finding(blocker, f"and {len(same) - LISTED} more of the same", same[0].cure))
+    return tuple(kept)
 
 
 def _associate(verdict: Verdict, endpoint: VpcEndpoint) -> Plan:
@@ -125,9 +161,7 @@ def _create(verdict: Verdict, endpoint: VpcEndpoint, around: Circumstances) -> P
         client_token=token,
         # Runs that share a client token must ask for the same tags, so the tag holds the token, not one run's id.
         tags={MANAGED_TAG: "true", RULE_TAG: settings.rule_name, RUN_TAG: token},
-        patches=create_patches(
-            endpoint.vpc_id, str(verdict.route_table_id), endpoint.service_name, endpoint.ip_address_type
-        ),
+        patches=create_patches(endpoint, str(verdict.route_table_id), settings.policy),
     )
 
 

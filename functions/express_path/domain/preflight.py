@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from express_path.domain.addresses import Cidr
-from express_path.domain.evidence import AclEntry, Evidence, NetworkAcl
+from express_path.domain.evidence import AclEntry, Evidence, NetworkAcl, Policy, Ports
 from express_path.domain.healing import Blocker, Finding
 from express_path.domain.network import PrefixList, Route
 from express_path.domain.routing import Region, RoutingIndex, contains
@@ -21,13 +21,18 @@ def preflight(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Findi
     yield from _security_groups(evidence, lists)
     for acl in evidence.network_acls:
         yield from _network_acl(acl, [block for each in lists for block in each.cidrs or ()])
-    yield from _source_ip_policies(evidence)
+    yield from _source_ip_policies(evidence.policies)
     if not (evidence.dns_support and evidence.dns_hostnames):
         yield Finding(
             Blocker.DNS_ATTRIBUTES,
             f"enableDnsSupport is {evidence.dns_support}, enableDnsHostnames is {evidence.dns_hostnames}",
             "switch both on (aws ec2 modify-vpc-attribute), or make sure that your own DNS resolves zonal endpoints",
         )
+    yield from calendar_findings(evidence)
+
+
+def calendar_findings(evidence: Evidence) -> Iterator[Finding]:
+    """Whether the change calendar forbids a heal now."""
     if not evidence.calendar_open:
         yield Finding(
             Blocker.CHANGE_CALENDAR_CLOSED,
@@ -37,20 +42,21 @@ def preflight(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Findi
 
 
 def _security_groups(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Finding]:
-    for groups in sorted(evidence.group_sets, key=sorted):
+    """Interfaces without any group, such as those of NAT gateways, filter nothing."""
+    for groups in sorted(filter(None, evidence.group_sets), key=sorted):
         allowed = _egress(evidence, groups, lists)
         closed = [block for each in lists for block in each.cidrs or () if not _covers(allowed, block)]
         if closed:
             yield Finding(
                 Blocker.SECURITY_GROUP_EGRESS,
-                f"{', '.join(sorted(groups)) or 'no group'} lets no TCP 443 out to {closed[0]}",
+                f"{', '.join(sorted(groups))} lets no TCP 443 out to {closed[0]}",
                 f"allow egress TCP 443 to the prefix list {lists[0].id}",
             )
 
 
 def _egress(evidence: Evidence, groups: Iterable[str], lists: Sequence[PrefixList]) -> list[Cidr]:
     known = {each.id: each.cidrs or () for each in lists}
-    rules = [rule for group in groups for rule in evidence.egress_rules.get(group, ()) if rule.ports.cover(*HTTPS)]
+    rules = [rule for group in groups for rule in evidence.egress_rules.get(group, ()) if _spans(rule.ports, HTTPS)]
     by_list = (block for rule in rules for list_id in rule.prefix_list_ids for block in known.get(list_id, ()))
     return [*(block for rule in rules for block in rule.cidrs), *by_list]
 
@@ -75,26 +81,33 @@ def _network_acl(acl: NetworkAcl, blocks: Sequence[Cidr]) -> Iterator[Finding]:
 
 
 def _lets_through(entries: Sequence[AclEntry], block: Cidr, first: int, last: int) -> bool:
-    """Whether, entry by entry, every address of a block is allowed before any is denied."""
+    """Whether, entry by entry, every address and port is allowed before any is denied."""
     if not entries:
         return False
     entry, later = entries[0], entries[1:]
-    if not entry.ports.touch(first, last) or not _overlap(entry.cidr, block):
+    ports = entry.ports.range()
+    if ports is None or ports[1] < first or last < ports[0] or not _overlap(entry.cidr, block):
         return _lets_through(later, block, first, last)
     if not entry.allow:
         return False
-    if not entry.ports.cover(first, last):
-        return _lets_through(later, block, first, last)
-    rest = () if contains(entry.cidr, block) else Region(block, (entry.cidr,)).blocks()
-    return all(_lets_through(later, each, first, last) for each in rest)
+    inside = entry.cidr if contains(block, entry.cidr) else block
+    elsewhere = () if inside == block else Region(block, (inside,)).blocks()
+    below = first >= ports[0] or _lets_through(later, inside, first, ports[0] - 1)
+    above = last <= ports[1] or _lets_through(later, inside, ports[1] + 1, last)
+    return below and above and all(_lets_through(later, each, first, last) for each in elsewhere)
+
+
+def _spans(ports: Ports, wanted: tuple[int, int]) -> bool:
+    found = ports.range()
+    return found is not None and found[0] <= wanted[0] and wanted[1] <= found[1]
 
 
 def _overlap(one: Cidr, other: Cidr) -> bool:
     return contains(one, other) or contains(other, one)
 
 
-def _source_ip_policies(evidence: Evidence) -> Iterator[Finding]:
-    for policy in evidence.policies:
+def _source_ip_policies(policies: Iterable[Policy]) -> Iterator[Finding]:
+    for policy in policies:
         if _names_source_ip(json.loads(policy.document)):
             yield Finding(
                 Blocker.SOURCE_IP_POLICY,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from express_path.domain.addresses import Cidr, Family
-from express_path.domain.endpoint_choice import NEW_ENDPOINT
+from express_path.domain.endpoint_choice import NEW_ENDPOINT, brought_lists
 from express_path.domain.evidence import Evidence
 from express_path.domain.healing import Blocker, Finding, HealSettings
 from express_path.domain.network import Rank, Route, RouteTable, VpcEndpoint
@@ -28,15 +28,19 @@ def quota_findings(
             f"the Region has {evidence.gateway_endpoints} gateway endpoints of {settings.gateway_endpoint_quota}",
             "raise the quota L-1B52E74A, and the stack parameter GatewayEndpointQuota with it",
         )
-    for family in Family:
+    brought = {each.family for each in brought_lists(snapshot, endpoint) if not _routes_to(table, each.id, endpoint.id)}
+    for family in sorted(brought):
         used = sum(_weight(snapshot, each, family) for each in table.routes)
-        brings = EXPRESS_WEIGHT if endpoint.ip_address_type in ("dualstack", family.lower()) else 0
-        if brings and used + brings > settings.route_quota:
+        if used + EXPRESS_WEIGHT > settings.route_quota:
             yield Finding(
                 Blocker.ROUTE_QUOTA,
-                f"{table.id} holds {used} {family} routes of {settings.route_quota}, and the endpoint's count {brings}",
+                f"{table.id} holds {used} {family} routes of {settings.route_quota}, the list counts {EXPRESS_WEIGHT}",
                 "raise the quota L-93826ACB, and the stack parameter RouteQuota with it",
             )
+
+
+def _routes_to(table: RouteTable, destination: str, target_id: str) -> bool:
+    return any(each.destination == destination and each.target_id == target_id for each in table.routes)
 
 
 def _weight(snapshot: Snapshot, route: Route, family: Family) -> int:
@@ -48,4 +52,4 @@ def _weight(snapshot: Snapshot, route: Route, family: Family) -> int:
         return 0
     if prefix_list.aws_owned:
         return EXPRESS_WEIGHT if is_express_service(prefix_list.name, snapshot.region) else 1
-    return len(prefix_list.cidrs or ())
+    return prefix_list.max_entries or len(prefix_list.cidrs or ())

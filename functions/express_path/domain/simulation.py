@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from express_path.domain.endpoint_choice import brought_lists
 from express_path.domain.healing import Blocker, Finding
 from express_path.domain.network import Route, RouteTable, VpcEndpoint
 from express_path.domain.path import Traced
@@ -14,18 +15,10 @@ from express_path.domain.verdict import Judge
 
 
 def with_association(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint) -> Snapshot:
-    """The snapshot after a heal: the endpoint available, and its routes in the table.
-
-    An endpoint brings the prefix lists of its IP address type
-    (https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html).
-    """
-    brought = [
-        each.id
-        for each in snapshot.express_prefix_lists
-        if endpoint.ip_address_type in ("dualstack", each.family.lower())
-    ]
-    routes = [each for each in table.routes if each.destination not in brought]
-    routes += [Route(list_id, endpoint.id, TargetKind.VPC_ENDPOINT) for list_id in brought]
+    """The snapshot after a heal: the endpoint available, and its routes in the table unless their place is taken."""
+    taken = {each.destination for each in table.routes}
+    brought = [each.id for each in brought_lists(snapshot, endpoint) if each.id not in taken]
+    routes = [*table.routes, *(Route(list_id, endpoint.id, TargetKind.VPC_ENDPOINT) for list_id in brought)]
     return replace(
         snapshot,
         vpc_endpoints={**snapshot.vpc_endpoints, endpoint.id: replace(endpoint, state="available")},
@@ -33,25 +26,24 @@ def with_association(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoin
     )
 
 
+def cures(judge: Judge, table: RouteTable, endpoint: VpcEndpoint, subnet_id: str) -> bool:
+    """Whether the subnet would be COMPLIANT after the table's association with this endpoint."""
+    after = judge.on(with_association(judge.snapshot, table, endpoint))
+    return after.verdict(subnet_id).compliance is Compliance.COMPLIANT
+
+
 def in_the_way(judge: Judge, changed: Snapshot, subnet_id: str) -> Iterator[Finding]:
     """The routes because of which the changed snapshot would not be COMPLIANT; none where it would be."""
     after = judge.on(changed)
-    if after.verdict(subnet_id).compliance is Compliance.COMPLIANT:
+    verdict = after.verdict(subnet_id)
+    if verdict.compliance is Compliance.COMPLIANT:
         return
-    subnet = changed.subnets[subnet_id]
-    table = after.tracer.governing_table(subnet)
-    found: dict[Finding, None] = {}
-    for traced in after.tracer.paths(table, subnet) if table else ():
-        for outcome in traced.outcomes:
-            if outcome.reason not in (Reason.ENDPOINT, Reason.NO_ROUTE):
-                found[_finding(changed, traced, outcome.route, str(table and table.id))] = None
-    yield from found
-    if not found:
-        yield Finding(
-            Blocker.WOULD_NOT_CURE,
-            f"the verdict would be {after.verdict(subnet_id).annotation}",
-            "see how-it-decides for this reason",
-        )
+    table = changed.route_tables[str(verdict.route_table_id)]
+    traced = after.tracer.paths(table, changed.subnets[subnet_id])
+    outcomes = [(each, outcome) for each in traced for outcome in each.outcomes]
+    harmless = (Reason.ENDPOINT, Reason.NO_ROUTE)
+    harmful = [(each, outcome) for each, outcome in outcomes if outcome.reason not in harmless] or outcomes
+    yield from dict.fromkeys(_finding(changed, each, outcome.route, table.id) for each, outcome in harmful)
 
 
 def _finding(changed: Snapshot, traced: Traced, route: Route | None, table_id: str) -> Finding:
