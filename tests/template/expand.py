@@ -71,18 +71,18 @@ def included(location: str) -> Any:  # noqa: ANN401 -- an included file may hold
 
 
 class Expanded:
-    """The stack's resources under given parameters; the others have their defaults."""
+    """The stack's resources under given parameters, pseudo parameters too; the others have their defaults."""
 
     def __init__(self, **parameters: str) -> None:
         """Transform and resolve the template."""
         defaults = {name: str(each["Default"]) for name, each in source()["Parameters"].items()}
-        unknown = parameters.keys() - defaults.keys()
+        unknown = parameters.keys() - defaults.keys() - PSEUDO_PARAMETERS.keys()
         assert not unknown, f"the template has no parameter {unknown}"
         self.values: Mapping[str, Any] = PSEUDO_PARAMETERS | defaults | parameters
         fragment = json.loads(json.dumps(source()))
         self.parameters = fragment["Parameters"]
         fragment["Globals"]["Function"]["CodeUri"] = "s3://artifacts/package"  # as `sam package` would set it
-        with patch.dict(os.environ, AWS_DEFAULT_REGION=PSEUDO_PARAMETERS["AWS::Region"]):
+        with patch.dict(os.environ, AWS_DEFAULT_REGION=self.values["AWS::Region"]):
             template = transform(fragment, dict(self.values), NoManagedPolicies(), passthrough_metadata=True)
         self.conditions = template.get("Conditions", {})
         self.logical_ids = template["Resources"].keys()

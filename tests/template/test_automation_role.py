@@ -1,0 +1,213 @@
+"""What the role of the runbooks allows: exactly what their steps do, under conditions that IAM really has."""
+
+import fnmatch
+import json
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+
+from express_path.domain.healing import ENDPOINT_TAG, HEALED_TAG, MANAGED_TAG, RULE_TAG, RUN_TAG
+from tests.template.expand import ROOT, Expanded, included
+from tests.template.iam import actions, condition_keys, lint
+
+RUNBOOKS = sorted(path.stem for path in (ROOT / "runbooks").glob("*.yaml"))
+TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
+EVERYTHING = {"ApprovalTopicArn": TOPIC, "ChangeCalendarName": "changes"}
+CHINA = {"AWS::Partition": "aws-cn", "AWS::Region": "cn-north-1"}
+# What a step of each action needs besides the API call that it may name:
+# https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
+STEPS = {
+    "aws:approve": {"sns:Publish"},
+    "aws:branch": set(),
+    "aws:executeAutomation": {"ssm:StartAutomationExecution", "ssm:GetAutomationExecution", "iam:PassRole"},
+    "aws:executeAwsApi": set(),
+    "aws:invokeLambdaFunction": {"lambda:InvokeFunction"},
+    "aws:sleep": set(),
+    "aws:waitForAwsResourceProperty": set(),
+}
+# CreateVpcEndpoint's dependent actions, which only read:
+# https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
+DEPENDENCIES = {"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"}
+# Of the resource types that the statements name, by the last part of their ARNs.
+TYPE = re.compile(r"^arn:[\w-]+:\w+:[\w-]*:\d*:(?P<type>[\w-]+)[/:]")
+# Condition keys that end in the name of a tag or of an attribute.
+FAMILY = re.compile(r"^(aws:RequestTag/|aws:ResourceTag/|ec2:Attribute/).*")
+
+
+@cache
+def statements(**parameters: str) -> list[dict[str, Any]]:
+    """Return the statements of all policies of the role, in a deployed stack."""
+    stack = Expanded(**parameters)
+    policies = list(stack.properties("AutomationRole")["Policies"])
+    policies += [each["Properties"] for each in stack.resources.values() if each["Type"] == "AWS::IAM::RolePolicy"]
+    found: list[dict[str, Any]] = [each for policy in policies for each in policy["PolicyDocument"]["Statement"]]
+    return [stack.deployed(each) for each in found]
+
+
+def statement(sid: str, **parameters: str) -> dict[str, Any]:
+    """Return the statement of that Sid."""
+    [found] = [each for each in statements(**parameters) if each["Sid"] == sid]
+    return found
+
+
+def steps() -> list[dict[str, Any]]:
+    """Return the steps of all runbooks."""
+    return [step for name in RUNBOOKS for step in included(f"runbooks/{name}.yaml")["mainSteps"]]
+
+
+def calls(api: str) -> list[dict[str, Any]]:
+    """Return the inputs of every step that makes a call."""
+    return [step["inputs"] for step in steps() if step["inputs"].get("Api") == api]
+
+
+def tag_keys(api: str) -> set[str]:
+    """Return the tag keys that the runbooks give to a call."""
+    tags = [tag for each in calls(api) for tag in each.get("Tags", [])]
+    tags += [tag for each in calls(api) for spec in each.get("TagSpecifications", []) for tag in spec["Tags"]]
+    return {tag["Key"] for tag in tags}
+
+
+def test_role_allows_what_the_steps_do_and_nothing_else() -> None:
+    """Nothing is missing and nothing to spare: the actions are those of the runbooks' steps."""
+    named = {f"{step['inputs']['Service']}:{step['inputs']['Api']}" for step in steps() if "Api" in step["inputs"]}
+    implied = set().union(*(STEPS[step["action"]] for step in steps()))
+    at_creation = {"ec2:CreateTags"}
+    assert len(named) > 5
+    allowed = {action for each in statements(**EVERYTHING) if each["Effect"] == "Allow" for action in actions(each)}
+    assert allowed == named | implied | at_creation | DEPENDENCIES
+
+
+def test_approval_and_calendar_are_allowed_only_if_given() -> None:
+    """Without a topic the role starts no runbook and passes no role, without a calendar it asks none."""
+    services = {action.split(":")[0] for each in statements() for action in actions(each)}
+    assert services == {"ec2", "lambda"}
+
+
+def test_actions_are_written_out() -> None:
+    """No statement has a wildcard for an action, and only reads have one for a resource."""
+    for each in statements(**EVERYTHING):
+        assert not [action for action in actions(each) if "*" in action]
+        assert each["Resource"] != "*" or all(action.startswith("ec2:Describe") for action in actions(each))
+
+
+def test_every_condition_key_is_one_that_the_action_has_for_the_resource() -> None:
+    """A key that an action does not have for a resource would allow nothing, or deny nothing."""
+    conditional = [each for each in statements(**EVERYTHING) if "Condition" in each]
+    assert len(conditional) > 5
+    for each in conditional:
+        match = TYPE.match(each["Resource"])
+        assert match
+        used = {FAMILY.sub(r"\1", key) for operator in each["Condition"].values() for key in operator}
+        for action in actions(each):
+            known = {re.sub(r"\$\{\w+\}$", "", key) for key in condition_keys(action, match["type"])}
+            assert used <= known, f"{action} on {match['type']}"
+
+
+@pytest.mark.parametrize("sid", ["CreateOnlyS3ExpressMarkedAsOurs", "DeleteOnlyWhatHealsCreated"])
+@pytest.mark.parametrize(
+    ("place", "service"), [({}, "com.amazonaws.us-east-1.s3express"), (CHINA, "cn.com.amazonaws.cn-north-1.s3express")]
+)
+def test_only_s3_express_of_this_region_is_created_and_deleted(sid: str, place: dict[str, str], service: str) -> None:
+    """The service's name is bound, as its partition spells it, and so is the tag that marks what heals made."""
+    found = statement(sid, **place)
+    tag = "aws:RequestTag" if sid.startswith("Create") else "aws:ResourceTag"
+    assert found["Condition"] == {"StringEquals": {"ec2:VpceServiceName": service, f"{tag}/{MANAGED_TAG}": "true"}}
+    partition, region = place.get("AWS::Partition", "aws"), place.get("AWS::Region", "us-east-1")
+    assert found["Resource"] == f"arn:{partition}:ec2:{region}:123456789012:vpc-endpoint/*"
+
+
+def test_endpoint_is_created_without_route_tables() -> None:
+    """Creating is allowed on VPCs and endpoints alone, and the runbook names no route table."""
+    creating = [each for each in statements() if "ec2:CreateVpcEndpoint" in actions(each)]
+    assert {each["Resource"].split(":")[-1] for each in creating} == {"vpc/*", "vpc-endpoint/*"}
+    assert [call for call in calls("CreateVpcEndpoint") if "RouteTableIds" in call] == []
+
+
+def test_endpoints_are_tagged_at_creation_only_and_with_our_keys() -> None:
+    """CreateTags on endpoints is allowed only while one is being created, with the keys that the runbook gives it."""
+    condition = statement("MarkOnlyWhatIsBeingCreated")["Condition"]
+    assert condition["StringEquals"] == {"ec2:CreateAction": "CreateVpcEndpoint"}
+    keys = set(condition["ForAllValues:StringEquals"]["aws:TagKeys"])
+    assert keys == tag_keys("CreateVpcEndpoint") == {MANAGED_TAG, RULE_TAG, RUN_TAG}
+
+
+def test_route_tables_are_tagged_with_our_keys_only() -> None:
+    """Tags that a runbook puts on tables and takes away are the only ones it may; a request must name its keys."""
+    found = statement("MarkRouteTables")
+    keys = set(found["Condition"]["ForAllValues:StringEquals"]["aws:TagKeys"])
+    assert keys == tag_keys("CreateTags") == tag_keys("DeleteTags") == {RUN_TAG, ENDPOINT_TAG, HEALED_TAG}
+    assert found["Condition"]["Null"] == {"aws:TagKeys": "false"}
+    assert found["Resource"].endswith(":route-table/*")
+
+
+def test_endpoints_of_cloudformation_are_left_alone_unless_wanted() -> None:
+    """What a stack owns is not modified, even if a plan should say so, until AdoptIacOwned says that it may be."""
+    assert statement("AssociateWithEndpoints")["Condition"] == {
+        "Null": {"aws:ResourceTag/aws:cloudformation:stack-id": "true"}
+    }
+    assert "Condition" not in statement("AssociateWithEndpoints", AdoptIacOwned="true")
+
+
+def test_interface_endpoints_cannot_be_rewired() -> None:
+    """ModifyVpcEndpoint is allowed on no subnet and no security group, only on route tables and endpoints."""
+    modifying = [each for each in statements() if "ec2:ModifyVpcEndpoint" in actions(each)]
+    assert {each["Resource"].split(":")[-1] for each in modifying} == {"route-table/*", "vpc-endpoint/*"}
+    denied = [each["Condition"]["Null"] for each in modifying if each["Effect"] == "Deny"]
+    assert denied == [{"ec2:Attribute/PolicyDocument": "false"}, {"ec2:Attribute/ResetPolicy": "false"}]
+
+
+def test_only_automation_of_this_account_assumes_the_role() -> None:
+    """The role trusts Systems Manager for executions of this account and Region, and nobody else."""
+    [found] = Expanded().properties("AutomationRole")["AssumeRolePolicyDocument"]["Statement"]
+    assert found == {
+        "Effect": "Allow",
+        "Principal": {"Service": "ssm.amazonaws.com"},
+        "Action": "sts:AssumeRole",
+        "Condition": {
+            "StringEquals": {"aws:SourceAccount": "123456789012"},
+            "ArnLike": {"aws:SourceArn": "arn:aws:ssm:us-east-1:123456789012:automation-execution/*"},
+        },
+    }
+
+
+def test_role_is_passed_to_the_runbook_that_heals_alone() -> None:
+    """The runbook that asks may start the one that heals, and hand it this same role by way of Systems Manager."""
+    start, hand_on = statement("StartHeal", **EVERYTHING), statement("HandOnThisRole", **EVERYTHING)
+    assert [each.split(":")[5:] for each in start["Resource"]] == [
+        ["automation-definition/AddS3ExpressGatewayEndpoint", "*"],
+        ["document/AddS3ExpressGatewayEndpoint"],
+        ["automation-execution/*"],
+    ]
+    assert hand_on["Resource"] == "arn:aws:iam::123456789012:role/express-path-AutomationRole"
+    assert hand_on["Condition"] == {"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}}
+    assert statement("AskApprovers", **EVERYTHING)["Resource"] == TOPIC
+
+
+def test_only_the_plan_function_is_invoked() -> None:
+    """The role invokes the stack's own function."""
+    found = statement("AskForPlan")
+    assert found["Resource"] == "arn:aws:lambda:us-east-1:123456789012:function:express-path-PlanFunction"
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("changes", "arn:aws:ssm:us-east-1:123456789012:document/changes"),
+        ("arn:aws:ssm:eu-west-1:210987654321:document/c", "arn:aws:ssm:eu-west-1:210987654321:document/c"),
+    ],
+)
+def test_the_named_calendar_alone_is_asked(name: str, document: str) -> None:
+    """A change calendar is one document, by its name in this account or by the ARN of a shared one."""
+    assert statement("SeeWhetherCalendarIsOpen", ChangeCalendarName=name)["Resource"] == document
+
+
+def test_policy_linter_finds_nothing() -> None:
+    """Parliament finds nothing but resources that it misses in one statement and that another one of the action has."""
+    document = {"Version": "2012-10-17", "Statement": statements(**EVERYTHING)}
+    found = [json.loads(line) for line in lint(document)]
+    assert {each["issue"] for each in found} <= {"RESOURCE_MISMATCH"}
+    for detail in (detail for each in found for detail in each["detail"]):
+        allowed_on = [each["Resource"] for each in statements(**EVERYTHING) if detail["action"] in actions(each)]
+        assert fnmatch.filter(allowed_on, detail["required_format"])
