@@ -85,6 +85,7 @@ class Rule:
 
     def sweep(self) -> dict[str, str]:
         """Invoke the function as the schedule does; return the reason of every subnet that it posted."""
+        self.heeds = ""
         delivery = self.loop.scheduled()
         if delivery.error:
             raise delivery.error

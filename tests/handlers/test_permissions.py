@@ -1,0 +1,130 @@
+"""The role of the template against the function at work: it calls all that it may, and may all that it calls."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from express_path.handlers.services import services
+from sandbox.config_items.direct import direct_client
+from sandbox.server import Sandbox
+from tests.handlers.network import ANYWHERE_IPV6, Builder, Private
+from tests.handlers.rule import Rule
+from tests.template.expand import Expanded
+from tests.template.iam import actions
+
+NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
+PARAMETERS = {"scope": "DIRECTORY_BUCKETS", "networkRoleArn": NETWORK_ROLE}
+# IAM's name of an operation where it is not the operation's own:
+# https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html
+NAMED_OTHERWISE = {"s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets"}
+OF_LAMBDA_ITSELF = ("logs:", "sqs:")
+
+
+def policies() -> list[dict[str, Any]]:
+    """Return the policies of the function's role, as the stack makes them where a network account is named."""
+    found: list[dict[str, Any]] = Expanded(NetworkRoleArn=NETWORK_ROLE).properties("EvaluateRole")["Policies"]
+    return found
+
+
+def allowed() -> set[str]:
+    """Return the actions of the role, but for those that Lambda itself uses in its name."""
+    found = {each for policy in policies() for part in policy["PolicyDocument"]["Statement"] for each in actions(part)}
+    return {each for each in found if not each.startswith(OF_LAMBDA_ITSELF)}
+
+
+def called(sandbox: Sandbox) -> set[str]:
+    """Return the actions of the calls that were made for the function's own account."""
+    own = [each for each in sandbox.calls if each.account_id == sandbox.account_id]
+    names = {f"{each.service}:{each.operation}" for each in own}
+    return {NAMED_OTHERWISE.get(each, each) for each in names}
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """A VPC with a route to everything that takes a read of its own to follow."""
+    vpc = Private(builder)
+    builder.dual_stack(vpc.vpc, vpc.subnet)
+    builder.route(vpc.table, builder.prefix_list("192.0.2.1/32"), NatGatewayId=vpc.nat)
+    run = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=vpc.public_subnet)
+    interface = run["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
+    builder.ec2.modify_network_interface_attribute(NetworkInterfaceId=interface, SourceDestCheck={"Value": False})
+    builder.route(vpc.table, "192.0.2.2/32", NetworkInterfaceId=interface)
+    gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
+    builder.ec2.create_transit_gateway_vpc_attachment(TransitGatewayId=gateway, VpcId=vpc.vpc, SubnetIds=[vpc.subnet])
+    builder.route(vpc.table, ANYWHERE_IPV6, TransitGatewayId=gateway)
+    return vpc
+
+
+def use_everything(rule: Rule, builder: Builder, vpc: Private) -> dict[str, str]:
+    """Invoke the function for a change, for an oversized one and for the schedule; return what the schedule posted."""
+    rule.overlook()
+    builder.tag(vpc.table, "Name", "changed")
+    assert vpc.subnet in rule.changes(of=vpc.table)
+    rule.loop.oversized_above = 0
+    builder.tag(vpc.table, "Name", "changed again")
+    assert vpc.subnet in rule.changes(of=vpc.table)
+    rule.loop.results.forget_rule(rule.loop.rule.name)
+    return rule.sweep()
+
+
+def test_role_allows_what_the_function_calls_and_no_more(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """The actions of the template's role are those of the calls that reach AWS on all the function's ways."""
+    bucket(sandbox)
+    use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
+    assert called(sandbox) == allowed()
+
+
+def test_function_changes_nothing_but_its_own_results(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """Of all calls, those to put evaluations alone could change anything, in this account and in the network's."""
+    use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
+    assert {each.operation for each in sandbox.calls.mutating()} == {"PutEvaluations"}
+
+
+def test_network_account_is_only_read(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """In the network account the function needs no more of EC2 than at home."""
+    use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
+    central = {f"{each.service}:{each.operation}" for each in sandbox.calls if each.account_id != sandbox.account_id}
+    assert central
+    assert central <= {each for each in allowed() if each.startswith("ec2:")}
+
+
+@pytest.fixture
+def by_its_role(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the function have the credentials of a role with the template's policies, which are enforced."""
+    iam: Any = direct_client(sandbox, "iam")
+    trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    role = iam.create_role(RoleName="evaluate", AssumeRolePolicyDocument=json.dumps({"Statement": [trust]}))["Role"]
+    # moto enforces actions; of resources it knows those of S3 alone.
+    anywhere = [{**part, "Resource": "*"} for policy in policies() for part in policy["PolicyDocument"]["Statement"]]
+    iam.put_role_policy(
+        RoleName="evaluate",
+        PolicyName="all",
+        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": anywhere}),
+    )
+    for name, value in sandbox.assume(role["Arn"]).items():
+        monkeypatch.setenv(name.upper(), value)
+    services.cache_clear()
+    with sandbox.enforcing_iam():
+        yield
+
+
+def test_role_is_enough_where_permissions_are_enforced(
+    sandbox: Sandbox, builder: Builder, vpc: Private, by_its_role: None
+) -> None:
+    """With no more than the template's policies, every way of the function ends in verdicts."""
+    assert by_its_role is None
+    assert vpc.subnet in use_everything(Rule(sandbox), builder, vpc)
+
+
+def bucket(sandbox: Sandbox) -> None:
+    """Make a directory bucket, and forget the calls for it."""
+    sandbox.client("s3").create_bucket(
+        Bucket="data--use1-az4--x-s3",
+        CreateBucketConfiguration={
+            "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
+            "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
+        },
+    )
+    sandbox.calls.clear()
