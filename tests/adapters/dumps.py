@@ -1,0 +1,23 @@
+"""Small dumps, written as the AWS CLI would have written them."""
+
+import json
+from pathlib import Path
+
+from express_path.adapters.dump_files import REQUIRED
+
+ACCOUNT, REGION = "111122223333", "us-east-1"
+
+
+def write(path: Path, document: object) -> Path:
+    """Write a document as JSON, or text as it is, with the folders above it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
+    return path
+
+
+def empty_dump(folder: Path, account: str = ACCOUNT, region: str = REGION, **lists: list) -> Path:
+    """A dump whose required lists are empty unless given by their field."""
+    write(folder / "identity.json", {"UserId": "AIDA", "Account": account, "Arn": "arn", "Region": region})
+    for file in REQUIRED:
+        write(folder / file.name, {file.field: lists.get(file.field, [])})
+    return folder

@@ -1,0 +1,35 @@
+"""Descriptions with one value spoilt."""
+
+from collections.abc import Iterator, Mapping
+
+from hypothesis import strategies as st
+
+Steps = tuple[str | int, ...]
+JUNK = st.sampled_from([None, True, 0, 7, 1.5, "", "text", [], ["text"], [None], {}, {"Key": []}, {"State": 7}])
+
+
+def places(value: object, steps: Steps = ()) -> Iterator[Steps]:
+    """The way to every value inside a JSON document, the document itself left out."""
+    if steps:
+        yield steps
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from places(each, (*steps, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from places(each, (*steps, index))
+
+
+def _with(value: object, steps: Steps, junk: object) -> object:
+    if not steps:
+        return junk
+    first, *rest = steps
+    if isinstance(value, list):
+        return [_with(each, tuple(rest), junk) if index == first else each for index, each in enumerate(value)]
+    return {key: _with(each, tuple(rest), junk) if key == first else each for key, each in value.items()}
+
+
+@st.composite
+def spoilt(draw: st.DrawFn, described: Mapping[str, object]) -> object:
+    """The same description with a value of some other kind in some place."""
+    return _with(described, draw(st.sampled_from(list(places(described)))), draw(JUNK))

@@ -1,0 +1,47 @@
+"""Errors carry data and say it."""
+
+import pytest
+
+from express_path import errors
+
+ROWS = [{"ComplianceResourceId": f"subnet-{number}"} for number in range(7)]
+EXAMPLES = {
+    errors.ParameterError: (("scope", "SOME", "one of ALL, DIRECTORY_BUCKETS"), ["scope='SOME'", "one of ALL"]),
+    errors.EventError: (("invokingEvent", None, "a JSON object"), ["invokingEvent", "None", "a JSON object"]),
+    errors.RecordError: (("rtb-1", "VpcId", "", "a string"), ["rtb-1", "VpcId", "''", "a string"]),
+    errors.DumpError: (("vpcs.json", "is missing", "make it"), ["vpcs.json", "is missing", "make it"]),
+    errors.ApiError: (("ec2:DescribeVpcs", "Throttling", "slow down"), ["ec2:DescribeVpcs", "Throttling", "slow"]),
+    errors.ReportError: ((ROWS,), ["7 evaluations", "subnet-0", "subnet-4"]),
+    errors.BlockedError: (
+        ("BLOCKED: two routes", {"terraform": "resource"}),
+        ["two routes", "--- terraform", "resource"],
+    ),
+    errors.UndoError: (("run-1", "express-path:run"), ["express-path:run=run-1"]),
+    errors.NotCuredError: (("subnet-1", "PARTLY_NAT"), ["subnet-1", "PARTLY_NAT"]),
+}
+
+
+def test_every_error_has_an_example_here() -> None:
+    """A new error joins the tree and this list."""
+    assert set(errors.ExpressPathError.__subclasses__()) == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("kind", EXAMPLES, ids=lambda each: each.__name__)
+def test_an_error_says_what_it_carries(kind: type[errors.ExpressPathError]) -> None:
+    """The message holds every datum that a reader needs."""
+    arguments, said = EXAMPLES[kind]
+    message = str(kind(*arguments))
+    assert [each for each in said if each not in message] == []
+
+
+def test_a_long_value_is_cut() -> None:
+    """A whole event in a message would hide what is wrong with it."""
+    assert len(str(errors.EventError("invokingEvent", "x" * 10_000, "less"))) < 300
+    assert len(str(errors.RecordError("rtb-1", "Routes", "x" * 10_000, "less"))) < 300
+
+
+def test_of_many_refused_evaluations_only_the_first_are_named() -> None:
+    """Config's logs are no place for a thousand ids; the error keeps them all."""
+    error = errors.ReportError(ROWS)
+    assert "subnet-5" not in str(error)
+    assert error.failed == tuple(ROWS)
