@@ -9,7 +9,7 @@ from sandbox.patches import Patches
 from sandbox.server import Sandbox
 from sandbox.ssm import describe, operations
 from sandbox.ssm.engine import Engine
-from sandbox.ssm.execution import ENDED, Execution
+from sandbox.ssm.execution import Execution
 from sandbox.ssm.functions import Functions
 from sandbox.ssm.knobs import Knobs
 from sandbox.ssm.registry import keep
@@ -40,7 +40,7 @@ class Automation:
         self.functions = Functions()
         self._sandbox = sandbox
         self._patches = Patches()
-        self._executions: list[tuple[Execution, Thread]] = []
+        self._executions: dict[str, tuple[Execution, Thread]] = {}
         self._slots = Condition()
         self._busy = 0
 
@@ -57,10 +57,10 @@ class Automation:
 
     def reset(self) -> None:
         """Stop every execution without running another step, forget the functions, and turn the knobs back."""
-        for execution, _ in self._executions:
+        for execution, _ in self._executions.values():
             execution.abandoned = True
             execution.cancelled.set()
-        for _, thread in self._executions:
+        for _, thread in self._executions.values():
             thread.join(WAIT_SECONDS)
         self._executions.clear()
         self.functions.clear()
@@ -79,7 +79,7 @@ class Automation:
 
     def wait(self, execution_id: str, seconds: float = WAIT_SECONDS) -> dict[str, Any]:
         """Wait for the end of an execution and return its AutomationExecution. StillRunningError if it takes longer."""
-        (execution,) = [each for each, _ in self._executions if each.id == execution_id]
+        execution, _ = self._executions[execution_id]
         if not execution.ended.wait(seconds):
             raise StillRunningError(execution)
         return describe.execution(execution)
@@ -97,8 +97,7 @@ class Automation:
     def _begin(self, execution: Execution, credentials: Credentials) -> None:
         run = partial(self._run, execution, credentials)
         thread = Thread(target=run, name=execution.id, daemon=True)
-        self._executions = [each for each in self._executions if each[0].status not in ENDED or each[1].is_alive()]
-        self._executions.append((execution, thread))
+        self._executions[execution.id] = (execution, thread)
         thread.start()
         if self.knobs.synchronous:
             thread.join()

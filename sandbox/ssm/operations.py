@@ -20,8 +20,8 @@ from sandbox.ssm.registry import find
 from sandbox.ssm.roles import Caller, caller
 from sandbox.ssm.starting import AUTOMATION
 
-RESERVED = ("aws", "amazon", "amzn", "AWSEC2", "AWSConfigRemediation", "AWSSupport")
-"""Prefixes that a document's name must not have (botocore model, CreateDocument)."""
+RESERVED = ("aws", "amazon", "amzn")
+"""Prefixes that a document's name must not have, in whatever case (botocore model, CreateDocument)."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _check_new_document(request: Request) -> None:
     parameters = request.parameters
     if parameters.get("DocumentType") != AUTOMATION:
         return
-    if parameters["Name"].startswith(RESERVED):
+    if parameters["Name"].lower().startswith(RESERVED):
         raise ValidationException(f"Invalid document name {parameters['Name']}")
     reading.read(parameters["Content"], parameters.get("DocumentFormat", "JSON"))
 

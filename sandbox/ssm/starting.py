@@ -7,6 +7,7 @@ from moto.ssm.models import Document as StoredDocument
 from moto.ssm.models import ssm_backends
 
 from sandbox.ssm import parameters, reading
+from sandbox.ssm.document import Document
 from sandbox.ssm.execution import Execution
 from sandbox.ssm.references import resolve
 from sandbox.ssm.roles import Caller
@@ -34,8 +35,7 @@ def prepare(request: dict[str, Any], caller: Caller, account_id: str, region: st
         raise UnsupportedMemberError(member)
     if request.get("Mode", "Auto") != "Auto":
         raise UnsupportedMemberError("the mode Interactive")
-    stored = _stored(request["DocumentName"], request.get("DocumentVersion"), account_id, region)
-    document = reading.read(stored.content, stored.document_format)
+    stored, document = find_runbook(request["DocumentName"], request.get("DocumentVersion"), account_id, region)
     given: dict[str, list[str]] = request.get("Parameters") or {}
     execution = Execution(
         stored.name,
@@ -51,8 +51,16 @@ def prepare(request: dict[str, Any], caller: Caller, account_id: str, region: st
     return execution
 
 
+def find_runbook(name: str, version: str | None, account_id: str, region: str) -> tuple[StoredDocument, Document]:
+    """Return a stored runbook by its name or ARN and version (the default one if None), and what it says.
+
+    SSMException with AutomationDefinitionNotFoundException or AutomationDefinitionVersionNotFoundException.
+    """
+    stored = _stored(name, version, account_id, region)
+    return stored, reading.read(stored.content, stored.document_format)
+
+
 def _stored(name: str, version: str | None, account_id: str, region: str) -> StoredDocument:
-    """Return the stored runbook of that name, or ARN, and version: the default one if none is given."""
     documents = ssm_backends[account_id][region]._documents.get(_own_name(name, account_id, region))  # noqa: SLF001
     if documents is None or documents.get_default_version().document_type != AUTOMATION:
         raise SSMException(

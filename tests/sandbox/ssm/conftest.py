@@ -77,8 +77,10 @@ def run(
 ) -> Callable[..., dict[str, Any]]:
     """Stores a runbook of some steps, runs it to its end, and returns its AutomationExecution."""
 
-    def execute(*steps: Step, given: dict[str, Any] | None = None, **elements: object) -> dict[str, Any]:
-        return automation.execute(store(runbook(*steps, **elements)), given)
+    def execute(
+        *steps: Step, given: dict[str, Any] | None = None, name: str = "Runbook", **elements: object
+    ) -> dict[str, Any]:
+        return automation.execute(store(runbook(*steps, **elements), name), given)
 
     return execute
 

@@ -1,0 +1,11 @@
+"""AWS Config's remediation: configurations, executions, exceptions, and automatic remediation.
+
+with Sandbox() as sandbox, Automation(sandbox) as automation, Remediation(sandbox, automation) as remediation:
+    sandbox.client("config").put_remediation_configurations(...)
+    remediation.remediate("s3express-no-nat-path")
+"""
+
+from sandbox.remediation.memory import Remediations, Run, remediations_of
+from sandbox.remediation.service import Remediation
+
+__all__ = ["Remediation", "Remediations", "Run", "remediations_of"]

@@ -1,0 +1,168 @@
+"""aws:approve and the signals that answer it.
+
+https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-approve.html
+"""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+
+from sandbox.refusals import refused
+from sandbox.server import Sandbox
+from sandbox.ssm import Automation
+from sandbox.ssm.actions.approve import may_decide
+
+Make = Callable[..., Any]
+
+
+def user(sandbox: Sandbox, name: str) -> BaseClient:
+    """Make an IAM user and return a client of Systems Manager that acts as that user."""
+    iam = sandbox.client("iam")
+    iam.create_user(UserName=name)
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    own = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+    return sandbox.client("ssm", credentials=own)
+
+
+@pytest.fixture
+def waiting(automation: Automation, ssm: BaseClient, store: Make, runbook: Make) -> Callable[..., str]:
+    """Starts a runbook that wants approval, and returns its id once it waits."""
+
+    def begin(**inputs: object) -> str:
+        automation.knobs.time_scale = 0.01
+        approve = {"name": "approve", "action": "aws:approve", "inputs": inputs, "timeoutSeconds": 6000}
+        after = {"name": "after", "action": "aws:sleep", "inputs": {"Duration": "PT1S"}}
+        store(runbook(approve, after, parameters={"Who": {"type": "StringList", "default": ["ann"]}}))
+        execution_id = ssm.start_automation_execution(DocumentName="Runbook")["AutomationExecutionId"]
+        deadline = time.monotonic() + 10
+        while status(ssm, execution_id) != "Waiting":
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        return str(execution_id)
+
+    return begin
+
+
+def status(ssm: BaseClient, execution_id: str) -> str:
+    """Return the status of an execution."""
+    found = ssm.get_automation_execution(AutomationExecutionId=execution_id)["AutomationExecution"]
+    return str(found["AutomationExecutionStatus"])
+
+
+def signal(client: BaseClient, execution_id: str, kind: str) -> None:
+    """Approve or reject."""
+    client.send_automation_signal(AutomationExecutionId=execution_id, SignalType=kind, Payload={"Comment": ["-"]})
+
+
+def test_approved_execution_goes_on(automation: Automation, sandbox: Sandbox, waiting: Make, outcome: Make) -> None:
+    """The execution waits, and resumes when the required number of approvals is reached."""
+    execution_id = waiting(Approvers=["ann"])
+    signal(user(sandbox, "ann"), execution_id, "Approve")
+    execution = automation.wait(execution_id)
+    assert outcome(execution) == {"approve": "Success", "after": "Success"}
+    outputs = execution["StepExecutions"][0]["Outputs"]
+    assert outputs["ApprovalStatus"] == ["Approved"]
+    assert json.loads(outputs["ApproverDecisions"][0]) == {
+        "Approver": f"arn:aws:iam::{sandbox.account_id}:user/ann",
+        "Decision": "Approve",
+    }
+
+
+def test_rejected_execution_fails(automation: Automation, sandbox: Sandbox, waiting: Make, outcome: Make) -> None:
+    """One rejection ends the step as Failed, and nothing after it runs."""
+    execution_id = waiting(Approvers=["ann", "bob"], MinRequiredApprovals=2)
+    signal(user(sandbox, "ann"), execution_id, "Approve")
+    signal(user(sandbox, "bob"), execution_id, "Reject")
+    execution = automation.wait(execution_id)
+    assert outcome(execution) == {"approve": "Failed", "after": "Pending"}
+    assert "Approval was rejected" in execution["FailureMessage"]
+
+
+def test_one_approver_counts_once(automation: Automation, ssm: BaseClient, sandbox: Sandbox, waiting: Make) -> None:
+    """MinRequiredApprovals is a number of approvers: the same one twice is not enough."""
+    execution_id = waiting(Approvers=["ann", "bob"], MinRequiredApprovals=2)
+    ann = user(sandbox, "ann")
+    signal(ann, execution_id, "Approve")
+    signal(ann, execution_id, "Approve")
+    time.sleep(0.1)
+    assert status(ssm, execution_id) == "Waiting"
+    signal(user(sandbox, "bob"), execution_id, "Approve")
+    assert automation.wait(execution_id)["AutomationExecutionStatus"] == "Success"
+
+
+def test_nobody_else_may_decide(ssm: BaseClient, sandbox: Sandbox, waiting: Make) -> None:
+    """Only the named principals are able to approve or reject."""
+    execution_id = waiting(Approvers="{{ Who }}")
+    request = {"AutomationExecutionId": execution_id, "SignalType": "Approve"}
+    assert refused(user(sandbox, "bob").send_automation_signal, **request) == "AccessDeniedException"
+    assert status(ssm, execution_id) == "Waiting"
+
+
+def test_signals_that_fit_nothing_are_refused(
+    automation: Automation, ssm: BaseClient, sandbox: Sandbox, waiting: Make
+) -> None:
+    """InvalidAutomationSignalException: the signal is not valid for the execution (botocore model)."""
+    execution_id = waiting(Approvers=["ann"])
+    ann = user(sandbox, "ann")
+    request = {"AutomationExecutionId": execution_id}
+    assert refused(ann.send_automation_signal, **request, SignalType="Resume") == "InvalidAutomationSignalException"
+    signal(ann, execution_id, "Approve")
+    automation.wait(execution_id)
+    assert refused(ssm.send_automation_signal, **request, SignalType="Approve") == "InvalidAutomationSignalException"
+
+
+def test_approval_that_does_not_come_times_out(automation: Automation, waiting: Make) -> None:
+    """If the step reaches its time-out before all approvals, step and automation are TimedOut."""
+    execution_id = waiting(Approvers=["ann"])
+    automation.knobs.time_scale = 0
+    assert automation.wait(execution_id)["AutomationExecutionStatus"] == "TimedOut"
+
+
+def test_waiting_execution_can_be_stopped(automation: Automation, ssm: BaseClient, waiting: Make) -> None:
+    """An execution that waits for approval can be cancelled like any other."""
+    execution_id = waiting(Approvers=["ann"])
+    ssm.stop_automation_execution(AutomationExecutionId=execution_id)
+    assert automation.wait(execution_id)["AutomationExecutionStatus"] == "Cancelled"
+
+
+def test_approvers_are_told_through_the_topic(sandbox: Sandbox, waiting: Make) -> None:
+    """Automation sends a message to the topic, whose name begins with Automation."""
+    topic = sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
+    waiting(Approvers=["ann"], NotificationArn=topic, Message="Heal subnet-1?")
+    deadline = time.monotonic() + 10
+    while not (calls := sandbox.calls.of("sns", "Publish")):
+        assert time.monotonic() < deadline
+    assert calls[0].parameters["TopicArn"] == topic
+    assert json.loads(calls[0].parameters["Message"])["message"] == "Heal subnet-1?"
+
+
+def test_topic_that_is_not_there_fails_the_step(run: Make) -> None:
+    """What SNS refuses is the step's failure."""
+    topic = "arn:aws:sns:us-east-1:123456789012:AutomationNothing"
+    step = {"name": "approve", "action": "aws:approve", "inputs": {"Approvers": ["ann"], "NotificationArn": topic}}
+    assert "Publish" in run(step)["FailureMessage"]
+
+
+def test_values_that_only_show_at_run_time_are_checked_then(run: Make) -> None:
+    """A list of approvers from a parameter may have at most ten."""
+    step = {"name": "approve", "action": "aws:approve", "inputs": {"Approvers": "{{ Who }}"}}
+    execution = run(step, parameters={"Who": {"type": "StringList"}}, given={"Who": ["a"] * 11})
+    assert "between 1 and 10" in execution["FailureMessage"]
+
+
+@pytest.mark.parametrize(
+    ("approver", "may"),
+    [
+        ("arn:aws:sts::123456789012:assumed-role/Team/ann", True),
+        ("arn:aws:iam::123456789012:role/Team", True),
+        ("arn:aws:iam::123456789012:role/Other", False),
+        ("ann", False),
+    ],
+)
+def test_roles_approve_by_their_arn(approver: str, *, may: bool) -> None:
+    """An approver may be a role's ARN or that of an assumed role; a session's name is no user's."""
+    assert may_decide("arn:aws:sts::123456789012:assumed-role/Team/ann", [approver]) is may

@@ -1,0 +1,118 @@
+"""aws:branch.
+
+https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-branch-condition.html
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+PARAMETERS = {
+    "Text": {"type": "String", "default": "Windows"},
+    "Other": {"type": "String", "default": "windows"},
+    "Number": {"type": "Integer", "default": 5},
+    "On": {"type": "Boolean", "default": True},
+}
+Run = Callable[..., dict[str, Any]]
+Statuses = Callable[[dict[str, Any]], dict[str, str]]
+
+
+def nap(name: str, **properties: object) -> dict[str, Any]:
+    """Return a step that does nothing."""
+    return {"name": name, "action": "aws:sleep", "inputs": {"Duration": "PT1S"}, **properties}
+
+
+def choose(*choices: dict[str, Any], default: str | None = None, **properties: object) -> dict[str, Any]:
+    """Return a branch."""
+    inputs = {"Choices": list(choices)} | ({"Default": default} if default else {})
+    return {"name": "choose", "action": "aws:branch", "inputs": inputs, **properties}
+
+
+def text(value: str, operation: str = "StringEquals") -> dict[str, str]:
+    """Return a condition on the parameter Text."""
+    return {"Variable": "{{ Text }}", operation: value}
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        (text("Windows"), True),
+        (text("windows"), False),
+        (text("{{ Other }}"), False),
+        (text("wINDOWS", "EqualsIgnoreCase"), True),
+        (text("{{ Other }}", "EqualsIgnoreCase"), True),
+        (text("Win", "StartsWith"), True),
+        (text("dows", "EndsWith"), True),
+        (text("ndo", "Contains"), True),
+        (text("ndx", "Contains"), False),
+        ({"Variable": "{{ Number }}", "NumericEquals": 5}, True),
+        ({"Variable": "{{ Number }}", "NumericGreater": 4}, True),
+        ({"Variable": "{{ Number }}", "NumericGreater": 5}, False),
+        ({"Variable": "{{ Number }}", "NumericLesser": 6}, True),
+        ({"Variable": "{{ Number }}", "NumericGreaterOrEquals": 5}, True),
+        ({"Variable": "{{ Number }}", "NumericLesserOrEquals": 4}, False),
+        ({"Variable": "{{ On }}", "BooleanEquals": True}, True),
+        ({"Variable": "{{ On }}", "BooleanEquals": False}, False),
+        ({"Not": text("Linux")}, True),
+        ({"Not": text("Windows")}, False),
+        ({"And": [text("Windows"), {"Variable": "{{ On }}", "BooleanEquals": True}]}, True),
+        ({"And": [text("Windows"), {"Variable": "{{ On }}", "BooleanEquals": False}]}, False),
+        ({"Or": [text("Linux"), {"Variable": "{{ On }}", "BooleanEquals": True}]}, True),
+        ({"Or": [text("Linux"), {"Not": text("Windows")}]}, False),
+    ],
+)
+def test_jumps_where_a_choice_is_true(run: Run, outcome: Statuses, condition: dict[str, Any], *, holds: bool) -> None:
+    """Every operation that AWS lists, on strings, numbers and Booleans, alone and combined."""
+    branch = choose({**condition, "NextStep": "chosen"}, default="other")
+    statuses = outcome(run(branch, nap("other", isEnd=True), nap("chosen"), parameters=PARAMETERS))
+    assert (statuses["chosen"], statuses["other"]) == (("Success", "Pending") if holds else ("Pending", "Success"))
+
+
+def test_first_true_choice_wins(run: Run, outcome: Statuses) -> None:
+    """Choices are evaluated in order; the automation jumps to the step of the first true one."""
+    choices = [{**text(each), "NextStep": name} for each, name in (("Linux", "a"), ("Windows", "b"), ("Windows", "c"))]
+    statuses = outcome(run(choose(*choices), *(nap(name, isEnd=True) for name in "dabc"), parameters=PARAMETERS))
+    assert [name for name in "abcd" if statuses[name] == "Success"] == ["b"]
+
+
+def test_goes_on_where_no_choice_is_true_and_there_is_no_default(run: Run, outcome: Statuses) -> None:
+    """Without Default the next step of the runbook is processed."""
+    branch = choose({**text("Linux"), "NextStep": "chosen"})
+    statuses = outcome(run(branch, nap("next", isEnd=True), nap("chosen"), parameters=PARAMETERS))
+    assert (statuses["next"], statuses["chosen"]) == ("Success", "Pending")
+
+
+@pytest.mark.parametrize(("value", "chosen"), [("Linux", "Pending"), ("Windows", "Success")])
+def test_is_end_ends_only_where_no_choice_is_true(run: Run, outcome: Statuses, value: str, chosen: str) -> None:
+    """With isEnd instead of a Default the automation stops after the branch if none of the choices are true."""
+    branch = choose({**text(value), "NextStep": "chosen"}, isEnd=True)
+    execution = run(branch, nap("chosen"), parameters=PARAMETERS)
+    assert outcome(execution)["chosen"] == chosen
+    assert execution["AutomationExecutionStatus"] == "Success"
+
+
+@pytest.mark.parametrize(
+    ("condition", "chosen"),
+    [
+        ({"Variable": "{{ look.Tag }}", "StringEquals": "a"}, "Pending"),
+        ({"Not": {"Variable": "{{ look.Tag }}", "StringEquals": "a"}}, "Success"),
+    ],
+)
+def test_output_that_was_not_found_equals_nothing(
+    run: Run, outcome: Statuses, condition: dict[str, Any], chosen: str
+) -> None:
+    """AWS's own examples compare a property that many resources lack: the comparison is false, its Not is true.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-branch-condition.html (Platform of an
+    instance), https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html (noSnapshotFound)
+    """
+    look = {
+        "name": "look",
+        "action": "aws:executeAwsApi",
+        "inputs": {"Service": "ec2", "Api": "DescribeVpcs"},
+        "outputs": [{"Name": "Tag", "Selector": "$.Vpcs[0].Tags[0].Value", "Type": "String"}],
+    }
+    execution = run(look, choose({**condition, "NextStep": "chosen"}, isEnd=True), nap("chosen"))
+    assert outcome(execution)["chosen"] == chosen
+    assert execution["StepExecutions"][1]["Inputs"]["Choices"].count('"Variable":""') == 1

@@ -1,0 +1,52 @@
+"""GetCalendarState.
+
+https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetCalendarState.html
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+
+from sandbox.refusals import refused
+from sandbox.ssm import Automation
+
+ARN = "arn:aws:ssm:us-east-1:123456789012:document/Freeze"
+
+
+@pytest.mark.parametrize(
+    ("names", "state"),
+    [(["Work"], "OPEN"), (["Freeze"], "CLOSED"), ([ARN], "CLOSED"), (["Work", "Freeze"], "CLOSED")],
+)
+def test_is_open_only_if_all_calendars_are(
+    automation: Automation, ssm: BaseClient, names: list[str], state: str
+) -> None:
+    """If one or more of the calendars are closed, the state is CLOSED; names and ARNs mean the same."""
+    automation.knobs.open_calendars.add("Work")
+    automation.knobs.closed_calendars.add("Freeze")
+    assert ssm.get_calendar_state(CalendarNames=names)["State"] == state
+
+
+def test_unknown_calendar_is_an_error(ssm: BaseClient) -> None:
+    """A calendar that is not there is InvalidDocument; a look into the future is not supported here."""
+    assert refused(ssm.get_calendar_state, CalendarNames=["Nothing"]) == "InvalidDocument"
+    code = refused(ssm.get_calendar_state, CalendarNames=["Nothing"], AtTime="2026-01-01T00:00:00Z")
+    assert code == "ValidationException"
+
+
+@pytest.mark.parametrize(("is_open", "status"), [(True, "Success"), (False, "Failed")])
+def test_runbook_can_assert_that_a_calendar_is_open(
+    automation: Automation, run: Callable[..., dict[str, Any]], *, is_open: bool, status: str
+) -> None:
+    """There is no action for calendars: an assertion on GetCalendarState does it."""
+    (automation.knobs.open_calendars if is_open else automation.knobs.closed_calendars).add("Work")
+    inputs = {
+        "Service": "ssm",
+        "Api": "GetCalendarState",
+        "CalendarNames": ["Work"],
+        "PropertySelector": "$.State",
+        "DesiredValues": ["OPEN"],
+    }
+    step = {"name": "check", "action": "aws:assertAwsResourceProperty", "inputs": inputs}
+    assert run(step)["AutomationExecutionStatus"] == status

@@ -1,0 +1,319 @@
+"""Executions: how they start, what is told of them, how they are stopped, killed and run side by side."""
+
+import json
+import time
+import uuid
+from collections.abc import Callable
+from threading import Event, Lock
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+
+from sandbox.refusals import refused
+from sandbox.server import Sandbox
+from sandbox.ssm import Automation, StillRunningError
+
+Run = Callable[..., dict[str, Any]]
+Statuses = Callable[[dict[str, Any]], dict[str, str]]
+Make = Callable[..., Any]
+
+OTHER_ACCOUNT = "arn:aws:ssm:us-east-1:210987654321:document/Runbook"
+
+
+def nap(name: str = "nap", duration: str = "PT1S", **properties: object) -> dict[str, Any]:
+    """Return a step that waits."""
+    return {"name": name, "action": "aws:sleep", "inputs": {"Duration": duration}, **properties}
+
+
+def ask(name: str = "ask") -> dict[str, Any]:
+    """Return a step that invokes the function `f`."""
+    return {"name": name, "action": "aws:invokeLambdaFunction", "inputs": {"FunctionName": "f"}}
+
+
+def start(ssm: BaseClient, **more: object) -> str:
+    """Start the stored runbook and return the execution's id."""
+    return str(ssm.start_automation_execution(DocumentName="Runbook", **more)["AutomationExecutionId"])
+
+
+def status(ssm: BaseClient, execution_id: str) -> str:
+    """Return the status of an execution, by the API."""
+    found = ssm.get_automation_execution(AutomationExecutionId=execution_id)["AutomationExecution"]
+    return str(found["AutomationExecutionStatus"])
+
+
+def eventually(truth: Callable[[], bool]) -> None:
+    """Wait until something is true, for ten seconds at most."""
+    deadline = time.monotonic() + 10
+    while not truth():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("version", [None, "$DEFAULT", "1", "$LATEST", "2"])
+def test_runs_the_version_that_is_asked_for(
+    automation: Automation, ssm: BaseClient, store: Make, runbook: Make, version: str | None
+) -> None:
+    """A new version is not the default one; $LATEST, $DEFAULT and numbers choose.
+
+    https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StartAutomationExecution.html
+    """
+    store(runbook(nap("first")))
+    content = json.dumps(runbook(nap("second")))
+    ssm.update_document(Name="Runbook", Content=content, DocumentVersion="$LATEST", DocumentFormat="JSON")
+    execution = automation.execute("Runbook", **({"DocumentVersion": version} if version else {}))
+    latest = version in ("$LATEST", "2")
+    assert execution["StepExecutions"][0]["StepName"] == ("second" if latest else "first")
+    assert execution["DocumentVersion"] == ("2" if latest else "1")
+
+
+def test_runs_a_document_by_its_arn(automation: Automation, sandbox: Sandbox, store: Make, runbook: Make) -> None:
+    """DocumentName may be an ARN, of this account and Region."""
+    store(runbook(nap()))
+    arn = f"arn:aws:ssm:{sandbox.region}:{sandbox.account_id}:document/Runbook"
+    assert automation.execute(arn)["DocumentName"] == "Runbook"
+
+
+@pytest.mark.parametrize(
+    ("request_members", "code"),
+    [
+        ({"DocumentName": "Nothing"}, "AutomationDefinitionNotFoundException"),
+        ({"DocumentName": "Command"}, "AutomationDefinitionNotFoundException"),
+        (
+            {"DocumentName": OTHER_ACCOUNT},
+            "AutomationDefinitionNotFoundException",
+        ),
+        ({"DocumentVersion": "7"}, "AutomationDefinitionVersionNotFoundException"),
+        ({"DocumentVersion": "latest"}, "ValidationException"),
+        ({"Mode": "Interactive"}, "ValidationException"),
+        ({"MaxConcurrency": "1"}, "ValidationException"),
+    ],
+)
+def test_refuses_to_start_what_is_not_there_or_not_supported(
+    ssm: BaseClient, store: Make, runbook: Make, request_members: dict[str, str], code: str
+) -> None:
+    """Unknown documents and versions have errors of their own; what the executor cannot do is no silent success."""
+    store(runbook(nap()))
+    ssm.create_document(Name="Command", Content='{"schemaVersion": "2.2"}', DocumentType="Command")
+    assert refused(ssm.start_automation_execution, **{"DocumentName": "Runbook", **request_members}) == code
+
+
+def test_same_client_token_is_the_same_execution(ssm: BaseClient, store: Make, runbook: Make) -> None:
+    """A request with a client token that was used before starts nothing; with other parameters it is refused."""
+    store(runbook(nap(), parameters={"Name": {"type": "String", "default": "a"}}))
+    token = str(uuid.uuid4())
+    first = start(ssm, ClientToken=token)
+    assert start(ssm, ClientToken=token) == first
+    assert start(ssm, ClientToken=str(uuid.uuid4())) != first
+    request = {"DocumentName": "Runbook", "ClientToken": token, "Parameters": {"Name": ["b"]}}
+    assert refused(ssm.start_automation_execution, **request) == "IdempotentParameterMismatch"
+
+
+def test_unknown_execution_is_not_found(ssm: BaseClient) -> None:
+    """Every call that names an execution answers AutomationExecutionNotFoundException for one that is not there."""
+    execution = {"AutomationExecutionId": str(uuid.uuid4())}
+    missing = "AutomationExecutionNotFoundException"
+    assert refused(ssm.get_automation_execution, **execution) == missing
+    assert refused(ssm.stop_automation_execution, **execution) == missing
+    assert refused(ssm.send_automation_signal, **execution, SignalType="Approve") == missing
+    assert refused(ssm.describe_automation_step_executions, **execution) == missing
+
+
+def test_executions_are_listed_filtered_and_paged(
+    automation: Automation, ssm: BaseClient, store: Make, runbook: Make
+) -> None:
+    """DescribeAutomationExecutions has the newest first, filters by several keys, and pages.
+
+    https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_DescribeAutomationExecutions.html
+    """
+    store(runbook(nap()), "HealOne")
+    store(runbook({**ask(), "inputs": {"FunctionName": "nothing"}}), "HealTwo")
+    good, bad = automation.execute("HealOne"), automation.execute("HealTwo")
+
+    def found(key: str, *values: str) -> list[str]:
+        answer = ssm.describe_automation_executions(Filters=[{"Key": key, "Values": list(values)}])
+        return [each["DocumentName"] for each in answer["AutomationExecutionMetadataList"]]
+
+    assert found("DocumentNamePrefix", "Heal") == ["HealTwo", "HealOne"]
+    assert found("ExecutionStatus", "Failed") == ["HealTwo"]
+    assert found("ExecutionId", good["AutomationExecutionId"], bad["AutomationExecutionId"]) == ["HealTwo", "HealOne"]
+    assert found("CurrentAction", "aws:sleep") == []
+    assert found("StartTimeBefore", "2020-01-01T00:00:00+00:00") == []
+    assert found("StartTimeAfter", "2020-01-01T00:00:00+00:00") == ["HealTwo", "HealOne"]
+    assert found("AutomationType", "Local") == ["HealTwo", "HealOne"]
+    assert (
+        refused(ssm.describe_automation_executions, Filters=[{"Key": "OpsItemId", "Values": ["a"]}])
+        == "InvalidFilterKey"
+    )
+    first = ssm.describe_automation_executions(MaxResults=1)
+    second = ssm.describe_automation_executions(MaxResults=1, NextToken=first["NextToken"])
+    assert [each["AutomationExecutionMetadataList"][0]["DocumentName"] for each in (first, second)] == [
+        "HealTwo",
+        "HealOne",
+    ]
+    assert "NextToken" not in second
+    assert refused(ssm.describe_automation_executions, NextToken="x") == "InvalidNextToken"
+
+
+def test_steps_are_listed_and_filtered(run: Run, ssm: BaseClient) -> None:
+    """DescribeAutomationStepExecutions has a step for each of the runbook, in order or the last first."""
+    execution = run(nap("first"), nap("second"))
+    request = {"AutomationExecutionId": execution["AutomationExecutionId"]}
+
+    def found(**more: object) -> list[str]:
+        steps = ssm.describe_automation_step_executions(**request, **more)["StepExecutions"]
+        return [each["StepName"] for each in steps]
+
+    assert found() == ["first", "second"]
+    assert found(ReverseOrder=True) == ["second", "first"]
+    assert found(Filters=[{"Key": "StepName", "Values": ["second"]}]) == ["second"]
+    assert found(Filters=[{"Key": "StepExecutionStatus", "Values": ["Pending"]}]) == []
+    assert found(Filters=[{"Key": "Action", "Values": ["aws:sleep"]}], MaxResults=1) == ["first"]
+
+
+def test_cancelled_execution_runs_no_further_step(
+    automation: Automation, ssm: BaseClient, store: Make, runbook: Make, outcome: Statuses
+) -> None:
+    """StopAutomationExecution cancels: the current step and the automation are Cancelled, later steps stay Pending.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-statuses.html
+    """
+    automation.knobs.time_scale = 1
+    store(runbook(nap("first", "PT1H"), nap("second")))
+    execution_id = start(ssm)
+    eventually(lambda: status(ssm, execution_id) == "InProgress")
+    ssm.stop_automation_execution(AutomationExecutionId=execution_id)
+    execution = automation.wait(execution_id)
+    assert execution["AutomationExecutionStatus"] == "Cancelled"
+    assert outcome(execution) == {"first": "Cancelled", "second": "Pending"}
+    code = refused(ssm.stop_automation_execution, AutomationExecutionId=execution_id)
+    assert code == "InvalidAutomationStatusUpdateException"
+
+
+def test_cancelled_step_can_lead_to_another(
+    automation: Automation, ssm: BaseClient, store: Make, runbook: Make, outcome: Statuses
+) -> None:
+    """The step that onCancel names runs, with what follows it, before the automation is Cancelled.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
+    """
+    automation.knobs.time_scale = 1
+    automation.functions.register("f", lambda _: None)
+    store(runbook(nap("first", "PT1H", onCancel="step:clean"), {**ask("second"), "isEnd": True}, ask("clean")))
+    execution_id = start(ssm)
+    eventually(lambda: status(ssm, execution_id) == "InProgress")
+    ssm.stop_automation_execution(AutomationExecutionId=execution_id, Type="Cancel")
+    execution = automation.wait(execution_id)
+    assert execution["AutomationExecutionStatus"] == "Cancelled"
+    assert outcome(execution) == {"first": "Cancelled", "second": "Pending", "clean": "Success"}
+
+
+def test_completed_execution_lets_its_step_end(
+    automation: Automation, ssm: BaseClient, store: Make, runbook: Make, outcome: Statuses
+) -> None:
+    """A stop of the type Complete lets the current step end, and runs no other."""
+    entered, leave = Event(), Event()
+
+    def stay(_event: object) -> bool:
+        entered.set()
+        return leave.wait(10)
+
+    automation.functions.register("f", stay)
+    store(runbook(ask(), nap()))
+    execution_id = start(ssm)
+    assert entered.wait(10)
+    ssm.stop_automation_execution(AutomationExecutionId=execution_id, Type="Complete")
+    leave.set()
+    assert outcome(automation.wait(execution_id)) == {"ask": "Success", "nap": "Pending"}
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, "first", "second"])
+def test_killed_executor_leaves_the_rest_undone(
+    automation: Automation, run: Run, outcome: Statuses, after: int | str
+) -> None:
+    """An executor killed between two steps runs no other step; without the knob the same runbook runs through."""
+    automation.knobs.kill_after = after
+    execution = run(nap("first"), nap("second"), nap("third"))
+    done = {"first": 1, "second": 2}.get(str(after), after)
+    assert list(outcome(execution).values()) == ["Success"] * int(done) + ["Pending"] * (3 - int(done))
+    assert execution["AutomationExecutionStatus"] == "TimedOut"
+    automation.knobs.kill_after = None
+    assert automation.execute("Runbook")["AutomationExecutionStatus"] == "Success"
+
+
+def test_fifty_executions_run_at_once(automation: Automation, ssm: BaseClient, store: Make, runbook: Make) -> None:
+    """Executions run side by side: fifty are in the same step together before the first one leaves it."""
+    lock, together, inside = Lock(), Event(), []
+
+    def meet(_event: object) -> bool:
+        with lock:
+            inside.append(1)
+            if len(inside) == 50:
+                together.set()
+        return together.wait(20)
+
+    automation.functions.register("f", meet)
+    store(runbook(ask()))
+    executions = [automation.wait(each) for each in [start(ssm) for _ in range(50)]]
+    assert {each["StepExecutions"][0]["Outputs"]["Payload"][0] for each in executions} == {"true"}
+
+
+def test_more_than_the_quota_wait_their_turn(
+    automation: Automation, ssm: BaseClient, store: Make, runbook: Make
+) -> None:
+    """Executions beyond the concurrency quota are Pending until another one ends.
+
+    https://docs.aws.amazon.com/general/latest/gr/ssm.html
+    """
+    automation.knobs.concurrency = 1
+    leave = Event()
+    automation.functions.register("f", lambda _: leave.wait(10))
+    store(runbook(ask()))
+    first = start(ssm)
+    eventually(lambda: status(ssm, first) == "InProgress")
+    second = start(ssm)
+    assert status(ssm, second) == "Pending"
+    with pytest.raises(StillRunningError) as raised:
+        automation.wait(second, seconds=0.05)
+    assert (raised.value.execution_id, raised.value.status) == (second, "Pending")
+    leave.set()
+    assert automation.wait(second)["AutomationExecutionStatus"] == "Success"
+
+
+def test_synchronous_start_answers_at_the_end(
+    automation: Automation, ssm: BaseClient, store: Make, runbook: Make
+) -> None:
+    """With the knob, StartAutomationExecution answers when the execution has ended."""
+    automation.knobs.synchronous = True
+    automation.functions.register("f", lambda _: time.sleep(0.1))
+    store(runbook(ask()))
+    assert status(ssm, start(ssm)) == "Success"
+
+
+def test_reset_stops_everything(
+    automation: Automation, ssm: BaseClient, store: Make, runbook: Make, outcome: Statuses
+) -> None:
+    """After a reset nothing runs, not even what onCancel names; knobs and functions are as at first."""
+    automation.knobs.time_scale = 1
+    store(runbook(nap("first", "PT1H", onCancel="step:clean"), {**ask("second"), "isEnd": True}, ask("clean")))
+    execution_id = start(ssm)
+    eventually(lambda: status(ssm, execution_id) == "InProgress")
+    automation.reset()
+    found = ssm.get_automation_execution(AutomationExecutionId=execution_id)["AutomationExecution"]
+    assert outcome(found) == {"first": "Cancelled", "second": "Pending", "clean": "Pending"}
+    assert automation.knobs.time_scale != 1
+    with pytest.raises(KeyError):
+        automation.wait(execution_id)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_error_of_the_executor_itself_is_no_success(
+    automation: Automation, sandbox: Sandbox, ssm: BaseClient, store: Make, runbook: Make
+) -> None:
+    """If the executor breaks, the execution fails and says so, and its thread raises."""
+    store(runbook({"name": "look", "action": "aws:executeAwsApi", "inputs": {"Service": "ec2", "Api": "DescribeVpcs"}}))
+    automation.knobs.throttling_retry_seconds = "never"  # type: ignore[assignment]
+    sandbox.faults.throttle("ec2", "DescribeVpcs")
+    execution = automation.wait(start(ssm))
+    assert "Internal error of the executor" in execution["FailureMessage"]
+    assert execution["AutomationExecutionStatus"] == "Failed"

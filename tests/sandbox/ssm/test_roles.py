@@ -1,0 +1,170 @@
+"""Whose permissions a runbook has.
+
+https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-setup.html
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError
+
+from sandbox.server import Sandbox
+from sandbox.ssm import Automation
+
+Make = Callable[..., Any]
+LOOK = {"name": "look", "action": "aws:executeAwsApi", "inputs": {"Service": "ec2", "Api": "DescribeVpcs"}}
+ASK = {"name": "ask", "action": "aws:invokeLambdaFunction", "inputs": {"FunctionName": "f"}}
+WHO = {
+    "name": "who",
+    "action": "aws:executeAwsApi",
+    "inputs": {"Service": "sts", "Api": "GetCallerIdentity"},
+    "outputs": [{"Name": "Arn", "Selector": "$.Arn", "Type": "String"}],
+}
+
+
+def trust(principal: str = "ssm.amazonaws.com", **more: object) -> dict[str, Any]:
+    """Return a trust policy."""
+    statement = {"Effect": "Allow", "Principal": {"Service": principal}, "Action": "sts:AssumeRole", **more}
+    return {"Version": "2012-10-17", "Statement": [statement]}
+
+
+def make_role(sandbox: Sandbox, policy: dict[str, Any]) -> str:
+    """Make a role with a trust policy."""
+    made = sandbox.client("iam").create_role(RoleName="other", AssumeRolePolicyDocument=json.dumps(policy))
+    return str(made["Role"]["Arn"])
+
+
+def allow(sandbox: Sandbox, *actions: str, resource: str = "*") -> None:
+    """Let the role of the runbooks do something."""
+    policy = {
+        "Version": "2012-10-17",
+        "Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": resource}],
+    }
+    sandbox.client("iam").put_role_policy(RoleName="automation", PolicyName="p", PolicyDocument=json.dumps(policy))
+
+
+def test_acts_as_the_assumed_role(run: Make) -> None:
+    """Calls are made with credentials of the role, in a session that names the execution."""
+    execution = run(WHO)
+    session = f"Automation-{execution['AutomationExecutionId']}"
+    assert execution["StepExecutions"][0]["Outputs"]["Arn"][0].endswith(f":assumed-role/automation/{session}")
+
+
+def test_without_a_role_it_acts_as_who_started_it(
+    automation: Automation, sandbox: Sandbox, store: Make, runbook: Make
+) -> None:
+    """If no role is specified, Automation uses the permissions of the caller.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
+    """
+    store(runbook(WHO, assumeRole="{{ Role }}", parameters={"Role": {"type": "String", "default": ""}}))
+    iam = sandbox.client("iam")
+    iam.create_user(UserName="ann")
+    key = iam.create_access_key(UserName="ann")["AccessKey"]
+    ann = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+    for credentials, name in ((ann, ":user/ann"), (sandbox.credentials(sandbox.account_id), ":assumed-role/sandbox/")):
+        client = sandbox.client("ssm", credentials=credentials)
+        execution = automation.wait(client.start_automation_execution(DocumentName="Runbook")["AutomationExecutionId"])
+        assert name in execution["StepExecutions"][0]["Outputs"]["Arn"][0]
+        assert execution["ExecutedBy"] == execution["StepExecutions"][0]["Outputs"]["Arn"][0]
+
+
+def test_default_credentials_act_as_the_account(automation: Automation, store: Make, runbook: Make) -> None:
+    """The sandbox's own credentials, which nobody issued, keep working without a role."""
+    store(runbook(LOOK, assumeRole=""))
+    assert automation.execute("Runbook")["AutomationExecutionStatus"] == "Success"
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        trust("config.amazonaws.com"),
+        trust(Effect="Deny"),
+        trust(Action="sts:TagSession"),
+        trust(Condition={"StringEquals": {"aws:SourceAccount": "210987654321"}}),
+        trust(Condition={"ArnLike": {"aws:SourceArn": "arn:aws:ssm:*:210987654321:automation-execution/*"}}),
+        trust(Condition={"StringEquals": {"aws:PrincipalOrgID": "o-1"}}),
+        trust(Condition={"Bool": {"aws:SourceAccount": "true"}}),
+    ],
+)
+def test_role_that_does_not_trust_systems_manager_cannot_be_assumed(
+    automation: Automation, sandbox: Sandbox, store: Make, runbook: Make, policy: dict[str, Any]
+) -> None:
+    """The role needs a trust relationship with Systems Manager, whose conditions hold.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-troubleshooting.html
+    """
+    store(runbook(LOOK, assumeRole=make_role(sandbox, policy)))
+    with pytest.raises(ClientError, match="The defined assume role is unable to be assumed"):
+        automation.execute("Runbook")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"StringEquals": {"aws:SourceAccount": ["123456789012"]}},
+        {"ArnLike": {"aws:SourceArn": "arn:aws:ssm:*:123456789012:automation-execution/*"}},
+    ],
+)
+def test_conditions_against_a_confused_deputy_hold_for_the_own_account(
+    automation: Automation, sandbox: Sandbox, store: Make, runbook: Make, condition: dict[str, Any]
+) -> None:
+    """Account and execution may be conditions of the trust.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/cross-service-confused-deputy-prevention.html
+    """
+    store(runbook(LOOK, assumeRole=make_role(sandbox, trust(Condition=condition))))
+    assert automation.execute("Runbook")["AutomationExecutionStatus"] == "Success"
+
+
+@pytest.mark.parametrize(
+    ("arn", "reason"),
+    [
+        ("arn:aws:iam::123456789012:role/nobody", "unable to be assumed"),
+        ("arn:aws:iam::210987654321:role/automation", "format of the supplied assume role ARN is invalid"),
+        ("automation", "format of the supplied assume role ARN is invalid"),
+    ],
+)
+def test_role_has_to_exist_in_the_account(
+    automation: Automation, store: Make, runbook: Make, arn: str, reason: str
+) -> None:
+    """A malformed ARN, a role of another account and a role that is not there have errors of their own."""
+    store(runbook(LOOK, assumeRole=arn))
+    with pytest.raises(ClientError, match=reason):
+        automation.execute("Runbook")
+
+
+def test_permissions_of_the_role_are_enforced(
+    automation: Automation, sandbox: Sandbox, store: Make, runbook: Make
+) -> None:
+    """Where IAM is enforced, a step may do what the role's policies allow, and fails for anything else."""
+    automation.functions.register("f", lambda _: None)
+    ssm: BaseClient = sandbox.client("ssm")
+    store(runbook(LOOK, ASK))
+    starter = sandbox.client("iam")
+    starter.create_user(UserName="ann")
+    key = starter.create_access_key(UserName="ann")["AccessKey"]
+    everything = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "ssm:*", "Resource": "*"}]}
+    starter.put_user_policy(UserName="ann", PolicyName="p", PolicyDocument=json.dumps(everything))
+    ssm = sandbox.client(
+        "ssm", credentials={"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+    )
+
+    def attempt() -> str:
+        with sandbox.enforcing_iam():
+            started = ssm.start_automation_execution(DocumentName="Runbook")["AutomationExecutionId"]
+            return str(automation.wait(started).get("FailureMessage"))
+
+    function = f"arn:aws:lambda:{sandbox.region}:{sandbox.account_id}:function"
+    assert "(UnauthorizedOperation)" in attempt()
+    allow(sandbox, "ec2:DescribeVpcs")
+    assert "(AccessDeniedException)" in attempt()
+    allow(sandbox, "ec2:DescribeVpcs", "lambda:Invoke")
+    assert "(AccessDeniedException)" in attempt()
+    allow(sandbox, "lambda:InvokeFunction", resource=f"{function}:g")
+    assert "(UnauthorizedOperation)" in attempt()
+    allow(sandbox, "ec2:DescribeVpcs", "lambda:InvokeFunction")
+    assert attempt() == "None"
