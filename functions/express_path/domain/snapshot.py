@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 from express_path.domain.network import (
     Instance,
@@ -60,6 +60,7 @@ class Snapshot:
         return tuple(each for each in lists if each.aws_owned and is_express_service(each.name, self.region))
 
 
+@cache
 def is_express_service(name: str, region: str) -> bool:
     """Whether a service or prefix-list name is S3 Express of that Region, in any partition (cn.com.amazonaws...)."""
     pattern = rf"(?:[a-z]+\.)*amazonaws\.{re.escape(region)}(?:\.ipv6)?\.s3express"

@@ -155,6 +155,8 @@ class Tracer:
 
 def _unreadable_rivals(part: Part, index: RoutingIndex) -> list[Outcome]:
     """Routes whose prefix lists cannot be read may match anything, unless they lead where the winner leads anyway."""
+    if not index.unreadable:
+        return []
     winners = {route.target_id for route in part.routes}
     return [
         Outcome(
