@@ -1,6 +1,5 @@
 """What AWS Config remembers of remediation in one account and Region."""
 
-import time
 from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
@@ -21,9 +20,9 @@ class Run:
     """One remediation of one resource. `refusal` says why there is no execution. Times are seconds since 1970."""
 
     resource: ResourceKey
+    invoked: float
     execution: Execution | None = None
     refusal: str | None = None
-    invoked: float = field(default_factory=time.time)
 
     @property
     def state(self) -> str:

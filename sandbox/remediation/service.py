@@ -93,10 +93,11 @@ class Remediation:
         if "TargetVersion" in found:
             request["DocumentVersion"] = found["TargetVersion"]
         who = Caller(f"arn:{get_partition(region)}:sts::{account_id}:{SERVICE_ROLE}", CREDENTIALS)
+        invoked = self.clock()
         try:
-            run = Run(resource, self._automation.start(request, who, account_id, region), invoked=self.clock())
+            run = Run(resource, invoked, self._automation.start(request, who, account_id, region))
         except SSMException as error:
-            run = Run(resource, refusal=str(error), invoked=self.clock())
+            run = Run(resource, invoked, refusal=str(error))
         memory.add(rule_name, run)
         return run
 

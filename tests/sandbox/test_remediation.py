@@ -1,0 +1,471 @@
+"""AWS Config's remediation: configurations, executions, exceptions, automatic remediation.
+
+https://docs.aws.amazon.com/config/latest/developerguide/remediation.html
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from threading import Event
+from typing import Any
+
+import boto3
+import pytest
+from botocore.client import BaseClient
+from botocore.config import Config
+from moto.config.models import config_backends
+
+from sandbox import config_service
+from sandbox.config_service import Result, results_of
+from sandbox.config_service.deployment import deploy_rule
+from sandbox.config_service.scope import Scope
+from sandbox.patches import Patches
+from sandbox.refusals import refused
+from sandbox.remediation import Remediation
+from sandbox.server import CREDENTIALS, Sandbox
+from sandbox.ssm import Automation
+
+RULE = "s3express-no-nat-path"
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "ssm.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
+RUNBOOK = {
+    "schemaVersion": "0.3",
+    "assumeRole": "{{ AutomationAssumeRole }}",
+    "parameters": {
+        "AutomationAssumeRole": {"type": "String"},
+        "SubnetId": {"type": "String", "allowedPattern": "^subnet-[0-9a-z]+$"},
+        "Note": {"type": "String", "default": ""},
+    },
+    "mainSteps": [
+        {
+            "name": "heal",
+            "action": "aws:invokeLambdaFunction",
+            "inputs": {"FunctionName": "heal", "InputPayload": {"id": "{{ SubnetId }}", "note": "{{ Note }}"}},
+        },
+        {"name": "rest", "action": "aws:sleep", "inputs": {"Duration": "PT1S"}},
+    ],
+}
+Put = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def automation(sandbox: Sandbox) -> Iterator[Automation]:
+    """Automation, with Config's corrections, a rule and a runbook in the sandbox."""
+    patches = Patches()
+    config_service.apply(patches)
+    with Automation(sandbox) as running:
+        running.knobs.time_scale = 0.001
+        deploy_rule(sandbox, RULE, None, Scope())
+        store(sandbox, RUNBOOK)
+        yield running
+    patches.undo()
+
+
+@pytest.fixture
+def remediation(sandbox: Sandbox, automation: Automation) -> Iterator[Remediation]:
+    """Remediation in force."""
+    with Remediation(sandbox, automation) as running:
+        yield running
+
+
+@pytest.fixture
+def config(sandbox: Sandbox, remediation: Remediation) -> BaseClient:
+    """A client of AWS Config."""
+    del remediation
+    return sandbox.client("config")
+
+
+@pytest.fixture
+def role(sandbox: Sandbox) -> str:
+    """The ARN of a role that Systems Manager may assume."""
+    made = sandbox.client("iam").create_role(RoleName="automation", AssumeRolePolicyDocument=json.dumps(TRUST))
+    return str(made["Role"]["Arn"])
+
+
+@pytest.fixture
+def configuration(role: str) -> Put:
+    """Makes a remediation configuration for the rule, with changed members."""
+
+    def make(**changed: object) -> dict[str, Any]:
+        base = {
+            "ConfigRuleName": RULE,
+            "TargetType": "SSM_DOCUMENT",
+            "TargetId": "Heal",
+            "Parameters": {
+                "AutomationAssumeRole": {"StaticValue": {"Values": [role]}},
+                "SubnetId": {"ResourceValue": {"Value": "RESOURCE_ID"}},
+            },
+        }
+        return base | changed
+
+    return make
+
+
+@pytest.fixture
+def put(config: BaseClient, configuration: Put) -> Put:
+    """Puts a remediation configuration for the rule, with changed members."""
+
+    def configure(**changed: object) -> dict[str, Any]:
+        answer: dict[str, Any] = config.put_remediation_configurations(
+            RemediationConfigurations=[configuration(**changed)]
+        )
+        return answer
+
+    return configure
+
+
+def store(sandbox: Sandbox, document: dict[str, Any], name: str = "Heal") -> None:
+    """Store a runbook."""
+    sandbox.client("ssm").create_document(
+        Name=name, Content=json.dumps(document), DocumentFormat="JSON", DocumentType="Automation"
+    )
+
+
+def verdict(sandbox: Sandbox, subnet: str, compliance: str = "NON_COMPLIANT") -> None:
+    """Let the rule have found a subnet compliant or not."""
+    moment = time.time()
+    result = Result(RULE, ("AWS::EC2::Subnet", subnet), compliance, moment, moment, moment)
+    results_of(sandbox.account_id, sandbox.region).store(result)
+
+
+def key(subnet: str) -> dict[str, str]:
+    """Return a resource key of remediation executions."""
+    return {"resourceType": "AWS::EC2::Subnet", "resourceId": subnet}
+
+
+def exception_key(subnet: str) -> dict[str, str]:
+    """Return a resource key of remediation exceptions, which is spelt otherwise."""
+    return {"ResourceType": "AWS::EC2::Subnet", "ResourceId": subnet}
+
+
+def states(config: BaseClient, *subnets: str) -> dict[str, str]:
+    """Return the states of the last remediations by subnet."""
+    wanted = {"ResourceKeys": [key(each) for each in subnets]} if subnets else {}
+    answer = config.describe_remediation_execution_status(ConfigRuleName=RULE, **wanted)
+    return {each["ResourceKey"]["resourceId"]: each["State"] for each in answer["RemediationExecutionStatuses"]}
+
+
+def exceptions(config: BaseClient) -> dict[str, str]:
+    """Return the messages of the rule's remediation exceptions by subnet."""
+    found = config.describe_remediation_exceptions(ConfigRuleName=RULE)["RemediationExceptions"]
+    return {each["ResourceId"]: each.get("Message", "") for each in found}
+
+
+def settled(config: BaseClient) -> dict[str, str]:
+    """Wait until no remediation is in progress, and return the states."""
+    deadline = time.monotonic() + 10
+    while {"QUEUED", "IN_PROGRESS"} & set((found := states(config)).values()):
+        assert time.monotonic() < deadline
+    return found
+
+
+def test_configuration_is_stored_and_described(config: BaseClient, put: Put) -> None:
+    """A rule has one configuration: a second one replaces the first."""
+    assert put()["FailedBatches"] == []
+    put(MaximumAutomaticAttempts=3)
+    (found,) = config.describe_remediation_configurations(ConfigRuleNames=[RULE, "other"])["RemediationConfigurations"]
+    assert (found["TargetId"], found["MaximumAutomaticAttempts"]) == ("Heal", 3)
+    assert found["Parameters"]["SubnetId"] == {"ResourceValue": {"Value": "RESOURCE_ID"}}
+    assert found["Arn"].startswith(f"arn:aws:config:us-east-1:123456789012:remediation-configuration/{RULE}/")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"TargetId": "Nothing"},
+        {"TargetVersion": "7"},
+        {"Parameters": {"AutomationAssumeRole": {"StaticValue": {"Values": ["a"]}}}},
+        {"Automatic": True, "TargetId": "Roleless", "Parameters": {}},
+        {"TargetId": "Roleless", "Parameters": {}},
+    ],
+)
+def test_configuration_that_cannot_work_is_refused(
+    config: BaseClient, sandbox: Sandbox, configuration: Put, changed: dict[str, Any]
+) -> None:
+    """The document must exist and get what it needs; automatic remediation needs AutomationAssumeRole.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationConfigurations.html
+    """
+    store(sandbox, {"schemaVersion": "0.3", "mainSteps": RUNBOOK["mainSteps"][1:]}, "Roleless")  # type: ignore[index]
+    request = [configuration(**changed)]
+    code = refused(config.put_remediation_configurations, RemediationConfigurations=request)
+    assert code == "InvalidParameterValueException"
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        {"Wrong": {"StaticValue": {"Values": ["a"]}}},
+        {"Note": {"StaticValue": {"Values": ["a"]}, "ResourceValue": {"Value": "RESOURCE_ID"}}},
+        {"Note": {}},
+    ],
+)
+def test_parameters_are_static_or_the_resource(
+    config: BaseClient, configuration: Put, parameter: dict[str, Any]
+) -> None:
+    """A parameter of the document has either a StaticValue or a ResourceValue."""
+    request = configuration()
+    request["Parameters"] = request["Parameters"] | parameter
+    code = refused(config.put_remediation_configurations, RemediationConfigurations=[request])
+    assert code == "InvalidParameterValueException"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"MaximumAutomaticAttempts": 26},
+        {"MaximumAutomaticAttempts": 0},
+        {"RetryAttemptSeconds": 2_678_001},
+        {"TargetType": "LAMBDA"},
+        {"ExecutionControls": {"SsmControls": {"ErrorPercentage": 101}}},
+        {"Parameters": {"Note": {"StaticValue": {"Values": ["x" * 257]}}}},
+        {"Parameters": {"Note": {"StaticValue": {"Values": ["x"] * 26}}}},
+        {"Parameters": {"Note": {"ResourceValue": {"Value": "RESOURCE_ARN"}}}},
+        {"Parameters": {f"Note{number}": {"StaticValue": {"Values": ["x"]}} for number in range(26)}},
+    ],
+)
+@pytest.mark.usefixtures("remediation")
+def test_limits_of_the_model_hold(sandbox: Sandbox, configuration: Put, changed: dict[str, Any]) -> None:
+    """Values have 256 characters at most, so that no policy fits in; attempts are 1 to 25 (botocore model)."""
+    unchecked = Config(parameter_validation=False, retries={"total_max_attempts": 1})
+    config = boto3.client(
+        "config", region_name=sandbox.region, endpoint_url=sandbox.endpoint_url, config=unchecked, **CREDENTIALS
+    )
+    request = [configuration(**changed)]
+    code = refused(config.put_remediation_configurations, RemediationConfigurations=request)
+    assert code == "ValidationException"
+
+
+def test_rules_of_other_services_and_unknown_rules_are_refused(
+    config: BaseClient, sandbox: Sandbox, configuration: Put
+) -> None:
+    """A rule must exist, and must not be a service-linked one."""
+    request = [configuration(ConfigRuleName="other")]
+    code = refused(config.put_remediation_configurations, RemediationConfigurations=request)
+    assert code == "NoSuchConfigRuleException"
+    rules = config_backends[sandbox.account_id][sandbox.region].config_rules
+    rules[RULE].created_by = "config-conforms.amazonaws.com"
+    code = refused(config.put_remediation_configurations, RemediationConfigurations=[configuration()])
+    assert code == "InvalidParameterValueException"
+
+
+def test_remediation_of_a_resource_runs_its_runbook(
+    config: BaseClient, sandbox: Sandbox, automation: Automation, put: Put
+) -> None:
+    """StartRemediationExecution runs the document with the resource's id and the static values.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_StartRemediationExecution.html
+    """
+    events: list[dict[str, str]] = []
+    automation.functions.register("heal", events.append)
+    put()
+    verdict(sandbox, "subnet-1")
+    answer = config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key("subnet-1")])
+    assert "FailedItems" not in answer
+    assert settled(config) == {"subnet-1": "SUCCEEDED"}
+    assert events == [{"id": "subnet-1", "note": ""}]
+    (found,) = config.describe_remediation_execution_status(ConfigRuleName=RULE)["RemediationExecutionStatuses"]
+    assert [(each["Name"], each["State"]) for each in found["StepDetails"]] == [
+        ("heal", "SUCCEEDED"),
+        ("rest", "SUCCEEDED"),
+    ]
+    assert found["InvocationTime"] <= found["StepDetails"][0]["StartTime"] <= found["LastUpdatedTime"]
+
+
+def test_status_shows_steps_and_errors(config: BaseClient, automation: Automation, put: Put) -> None:
+    """A failed step has its error message, steps behind it are pending; states can be asked for by resource."""
+
+    def refuse(event: dict[str, str]) -> None:
+        if event["id"] == "subnet-bad":
+            raise LookupError("BLOCKED")
+
+    automation.functions.register("heal", refuse)
+    put()
+    keys = [key("subnet-bad"), key("subnet-good"), key("nonsense")]
+    answer = config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=keys)
+    assert answer["FailedItems"] == [key("nonsense")]
+    assert "does not match" in answer["FailureMessage"]
+    assert settled(config) == {"subnet-bad": "FAILED", "subnet-good": "SUCCEEDED", "nonsense": "FAILED"}
+    assert states(config, "subnet-good") == {"subnet-good": "SUCCEEDED"}
+    request = {"ConfigRuleName": RULE, "ResourceKeys": [key("subnet-bad")]}
+    (found,) = config.describe_remediation_execution_status(**request)["RemediationExecutionStatuses"]
+    assert [each["State"] for each in found["StepDetails"]] == ["FAILED", "PENDING"]
+    assert "BLOCKED" in found["StepDetails"][0]["ErrorMessage"]
+
+
+def test_status_comes_in_pages(config: BaseClient, automation: Automation, put: Put) -> None:
+    """With a Limit there is a token for the next page."""
+    automation.functions.register("heal", lambda _: None)
+    put()
+    config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key("subnet-1"), key("subnet-2")])
+    first = config.describe_remediation_execution_status(ConfigRuleName=RULE, Limit=1)
+    second = config.describe_remediation_execution_status(ConfigRuleName=RULE, NextToken=first["NextToken"])
+    found = [page["RemediationExecutionStatuses"][0]["ResourceKey"]["resourceId"] for page in (first, second)]
+    assert found == ["subnet-1", "subnet-2"]
+
+
+def test_compliant_and_busy_resources_are_not_remediated(
+    config: BaseClient, sandbox: Sandbox, automation: Automation, put: Put
+) -> None:
+    """A resource that is compliant already, or whose remediation runs, is a failed item; a running rule stays."""
+    entered, leave = Event(), Event()
+
+    def stay(_event: object) -> None:
+        entered.set()
+        leave.wait(10)
+
+    automation.functions.register("heal", stay)
+    put()
+    verdict(sandbox, "subnet-1", "COMPLIANT")
+    config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key("subnet-2")])
+    assert entered.wait(10)
+    answer = config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key("subnet-1"), key("subnet-2")])
+    assert answer["FailedItems"] == [key("subnet-1"), key("subnet-2")]
+    assert "already compliant" in answer["FailureMessage"]
+    assert "in progress" in answer["FailureMessage"]
+    delete = {"ConfigRuleName": RULE}
+    assert refused(config.delete_remediation_configuration, **delete) == "RemediationInProgressException"
+    leave.set()
+    assert settled(config) == {"subnet-2": "SUCCEEDED"}
+    config.delete_remediation_configuration(**delete)
+    assert refused(config.delete_remediation_configuration, **delete) == "NoSuchRemediationConfigurationException"
+
+
+def test_rule_without_configuration_has_nothing_to_start(config: BaseClient) -> None:
+    """Every call that needs a configuration says when there is none."""
+    code = "NoSuchRemediationConfigurationException"
+    keys = {"ConfigRuleName": RULE, "ResourceKeys": [key("subnet-1")]}
+    assert refused(config.start_remediation_execution, **keys) == code
+    assert refused(config.describe_remediation_execution_status, **keys) == code
+    too_many = {**keys, "ResourceKeys": [key(f"subnet-{number}") for number in range(101)]}
+    assert refused(config.start_remediation_execution, **too_many) == "ValidationException"
+
+
+def test_rule_with_a_configuration_cannot_be_deleted(config: BaseClient, put: Put) -> None:
+    """A rule with a remediation action is in use (botocore model, ResourceInUseException)."""
+    put()
+    assert refused(config.delete_config_rule, ConfigRuleName=RULE) == "ResourceInUseException"
+    config.delete_remediation_configuration(ConfigRuleName=RULE)
+    config.delete_config_rule(ConfigRuleName=RULE)
+
+
+def test_automatic_remediation_heals_what_is_not_compliant(
+    remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
+) -> None:
+    """It runs for every non-compliant resource of the rule, and for no other.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/setup-autoremediation.html
+    """
+    healed: list[str] = []
+    automation.functions.register("heal", lambda event: healed.append(event["id"]))
+    put(Automatic=True, TargetVersion="1")
+    for subnet, compliance in (("subnet-1", "NON_COMPLIANT"), ("subnet-2", "COMPLIANT"), ("subnet-3", "NON_COMPLIANT")):
+        verdict(sandbox, subnet, compliance)
+    runs = remediation.remediate(RULE)
+    assert sorted(healed) == ["subnet-1", "subnet-3"]
+    assert [run.state for run in runs] == ["SUCCEEDED", "SUCCEEDED"]
+    assert states(config) == {"subnet-1": "SUCCEEDED", "subnet-3": "SUCCEEDED"}
+
+
+def test_manual_remediation_does_nothing_by_itself(remediation: Remediation, sandbox: Sandbox, put: Put) -> None:
+    """Without Automatic nothing is started for a non-compliant resource."""
+    put()
+    verdict(sandbox, "subnet-1")
+    assert remediation.remediate(RULE) == []
+
+
+def test_failed_remediation_is_tried_again_then_excepted(
+    remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
+) -> None:
+    """After MaximumAutomaticAttempts failures within RetryAttemptSeconds the resource is left alone."""
+    seen: list[str] = []
+
+    def heal(event: dict[str, str]) -> None:
+        seen.append(event["id"])
+        if event["id"] == "subnet-1" or len(seen) < 3:
+            raise LookupError("BLOCKED")
+
+    automation.functions.register("heal", heal)
+    controls = {"SsmControls": {"ConcurrentExecutionRatePercentage": 1, "ErrorPercentage": 100}}
+    put(Automatic=True, MaximumAutomaticAttempts=3, RetryAttemptSeconds=600, ExecutionControls=controls)
+    verdict(sandbox, "subnet-1")
+    verdict(sandbox, "subnet-2")
+    assert [run.state for run in remediation.remediate(RULE)] == ["FAILED", "FAILED", "FAILED", "SUCCEEDED", "FAILED"]
+    assert seen == ["subnet-1", "subnet-2", "subnet-1", "subnet-2", "subnet-1"]
+    assert exceptions(config) == {"subnet-1": "3 remediation attempts have failed within 600 seconds."}
+    assert [run.resource[1] for run in remediation.remediate(RULE)] == ["subnet-2"]
+
+
+def test_failures_long_ago_do_not_count(
+    remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
+) -> None:
+    """Only failures within RetryAttemptSeconds lead to an exception; slower ones are tried for ever."""
+    clock = iter(range(0, 10_000, 100))
+    remediation.clock = lambda: float(next(clock))
+
+    def refuse(_event: object) -> None:
+        raise LookupError("BLOCKED")
+
+    automation.functions.register("heal", refuse)
+    put(Automatic=True, MaximumAutomaticAttempts=2, RetryAttemptSeconds=60)
+    verdict(sandbox, "subnet-1")
+    assert len(remediation.remediate(RULE)) == 2
+    assert exceptions(config) == {}
+    assert len(remediation.remediate(RULE)) == 2
+
+
+def test_too_many_errors_stop_the_rest(
+    remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put
+) -> None:
+    """With an ErrorPercentage of 40 for ten resources no further one is started after the fifth error."""
+
+    def refuse(_event: object) -> None:
+        raise LookupError("BLOCKED")
+
+    automation.functions.register("heal", refuse)
+    controls = {"SsmControls": {"ConcurrentExecutionRatePercentage": 10, "ErrorPercentage": 40}}
+    put(Automatic=True, MaximumAutomaticAttempts=1, ExecutionControls=controls)
+    for number in range(10):
+        verdict(sandbox, f"subnet-{number}")
+    assert len(remediation.remediate(RULE)) == 5
+
+
+def test_exceptions_are_put_described_and_deleted(
+    remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
+) -> None:
+    """Only a NON_COMPLIANT resource can have an exception; it ends when it expires or is deleted.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationExceptions.html
+    """
+    automation.functions.register("heal", lambda _: None)
+    put(Automatic=True)
+    for subnet, compliance in (("subnet-1", "NON_COMPLIANT"), ("subnet-2", "COMPLIANT"), ("subnet-3", "NON_COMPLIANT")):
+        verdict(sandbox, subnet, compliance)
+    keys = [exception_key("subnet-1"), exception_key("subnet-2")]
+    answer = config.put_remediation_exceptions(ConfigRuleName=RULE, ResourceKeys=keys, Message="planned")
+    assert [each["ResourceId"] for each in answer["FailedBatches"][0]["FailedItems"]] == ["subnet-2"]
+    expired = {"ConfigRuleName": RULE, "ResourceKeys": [exception_key("subnet-3")], "ExpirationTime": time.time() - 1}
+    assert config.put_remediation_exceptions(**expired)["FailedBatches"] == []
+    assert exceptions(config) == {"subnet-1": "planned"}
+    one = {"ConfigRuleName": RULE, "ResourceKeys": keys[:1]}
+    assert len(config.describe_remediation_exceptions(**one)["RemediationExceptions"]) == 1
+    assert [run.resource[1] for run in remediation.remediate(RULE)] == ["subnet-3"]
+    config.delete_remediation_exceptions(**one)
+    assert refused(config.delete_remediation_exceptions, **one) == "NoSuchRemediationExceptionException"
+    assert "subnet-1" in {run.resource[1] for run in remediation.remediate(RULE)}
+
+
+def test_resource_that_is_being_remediated_is_not_started_again(
+    remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
+) -> None:
+    """Automatic remediation leaves alone what a remediation on demand is working on."""
+    leave = Event()
+    automation.functions.register("heal", lambda _: leave.wait(10))
+    put(Automatic=True)
+    verdict(sandbox, "subnet-1")
+    config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key("subnet-1")])
+    assert remediation.remediate(RULE) == []
+    leave.set()
+    assert settled(config) == {"subnet-1": "SUCCEEDED"}
