@@ -1,0 +1,25 @@
+"""`python -m benchmarks [NAME]...`: run the named benchmarks, or all of them; each prints what it measured."""
+
+import sys
+from importlib import import_module
+
+BENCHMARKS = {
+    "core": "the core: subnets judged per second, microseconds per route table",
+}
+"""Each benchmark is the module of that name, whose `main()` prints its figures; here, what it measures."""
+
+
+def main(names: list[str]) -> int:
+    """Run benchmarks by name; 2 where a name is unknown."""
+    unknown = [each for each in names if each not in BENCHMARKS]
+    if unknown:
+        known = "\n".join(f"  {name:10} {what}" for name, what in BENCHMARKS.items())
+        print(f"no benchmark is called {', '.join(unknown)}; there are:\n{known}", file=sys.stderr)
+        return 2
+    for name in names or BENCHMARKS:
+        import_module(f"benchmarks.{name}").main()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
