@@ -15,7 +15,7 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from sandbox import directory_buckets, permissions
+from sandbox import config_service, directory_buckets, permissions
 from sandbox.calls import CallLog
 from sandbox.dynamic import Client
 from sandbox.ec2 import Ec2
@@ -63,6 +63,7 @@ class Sandbox:
             permissions.apply(self._patches)
             self.ec2.apply(self._patches)
             directory_buckets.apply(self._patches)
+            config_service.apply(self._patches)
             self.reset()
             self._server.start()
         except BaseException:

@@ -11,7 +11,6 @@ import pytest
 from botocore.loaders import create_loader
 
 from express_path.handlers.services import services
-from sandbox import config_service
 from sandbox.server import Sandbox
 
 # Sessions of their own, which every cold start makes, need not read the services' models from disk each time.
@@ -37,13 +36,12 @@ def _is_serving(sandbox: Sandbox) -> bool:
 
 @contextmanager
 def emptied(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """Empty the sandbox, put AWS Config in force, point the environment there, and let the function start cold."""
+    """Empty the sandbox, point the environment there, and let the function start cold."""
     sandbox.reset()
     for name, value in sandbox.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
     monkeypatch.setattr("botocore.session.create_loader", _loader)
     services.cache_clear()
-    with config_service.in_force():
-        yield sandbox
+    yield sandbox
     services.cache_clear()

@@ -1,21 +1,13 @@
 """Fixtures of the tests of AWS Config in the sandbox."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from sandbox import config_service
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service import ConfigResults, results_of
 from sandbox.server import Sandbox
-
-
-@pytest.fixture(autouse=True)
-def config_in_force() -> Iterator[None]:
-    """Have Config's corrections in force for as long as the test runs."""
-    with config_service.in_force():
-        yield
 
 
 @pytest.fixture
