@@ -1,0 +1,68 @@
+"""One measured run of the sweep benchmark, a process of its own, which reads an event from standard input.
+
+    python -m benchmarks.sweep_client bare|verdicts|sweep
+
+`bare` describes everything, page by page, and throws it away: the floor. `verdicts` reads the same and judges every
+subnet. `sweep` is the function as the schedule invokes it, cold. Prints how many subnets there were.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+
+# The pages that express-path asks for, so that the number of calls is the same.
+BARE = {
+    "describe_subnets": ("Subnets", 1000),
+    "describe_route_tables": ("RouteTables", 100),
+    "describe_vpc_endpoints": ("VpcEndpoints", 1000),
+    "describe_nat_gateways": ("NatGateways", 1000),
+    "describe_prefix_lists": ("PrefixLists", None),
+}
+
+
+def bare(_event: dict[str, str]) -> int:
+    """Describe all, keeping one kind at a time, as `for page in paginator.paginate()` does."""
+    import boto3  # noqa: PLC0415 -- what is imported counts, and each way imports its own
+
+    ec2 = boto3.Session().client("ec2")
+    found = {}
+    for operation, (field, size) in BARE.items():
+        paging = {"PaginationConfig": {"PageSize": size}} if size else {}
+        found[field] = [row for page in ec2.get_paginator(operation).paginate(**paging) for row in page[field]]
+    return len(found["Subnets"])
+
+
+def verdicts(event: dict[str, str]) -> int:
+    """Read the snapshot of the account and judge every subnet."""
+    from express_path.adapters.aws import Aws  # noqa: PLC0415
+    from express_path.adapters.ec2_snapshot import SnapshotReader  # noqa: PLC0415
+    from express_path.domain.parameters import RuleParameters  # noqa: PLC0415
+    from express_path.domain.tracing import Tracer  # noqa: PLC0415
+    from express_path.domain.verdict import Judge  # noqa: PLC0415
+
+    parameters = RuleParameters()
+    snapshot = SnapshotReader(Aws.connect()).read(event["accountId"], None, parameters)
+    judge = Judge(Tracer(snapshot), parameters)
+    return len([judge.verdict(subnet_id) for subnet_id in snapshot.subnets])
+
+
+def sweep(event: dict[str, str]) -> int:
+    """Invoke the function with an event of the schedule; returns how many verdicts it posted."""
+    from aws_lambda_powertools.utilities.typing import LambdaContext  # noqa: PLC0415
+
+    from express_path.handlers.evaluate import handler  # noqa: PLC0415
+
+    context = LambdaContext()
+    for name in ("function_name", "function_version", "invoked_function_arn", "aws_request_id"):
+        setattr(context, f"_{name}", name)
+    context._memory_limit_in_mb = 1024  # noqa: SLF001 -- Lambda makes contexts, nobody else can
+    return int(handler(event, context)["posted"])
+
+
+WAYS: dict[str, Callable[[dict[str, str]], int]] = {"bare": bare, "verdicts": verdicts, "sweep": sweep}
+
+if __name__ == "__main__":
+    os.environ.setdefault("POWERTOOLS_LOG_LEVEL", "CRITICAL")
+    os.environ.setdefault("POWERTOOLS_METRICS_DISABLED", "true")
+    print(WAYS[sys.argv[1]](json.load(sys.stdin)))
