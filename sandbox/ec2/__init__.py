@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from sandbox.ec2 import (
+    appliance_endpoints,
     associations,
     endpoint_changes,
     endpoint_services,
@@ -10,6 +11,7 @@ from sandbox.ec2 import (
     filters,
     images,
     nat_gateways,
+    nat_instances,
     pages,
     prefix_lists,
     protocol,
@@ -18,6 +20,7 @@ from sandbox.ec2 import (
     sharing,
     subnets,
     tags,
+    transit_gateways,
 )
 from sandbox.ec2.knobs import Knobs
 from sandbox.patches import Patches
@@ -36,6 +39,9 @@ CORRECTIONS: tuple[Callable[[Patches, Knobs], None], ...] = (
     endpoint_services.apply,
     endpoints.apply,
     endpoint_changes.apply,
+    appliance_endpoints.apply,
+    nat_instances.apply,
+    transit_gateways.apply,
     pages.apply,
     protocol.apply,
 )

@@ -112,11 +112,15 @@ def test_deleted_peering(ec2: Client, vpc_id: str, table_id: str) -> None:
     assert default_route(ec2, table_id)["State"] == "blackhole"
 
 
-def test_deleted_transit_gateway(ec2: Client, table_id: str) -> None:
-    """Routes to a deleted transit gateway become blackholes."""
+def test_deleted_transit_gateway(ec2: Client, vpc_id: str, subnet_id: str, table_id: str) -> None:
+    """Routes to a transit gateway become blackholes with the VPC's attachment, and stay so when it is deleted."""
     gateway = {"TransitGatewayId": ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]}
+    made = ec2.create_transit_gateway_vpc_attachment(VpcId=vpc_id, SubnetIds=[subnet_id], **gateway)
     ec2.create_route(RouteTableId=table_id, **DEFAULT, **gateway)
     assert default_route(ec2, table_id)["State"] == "active"
+    attachment_id = made["TransitGatewayVpcAttachment"]["TransitGatewayAttachmentId"]
+    ec2.delete_transit_gateway_vpc_attachment(TransitGatewayAttachmentId=attachment_id)
+    assert default_route(ec2, table_id)["State"] == "blackhole"
     ec2.delete_transit_gateway(**gateway)
     assert default_route(ec2, table_id)["State"] == "blackhole"
 

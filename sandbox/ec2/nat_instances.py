@@ -1,0 +1,70 @@
+"""Instances that forward: their source/destination check, their interfaces, and routes of prefix lists to them."""
+
+from moto.core.responses import ActionResult
+from moto.ec2.models import EC2Backend
+from moto.ec2.responses import EC2Response
+from moto.ec2.utils import generate_route_id
+
+from sandbox.dynamic import Moto
+from sandbox.ec2.knobs import Knobs
+from sandbox.patches import Patches
+
+
+def apply(patches: Patches, knobs: Knobs) -> None:
+    """Correct ModifyInstanceAttribute, TerminateInstances and, for interfaces as targets, CreateRoute.
+
+    moto keeps the check of an instance apart from that of its interface, keeps the interfaces of terminated instances,
+    and loses the prefix list of a route to an interface
+    (https://docs.aws.amazon.com/vpc/latest/userguide/VPC_NAT_Instance.html).
+    """
+    del knobs
+    patches.wrap(EC2Response, "modify_instance_attribute", _modifying)
+    patches.wrap(EC2Backend, "terminate_instances", _terminating)
+    patches.wrap(EC2Backend, "create_route", _routing)
+
+
+def _modifying(original: Moto) -> Moto:
+    def modify_instance_attribute(self: Moto) -> ActionResult:
+        """Set the check of an instance: it is that of its primary interface.
+
+        https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyInstanceAttribute.html.
+        """
+        answer: ActionResult = original(self)
+        value = self._get_param("SourceDestCheck.Value")
+        if value is not None:
+            self.ec2_backend.get_instance(self._get_param("InstanceId")).nics[0].source_dest_check = value
+        return answer
+
+    return modify_instance_attribute
+
+
+def _terminating(original: Moto) -> Moto:
+    def terminate_instances(self: Moto, instance_ids: list[str]) -> Moto:
+        """Terminate instances; the primary interface that an instance was launched with goes with it.
+
+        https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/scenarios-enis.html.
+        """
+        answer = original(self, instance_ids)
+        for instance in self.get_multi_instances_by_id(instance_ids):
+            primary = instance.nics.get(0)
+            if primary:
+                self.enis.pop(primary.id, None)
+        return answer
+
+    return terminate_instances
+
+
+def _routing(original: Moto) -> Moto:
+    def create_route(self: Moto, table_id: str, *destination: str | None, **named: Moto) -> Moto:
+        """Make a route; moto forgets its prefix list, and so how to find it, where the target is an interface."""
+        route = original(self, table_id, *destination, **named)
+        prefix_list_id = destination[2] if len(destination) > len(("IPv4", "IPv6")) else None
+        if prefix_list_id and route.destination_prefix_list is None:
+            routes = self.get_route_table(table_id)._routes  # noqa: SLF001
+            del routes[route.id]
+            route.destination_prefix_list = self.managed_prefix_lists[prefix_list_id]
+            route.id = generate_route_id(table_id, None, None, prefix_list_id)
+            routes[route.id] = route
+        return route
+
+    return create_route

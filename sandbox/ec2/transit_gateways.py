@@ -1,0 +1,168 @@
+"""Transit gateways: which of them an account sees, and what becomes of routes to them."""
+
+from typing import Any
+
+from moto.core.responses import ActionResult
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.route_tables import Route
+from moto.ec2.models.transit_gateway import TransitGatewayBackend
+from moto.ec2.models.transit_gateway_attachments import TransitGatewayAttachment
+from moto.ec2.responses import EC2Response
+
+from sandbox.dynamic import Moto
+from sandbox.ec2 import (
+    transit_gateways_attachments,
+    transit_gateways_prefix_lists,
+    transit_gateways_routes,
+    transit_gateways_search,
+    transit_gateways_tables,
+)
+from sandbox.ec2.errors import ApiError, not_found
+from sandbox.ec2.knobs import Knobs
+from sandbox.ec2.transit_gateways_sharing import TransitGateways, matching, shared_with
+from sandbox.patches import Patches
+
+REGISTERED: dict[str, Any] = {
+    **transit_gateways_tables.OPERATIONS,
+    **transit_gateways_routes.OPERATIONS,
+    **transit_gateways_prefix_lists.OPERATIONS,
+    **transit_gateways_search.OPERATIONS,
+}
+"""Operations that read no knob, by the name of their method."""
+
+
+def apply(patches: Patches, knobs: Knobs) -> None:
+    """Correct everything about transit gateways.
+
+    moto's are of one account, its attachments are available at once, its route tables show neither attachments nor
+    propagated routes, and a search among them is by exact match only
+    (https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html).
+    """
+    patches.set(TransitGatewayAttachment, "associated_with", None)
+    patches.set(TransitGatewayAttachment, "gateway_owner_id", None)
+    patches.wrap(TransitGatewayBackend, "__init__", _beginning)
+    patches.wrap(EC2Backend, "create_transit_gateway", _creating)
+    patches.wrap(EC2Response, "create_route", _routing)
+    patches.wrap(EC2Response, "replace_route", _routing)
+    state = vars(Route)["state"]
+    patches.set(Route, "state", property(lambda route: _state(route, state.__get__(route))))
+    patches.set(EC2Response, "describe_transit_gateways", _describe_transit_gateways)
+    patches.set(EC2Response, "delete_transit_gateway", _delete_transit_gateway)
+    operations = {**REGISTERED, **transit_gateways_attachments.operations(knobs)}
+    for name, operation in operations.items():
+        patches.set(EC2Response, name, operation)
+    patches.wrap(EC2Response, "serialized", transit_gateways_search.telling_of_more)
+
+
+def _beginning(original: Moto) -> Moto:
+    def initialize(self: Moto) -> None:
+        original(self)
+        self.transit_gateways = TransitGateways(self)
+
+    return initialize
+
+
+def _creating(original: Moto) -> Moto:
+    def create_transit_gateway(self: Moto, *arguments: Moto, **named: Moto) -> Moto:
+        """Make a transit gateway; without default association and propagation it has no table to begin with.
+
+        https://docs.aws.amazon.com/vpc/latest/tgw/create-tgw.html.
+        """
+        gateway = original(self, *arguments, **named)
+        defaults = {
+            "DefaultRouteTableAssociation": ("AssociationDefaultRouteTableId", "default_association_route_table"),
+            "DefaultRouteTablePropagation": ("PropagationDefaultRouteTableId", "default_propagation_route_table"),
+        }
+        for option, (named_id, flag) in defaults.items():
+            if gateway.options[option] == "disable":
+                del gateway.options[named_id]
+                setattr(gateway.default_route_table, flag, False)
+        if all(gateway.options[option] == "disable" for option in defaults):
+            del self.transit_gateways_route_tables[gateway.default_route_table.id]
+        return gateway
+
+    return create_transit_gateway
+
+
+def _routing(original: Moto) -> Moto:
+    def change_route(self: Moto) -> ActionResult:
+        """Refuse a route to a transit gateway that the table's VPC is not attached to.
+
+        The error is that of a transit gateway which does not exist, as in
+        https://github.com/hashicorp/terraform-provider-aws/issues/10025.
+        """
+        gateway_id = self._get_param("TransitGatewayId")
+        table = self.ec2_backend.route_tables.get(self._get_param("RouteTableId"))
+        if gateway_id and table and not _is_attached(self.ec2_backend, table.vpc_id, gateway_id):
+            raise not_found("InvalidTransitGatewayID.NotFound", "transitGateway", gateway_id)
+        answer: ActionResult = original(self)
+        return answer
+
+    return change_route
+
+
+def _state(route: Moto, otherwise: str) -> str:
+    """Return the state of a route: a blackhole, too, where its VPC is no longer attached to its transit gateway."""
+    backend, gateway = route.route_table.ec2_backend, route.transit_gateway
+    if gateway and not _is_attached(backend, route.route_table.vpc_id, gateway.id):
+        return "blackhole"
+    return otherwise
+
+
+def _is_attached(backend: Moto, vpc_id: str, gateway_id: str) -> bool:
+    return any(
+        each.transit_gateway_id == gateway_id and each.resource_id == vpc_id and transit_gateways_routes.is_live(each)
+        for each in backend.transit_gateway_attachments.values()
+    )
+
+
+def _describe_transit_gateways(self: Moto) -> ActionResult:
+    """Describe the caller's own and those shared with it.
+
+    This is the one operation besides VPC attachments that a recipient of a share may call
+    (https://docs.aws.amazon.com/vpc/latest/tgw/working-with-transit-gateways.html).
+    """
+    backend = self.ec2_backend
+    known = {each.id: each for each in (*backend.transit_gateways.values(), *shared_with(backend))}
+    wanted = self._get_param("TransitGatewayIds", [])
+    for gateway_id in wanted:
+        if gateway_id not in known:
+            raise not_found("InvalidTransitGatewayID.NotFound", "transitGateway", gateway_id)
+    rows = [_described(backend, each) for each in known.values() if not wanted or each.id in wanted]
+    fields = {"transit-gateway-id": "TransitGatewayId", "state": "State", "owner-id": "OwnerId"}
+    return ActionResult({"TransitGateways": matching(self, rows, fields)})
+
+
+def _described(backend: Moto, gateway: Moto) -> dict[str, Any]:
+    return {
+        "TransitGatewayId": gateway.id,
+        "TransitGatewayArn": gateway.arn,
+        "State": gateway.state,
+        "OwnerId": gateway.owner_id,
+        "Description": gateway.description,
+        "CreationTime": gateway.creation_time,
+        "Options": gateway.options,
+        "Tags": [{"Key": key, "Value": value} for key, value in backend.tags.get(gateway.id, {}).items()],
+    }
+
+
+def _delete_transit_gateway(self: Moto) -> ActionResult:
+    """Delete a transit gateway of the caller. IncorrectState while anything is attached to it.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteTransitGateway.html.
+    """
+    backend, gateway_id = self.ec2_backend, self._get_param("TransitGatewayId")
+    if gateway_id not in list(backend.transit_gateways):
+        raise not_found("InvalidTransitGatewayID.NotFound", "transitGateway", gateway_id)
+    attached = [each.id for each in backend.transit_gateway_attachments.values() if _holds(each, gateway_id)]
+    if attached:
+        raise ApiError("IncorrectState", f"{gateway_id} has non-deleted attachments: {', '.join(attached)}")
+    gateway = backend.transit_gateways.pop(gateway_id)
+    tables = backend.transit_gateways_route_tables
+    for table_id in [key for key, table in tables.items() if table.transit_gateway_id == gateway_id]:
+        del tables[table_id]
+    return ActionResult({"TransitGateway": {**_described(backend, gateway), "State": "deleting"}})
+
+
+def _holds(attachment: Moto, gateway_id: str) -> bool:
+    return bool(attachment.transit_gateway_id == gateway_id and transit_gateways_routes.is_live(attachment))

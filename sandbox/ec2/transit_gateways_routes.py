@@ -1,0 +1,188 @@
+"""The routes of transit gateway route tables: static ones, those of prefix lists, and propagated ones."""
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from moto.core.responses import ActionResult
+from moto.ec2.models import ec2_backends
+
+from sandbox.dynamic import Moto
+from sandbox.ec2.errors import ApiError
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+LIVE = ("pending", "available", "modifying")
+"""States in which an attachment carries traffic or soon will (botocore model, TransitGatewayAttachmentState)."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a static route or a prefix-list reference leads: an attachment, or a blackhole on purpose."""
+
+    attachment_id: str | None
+    blackhole: bool
+
+
+@dataclass(frozen=True)
+class TransitGatewayRoute:
+    """One route as a search shows it; `type` is static or propagated, `state` active or blackhole."""
+
+    network: Network
+    type: str
+    state: str
+    attachment: Moto
+    prefix_list_id: str | None = None
+
+    def described(self) -> dict[str, Any]:
+        """Return the route as the botocore model's TransitGatewayRoute."""
+        row: dict[str, Any] = {"DestinationCidrBlock": str(self.network), "Type": self.type, "State": self.state}
+        if self.prefix_list_id:
+            row["PrefixListId"] = self.prefix_list_id
+        if self.attachment is not None:
+            row["TransitGatewayAttachments"] = [attached(self.attachment)]
+        return row
+
+
+def attached(attachment: Moto) -> dict[str, str]:
+    """Return an attachment as routes, associations and propagations name it."""
+    return {
+        "TransitGatewayAttachmentId": attachment.id,
+        "ResourceId": attachment.resource_id,
+        "ResourceType": attachment.resource_type,
+    }
+
+
+def is_live(attachment: Moto) -> bool:
+    """Return whether an attachment is neither waiting for its acceptance nor on its way out."""
+    return bool(attachment.state in LIVE)
+
+
+def table_of(backend: Moto, table_id: str) -> Moto:
+    """Return a route table of the caller's own transit gateways, as nobody else can use it.
+
+    The error that others get: https://github.com/hashicorp/terraform-provider-aws/issues/11029.
+    """
+    table = backend.transit_gateways_route_tables.get(table_id)
+    if table is None or table.state != "available":
+        message = f"Transit Gateway Route Table {table_id} was deleted or does not exist."
+        raise ApiError("InvalidRouteTableID.NotFound", message)
+    return table
+
+
+def static_routes(table: Moto) -> dict[Network, Target]:
+    """Return the static routes of a table, which may be changed."""
+    found: dict[Network, Target] = table.__dict__.setdefault("static_routes", {})
+    return found
+
+
+def references(table: Moto) -> dict[str, Target]:
+    """Return the prefix lists that a table references, which may be changed."""
+    found: dict[str, Target] = table.__dict__.setdefault("prefix_list_references", {})
+    return found
+
+
+def routes_of(backend: Moto, table: Moto) -> list[TransitGatewayRoute]:
+    """Return the preferred route for each destination, sorted by it.
+
+    Among equal destinations static routes come first, then those of prefix lists, then propagated ones; a table shows
+    the preferred one alone (https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html, "Route
+    evaluation order").
+    """
+    found: dict[Network, TransitGatewayRoute] = {}
+    for route in (*_static(backend, table), *_of_prefix_lists(backend, table), *_propagated(backend, table)):
+        found.setdefault(route.network, route)
+    return [found[key] for key in sorted(found, key=lambda each: (each.version, each))]
+
+
+def _static(backend: Moto, table: Moto) -> Iterator[TransitGatewayRoute]:
+    for network, target in static_routes(table).items():
+        yield _route(backend, network, target, None)
+
+
+def _of_prefix_lists(backend: Moto, table: Moto) -> Iterator[TransitGatewayRoute]:
+    """Yield one static route for each entry of each prefix list (.../vpc/latest/tgw/tgw-prefix-lists.html)."""
+    for prefix_list_id, target in references(table).items():
+        prefix_list = backend.managed_prefix_lists[prefix_list_id]
+        for entry in prefix_list.entries[prefix_list.version]:
+            yield _route(backend, ipaddress.ip_network(entry["Cidr"]), target, prefix_list_id)
+
+
+def _route(backend: Moto, network: Network, target: Target, prefix_list_id: str | None) -> TransitGatewayRoute:
+    """Return a route that somebody made; it is a blackhole, too, once its attachment is gone."""
+    attachment = backend.transit_gateway_attachments.get(target.attachment_id)
+    dark = target.blackhole or attachment is None or not is_live(attachment)
+    return TransitGatewayRoute(network, "static", "blackhole" if dark else "active", attachment, prefix_list_id)
+
+
+def _propagated(backend: Moto, table: Moto) -> Iterator[TransitGatewayRoute]:
+    """Yield the blocks of the VPCs that propagate to a table: IPv6 ones where the attachment supports IPv6."""
+    for attachment_id in table.__dict__.get("propagating", []):
+        attachment = backend.transit_gateway_attachments[attachment_id]
+        if attachment.resource_type != "vpc" or not is_live(attachment):
+            continue
+        vpc = ec2_backends[attachment.resource_owner_id][backend.region_name].get_vpc(attachment.resource_id)
+        blocks = vpc.get_cidr_block_association_set(ipv6=False)
+        if attachment.options["Ipv6Support"] == "enable":
+            blocks = [*blocks, *vpc.get_cidr_block_association_set(ipv6=True)]
+        for block in blocks:
+            yield TransitGatewayRoute(ipaddress.ip_network(block["cidr_block"]), "propagated", "active", attachment)
+
+
+def target_of(self: Moto, table: Moto) -> Target:
+    """Return the target of a request, which names an attachment to the table's transit gateway, or Blackhole."""
+    attachment_id, blackhole = self._get_param("TransitGatewayAttachmentId"), bool(self._get_param("Blackhole"))
+    if bool(attachment_id) == blackhole:
+        message = "The request must contain either TransitGatewayAttachmentId or Blackhole"
+        raise ApiError("InvalidParameterCombination" if blackhole else "MissingParameter", message)
+    attachment = self.ec2_backend.transit_gateway_attachments.get(attachment_id)
+    if attachment_id and (attachment is None or attachment.transit_gateway_id != table.transit_gateway_id):
+        message = f"Transit Gateway Attachment {attachment_id} was deleted or does not exist."
+        raise ApiError("InvalidTransitGatewayAttachmentID.NotFound", message)
+    return Target(attachment_id, blackhole)
+
+
+def _create(self: Moto) -> ActionResult:
+    table, network = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId")), _network(self)
+    target = target_of(self, table)
+    if network in static_routes(table):
+        raise ApiError("RouteAlreadyExists", f"The route identified by {network} already exists.")
+    static_routes(table)[network] = target
+    return ActionResult({"Route": _route(self.ec2_backend, network, target, None).described()})
+
+
+def _replace(self: Moto) -> ActionResult:
+    table, network = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId")), _network(self)
+    target = target_of(self, table)
+    _known(table, network)
+    static_routes(table)[network] = target
+    return ActionResult({"Route": _route(self.ec2_backend, network, target, None).described()})
+
+
+def _delete(self: Moto) -> ActionResult:
+    table, network = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId")), _network(self)
+    _known(table, network)
+    route = _route(self.ec2_backend, network, static_routes(table).pop(network), None)
+    return ActionResult({"Route": {**route.described(), "State": "deleted"}})
+
+
+def _known(table: Moto, network: Network) -> None:
+    if network not in static_routes(table):
+        raise ApiError("InvalidRoute.NotFound", f"no route with destination-cidr-block {network} in {table.id}")
+
+
+def _network(self: Moto) -> Network:
+    block = self._get_param("DestinationCidrBlock")
+    try:
+        return ipaddress.ip_network(block)
+    except ValueError:
+        message = f"Value ({block}) for parameter destinationCidrBlock is invalid. This is not a valid CIDR block."
+        raise ApiError("InvalidParameterValue", message) from None
+
+
+OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
+    "create_transit_gateway_route": _create,
+    "replace_transit_gateway_route": _replace,
+    "delete_transit_gateway_route": _delete,
+}
+"""The operations on static routes, by the names of their methods."""

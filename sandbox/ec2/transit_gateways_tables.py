@@ -1,0 +1,159 @@
+"""Transit gateway route tables, and which attachments are associated with them or propagate to them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from moto.core.responses import ActionResult
+from moto.ec2.utils import add_tag_specification
+
+from sandbox.dynamic import Moto
+from sandbox.ec2.errors import ApiError, not_found
+from sandbox.ec2.transit_gateways_routes import attached, is_live, table_of
+from sandbox.ec2.transit_gateways_seen import find
+from sandbox.ec2.transit_gateways_sharing import matching
+
+FIELDS = {
+    "default-association-route-table": "DefaultAssociationRouteTable",
+    "default-propagation-route-table": "DefaultPropagationRouteTable",
+    "state": "State",
+    "transit-gateway-id": "TransitGatewayId",
+    "transit-gateway-route-table-id": "TransitGatewayRouteTableId",
+}
+"""Filters of DescribeTransitGatewayRouteTables (botocore model)."""
+
+ATTACHED_FIELDS = {
+    "resource-id": "ResourceId",
+    "resource-type": "ResourceType",
+    "transit-gateway-attachment-id": "TransitGatewayAttachmentId",
+}
+"""Filters of the associations and propagations of a table (botocore model)."""
+
+
+def _create(self: Moto) -> ActionResult:
+    backend, gateway_id = self.ec2_backend, self._get_param("TransitGatewayId")
+    if gateway_id not in list(backend.transit_gateways):
+        raise not_found("InvalidTransitGatewayID.NotFound", "transitGateway", gateway_id)
+    tags = add_tag_specification(self._get_param("TagSpecifications", []))
+    made = backend.create_transit_gateway_route_table(gateway_id, tags)
+    return ActionResult({"TransitGatewayRouteTable": _described(backend, made)})
+
+
+def _describe(self: Moto) -> ActionResult:
+    """Describe the tables of the caller's own transit gateways; those of a shared one are its owner's alone.
+
+    https://docs.aws.amazon.com/vpc/latest/tgw/working-with-transit-gateways.html.
+    """
+    backend = self.ec2_backend
+    wanted = self._get_param("TransitGatewayRouteTableIds", [])
+    tables = [table_of(backend, one) for one in wanted] or list(backend.transit_gateways_route_tables.values())
+    rows = [_described(backend, table) for table in tables]
+    return ActionResult({"TransitGatewayRouteTables": matching(self, rows, FIELDS)})
+
+
+def _delete(self: Moto) -> ActionResult:
+    """Delete a table. IncorrectState while an attachment is associated with it."""
+    backend = self.ec2_backend
+    table = table_of(backend, self._get_param("TransitGatewayRouteTableId"))
+    if _associated(backend, table):
+        raise ApiError("IncorrectState", f"{table.id} has associations")
+    del backend.transit_gateways_route_tables[table.id]
+    return ActionResult({"TransitGatewayRouteTable": {**_described(backend, table), "State": "deleting"}})
+
+
+def _described(backend: Moto, table: Moto) -> dict[str, Any]:
+    return {
+        "TransitGatewayRouteTableId": table.id,
+        "TransitGatewayId": table.transit_gateway_id,
+        "State": table.state,
+        "DefaultAssociationRouteTable": table.default_association_route_table,
+        "DefaultPropagationRouteTable": table.default_propagation_route_table,
+        "CreationTime": table.creation_time,
+        "Tags": [{"Key": key, "Value": value} for key, value in backend.tags.get(table.id, {}).items()],
+    }
+
+
+def _associated(backend: Moto, table: Moto) -> list[Moto]:
+    known = backend.transit_gateway_attachments.values()
+    return [each for each in known if each.associated_with == table.id and is_live(each)]
+
+
+def _named(self: Moto) -> tuple[Moto, Moto]:
+    """Return the table and the attachment of a request, which have to be of one transit gateway."""
+    table = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId"))
+    attachment = find(self.ec2_backend, self._get_param("TransitGatewayAttachmentId"))
+    if attachment.transit_gateway_id != table.transit_gateway_id:
+        raise ApiError("InvalidParameterValue", f"{attachment.id} and {table.id} belong to different transit gateways")
+    return table, attachment
+
+
+def _associate(self: Moto) -> ActionResult:
+    """Associate an attachment with a table: with one only, as it can have no other besides.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_AssociateTransitGatewayRouteTable.html.
+    """
+    table, attachment = _named(self)
+    if attachment.associated_with:
+        message = f"Transit Gateway Attachment {attachment.id} is already associated to a route table."
+        raise ApiError("Resource.AlreadyAssociated", message)
+    if not is_live(attachment):
+        raise ApiError("IncorrectState", f"{attachment.id} is in invalid state")
+    attachment.associated_with = table.id
+    return ActionResult({"Association": _relation(table, attachment, "associating")})
+
+
+def _disassociate(self: Moto) -> ActionResult:
+    table, attachment = _named(self)
+    if attachment.associated_with != table.id:
+        raise ApiError("InvalidAssociation.NotFound", f"{attachment.id} is not associated with {table.id}")
+    attachment.associated_with = None
+    return ActionResult({"Association": _relation(table, attachment, "disassociating")})
+
+
+def _associations(self: Moto) -> ActionResult:
+    table = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId"))
+    rows = [{**attached(each), "State": "associated"} for each in _associated(self.ec2_backend, table)]
+    return ActionResult({"Associations": matching(self, rows, ATTACHED_FIELDS)})
+
+
+def _enable(self: Moto) -> ActionResult:
+    table, attachment = _named(self)
+    propagating = table.__dict__.setdefault("propagating", [])
+    if attachment.id in propagating:
+        message = f"Propagation of {attachment.id} to {table.id} is already enabled."
+        raise ApiError("TransitGatewayRouteTablePropagation.Duplicate", message)
+    propagating.append(attachment.id)
+    return ActionResult({"Propagation": _relation(table, attachment, "enabled")})
+
+
+def _disable(self: Moto) -> ActionResult:
+    table, attachment = _named(self)
+    if attachment.id not in table.__dict__.get("propagating", []):
+        message = f"{attachment.id} does not propagate to {table.id}"
+        raise ApiError("TransitGatewayRouteTablePropagation.NotFound", message)
+    table.propagating.remove(attachment.id)
+    return ActionResult({"Propagation": _relation(table, attachment, "disabled")})
+
+
+def _propagations(self: Moto) -> ActionResult:
+    table = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId"))
+    attachments = [find(self.ec2_backend, one) for one in table.__dict__.get("propagating", [])]
+    rows = [{**attached(each), "State": "enabled"} for each in attachments]
+    return ActionResult({"TransitGatewayRouteTablePropagations": matching(self, rows, ATTACHED_FIELDS)})
+
+
+def _relation(table: Moto, attachment: Moto, state: str) -> dict[str, str]:
+    return {**attached(attachment), "TransitGatewayRouteTableId": table.id, "State": state}
+
+
+OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
+    "create_transit_gateway_route_table": _create,
+    "describe_transit_gateway_route_tables": _describe,
+    "delete_transit_gateway_route_table": _delete,
+    "associate_transit_gateway_route_table": _associate,
+    "disassociate_transit_gateway_route_table": _disassociate,
+    "get_transit_gateway_route_table_associations": _associations,
+    "enable_transit_gateway_route_table_propagation": _enable,
+    "disable_transit_gateway_route_table_propagation": _disable,
+    "get_transit_gateway_route_table_propagations": _propagations,
+}
+"""The operations, by the names of their methods."""

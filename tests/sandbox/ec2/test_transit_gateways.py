@@ -1,0 +1,236 @@
+"""Transit gateways: attachments and their states, defaults, sharing, and the routes of VPCs to them."""
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from sandbox.dynamic import Client
+from sandbox.server import Sandbox
+
+SPOKE = "111122223333"
+DEFAULT = {"DestinationCidrBlock": "0.0.0.0/0"}
+
+
+@pytest.fixture
+def gateway_id(ec2: Client) -> str:
+    """Make a transit gateway and return its id."""
+    return str(ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"])
+
+
+@pytest.fixture
+def spoke(sandbox: Sandbox) -> Client:
+    """Return a client of EC2 in another account."""
+    return sandbox.client("ec2", credentials=sandbox.credentials(SPOKE))
+
+
+def share(sandbox: Sandbox, ec2: Client, gateway_id: str) -> str:
+    """Share a transit gateway with the other account and return the share."""
+    [gateway] = ec2.describe_transit_gateways(TransitGatewayIds=[gateway_id])["TransitGateways"]
+    share = sandbox.client("ram").create_resource_share(
+        name="transit", principals=[SPOKE], resourceArns=[gateway["TransitGatewayArn"]]
+    )
+    return str(share["resourceShare"]["resourceShareArn"])
+
+
+def subnet_of(ec2: Client, vpc_id: str, number: int = 0, zone: str = "a") -> str:
+    """Make a subnet of a VPC in a zone."""
+    answer = ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.0.{number}.0/24", AvailabilityZone=f"us-east-1{zone}")
+    return str(answer["Subnet"]["SubnetId"])
+
+
+def attach(ec2: Client, gateway_id: str, vpc_id: str, **more: Any) -> str:  # noqa: ANN401 -- boto3's own parameters
+    """Attach a VPC by a new subnet and return the attachment."""
+    subnet_ids = [subnet_of(ec2, vpc_id)]
+    made = ec2.create_transit_gateway_vpc_attachment(
+        TransitGatewayId=gateway_id, VpcId=vpc_id, SubnetIds=subnet_ids, **more
+    )
+    return str(made["TransitGatewayVpcAttachment"]["TransitGatewayAttachmentId"])
+
+
+def attachment_of(ec2: Client, attachment_id: str) -> dict[str, Any]:
+    """Describe one attachment."""
+    [found] = ec2.describe_transit_gateway_attachments(TransitGatewayAttachmentIds=[attachment_id])[
+        "TransitGatewayAttachments"
+    ]
+    return dict(found)
+
+
+def refused(code: str) -> Any:  # noqa: ANN401 -- pytest's own type is private
+    """Expect a refusal with a code."""
+    return pytest.raises(ClientError, match=rf"\({code}\)")
+
+
+def test_attachment_is_pending_then_available(sandbox: Sandbox, ec2: Client, vpc_id: str, gateway_id: str) -> None:
+    """A new attachment is pending for as many descriptions as asked for, and associated once it is available."""
+    sandbox.ec2.knobs.pending_describes = 1
+    attachment_id = attach(ec2, gateway_id, vpc_id)
+    first, second = attachment_of(ec2, attachment_id), attachment_of(ec2, attachment_id)
+    assert (first["State"], "Association" in first) == ("pending", False)
+    assert (second["State"], second["Association"]["State"]) == ("available", "associated")
+
+
+def test_attachment_tells_its_subnets_and_options(ec2: Client, vpc_id: str, gateway_id: str) -> None:
+    """DescribeTransitGatewayVpcAttachments has SubnetIds and ApplianceModeSupport, which can be changed."""
+    attachment_id = attach(ec2, gateway_id, vpc_id, Options={"ApplianceModeSupport": "enable"})
+    other = subnet_of(ec2, vpc_id, 1, "b")
+    ec2.modify_transit_gateway_vpc_attachment(
+        TransitGatewayAttachmentId=attachment_id, AddSubnetIds=[other], Options={"DnsSupport": "disable"}
+    )
+    filters = [{"Name": "vpc-id", "Values": [vpc_id]}]
+    [found] = ec2.describe_transit_gateway_vpc_attachments(Filters=filters)["TransitGatewayVpcAttachments"]
+    assert found["SubnetIds"][1:] == [other]
+    assert (found["Options"]["ApplianceModeSupport"], found["Options"]["DnsSupport"]) == ("enable", "disable")
+
+
+def test_vpc_is_attached_once(ec2: Client, vpc_id: str, gateway_id: str) -> None:
+    """A VPC has one attachment to a transit gateway, until that one is deleted."""
+    attachment_id = attach(ec2, gateway_id, vpc_id)
+    again = {"TransitGatewayId": gateway_id, "VpcId": vpc_id, "SubnetIds": [subnet_of(ec2, vpc_id, 1)]}
+    with refused("DuplicateTransitGatewayAttachment"):
+        ec2.create_transit_gateway_vpc_attachment(**again)
+    ec2.delete_transit_gateway_vpc_attachment(TransitGatewayAttachmentId=attachment_id)
+    assert ec2.create_transit_gateway_vpc_attachment(**again)["TransitGatewayVpcAttachment"]["State"] == "pending"
+
+
+def test_one_subnet_for_each_zone(ec2: Client, vpc_id: str, gateway_id: str) -> None:
+    """An attachment takes exactly one subnet of each zone."""
+    subnet_ids = [subnet_of(ec2, vpc_id, number, "a") for number in range(2)]
+    with refused("DuplicateSubnetsInSameZone"):
+        ec2.create_transit_gateway_vpc_attachment(TransitGatewayId=gateway_id, VpcId=vpc_id, SubnetIds=subnet_ids)
+
+
+@pytest.mark.parametrize(
+    ("options", "associated", "propagates", "tables"),
+    [
+        ({}, True, True, 1),
+        ({"DefaultRouteTableAssociation": "disable"}, False, True, 1),
+        ({"DefaultRouteTablePropagation": "disable"}, True, False, 1),
+        ({"DefaultRouteTableAssociation": "disable", "DefaultRouteTablePropagation": "disable"}, False, False, 0),
+    ],
+)
+def test_defaults(
+    ec2: Client, vpc_id: str, options: dict[str, str], associated: bool, propagates: bool, tables: int
+) -> None:
+    """A new attachment is associated with the default table and propagates to it, where those defaults are on."""
+    gateway = ec2.create_transit_gateway(Options=options)["TransitGateway"]
+    attachment_id = attach(ec2, gateway["TransitGatewayId"], vpc_id)
+    assert ("Association" in attachment_of(ec2, attachment_id)) is associated
+    found = ec2.describe_transit_gateway_route_tables()["TransitGatewayRouteTables"]
+    assert len(found) == tables
+    for table in found:
+        table_id = table["TransitGatewayRouteTableId"]
+        answer = ec2.get_transit_gateway_route_table_propagations(TransitGatewayRouteTableId=table_id)
+        assert bool(answer["TransitGatewayRouteTablePropagations"]) is propagates
+
+
+def test_route_needs_an_attachment(ec2: Client, vpc_id: str, table_id: str, gateway_id: str) -> None:
+    """A VPC that is not attached cannot route to a transit gateway; once it is detached, its routes are blackholes."""
+    with refused("InvalidTransitGatewayID.NotFound"):
+        ec2.create_route(RouteTableId=table_id, TransitGatewayId=gateway_id, **DEFAULT)
+    attachment_id = attach(ec2, gateway_id, vpc_id)
+    ec2.create_route(RouteTableId=table_id, TransitGatewayId=gateway_id, **DEFAULT)
+    assert [route["State"] for route in routes(ec2, table_id)] == ["active"]
+    ec2.delete_transit_gateway_vpc_attachment(TransitGatewayAttachmentId=attachment_id)
+    assert [route["State"] for route in routes(ec2, table_id)] == ["blackhole"]
+
+
+def routes(ec2: Client, table_id: str) -> list[dict[str, Any]]:
+    """Return the routes of a VPC's table to transit gateways."""
+    [table] = ec2.describe_route_tables(RouteTableIds=[table_id])["RouteTables"]
+    return [route for route in table["Routes"] if "TransitGatewayId" in route]
+
+
+def test_transit_gateway_with_attachments_stays(ec2: Client, vpc_id: str, gateway_id: str) -> None:
+    """A transit gateway cannot be deleted before its attachments are; its route tables go with it."""
+    attachment_id = attach(ec2, gateway_id, vpc_id)
+    with refused("IncorrectState"):
+        ec2.delete_transit_gateway(TransitGatewayId=gateway_id)
+    ec2.delete_transit_gateway_vpc_attachment(TransitGatewayAttachmentId=attachment_id)
+    assert ec2.delete_transit_gateway(TransitGatewayId=gateway_id)["TransitGateway"]["State"] == "deleting"
+    assert ec2.describe_transit_gateways()["TransitGateways"] == []
+    assert ec2.describe_transit_gateway_route_tables()["TransitGatewayRouteTables"] == []
+
+
+def test_others_see_a_transit_gateway_when_it_is_shared(
+    sandbox: Sandbox, ec2: Client, spoke: Client, gateway_id: str
+) -> None:
+    """Another account finds a transit gateway, under its owner's id, for as long as it is shared with it."""
+    assert spoke.describe_transit_gateways()["TransitGateways"] == []
+    share_arn = share(sandbox, ec2, gateway_id)
+    [seen] = spoke.describe_transit_gateways(Filters=[{"Name": "owner-id", "Values": [sandbox.account_id]}])[
+        "TransitGateways"
+    ]
+    assert seen["TransitGatewayId"] == gateway_id
+    sandbox.client("ram").delete_resource_share(resourceShareArn=share_arn)
+    assert spoke.describe_transit_gateways()["TransitGateways"] == []
+
+
+def test_attachment_of_another_account_waits_for_its_acceptance(
+    sandbox: Sandbox, ec2: Client, spoke: Client, gateway_id: str
+) -> None:
+    """A spoke's attachment becomes available when the transit gateway's owner accepts it, and can be routed to then."""
+    vpc_id = spoke.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    table_id = spoke.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"]
+    with refused("InvalidTransitGatewayID.NotFound"):
+        attach(spoke, gateway_id, vpc_id)
+    share(sandbox, ec2, gateway_id)
+    again = {"SubnetIds": [subnet_of(spoke, vpc_id, 1)], "VpcId": vpc_id, "TransitGatewayId": gateway_id}
+    made = spoke.create_transit_gateway_vpc_attachment(**again)["TransitGatewayVpcAttachment"]
+    attachment_id = made["TransitGatewayAttachmentId"]
+    assert made["State"] == attachment_of(ec2, attachment_id)["State"] == "pendingAcceptance"
+    with refused("InvalidTransitGatewayID.NotFound"):
+        spoke.create_route(RouteTableId=table_id, TransitGatewayId=gateway_id, **DEFAULT)
+    with refused("IncorrectState"):
+        spoke.accept_transit_gateway_vpc_attachment(TransitGatewayAttachmentId=attachment_id)
+    ec2.accept_transit_gateway_vpc_attachment(TransitGatewayAttachmentId=attachment_id)
+    spoke.create_route(RouteTableId=table_id, TransitGatewayId=gateway_id, **DEFAULT)
+    assert [route["State"] for route in routes(spoke, table_id)] == ["active"]
+
+
+def test_what_a_spoke_sees(sandbox: Sandbox, ec2: Client, spoke: Client, vpc_id: str) -> None:
+    """A spoke sees its own attachment alone, without its association, and no route table; the owner sees it all."""
+    gateway = ec2.create_transit_gateway(Options={"AutoAcceptSharedAttachments": "enable"})["TransitGateway"]
+    gateway_id = gateway["TransitGatewayId"]
+    share(sandbox, ec2, gateway_id)
+    theirs = attach(spoke, gateway_id, spoke.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"])
+    ours = attach(ec2, gateway_id, vpc_id)
+    [seen] = spoke.describe_transit_gateway_attachments()["TransitGatewayAttachments"]
+    assert (seen["TransitGatewayAttachmentId"], seen["State"], "Association" in seen) == (theirs, "available", False)
+    assert (seen["TransitGatewayOwnerId"], seen["ResourceOwnerId"]) == (sandbox.account_id, SPOKE)
+    all_of_it = {each["TransitGatewayAttachmentId"]: each for each in attachments(ec2)}
+    assert all_of_it.keys() == {ours, theirs}
+    [table_id] = {each["Association"]["TransitGatewayRouteTableId"] for each in all_of_it.values()}
+    assert spoke.describe_transit_gateway_route_tables()["TransitGatewayRouteTables"] == []
+    by_state = [{"Name": "state", "Values": ["active"]}]
+    with refused("InvalidRouteTableID.NotFound"):
+        spoke.search_transit_gateway_routes(TransitGatewayRouteTableId=table_id, Filters=by_state)
+    with refused("InvalidRouteTableID.NotFound"):
+        spoke.get_transit_gateway_route_table_associations(TransitGatewayRouteTableId=table_id)
+
+
+def attachments(ec2: Client) -> list[dict[str, Any]]:
+    """Describe all attachments that an account sees."""
+    return list(ec2.describe_transit_gateway_attachments()["TransitGatewayAttachments"])
+
+
+def test_filters_of_attachments(ec2: Client, vpc_id: str, gateway_id: str) -> None:
+    """Attachments are found by their resource and association (botocore model); unknown filters are refused."""
+    attachment_id = attach(ec2, gateway_id, vpc_id)
+    other = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    attach(ec2, gateway_id, other)
+    table_id = attachment_of(ec2, attachment_id)["Association"]["TransitGatewayRouteTableId"]
+    ec2.disassociate_transit_gateway_route_table(
+        TransitGatewayRouteTableId=table_id, TransitGatewayAttachmentId=attachment_of_vpc(ec2, other)
+    )
+    for name, value in {"resource-id": vpc_id, "association.transit-gateway-route-table-id": table_id}.items():
+        found = ec2.describe_transit_gateway_attachments(Filters=[{"Name": name, "Values": [value]}])
+        ids = [each["TransitGatewayAttachmentId"] for each in found["TransitGatewayAttachments"]]
+        assert ids == [attachment_id], name
+    with refused("InvalidParameterValue"):
+        ec2.describe_transit_gateway_attachments(Filters=[{"Name": "colour", "Values": ["red"]}])
+
+
+def attachment_of_vpc(ec2: Client, vpc_id: str) -> str:
+    """Return the id of a VPC's attachment."""
+    return next(str(each["TransitGatewayAttachmentId"]) for each in attachments(ec2) if each["ResourceId"] == vpc_id)

@@ -1,0 +1,268 @@
+"""Transit gateway route tables: associations, propagations, static routes, prefix lists, and searches."""
+
+from ipaddress import IPv4Network
+from itertools import islice
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from moto.ec2.models import ec2_backends
+
+from sandbox.dynamic import Client
+from sandbox.ec2.transit_gateways_routes import Target, static_routes
+from sandbox.server import Sandbox
+
+ALL = [{"Name": "state", "Values": ["active", "blackhole"]}]
+
+
+class Hub:
+    """A transit gateway with a route table of its own and some attached VPCs, 10.0.0.0/16, 10.1.0.0/16 and so on."""
+
+    def __init__(self, ec2: Client, vpcs: int = 2) -> None:
+        """Build it; nothing is associated, propagated or routed."""
+        self.ec2 = ec2
+        options = {"DefaultRouteTableAssociation": "disable", "DefaultRouteTablePropagation": "disable"}
+        self.gateway = ec2.create_transit_gateway(Options=options)["TransitGateway"]["TransitGatewayId"]
+        made = ec2.create_transit_gateway_route_table(TransitGatewayId=self.gateway)["TransitGatewayRouteTable"]
+        self.table = {"TransitGatewayRouteTableId": made["TransitGatewayRouteTableId"]}
+        self.vpcs = [ec2.create_vpc(CidrBlock=f"10.{number}.0.0/16")["Vpc"]["VpcId"] for number in range(vpcs)]
+        self.attachments = [self._attach(number, vpc_id) for number, vpc_id in enumerate(self.vpcs)]
+
+    def _attach(self, number: int, vpc_id: str) -> dict[str, str]:
+        subnet_id = self.ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.{number}.0.0/24")["Subnet"]["SubnetId"]
+        made = self.ec2.create_transit_gateway_vpc_attachment(
+            TransitGatewayId=self.gateway, VpcId=vpc_id, SubnetIds=[subnet_id], Options={"Ipv6Support": "enable"}
+        )
+        return {"TransitGatewayAttachmentId": made["TransitGatewayVpcAttachment"]["TransitGatewayAttachmentId"]}
+
+    def route(self, block: str, number: int | None) -> None:
+        """Make a static route to the attachment with this number; a blackhole for None."""
+        target: dict[str, Any] = {"Blackhole": True} if number is None else self.attachments[number]
+        self.ec2.create_transit_gateway_route(DestinationCidrBlock=block, **self.table, **target)
+
+    def propagate(self, number: int) -> None:
+        """Let an attachment propagate to the table."""
+        self.ec2.enable_transit_gateway_route_table_propagation(**self.table, **self.attachments[number])
+
+    def search(self, **filters: str) -> list[dict[str, Any]]:
+        """Return the routes that filters, with _ for . and -, fit; all without."""
+        conditions = [{"Name": NAMES[name], "Values": [value]} for name, value in filters.items()]
+        return list(self.ec2.search_transit_gateway_routes(**self.table, Filters=conditions or ALL)["Routes"])
+
+    def blocks(self, **filters: str) -> list[str]:
+        """Return the destinations of the routes that filters fit."""
+        return [route["DestinationCidrBlock"] for route in self.search(**filters)]
+
+
+NAMES = {
+    "exact": "route-search.exact-match",
+    "longest": "route-search.longest-prefix-match",
+    "within": "route-search.subnet-of-match",
+    "around": "route-search.supernet-of-match",
+    "type": "type",
+    "state": "state",
+    "prefix_list": "prefix-list-id",
+    "resource": "attachment.resource-id",
+    "resource_type": "attachment.resource-type",
+    "attachment": "attachment.transit-gateway-attachment-id",
+}
+
+
+@pytest.fixture
+def hub(ec2: Client) -> Hub:
+    """Build a hub with two attached VPCs."""
+    return Hub(ec2)
+
+
+def refused(code: str) -> Any:  # noqa: ANN401 -- pytest's own type is private
+    """Expect a refusal with a code."""
+    return pytest.raises(ClientError, match=rf"\({code}\)")
+
+
+def test_static_route_tells_its_attachment(hub: Hub) -> None:
+    """A route carries the attachment it leads to, and its resource."""
+    hub.route("0.0.0.0/0", 1)
+    attached = {**hub.attachments[1], "ResourceId": hub.vpcs[1], "ResourceType": "vpc"}
+    wanted = {"DestinationCidrBlock": "0.0.0.0/0", "Type": "static", "State": "active"}
+    assert hub.search() == [{**wanted, "TransitGatewayAttachments": [attached]}]
+
+
+def test_blackhole_route_has_no_attachment(hub: Hub) -> None:
+    """A static blackhole leads nowhere; a route needs an attachment or to be a blackhole, not both."""
+    hub.route("10.9.0.0/16", None)
+    assert hub.search() == [{"DestinationCidrBlock": "10.9.0.0/16", "Type": "static", "State": "blackhole"}]
+    with refused("InvalidParameterCombination"):
+        hub.ec2.create_transit_gateway_route(
+            DestinationCidrBlock="10.8.0.0/16", Blackhole=True, **hub.table, **hub.attachments[0]
+        )
+    with refused("MissingParameter"):
+        hub.ec2.create_transit_gateway_route(DestinationCidrBlock="10.8.0.0/16", **hub.table)
+
+
+def test_route_to_a_deleted_attachment_is_a_blackhole(hub: Hub) -> None:
+    """When an attachment goes, its propagated routes go, and static ones to it become blackholes."""
+    hub.route("0.0.0.0/0", 1)
+    hub.propagate(1)
+    assert hub.blocks() == ["0.0.0.0/0", "10.1.0.0/16"]
+    hub.ec2.delete_transit_gateway_vpc_attachment(**hub.attachments[1])
+    assert [(route["DestinationCidrBlock"], route["State"]) for route in hub.search()] == [("0.0.0.0/0", "blackhole")]
+
+
+def test_static_routes_are_unique(hub: Hub) -> None:
+    """A destination has one static route, which can be replaced and deleted."""
+    hub.route("0.0.0.0/0", 0)
+    with refused("RouteAlreadyExists"):
+        hub.route("0.0.0.0/0", 1)
+    anywhere = {"DestinationCidrBlock": "0.0.0.0/0", **hub.table}
+    hub.ec2.replace_transit_gateway_route(**anywhere, **hub.attachments[1])
+    assert hub.blocks(resource=hub.vpcs[1]) == ["0.0.0.0/0"]
+    hub.ec2.delete_transit_gateway_route(**anywhere)
+    assert hub.search() == []
+    with refused("InvalidRoute.NotFound"):
+        hub.ec2.delete_transit_gateway_route(**anywhere)
+
+
+@pytest.mark.parametrize("block", ["10.0.0.1/16", "everything"])
+def test_destination_is_a_block(hub: Hub, block: str) -> None:
+    """What is no CIDR block is refused."""
+    with refused("InvalidParameterValue"):
+        hub.route(block, 0)
+
+
+def test_attachment_propagates_its_vpcs_blocks(hub: Hub) -> None:
+    """All blocks of a VPC are propagated, of both families, and vanish when the propagation is disabled."""
+    hub.ec2.associate_vpc_cidr_block(VpcId=hub.vpcs[0], CidrBlock="10.100.0.0/16")
+    hub.ec2.associate_vpc_cidr_block(VpcId=hub.vpcs[0], AmazonProvidedIpv6CidrBlock=True)
+    [vpc] = hub.ec2.describe_vpcs(VpcIds=[hub.vpcs[0]])["Vpcs"]
+    ipv6 = vpc["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"]
+    hub.propagate(0)
+    assert {route["Type"] for route in hub.search()} == {"propagated"}
+    found = hub.blocks()
+    assert found[:2] == ["10.0.0.0/16", "10.100.0.0/16"]
+    assert len(found) == len(hub.blocks(exact=ipv6)) + 2 == 3
+    hub.ec2.disable_transit_gateway_route_table_propagation(**hub.table, **hub.attachments[0])
+    assert hub.search() == []
+
+
+def test_static_route_hides_the_propagated_one(hub: Hub) -> None:
+    """Among equal destinations the table shows the static route, and the propagated one when that is gone."""
+    hub.propagate(0)
+    hub.route("10.0.0.0/16", 1)
+    assert [(route["Type"], route["TransitGatewayAttachments"][0]["ResourceId"]) for route in hub.search()] == [
+        ("static", hub.vpcs[1])
+    ]
+    hub.ec2.delete_transit_gateway_route(DestinationCidrBlock="10.0.0.0/16", **hub.table)
+    assert [route["Type"] for route in hub.search()] == ["propagated"]
+
+
+def test_prefix_list_reference(hub: Hub) -> None:
+    """Each entry of a referenced prefix list is a route that names the list; a static route goes before it."""
+    made = hub.ec2.create_managed_prefix_list(
+        PrefixListName="targets",
+        MaxEntries=5,
+        AddressFamily="IPv4",
+        Entries=[{"Cidr": "192.0.2.0/24"}, {"Cidr": "198.51.100.0/24"}],
+    )
+    prefix_list = {"PrefixListId": made["PrefixList"]["PrefixListId"]}
+    hub.ec2.create_transit_gateway_prefix_list_reference(**hub.table, **prefix_list, **hub.attachments[1])
+    hub.route("192.0.2.0/24", 0)
+    found = {route["DestinationCidrBlock"]: route for route in hub.search()}
+    assert "PrefixListId" not in found["192.0.2.0/24"]
+    assert found["198.51.100.0/24"]["PrefixListId"] == prefix_list["PrefixListId"]
+    assert hub.blocks(prefix_list=prefix_list["PrefixListId"]) == ["198.51.100.0/24"]
+    [reference] = hub.ec2.get_transit_gateway_prefix_list_references(**hub.table)["TransitGatewayPrefixListReferences"]
+    assert (reference["Blackhole"], reference["TransitGatewayAttachment"]["ResourceId"]) == (False, hub.vpcs[1])
+    hub.ec2.delete_transit_gateway_prefix_list_reference(**hub.table, **prefix_list)
+    assert hub.blocks() == ["192.0.2.0/24"]
+
+
+def test_association_is_with_one_table(hub: Hub) -> None:
+    """An attachment is associated with one table, and can be with another after that ends."""
+    other = hub.ec2.create_transit_gateway_route_table(TransitGatewayId=hub.gateway)["TransitGatewayRouteTable"]
+    other_table = {"TransitGatewayRouteTableId": other["TransitGatewayRouteTableId"]}
+    hub.ec2.associate_transit_gateway_route_table(**hub.table, **hub.attachments[0])
+    with refused("Resource.AlreadyAssociated"):
+        hub.ec2.associate_transit_gateway_route_table(**other_table, **hub.attachments[0])
+    with refused("IncorrectState"):
+        hub.ec2.delete_transit_gateway_route_table(**hub.table)
+    hub.ec2.disassociate_transit_gateway_route_table(**hub.table, **hub.attachments[0])
+    hub.ec2.associate_transit_gateway_route_table(**other_table, **hub.attachments[0])
+    assert hub.ec2.get_transit_gateway_route_table_associations(**hub.table)["Associations"] == []
+    [found] = hub.ec2.get_transit_gateway_route_table_associations(**other_table)["Associations"]
+    assert (found["ResourceId"], found["State"]) == (hub.vpcs[0], "associated")
+    hub.ec2.delete_transit_gateway_route_table(**hub.table)
+    with refused("InvalidRouteTableID.NotFound"):
+        hub.search()
+
+
+@pytest.fixture
+def nested(hub: Hub) -> Hub:
+    """Add routes that lie within each other, and one of IPv6."""
+    for block, number in {"0.0.0.0/0": 1, "10.1.2.0/24": 0, "10.1.2.128/25": None, "::/0": 1}.items():
+        hub.route(block, number)
+    hub.propagate(1)
+    return hub
+
+
+@pytest.mark.parametrize(
+    ("filters", "wanted"),
+    [
+        ({"exact": "10.1.0.0/16"}, ["10.1.0.0/16"]),
+        ({"exact": "10.1.0.0/17"}, []),
+        ({"longest": "10.1.2.200"}, ["10.1.2.128/25"]),
+        ({"longest": "10.1.2.0/24"}, ["10.1.2.0/24"]),
+        ({"longest": "192.0.2.1"}, ["0.0.0.0/0"]),
+        ({"longest": "2001:db8::1"}, ["::/0"]),
+        ({"within": "10.1.0.0/16"}, ["10.1.0.0/16", "10.1.2.0/24", "10.1.2.128/25"]),
+        ({"around": "10.1.2.0/25"}, ["0.0.0.0/0", "10.1.0.0/16", "10.1.2.0/24"]),
+        ({"type": "propagated"}, ["10.1.0.0/16"]),
+        ({"state": "blackhole"}, ["10.1.2.128/25"]),
+        ({"state": "active", "within": "10.1.2.0/24"}, ["10.1.2.0/24"]),
+        ({"resource_type": "vpc", "type": "static"}, ["0.0.0.0/0", "10.1.2.0/24", "::/0"]),
+        ({"resource_type": "vpn"}, []),
+    ],
+)
+def test_search(nested: Hub, filters: dict[str, str], wanted: list[str]) -> None:
+    """A search finds what every one of its filters fits: by state, type, attachment, or the ways to match a block."""
+    assert nested.blocks(**filters) == wanted
+
+
+def test_search_by_attachment(nested: Hub) -> None:
+    """A search finds the routes to one attachment."""
+    assert nested.blocks(attachment=nested.attachments[0]["TransitGatewayAttachmentId"]) == ["10.1.2.0/24"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "code"),
+    [
+        ([], "MissingParameter"),
+        ([{"Name": "colour", "Values": ["red"]}], "InvalidParameterValue"),
+        ([{"Name": "route-search.exact-match", "Values": ["everything"]}], "InvalidParameterValue"),
+    ],
+)
+def test_refused_searches(hub: Hub, filters: list[dict[str, Any]], code: str) -> None:
+    """A search needs a filter that it knows, with a block where one is compared."""
+    with refused(code):
+        hub.ec2.search_transit_gateway_routes(**hub.table, Filters=filters)
+
+
+def test_pages_of_a_search(hub: Hub) -> None:
+    """A search returns at most MaxResults routes, says that there are more, and goes on from a token."""
+    for number in range(12):
+        hub.route(f"192.0.2.{number}/32", None)
+    first = hub.ec2.search_transit_gateway_routes(**hub.table, Filters=ALL, MaxResults=10)
+    assert (len(first["Routes"]), first["AdditionalRoutesAvailable"]) == (10, True)
+    rest = hub.ec2.search_transit_gateway_routes(**hub.table, Filters=ALL, MaxResults=10, NextToken=first["NextToken"])
+    assert (len(rest["Routes"]), rest["AdditionalRoutesAvailable"], "NextToken" in rest) == (2, False, False)
+    blocks = [route["DestinationCidrBlock"] for page in (first, rest) for route in page["Routes"]]
+    assert sorted(blocks) == sorted(f"192.0.2.{number}/32" for number in range(12))
+
+
+def test_search_without_limit_returns_a_thousand(sandbox: Sandbox, hub: Hub) -> None:
+    """Without MaxResults a search returns 1,000 routes at most."""
+    backend = ec2_backends[sandbox.account_id][sandbox.region]
+    table = backend.transit_gateways_route_tables[hub.table["TransitGatewayRouteTableId"]]
+    for block in islice(IPv4Network("198.18.0.0/15").subnets(new_prefix=32), 1001):
+        static_routes(table)[block] = Target(None, blackhole=True)
+    found = hub.ec2.search_transit_gateway_routes(**hub.table, Filters=ALL)
+    assert (len(found["Routes"]), found["AdditionalRoutesAvailable"]) == (1000, True)
