@@ -1,0 +1,85 @@
+"""Enforced permissions as IAM really decides them, with the resources and conditions of policies.
+
+moto's enforcement knows actions; it asks every policy about the resource `*` and passes over conditions
+(moto/iam/access_control.py says so at its top), so that a role bound to what it needs could do nothing, and one bound
+by conditions everything.
+"""
+
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from moto.core.authorization import ActionAuthenticatorMixin
+from moto.iam.models import Policy
+
+from sandbox.dynamic import Moto
+from sandbox.iam_policies import Statement, as_list, is_allowed
+from sandbox.iam_requests import authorizations
+from sandbox.patches import Patches
+from sandbox.server import Sandbox
+from sandbox.wire import Request, read
+
+ALWAYS_ALLOWED = "sts:GetCallerIdentity"
+"""https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html: no permission is needed."""
+
+
+@contextmanager
+def enforced(sandbox: Sandbox) -> Iterator[None]:
+    """Require a permission for every request to a running sandbox, by resource and condition too."""
+    patches = Patches()
+    apply(patches)
+    try:
+        with sandbox.enforcing_iam():
+            yield
+    finally:
+        patches.undo()
+
+
+def apply(patches: Patches) -> None:
+    """Let moto, where it enforces permissions, decide by whole statements of the caller's identity policies."""
+    patches.wrap(ActionAuthenticatorMixin, "_authenticate_and_authorize_action", _authorizing)
+
+
+def _authorizing(original: Moto) -> Moto:
+    def authorize(response: Moto, iam_request_class: Moto, resource: str = "*") -> None:
+        class Checked(iam_request_class):  # type: ignore[misc] # moto's class for requests to this service
+            """A request whose caller's policies are evaluated here; its signature stays moto's affair."""
+
+            def check_action_permitted(self, resource: str) -> None:
+                """Raise the service's own error unless everything that the request needs is allowed."""
+                if not _is_permitted(self, _request(response), resource):
+                    self._raise_access_denied()
+
+        original(response, Checked, resource)
+
+    return authorize
+
+
+def _request(response: Moto) -> Request:
+    """Return the request that moto is answering; its body has been read, and the sandbox's front keeps it in memory."""
+    environ = response.normalized_request.environ
+    return read({**environ, "wsgi.input": io.BytesIO(environ["wsgi.input"].getvalue())})
+
+
+def _is_permitted(checked: Moto, request: Request, resource: str) -> bool:
+    """Whether the caller may make a request; a role to be assumed must trust the caller besides, as moto has it."""
+    action = checked._action  # noqa: SLF001
+    if action == ALWAYS_ALLOWED:
+        return True
+    statements = list(_statements(checked._access_key.collect_policies()))  # noqa: SLF001
+    if not all(is_allowed(statements, each) for each in authorizations(request, action, resource)):
+        return False
+    assumes = checked._is_assuming_role_operation(resource)  # noqa: SLF001
+    return not assumes or bool(checked._check_role_trust_relationship(resource))  # noqa: SLF001
+
+
+def _statements(policies: list[Any]) -> Iterator[Statement]:
+    """Yield the statements of policies in each of the forms in which moto keeps them: managed, of a user, of a role."""
+    for policy in policies:
+        if isinstance(policy, Policy):
+            [text] = [each.document for each in policy.versions if each.is_default]
+        else:
+            text = policy["policy_document"] if isinstance(policy, dict) else policy
+        yield from as_list(json.loads(text)["Statement"])

@@ -1,0 +1,73 @@
+"""The stack's roles as they are deployed, in a sandbox that enforces them."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sandbox.config_items.direct import direct_client
+from sandbox.dynamic import Client
+from sandbox.iam_conditions import enforced
+from sandbox.server import Sandbox
+from tests.template.expand import Expanded
+
+NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
+POLICY_PARAMETER = "/network/s3express/policy"
+CALENDAR = "changes"
+TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
+EVERYTHING = {
+    "NetworkRoleArn": NETWORK_ROLE,
+    "EndpointPolicyParameter": POLICY_PARAMETER,
+    "ChangeCalendarName": CALENDAR,
+    "ApprovalTopicArn": TOPIC,
+}
+
+
+class Stack:
+    """The roles of the template, with policies and trust as CloudFormation would make them."""
+
+    def __init__(self, sandbox: Sandbox, **parameters: str) -> None:
+        """Deploy them."""
+        self.sandbox = sandbox
+        self.template = Expanded(**parameters)
+        self.iam: Client = direct_client(sandbox, "iam")
+        for logical_id in ("EvaluateRole", "PlanRole", "AutomationRole"):
+            self._deploy(logical_id)
+
+    def _deploy(self, logical_id: str) -> None:
+        role = self.template.deployed(self.template.properties(logical_id))
+        trust = json.dumps(role["AssumeRolePolicyDocument"])
+        self.iam.create_role(RoleName=self.role_name(logical_id), AssumeRolePolicyDocument=trust)
+        attached = [each for each in self.template.resources.values() if each["Type"] == "AWS::IAM::RolePolicy"]
+        policies = role["Policies"] + [
+            self.template.deployed(each["Properties"])
+            for each in attached
+            if each["Properties"]["RoleName"] == f"<{logical_id}>"
+        ]
+        for policy in policies:
+            self.iam.put_role_policy(
+                RoleName=self.role_name(logical_id),
+                PolicyName=policy["PolicyName"],
+                PolicyDocument=json.dumps(policy["PolicyDocument"]),
+            )
+
+    def role_name(self, logical_id: str) -> str:
+        """The name of a role."""
+        return str(self.template.deployed(f"<{logical_id}>"))
+
+    def arn(self, logical_id: str) -> str:
+        """The ARN of a role or function."""
+        return str(self.template.deployed(f"<{logical_id}.Arn>"))
+
+    def credentials(self, logical_id: str) -> dict[str, str]:
+        """Credentials of a session of a role."""
+        return self.sandbox.assume(self.arn(logical_id))
+
+    def client(self, logical_id: str, service: str) -> Client:
+        """A client of a service that acts as a role; to be made before permissions are enforced."""
+        return self.sandbox.client(service, credentials=self.credentials(logical_id))
+
+    @contextmanager
+    def enforced(self) -> Iterator[None]:
+        """Require a permission for every request."""
+        with enforced(self.sandbox):
+            yield

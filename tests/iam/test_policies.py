@@ -1,0 +1,151 @@
+"""How the sandbox evaluates identity policies: IAM's own rules, case by case."""
+
+import json
+from typing import Any
+
+import pytest
+
+from sandbox.dynamic import Client
+from sandbox.iam_conditions import enforced
+from sandbox.iam_policies import Authorization, UnsupportedPolicyError, is_allowed
+from sandbox.refusals import refused
+from sandbox.server import Sandbox
+
+ENDPOINT = "arn:aws:ec2:us-east-1:123456789012:vpc-endpoint/vpce-1"
+WANTED = Authorization("ec2:ModifyVpcEndpoint", ENDPOINT, {"aws:ResourceTag/Team": ["net"], "aws:TagKeys": ["a", "b"]})
+ALLOW = {"Effect": "Allow", "Action": "ec2:ModifyVpcEndpoint", "Resource": "*"}
+DENY = {**ALLOW, "Effect": "Deny"}
+
+
+def allows(condition: dict[str, Any]) -> bool:
+    """Whether a statement under a condition allows what is wanted."""
+    return is_allowed([{**ALLOW, "Condition": condition}], WANTED)
+
+
+def test_nothing_is_allowed_without_a_word() -> None:
+    """Where no statement concerns a request, it is denied."""
+    assert not is_allowed([], WANTED)
+    assert not is_allowed([{**ALLOW, "Action": "ec2:CreateTags"}], WANTED)
+
+
+def test_a_deny_outdoes_every_allow() -> None:
+    """One statement that denies is enough, wherever it stands."""
+    assert is_allowed([ALLOW], WANTED)
+    assert not is_allowed([ALLOW, DENY], WANTED)
+    assert not is_allowed([DENY, ALLOW], WANTED)
+
+
+@pytest.mark.parametrize(
+    ("element", "value", "expected"),
+    [
+        ("Action", "EC2:modifyvpcendpoint", True),
+        ("Action", ["s3:*", "ec2:Modify*"], True),
+        ("Action", "ec2:Modify", False),
+        ("Resource", "arn:aws:ec2:*:123456789012:vpc-endpoint/*", True),
+        ("Resource", "arn:aws:ec2:us-east-1:123456789012:vpc-endpoint/vpce-?", True),
+        ("Resource", "ARN:aws:ec2:us-east-1:123456789012:vpc-endpoint/*", False),
+        ("Resource", "arn:aws:ec2:us-east-1:123456789012:vpc/*", False),
+        ("Resource", "arn.aws:ec2:us-east-1:123456789012:vpc-endpoint/*", False),
+    ],
+)
+def test_actions_and_resources_are_matched(element: str, value: Any, *, expected: bool) -> None:  # noqa: ANN401
+    """Wildcards stand for any text or one character; actions have no case, resources have, and a dot is a dot."""
+    assert is_allowed([{**ALLOW, element: value}], WANTED) is expected
+
+
+@pytest.mark.parametrize("element", ["Action", "Resource"])
+def test_negated_elements_concern_all_others(element: str) -> None:
+    """NotAction and NotResource fit whatever they do not name."""
+    rest = {key: value for key, value in ALLOW.items() if key != element}
+    named = {"Action": "ec2:ModifyVpcEndpoint", "Resource": ENDPOINT}[element]
+    assert not is_allowed([{**rest, f"Not{element}": named}], WANTED)
+    assert is_allowed([{**rest, f"Not{element}": "other:*"}], WANTED)
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ({"StringEquals": {"aws:ResourceTag/Team": "net"}}, True),
+        ({"StringEquals": {"AWS:resourcetag/team": ["web", "net"]}}, True),
+        ({"StringEquals": {"aws:ResourceTag/Team": "n*"}}, False),
+        ({"StringEquals": {"aws:ResourceTag/Owner": "net"}}, False),
+        ({"StringLike": {"aws:ResourceTag/Team": "n*"}}, True),
+        ({"StringNotEquals": {"aws:ResourceTag/Team": "net"}}, False),
+        ({"StringNotEquals": {"aws:ResourceTag/Owner": "net"}}, True),
+        ({"StringEqualsIfExists": {"aws:ResourceTag/Owner": "net"}}, True),
+        ({"StringEqualsIfExists": {"aws:ResourceTag/Team": "web"}}, False),
+        ({"Null": {"aws:ResourceTag/Team": "false"}}, True),
+        ({"Null": {"aws:ResourceTag/Team": "true"}}, False),
+        ({"Null": {"aws:ResourceTag/Owner": True}}, True),
+        ({"ForAllValues:StringEquals": {"aws:TagKeys": ["a", "b", "c"]}}, True),
+        ({"ForAllValues:StringEquals": {"aws:TagKeys": ["a"]}}, False),
+        ({"ForAllValues:StringEquals": {"aws:Missing": ["a"]}}, True),
+        ({"ForAnyValue:StringEquals": {"aws:TagKeys": ["b", "c"]}}, True),
+        ({"ForAnyValue:StringEquals": {"aws:Missing": ["a"]}}, False),
+        ({"StringEquals": {"aws:ResourceTag/Team": "net"}, "Null": {"aws:TagKeys": "true"}}, False),
+        ({"Bool": {"aws:SecureTransport": "true"}}, False),
+    ],
+)
+def test_conditions_hold_as_in_iam(condition: dict[str, Any], *, expected: bool) -> None:
+    """All lines must hold, one value of a line is enough, and a key that is absent counts as each operator says."""
+    assert allows(condition) is expected
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"DateGreaterThan": {"aws:ResourceTag/Team": "2026-01-01"}},
+        {"ForSomeValues:StringEquals": {"aws:TagKeys": "a"}},
+        {"StringEquals": {"aws:TagKeys": "a"}},
+        {"StringEquals": {"aws:ResourceTag/Team": "${aws:PrincipalTag/Team}"}},
+    ],
+    ids=["unknown operator", "unknown set operator", "several values of a single-valued key", "variable"],
+)
+def test_what_is_not_evaluated_is_an_error(condition: dict[str, Any]) -> None:
+    """A policy that the sandbox does not fully understand proves nothing, so it is no answer at all."""
+    with pytest.raises(UnsupportedPolicyError, match="does not evaluate"):
+        allows(condition)
+
+
+def test_managed_policies_count_like_inline_ones(sandbox: Sandbox) -> None:
+    """A user's attached policy and inline policy are one, and GetCallerIdentity needs neither."""
+    iam: Client = sandbox.client("iam")
+    iam.create_user(UserName="ann")
+    key = iam.create_access_key(UserName="ann")["AccessKey"]
+    credentials = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+    ec2, sts = (sandbox.client(service, credentials=credentials) for service in ("ec2", "sts"))
+    with enforced(sandbox):
+        assert refused(ec2.describe_vpcs) == "UnauthorizedOperation"
+        assert sts.get_caller_identity()["Account"] == sandbox.account_id
+    reads = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "ec2:Describe*", "Resource": "*"}}
+    made = iam.create_policy(PolicyName="reads", PolicyDocument=json.dumps(reads))["Policy"]
+    iam.attach_user_policy(UserName="ann", PolicyArn=made["Arn"])
+    with enforced(sandbox):
+        assert ec2.describe_vpcs()["Vpcs"]
+    denied = {"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Action": "ec2:DescribeVpcs", "Resource": "*"}]}
+    iam.put_user_policy(UserName="ann", PolicyName="no", PolicyDocument=json.dumps(denied))
+    with enforced(sandbox):
+        assert refused(ec2.describe_vpcs) == "UnauthorizedOperation"
+        assert ec2.describe_subnets()["Subnets"]
+
+
+def test_a_role_is_assumed_only_where_it_trusts_the_caller(sandbox: Sandbox) -> None:
+    """To assume a role takes a permission for it, and its trust besides."""
+    iam: Client = sandbox.client("iam")
+    user = iam.create_user(UserName="ann")["User"]["Arn"]
+    key = iam.create_access_key(UserName="ann")["AccessKey"]
+    credentials = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+    arns = {}
+    for name, principal in (("open", {"AWS": user}), ("closed", {"AWS": "arn:aws:iam::123456789012:user/bob"})):
+        trust = {"Statement": [{"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}]}
+        role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(trust))["Role"]
+        arns[name] = role["Arn"]
+    assume = {"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": list(arns.values())}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [assume]})
+    iam.put_user_policy(UserName="ann", PolicyName="p", PolicyDocument=policy)
+    sts: Client = sandbox.client("sts", credentials=credentials)
+    with enforced(sandbox):
+        assert sts.assume_role(RoleArn=arns["open"], RoleSessionName="s")["Credentials"]
+        assert refused(sts.assume_role, RoleArn=arns["closed"], RoleSessionName="s") == "AccessDenied"
+        other = "arn:aws:iam::123456789012:role/other"
+        assert refused(sts.assume_role, RoleArn=other, RoleSessionName="s") == "AccessDenied"

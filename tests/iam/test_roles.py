@@ -1,0 +1,234 @@
+"""What the stack's roles can do where permissions are enforced: all reads, and no change but the runbooks' own."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sandbox.dynamic import Client
+from sandbox.refusals import refused
+from sandbox.server import Sandbox
+from tests.handlers.network import Builder, Private
+from tests.iam.stack import POLICY_PARAMETER, Stack
+
+Given = dict[str, object]
+
+SERVICE = "com.amazonaws.us-east-1.s3express"
+OTHERS = [
+    {"ServiceName": "com.amazonaws.us-east-1.s3"},
+    {"ServiceName": "com.amazonaws.us-east-1.dynamodb"},
+    {"ServiceName": "com.amazonaws.us-east-1.sqs", "VpcEndpointType": "Interface"},
+]
+MANAGED = {"Key": "express-path:managed", "Value": "true"}
+OURS = [MANAGED, {"Key": "express-path:rule", "Value": "r"}, {"Key": "express-path:run", "Value": "t"}]
+MARKS = [{"Key": "express-path:run", "Value": "run"}, {"Key": "express-path:healed", "Value": "now"}]
+OWNED = {"aws:cloudformation:stack-id": "arn:aws:cloudformation:us-east-1:123456789012:stack/network/1"}
+DENIED = "UnauthorizedOperation"
+BUCKET = "data--use1-az4--x-s3"
+
+
+def tagged(tags: list[dict[str, str]]) -> list[dict[str, Any]]:
+    """Return TagSpecifications for an endpoint."""
+    return [{"ResourceType": "vpc-endpoint", "Tags": tags}]
+
+
+@pytest.fixture(params=["EvaluateRole", "PlanRole"])
+def function(request: pytest.FixtureRequest, stack: Stack) -> Iterator[Client]:
+    """Return an EC2 client of each function's role, in force."""
+    client = stack.client(request.param, "ec2")
+    with stack.enforced():
+        yield client
+
+
+@pytest.fixture
+def automation(stack: Stack) -> Iterator[Client]:
+    """Return an EC2 client of the runbooks' role, in force."""
+    client = stack.client("AutomationRole", "ec2")
+    with stack.enforced():
+        yield client
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_functions_cannot_write(function: Client, builder: Builder, vpc: Private, *, marked: bool) -> None:
+    """Neither function can create, modify, tag or delete, even what heals made."""
+    endpoint = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS if marked else [{"Key": "k", "Value": "v"}]))
+    writes = {
+        function.create_vpc_endpoint: {"VpcId": vpc.vpc, "ServiceName": SERVICE, "TagSpecifications": tagged(OURS)},
+        function.modify_vpc_endpoint: {"VpcEndpointId": endpoint, "AddRouteTableIds": [vpc.table]},
+        function.create_tags: {"Resources": [vpc.table], "Tags": MARKS},
+        function.delete_tags: {"Resources": [vpc.table], "Tags": [{"Key": "express-path:run"}]},
+        function.delete_vpc_endpoints: {"VpcEndpointIds": [endpoint]},
+        function.create_route: {
+            "RouteTableId": vpc.table,
+            "DestinationCidrBlock": "192.0.2.0/24",
+            "GatewayId": "igw-1",
+        },
+        function.delete_route: {"RouteTableId": vpc.table, "DestinationCidrBlock": "0.0.0.0/0"},
+    }
+    assert {call.__name__: refused(call, **given) for call, given in writes.items()} == {
+        call.__name__: DENIED for call in writes
+    }
+
+
+def test_functions_can_read(function: Client, builder: Builder, vpc: Private) -> None:
+    """Each read that is bound to resources is served for the account's own, and for AWS's prefix lists."""
+    assert function.describe_route_tables()["RouteTables"]
+    lists = function.describe_managed_prefix_lists()["PrefixLists"]
+    customers = builder.prefix_list("192.0.2.0/24")
+    for each in [*(found["PrefixListId"] for found in lists), customers]:
+        assert function.get_managed_prefix_list_entries(PrefixListId=each)["Entries"]
+    assert vpc.vpc in {each["VpcId"] for each in function.describe_vpcs()["Vpcs"]}
+
+
+def test_plan_function_reads_what_the_rule_need_not(stack: Stack, sandbox: Sandbox, vpc: Private) -> None:
+    """DNS attributes, bucket policies and the one parameter are readable for plans, and no other parameter."""
+    ssm: Client = sandbox.client("ssm")
+    for name in (POLICY_PARAMETER, "/network/password"):
+        ssm.put_parameter(Name=name, Value="{}", Type="String")
+    bucket(sandbox)
+    ec2, s3, own_ssm = (stack.client("PlanRole", service) for service in ("ec2", "s3", "ssm"))
+    evaluate = stack.client("EvaluateRole", "ec2")
+    attribute = {"VpcId": vpc.vpc, "Attribute": "enableDnsSupport"}
+    with stack.enforced():
+        assert ec2.describe_vpc_attribute(**attribute)["EnableDnsSupport"]["Value"] is True
+        assert [each["Name"] for each in s3.list_directory_buckets()["Buckets"]] == [BUCKET]
+        assert refused(s3.get_bucket_policy, Bucket=BUCKET) == "NoSuchBucketPolicy"
+        assert refused(s3.put_bucket_policy, Bucket=BUCKET, Policy="{}") == "AccessDenied"
+        assert own_ssm.get_parameter(Name=POLICY_PARAMETER)["Parameter"]["Value"] == "{}"
+        assert refused(own_ssm.get_parameter, Name="/network/password") == "AccessDeniedException"
+        assert refused(evaluate.describe_vpc_attribute, **attribute) == DENIED
+
+
+def bucket(sandbox: Sandbox) -> None:
+    """Make a directory bucket."""
+    sandbox.client("s3").create_bucket(
+        Bucket=BUCKET,
+        CreateBucketConfiguration={
+            "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
+            "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
+        },
+    )
+
+
+def test_runbooks_can_create_the_endpoint_of_s3_express(automation: Client, vpc: Private) -> None:
+    """The one service, with the tags that mark it, is created."""
+    created = automation.create_vpc_endpoint(VpcId=vpc.vpc, ServiceName=SERVICE, TagSpecifications=tagged(OURS))
+    assert created["VpcEndpoint"]["ServiceName"] == SERVICE
+
+
+@pytest.mark.parametrize("service", OTHERS, ids=lambda each: each["ServiceName"].split(".")[-1])
+def test_runbooks_cannot_create_another_services_endpoint(
+    service: dict[str, str], automation: Client, vpc: Private
+) -> None:
+    """S3, DynamoDB and any interface endpoint are refused, however they are tagged."""
+    call = automation.create_vpc_endpoint
+    assert refused(call, VpcId=vpc.vpc, TagSpecifications=tagged(OURS), **service) == DENIED
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"TagSpecifications": tagged([{"Key": "express-path:rule", "Value": "r"}])},
+        {"TagSpecifications": tagged([{"Key": "express-path:managed", "Value": "false"}])},
+        {"TagSpecifications": tagged([*OURS, {"Key": "CostCenter", "Value": "1"}])},
+    ],
+    ids=["without tags", "without our mark", "with another value", "with a foreign tag"],
+)
+def test_runbooks_cannot_create_an_endpoint_that_is_not_marked(
+    given: dict[str, object], automation: Client, vpc: Private
+) -> None:
+    """An endpoint that an undo would not know for a heal's own is not created, nor one with anybody else's tags."""
+    assert refused(automation.create_vpc_endpoint, VpcId=vpc.vpc, ServiceName=SERVICE, **given) == DENIED
+
+
+def test_runbooks_cannot_create_an_endpoint_with_route_tables(automation: Client, vpc: Private) -> None:
+    """Traffic moves in the step that associates, never by creating."""
+    given = {"VpcId": vpc.vpc, "ServiceName": SERVICE, "TagSpecifications": tagged(OURS), "RouteTableIds": [vpc.table]}
+    assert refused(automation.create_vpc_endpoint, **given) == DENIED
+
+
+def test_runbooks_associate_and_disassociate_route_tables(automation: Client, builder: Builder, vpc: Private) -> None:
+    """An endpoint that a person made, without any tag, may get the table, and lose it again."""
+    endpoint = builder.endpoint(vpc.vpc)
+    assert automation.modify_vpc_endpoint(VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table])["Return"]
+    assert automation.modify_vpc_endpoint(VpcEndpointId=endpoint, RemoveRouteTableIds=[vpc.table])["Return"]
+
+
+def test_runbooks_leave_endpoints_of_cloudformation_alone(automation: Client, builder: Builder, vpc: Private) -> None:
+    """An endpoint with CloudFormation's tag is not modified."""
+    endpoint = builder.endpoint(vpc.vpc)
+    builder.memory.create_tags([endpoint], OWNED)
+    assert refused(automation.modify_vpc_endpoint, VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table]) == DENIED
+
+
+def test_runbooks_change_them_where_a_team_wants_it(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """With AdoptIacOwned the role may associate with an endpoint of CloudFormation too."""
+    stack = Stack(sandbox, AdoptIacOwned="true")
+    endpoint = builder.endpoint(vpc.vpc)
+    builder.memory.create_tags([endpoint], OWNED)
+    client = stack.client("AutomationRole", "ec2")
+    with stack.enforced():
+        assert client.modify_vpc_endpoint(VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table])["Return"]
+
+
+@pytest.mark.parametrize("change", [{"PolicyDocument": "{}"}, {"ResetPolicy": True}], ids=["replace", "reset"])
+def test_runbooks_cannot_change_an_endpoints_policy(
+    change: Given, automation: Client, builder: Builder, vpc: Private
+) -> None:
+    """Neither a new policy nor the default one is put on an endpoint, whoever made it."""
+    endpoint = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS))
+    assert refused(automation.modify_vpc_endpoint, VpcEndpointId=endpoint, **change) == DENIED
+
+
+def test_runbooks_cannot_rewire_an_interface_endpoint(automation: Client, builder: Builder, vpc: Private) -> None:
+    """No subnet and no security group is added to an interface endpoint."""
+    made = builder.ec2.create_vpc_endpoint(
+        VpcId=vpc.vpc, ServiceName="com.amazonaws.us-east-1.sqs", VpcEndpointType="Interface", SubnetIds=[vpc.subnet]
+    )
+    endpoint = made["VpcEndpoint"]["VpcEndpointId"]
+    assert refused(automation.modify_vpc_endpoint, VpcEndpointId=endpoint, AddSubnetIds=[vpc.public_subnet]) == DENIED
+
+
+def test_runbooks_delete_only_what_heals_made(automation: Client, builder: Builder, vpc: Private) -> None:
+    """An endpoint goes only if it is S3 Express's and carries our mark; either alone is not enough."""
+    ours = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS))
+    foreign = builder.endpoint(builder.vpc())
+    other_service = builder.endpoint(vpc.vpc, service="s3", TagSpecifications=tagged(OURS))
+    for each in (foreign, other_service):
+        assert refused(automation.delete_vpc_endpoints, VpcEndpointIds=[each]) == DENIED
+        assert refused(automation.delete_vpc_endpoints, VpcEndpointIds=[ours, each]) == DENIED
+    assert automation.delete_vpc_endpoints(VpcEndpointIds=[ours])["Unsuccessful"] == []
+
+
+def test_runbooks_mark_route_tables_with_their_own_tags(automation: Client, vpc: Private) -> None:
+    """Tags of ours are put on a table and taken away again."""
+    automation.create_tags(Resources=[vpc.table], Tags=MARKS)
+    automation.delete_tags(Resources=[vpc.table], Tags=[{"Key": tag["Key"]} for tag in MARKS])
+
+
+def test_runbooks_touch_no_other_tag(automation: Client, builder: Builder, vpc: Private) -> None:
+    """Other keys, other resources, and a deletion that names no key and so means all, are refused."""
+    endpoint = builder.endpoint(vpc.vpc)
+    builder.tag(vpc.table, "Owner", "network team")
+    foreign = [*MARKS, {"Key": "Owner", "Value": "me"}]
+    assert refused(automation.create_tags, Resources=[vpc.table], Tags=foreign) == DENIED
+    assert refused(automation.create_tags, Resources=[vpc.subnet], Tags=MARKS) == DENIED
+    assert refused(automation.create_tags, Resources=[endpoint], Tags=[MANAGED]) == DENIED
+    assert refused(automation.delete_tags, Resources=[vpc.table], Tags=[{"Key": "Owner"}]) == DENIED
+    assert refused(automation.delete_tags, Resources=[vpc.table]) == DENIED
+    [table] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"]
+    assert {"Key": "Owner", "Value": "network team"} in table["Tags"]
+
+
+def test_runbooks_ask_one_calendar_tell_one_topic_and_start_one_runbook(stack: Stack, sandbox: Sandbox) -> None:
+    """Other calendars, other runbooks, other roles and other topics are refused."""
+    ssm, sns = (stack.client("AutomationRole", service) for service in ("ssm", "sns"))
+    foreign = "arn:aws:iam::123456789012:role/administrator"
+    with stack.enforced():
+        assert refused(ssm.get_calendar_state, CalendarNames=["other"]) == "AccessDeniedException"
+        for name, role in (("Other", stack.arn("AutomationRole")), ("AddS3ExpressGatewayEndpoint", foreign)):
+            given = {"DocumentName": name, "Parameters": {"AutomationAssumeRole": [role]}}
+            assert refused(ssm.start_automation_execution, **given) == "AccessDeniedException"
+        topic = f"arn:aws:sns:us-east-1:{sandbox.account_id}:AutomationOther"
+        assert refused(sns.publish, TopicArn=topic, Message="m") == "AccessDenied"
