@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from ipaddress import IPv4Network
 from typing import Any
 
 import pytest
@@ -345,3 +346,22 @@ def test_answer_is_small_however_large_the_network(
     assert len(json.dumps(answer)) < 200_000
     [table] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"]
     assert (len(table["Routes"]), len(table["Associations"])) == (1002, 201)
+
+
+def test_answer_is_small_however_many_routes_are_in_the_way(ask: Ask, builder: Builder, vpc: Private) -> None:
+    """However many routes of a table hijack, and network interfaces have groups of their own that let nothing out."""
+    [express] = [
+        each["Cidrs"]
+        for each in builder.ec2.describe_prefix_lists()["PrefixLists"]
+        if each["PrefixListName"].endswith(".s3express")
+    ]
+    everywhere = [{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}]
+    addresses = [address for block in express for address in IPv4Network(block)]
+    for each in range(12):
+        builder.memory.create_route(vpc.table, f"{addresses[each]}/32", nat_gateway_id=vpc.nat)
+        group = builder.ec2.create_security_group(GroupName=f"g{each}", Description="x", VpcId=vpc.vpc)["GroupId"]
+        builder.ec2.revoke_security_group_egress(GroupId=group, IpPermissions=everywhere)
+        builder.ec2.create_network_interface(SubnetId=vpc.subnet, Groups=[group])
+    answer = ask("plan", vpc.subnet, dryRun="true")
+    assert names(answer) == ["MORE_SPECIFIC_ROUTE"] * 11 + ["SECURITY_GROUP_EGRESS"] * 11
+    assert len(json.dumps(answer)) < 30_000

@@ -21,6 +21,7 @@ EXPRESS_LIST_6 = PrefixList(
     "pl-express6", f"com.amazonaws.{REGION}.ipv6.s3express", Family.IPV6, (parse_cidr("2001:db8::/36"),)
 )
 TO_NAT = route("0.0.0.0/0", "nat-1")
+BOTH = (EXPRESS_LIST, EXPRESS_LIST_6)
 DUAL_STACK = subnet(has_ipv6=True)
 IPV6_ONLY = subnet(has_ipv6=True, ipv6_native=True)
 

@@ -8,7 +8,7 @@ from express_path.domain.evidence import Evidence, NetworkAcl, Policy
 from express_path.domain.healing import MAY_WARN, Action, Blocker
 from express_path.domain.network import VpcEndpoint
 from tests.domain.heal.situation import NOW, TO_NAT, blockers, evidence_of, network, planned
-from tests.domain.make import endpoint, route
+from tests.domain.make import endpoint, route, subnet
 
 SOURCE_IP = Policy("data--use1-az4--x-s3", '{"Statement":[{"Condition":{"IpAddress":{"aws:SourceIp":"192.0.2.1"}}}]}')
 EVERYTHING = Evidence(
@@ -164,3 +164,19 @@ def test_association_that_is_still_there_was_not_reverted() -> None:
         tags=healed(NOW.isoformat()),
     )
     assert blockers(planned(found)) == [Blocker.MORE_SPECIFIC_ROUTE]
+
+
+def test_closed_calendar_is_named_beside_what_is_decided_before_routing() -> None:
+    """All blockers are listed at once, for a subnet that is excluded too."""
+    plan = planned(network(subnets=(subnet(tags={"express-path:exclude": ""}),)), Evidence(calendar_open=False))
+    assert blockers(plan) == [Blocker.EXCLUDED, Blocker.CHANGE_CALENDAR_CLOSED]
+
+
+@pytest.mark.parametrize(("number", "listed"), [(10, 10), (11, 11), (1000, 11)])
+def test_many_blockers_of_one_name_are_listed_briefly(number: int, listed: int) -> None:
+    """Ten show the pattern; a last one counts the others, and no other blocker is lost among them."""
+    sets = frozenset(frozenset({f"sg-{each}"}) for each in range(number))
+    plan = planned(network(), Evidence(group_sets=sets, dns_support=False))
+    assert blockers(plan) == [*[Blocker.SECURITY_GROUP_EGRESS] * listed, Blocker.DNS_ATTRIBUTES]
+    if number > 10:
+        assert plan.blockers[10].evidence == f"and {number - 10} more of the same"

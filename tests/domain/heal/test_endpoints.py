@@ -7,8 +7,8 @@ import pytest
 from express_path.domain.endpoint_choice import express_endpoints
 from express_path.domain.healing import Action, Blocker
 from express_path.domain.network import VpcEndpoint
-from tests.domain.heal.situation import blockers, evidence_of, network, planned
-from tests.domain.make import EXPRESS, REGION, endpoint
+from tests.domain.heal.situation import BOTH, DUAL_STACK, TO_NAT, blockers, evidence_of, network, planned
+from tests.domain.make import EXPRESS, REGION, endpoint, route
 
 MANAGED = {"express-path:managed": "true"}
 STACK = {"aws:cloudformation:stack-name": "network", "aws:cloudformation:logical-id": "Express"}
@@ -122,3 +122,47 @@ def test_tool_that_owns_another_endpoint_does_not_matter() -> None:
     """Where there is an endpoint that no tool owns, that a tool owns another blocks nothing."""
     plan = planned(network(endpoints=(endpoint("vpce-1", tags=STACK), endpoint("vpce-2"))))
     assert (plan.action, plan.blockers) == (Action.ASSOCIATE, ())
+
+
+def test_table_of_another_endpoint_is_not_taken_over() -> None:
+    """One family by an endpoint of its own: a second endpoint for both cannot be associated beside it."""
+    found = network(
+        TO_NAT,
+        route("::/0", "nat-2"),
+        route("pl-express", "vpce-2"),
+        subnets=(DUAL_STACK,),
+        lists=BOTH,
+        endpoints=(endpoint("vpce-1", ip_address_type="dualstack"), endpoint("vpce-2", route_table_ids=("rtb-1",))),
+    )
+    assert planned(found).action is Action.BLOCKED
+
+
+@pytest.mark.parametrize("address_type", ["dualstack", "ipv6"])
+def test_endpoint_whose_address_type_the_subnets_lack_is_not_associated(address_type: str) -> None:
+    """EC2 refuses a dual-stack (IPv6) endpoint for a table with a subnet that is not dual-stack (IPv6-only)."""
+    plan = planned(network(lists=BOTH, endpoints=(endpoint(ip_address_type=address_type),)))
+    assert plan.endpoint_id is None or plan.action is Action.BLOCKED
+
+
+def test_of_several_endpoints_one_that_fits_is_chosen() -> None:
+    """An IPv4 table is associated with the IPv4 endpoint, though another comes first by id."""
+    found = network(lists=BOTH, endpoints=(endpoint("vpce-1", ip_address_type="dualstack"), endpoint("vpce-2")))
+    assert (planned(found).action, planned(found).endpoint_id) == (Action.ASSOCIATE, "vpce-2")
+
+
+def test_of_several_endpoints_one_that_cures_is_chosen() -> None:
+    """A dual-stack subnet with IPv6 by a NAT needs the dual-stack endpoint, though another comes first by id."""
+    found = network(
+        TO_NAT,
+        route("::/0", "nat-2"),
+        subnets=(DUAL_STACK,),
+        lists=BOTH,
+        endpoints=(endpoint("vpce-1"), endpoint("vpce-2", ip_address_type="dualstack")),
+    )
+    assert (planned(found).action, planned(found).endpoint_id) == (Action.ASSOCIATE, "vpce-2")
+
+
+def test_tag_of_key_and_value_is_shown_as_it_is() -> None:
+    """The owner's tag is shown as key=value once."""
+    plan = planned(network(endpoints=(endpoint(tags={"by": "terraform"}),)), owner_tags=("by=terraform",))
+    assert evidence_of(plan, Blocker.OWNED_BY_IAC) == "vpce-express carries the tag by=terraform: a tool owns it"

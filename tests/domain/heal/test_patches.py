@@ -1,5 +1,6 @@
 """The change of a plan for CloudFormation, Terraform and the AWS CLI, each as that tool would take it."""
 
+import json
 import re
 import shlex
 from typing import Any
@@ -125,3 +126,22 @@ def test_terraform_patch_says_the_same() -> None:
 def test_owned_endpoint_is_the_only_reason_for_a_patch_to_be_needed() -> None:
     """OWNED is blocked and its patch is what to do about it."""
     assert OWNED.action is Action.BLOCKED
+
+
+def test_patches_hold_the_configured_policy() -> None:
+    """Who makes the endpoint by hand must not make one that allows everything by accident."""
+    text = '{"Version":"2012-10-17","Statement":[{"Sid":"OnlyUs","Effect":"Allow","Principal":"*","Action":"*"}]}'
+    plan = planned(network(), policy=text)
+    assert all("OnlyUs" in each for each in plan.patches.values())
+
+
+AWKWARD = """{
+  "Version": "2012-10-17",
+\t"Statement": [{"Sid": "It's", "Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*: # x",
+    "Condition": {"StringEquals": {"aws:PrincipalTag/team": "${aws:ResourceTag/team}", "k": "%{if} \\u0007 \\"q\\""}}}]
+}"""
+
+
+def test_cli_patch_holds_any_policy() -> None:
+    """The shell passes the policy on as it is."""
+    assert json.loads(options(planned(network(), policy=AWKWARD))[1]["--policy-document"]) == json.loads(AWKWARD)

@@ -8,8 +8,8 @@ from express_path.domain.addresses import parse_cidr
 from express_path.domain.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
 from express_path.domain.healing import Blocker
 from express_path.domain.preflight import preflight
-from tests.domain.heal.situation import EXPRESS_LIST_6, blockers, network, planned
-from tests.domain.make import EXPRESS_LIST
+from tests.domain.heal.situation import BOTH, EXPRESS_LIST_6, blockers, network, planned
+from tests.domain.make import EXPRESS_LIST, endpoint
 
 ALL, HTTPS, ANY_TCP = Ports("-1", None, None), Ports("tcp", 443, 443), Ports("tcp", 0, 65535)
 
@@ -270,3 +270,94 @@ def test_all_findings_reach_the_plan() -> None:
 def test_list_without_readable_entries_is_not_asked() -> None:
     """Addresses that cannot be read cannot be compared; that the plan would not cure is another blocker."""
     assert list(preflight(groups(web=()), ())) == []
+
+
+IPV4_OUT = Evidence(
+    group_sets=frozenset({frozenset({"sg-1"})}),
+    egress_rules={"sg-1": (EgressRule(Ports("-1", None, None), (parse_cidr("0.0.0.0/0"),)),)},
+)
+
+
+IPV4_ACL = Evidence(
+    network_acls=(
+        NetworkAcl(
+            "acl-1",
+            tuple(
+                AclEntry(100, out, allow=True, ports=Ports("-1", None, None), cidr=parse_cidr("0.0.0.0/0"))
+                for out in (True, False)
+            ),
+        ),
+    )
+)
+
+
+@pytest.mark.parametrize("evidence", [IPV4_OUT, IPV4_ACL], ids=["security group", "network ACL"])
+@pytest.mark.parametrize("endpoints", [(), (endpoint(),)], ids=["to be created", "existing"])
+def test_preflight_asks_only_about_the_lists_that_the_endpoint_brings(evidence: Evidence, endpoints: tuple[()]) -> None:
+    """An IPv4 endpoint in a Region with an IPv6 list needs no way out for IPv6."""
+    plan = planned(network(lists=BOTH, endpoints=endpoints), evidence)
+    assert plan.blockers == ()
+
+
+def test_interface_without_security_groups_blocks_nothing() -> None:
+    """Interfaces of NAT gateways, transit gateway attachments and some load balancers have none, so nothing filters.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/vpc-nat-gateway.html#nat-gateway-basics
+    """
+    assert planned(network(), Evidence(group_sets=frozenset({frozenset[str]()}))).blockers == ()
+
+
+def test_policy_of_an_endpoint_to_be_made_is_asked_too() -> None:
+    """SOURCE_IP_POLICY: the configured policy will be the endpoint's own."""
+    text = json.dumps({"Statement": [{"Effect": "Allow", "Condition": {"IpAddress": {"aws:SourceIp": "192.0.2.1"}}}]})
+    assert blockers(planned(network(), policy=text)) == [Blocker.SOURCE_IP_POLICY]
+
+
+def test_policy_of_an_endpoint_to_be_made_is_not_asked_where_none_is_made() -> None:
+    """An existing endpoint keeps its own policy."""
+    text = json.dumps({"Statement": [{"Effect": "Allow", "Condition": {"IpAddress": {"aws:SourceIp": "192.0.2.1"}}}]})
+    assert planned(network(endpoints=(endpoint(),)), policy=text).blockers == ()
+
+
+def coming_in(*entries: tuple[int, int, int, bool]) -> Evidence:
+    """A network ACL with these ingress entries (number, ports, allow); everything may leave."""
+    coming = (
+        entry(number, ports=Ports("6", low, high), allow=allow, out=False) for number, low, high, allow in entries
+    )
+    return acl(entry(1), *coming)
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        coming_in((1, 1024, 49151, True), (2, 49152, 65535, True)),
+        coming_in((1, 40000, 50000, True), (2, 0, 39999, True), (3, 50001, 65535, True)),
+        coming_in((1, 1024, 49151, True), (2, 32768, 40000, False), (3, 49152, 65535, True)),
+    ],
+    ids=["two ranges", "three ranges", "denied after it was allowed"],
+)
+def test_entries_of_a_network_acl_may_share_the_ports(evidence: Evidence) -> None:
+    """Ports that several entries allow together are allowed, each by the first entry that holds it."""
+    assert found(evidence) == []
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        coming_in((1, 1024, 49151, True), (2, 49153, 65535, True)),
+        coming_in((1, 1024, 39999, True), (2, 32768, 40000, False), (3, 40000, 65535, True)),
+    ],
+    ids=["one port left out", "one port denied"],
+)
+def test_entries_that_share_the_ports_must_leave_none_out(evidence: Evidence) -> None:
+    """One ephemeral port that no entry allows is one connection in thousands that hangs."""
+    assert found(evidence) == [Blocker.NETWORK_ACL]
+
+
+def test_policy_of_another_endpoint_of_the_vpc_is_not_asked() -> None:
+    """Only the endpoint that is used may refuse."""
+    document = '{"Statement": [{"Condition": {"IpAddress": {"aws:SourceIp": "192.0.2.1"}}}]}'
+    evidence = Evidence(policies=(Policy("vpce-1", document),))
+    both = network(endpoints=(endpoint("vpce-1", tags={"aws:cloudformation:stack-id": "x"}), endpoint("vpce-2")))
+    assert planned(both, evidence).blockers == ()
+    assert blockers(planned(network(endpoints=(endpoint("vpce-1"),)), evidence)) == [Blocker.SOURCE_IP_POLICY]

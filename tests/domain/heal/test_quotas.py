@@ -79,3 +79,23 @@ def test_list_of_the_other_family_takes_no_place() -> None:
     """An IPv6 list's entries are IPv6 routes."""
     lists = (EXPRESS_LIST, replace(EXPRESS_LIST_6, id="pl-6", aws_owned=False))
     assert planned(network(*filled(494, route("pl-6", "pcx-1")), lists=lists)).blockers == ()
+
+
+def test_customer_list_counts_with_its_maximum() -> None:
+    """A customer's prefix list takes as many places as its maximum number of entries, not as it has entries now.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/managed-prefix-lists.html
+    """
+    own = PrefixList("pl-own", "own", EXPRESS_LIST.family, (parse_cidr("10.0.0.0/8"),), aws_owned=False)
+    own = replace(own, max_entries=100)  # type: ignore[call-arg]
+    found = network(TO_NAT, route("pl-own", "pcx-1"), lists=(EXPRESS_LIST, own))
+    assert blockers(planned(found, route_quota=106)) == [Blocker.ROUTE_QUOTA]
+    assert blockers(planned(found, route_quota=107)) == []
+
+
+def test_list_that_the_table_has_already_is_not_counted_twice() -> None:
+    """Associating an associated table takes no further place."""
+    found = network(
+        TO_NAT, route("pl-express", "vpce-express"), route("198.51.100.9/32", "nat-1"), endpoints=(endpoint(),)
+    )
+    assert blockers(planned(found, route_quota=8)) == [Blocker.MORE_SPECIFIC_ROUTE]

@@ -12,6 +12,7 @@ from express_path.domain.reasons import Compliance
 from express_path.domain.simulation import with_association
 from express_path.domain.snapshot import Snapshot
 from tests.domain.heal.situation import (
+    BOTH,
     DUAL_STACK,
     EXPRESS_LIST_6,
     IPV6_ONLY,
@@ -23,7 +24,6 @@ from tests.domain.heal.situation import (
 )
 from tests.domain.make import EXPRESS_LIST, endpoint, route, subnet
 
-BOTH = (EXPRESS_LIST, EXPRESS_LIST_6)
 OWN_LIST = PrefixList("pl-own", "own", Family.IPV4, (parse_cidr("198.51.100.128/25"),), aws_owned=False)
 TWIN = replace(OWN_LIST, cidrs=EXPRESS_LIST.cidrs)
 HIDDEN = PrefixList("pl-hidden", "hidden", Family.IPV4, None, aws_owned=False)
@@ -134,23 +134,6 @@ def test_traffic_that_no_endpoint_route_can_win_is_named(found: Snapshot, shown:
     assert evidence_of(plan, Blocker.WOULD_NOT_CURE) == shown
 
 
-def test_cure_that_would_leave_no_way_at_all_is_refused() -> None:
-    """A heal must end COMPLIANT: where the endpoint would win a translated address, nothing would be carried.
-
-    No AWS list holds such addresses; but if one did, the endpoint, which does not translate, would win them.
-    """
-    translated = replace(EXPRESS_LIST_6, cidrs=(parse_cidr("64:ff9b::/96"),))
-    found = network(
-        route("::/0", "nat-1"),
-        subnets=(replace(IPV6_ONLY, has_ipv6=False, dns64=True),),
-        lists=(EXPRESS_LIST, translated),
-        endpoints=(endpoint(ip_address_type="dualstack"),),
-    )
-    plan = planned(found)
-    assert (plan.verdict.reason, blockers(plan)) == ("NAT_GATEWAY", [Blocker.WOULD_NOT_CURE])
-    assert "NO_ROUTE" in evidence_of(plan, Blocker.WOULD_NOT_CURE)
-
-
 def test_both_families_are_healed_by_an_endpoint_of_both() -> None:
     """A dual-stack endpoint takes IPv4 and IPv6 off their NATs together."""
     found = network(TO_NAT, route("::/0", "nat-2"), subnets=(DUAL_STACK,), lists=BOTH)
@@ -178,3 +161,11 @@ def test_endpoint_brings_the_lists_of_its_address_type(ip_address_type: str, bro
     assert routes == brought
     assert after.vpc_endpoints["vpce-express"].state == "available"
     assert found.vpc_endpoints["vpce-express"].state == "pending"
+
+
+@pytest.mark.parametrize("endpoints", [(), (endpoint(),)], ids=["to be created", "existing"])
+def test_route_to_the_list_itself_blocks(endpoints: tuple[()]) -> None:
+    """A table that routes the s3express list elsewhere cannot take the endpoint's route: RouteAlreadyExists."""
+    plan = planned(network(TO_NAT, route("pl-express", "nat-1"), endpoints=endpoints))
+    assert plan.action is Action.BLOCKED
+    assert any("pl-express -> nat-1 in rtb-1" in each.evidence for each in plan.blockers)

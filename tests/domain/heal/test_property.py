@@ -1,0 +1,128 @@
+"""For random networks: a plan that is not blocked cures, as EC2 would carry it out."""
+
+from dataclasses import replace
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from express_path.domain.healing import Action, Plan
+from express_path.domain.network import Rank, Route, RouteTable, VpcEndpoint
+from express_path.domain.parameters import RuleParameters
+from express_path.domain.reasons import Compliance
+from express_path.domain.snapshot import Snapshot
+from express_path.domain.targets import TargetKind
+from express_path.domain.tracing import Tracer, families_of
+from express_path.domain.verdict import Judge
+from tests.domain.heal.situation import EXPRESS_LIST_6, blockers, network, planned
+from tests.domain.make import EXPRESS_LIST, endpoint, route, subnet
+from tests.domain.random_routes import mostly
+
+FAMILIES = {"ipv4": {"IPv4"}, "ipv6": {"IPv6"}, "dualstack": {"IPv4", "IPv6"}}
+
+
+class RefusedError(Exception):
+    """What EC2 answers to a change that it does not make: the error code."""
+
+
+TARGETS = st.sampled_from(["nat-1", "nat-1", "nat-2", "igw-1", "vgw-1", "local"])
+DESTINATIONS = st.sampled_from(
+    ["198.51.100.0/25", "198.51.100.0/24", "198.51.0.0/16", "198.51.100.7/32", "2001:db8::/36", "2001:db8::/40"]
+)
+LISTS = st.sampled_from([(EXPRESS_LIST,), (EXPRESS_LIST, EXPRESS_LIST_6), (EXPRESS_LIST, EXPRESS_LIST_6)])
+FAMILIES_OF_SUBNETS = st.sampled_from(
+    [
+        *[{}, {}, {"has_ipv6": True}, {"has_ipv6": True}, {"has_ipv6": True, "ipv6_native": True}],
+        {"has_ipv6": True, "ipv6_native": True, "dns64": True},
+    ]
+)
+ENDPOINTS = st.builds(
+    endpoint,
+    st.sampled_from(["vpce-1", "vpce-2"]),
+    ip_address_type=st.sampled_from(["ipv4", "ipv4", "dualstack", "ipv6"]),
+    state=st.sampled_from(["available", "available", "pending", "deleted"]),
+)
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Snapshot:
+    """A table of one to three subnets that leads to NATs, perhaps past longer routes, and up to two endpoints."""
+    endpoints = draw(st.lists(ENDPOINTS, max_size=2, unique_by=lambda each: each.id))
+    routes = [route("0.0.0.0/0", "nat-1")]
+    routes += [
+        route(each, draw(st.sampled_from(["nat-2", "igw-1"]))) for each in draw(st.sampled_from([(), ("::/0",)]))
+    ]
+    rank, state = mostly(Rank.STATIC, Rank.PROPAGATED), mostly("active", "blackhole")
+    routes += [
+        route(each, draw(TARGETS), rank=draw(rank), state=draw(state))
+        for each in draw(st.lists(DESTINATIONS, max_size=1, unique=True))
+    ]
+    for each in draw(st.sampled_from([(), (), (), ("pl-express",), ("pl-express6",)])):
+        routes.append(route(each, draw(st.sampled_from(["nat-1", *(one.id for one in endpoints)]))))
+    families = draw(st.lists(FAMILIES_OF_SUBNETS, min_size=1, max_size=3))
+    subnets = tuple(subnet(f"subnet-{place + 1}", **each) for place, each in enumerate(families))
+    return network(*routes, subnets=subnets, endpoints=tuple(endpoints), lists=draw(LISTS))
+
+
+def carried_out(plan: Plan, before: Snapshot) -> Snapshot:
+    """The network after the runbook's two changes, as EC2's pages say; RefusedError where it would not make them."""
+    tracer = Tracer(before)
+    table = before.route_tables[str(plan.verdict.route_table_id)]
+    if plan.action is Action.CREATE_AND_ASSOCIATE:
+        endpoint = VpcEndpoint(
+            "vpce-new", table.vpc_id, "gateway", plan.service_name, "available", plan.ip_address_type
+        )
+    else:
+        endpoint = replace(before.vpc_endpoints[str(plan.endpoint_id)], state="available")
+    if endpoint.vpc_id != table.vpc_id:
+        raise RefusedError("InvalidParameter")
+    for each in before.subnets.values():
+        if tracer.governing_table(each) is table:
+            _check_families(endpoint.ip_address_type, *families_of(each)[:2])
+    associated = _with_routes(table, endpoint, before)
+    return replace(
+        before,
+        vpc_endpoints={**before.vpc_endpoints, endpoint.id: endpoint},
+        route_tables={**before.route_tables, table.id: associated},
+    )
+
+
+def _check_families(ip_address_type: str, ipv4: bool, ipv6: bool) -> None:
+    """https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html#gateway-endpoint-ip-address-type."""
+    allowed = {"ipv4": True, "ipv6": ipv6 and not ipv4, "dualstack": ipv4 and ipv6}
+    if not allowed[ip_address_type]:
+        raise RefusedError("InvalidParameter")
+
+
+def _with_routes(table: RouteTable, endpoint: VpcEndpoint, network: Snapshot) -> RouteTable:
+    """A table has one route to a destination (RouteAlreadyExists)."""
+    added = []
+    for each in network.express_prefix_lists:
+        if each.family.value in FAMILIES[endpoint.ip_address_type]:
+            there = [route for route in table.routes if route.destination == each.id]
+            if any(route.target_id != endpoint.id for route in there):
+                raise RefusedError("RouteAlreadyExists")
+            added += [] if there else [Route(each.id, endpoint.id, TargetKind.VPC_ENDPOINT)]
+    return replace(table, routes=(*table.routes, *added))
+
+
+@settings(max_examples=400)
+@given(networks())
+def test_plan_that_is_not_blocked_cures(found: Snapshot) -> None:
+    """Carried out as EC2 would, the change is taken, and the same engine then says COMPLIANT."""
+    judge = Judge(Tracer(found), RuleParameters())
+    plan = planned(found)
+    event(f"{plan.action} {','.join(sorted(set(blockers(plan))))}")
+    if plan.action in (Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE):
+        after = judge.on(carried_out(plan, found)).verdict("subnet-1")
+        assert after.compliance is Compliance.COMPLIANT
+    elif plan.action is Action.NOTHING_TO_DO:
+        assert plan.verdict.compliance is not Compliance.NON_COMPLIANT
+    else:
+        assert plan.blockers
+
+
+@settings(max_examples=100)
+@given(networks())
+def test_plan_is_a_function_of_what_is_known(found: Snapshot) -> None:
+    """Made again, a plan is the same, client token and all."""
+    assert planned(found) == planned(found)

@@ -1,0 +1,56 @@
+"""Fixtures of the tests of the runbooks: heals deployed in a sandbox, and a VPC to heal."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from express_path.handlers import remediate
+from express_path.handlers.services import services
+from sandbox.server import Sandbox
+from sandbox.ssm import Automation
+from tests.handlers.network import Builder
+from tests.handlers.running import emptied, running
+from tests.runbooks.heals import HEAL, UNDO, Deployment, Vpc
+
+
+@pytest.fixture(scope="module")
+def module_sandbox() -> Iterator[Sandbox]:
+    """One server for a module."""
+    with running() as started:
+        yield started
+
+
+@pytest.fixture
+def sandbox(module_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    """The running sandbox, emptied for this test; the environment leads there."""
+    with emptied(module_sandbox, monkeypatch) as empty:
+        yield empty
+
+
+@pytest.fixture
+def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    """The runbooks that heal and undo, with waits that take no time worth mentioning."""
+    monkeypatch.setattr(remediate, "VERIFY_SECONDS", 0)
+    remediate.rule_parameters.cache_clear()
+    with Automation(sandbox) as automation:
+        automation.knobs.time_scale = 0.001
+        deployed = Deployment(sandbox, automation)
+        for name in (HEAL, UNDO):
+            deployed.publish(name)
+        # Lambda answers one request at a time; here, clients are made before several threads use them.
+        for name in ("ec2", "s3", "ssm"):
+            getattr(services().aws, name)
+        yield deployed
+    remediate.rule_parameters.cache_clear()
+
+
+@pytest.fixture
+def builder(sandbox: Sandbox) -> Builder:
+    """Builds networks in the sandbox's account."""
+    return Builder(sandbox)
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Vpc:
+    """One private subnet."""
+    return Vpc(builder)

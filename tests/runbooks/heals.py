@@ -1,0 +1,153 @@
+"""An account in which heals are deployed: the runbooks as they are shipped, their role and their function."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from express_path.handlers import remediate
+from sandbox.server import Sandbox
+from sandbox.ssm import Automation
+from tests.handlers.network import Builder
+from tests.handlers.rule import Context
+
+RUNBOOKS = Path(__file__).parents[2] / "runbooks"
+HEAL, UNDO, APPROVED = (
+    "AddS3ExpressGatewayEndpoint",
+    "RemoveS3ExpressGatewayEndpoint",
+    "AddS3ExpressGatewayEndpointWithApproval",
+)
+FUNCTION = "express-path-plan"
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "ssm.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
+Run = dict[str, Any]
+
+
+class Deployment:
+    """The runbooks in a sandbox, and what they did."""
+
+    def __init__(self, sandbox: Sandbox, automation: Automation) -> None:
+        """Deploy."""
+        self.sandbox = sandbox
+        self.automation = automation
+        self.ec2: Any = sandbox.client("ec2")
+        self.ssm: Any = sandbox.client("ssm")
+        role = sandbox.client("iam").create_role(RoleName="automation", AssumeRolePolicyDocument=json.dumps(TRUST))
+        self.given = {"AutomationAssumeRole": str(role["Role"]["Arn"]), "PlanFunctionName": FUNCTION}
+        automation.functions.register(FUNCTION, lambda event: remediate.handler(event, Context()))
+
+    def publish(self, name: str) -> None:
+        """Store a runbook, as the stack does."""
+        self.ssm.create_document(
+            Name=name,
+            Content=(RUNBOOKS / f"{name}.yaml").read_text(encoding="utf-8"),
+            DocumentFormat="YAML",
+            DocumentType="Automation",
+        )
+
+    def heal(self, subnet_id: str, **more: str) -> Run:
+        """Run the heal of a subnet to its end."""
+        return self.automation.execute(HEAL, {"SubnetId": subnet_id, **self.given, **more})
+
+    def start(self, subnet_id: str, name: str = HEAL, **more: str) -> str:
+        """Start the heal of a subnet and return the execution's id."""
+        given = {"SubnetId": subnet_id, **self.given, **more}
+        answer = self.ssm.start_automation_execution(
+            DocumentName=name, Parameters={key: [value] for key, value in given.items()}
+        )
+        return str(answer["AutomationExecutionId"])
+
+    def undo(self, run_id: str) -> Run:
+        """Undo a run."""
+        return self.automation.execute(UNDO, {"RunId": run_id, **self.given})
+
+    def tables(self, vpc_id: str) -> list[dict[str, Any]]:
+        """The route tables of a VPC, as EC2 describes them."""
+        of_vpc = [{"Name": "vpc-id", "Values": [vpc_id]}]
+        found: list[dict[str, Any]] = self.ec2.describe_route_tables(Filters=of_vpc)["RouteTables"]
+        return found
+
+    def tags(self, table_id: str) -> dict[str, str]:
+        """The tags of a route table."""
+        [table] = self.ec2.describe_route_tables(RouteTableIds=[table_id])["RouteTables"]
+        return {each["Key"]: each["Value"] for each in table["Tags"]}
+
+    def endpoints(self, vpc_id: str) -> list[dict[str, Any]]:
+        """The S3 Express endpoints of a VPC that are not gone."""
+        of_vpc = [{"Name": "vpc-id", "Values": [vpc_id]}]
+        found = self.ec2.describe_vpc_endpoints(Filters=of_vpc)["VpcEndpoints"]
+        return [
+            each
+            for each in found
+            if each["ServiceName"].endswith(".s3express") and each["State"] not in ("deleting", "deleted")
+        ]
+
+    def associations(self, vpc_id: str) -> dict[str, list[str]]:
+        """The route tables of each of those endpoints, by routes."""
+        return {
+            endpoint["VpcEndpointId"]: sorted(
+                table["RouteTableId"]
+                for table in self.tables(vpc_id)
+                if any(route.get("GatewayId") == endpoint["VpcEndpointId"] for route in table["Routes"])
+            )
+            for endpoint in self.endpoints(vpc_id)
+        }
+
+    def changes(self) -> list[str]:
+        """The operations of EC2 that could have changed something, in order."""
+        return [each.operation for each in self.sandbox.calls.mutating() if each.service == "ec2"]
+
+
+class Vpc:
+    """A VPC whose private route tables lead to a NAT gateway, each with so many subnets."""
+
+    def __init__(self, builder: Builder, tables: int = 1, subnets: int = 1) -> None:
+        """Build it, with nothing in a heal's way."""
+        self.id = builder.vpc()
+        builder.ec2.modify_vpc_attribute(VpcId=self.id, EnableDnsHostnames={"Value": True})
+        public = builder.table(self.id, GatewayId=builder.internet_gateway(self.id))
+        self.nat = builder.nat_gateway(builder.subnet(self.id, public))
+        self.tables = [builder.table(self.id, NatGatewayId=self.nat) for _ in range(tables)]
+        self.subnets = [builder.subnet(self.id, table) for table in self.tables for _ in range(subnets)]
+
+    def add_ipv6(self, builder: Builder, subnet_id: str) -> None:
+        """Make a subnet dual-stack, in a VPC whose default network ACL lets IPv6 through as it does on AWS.
+
+        https://docs.aws.amazon.com/vpc/latest/userguide/default-network-acl.html
+        """
+        answer = builder.ec2.associate_vpc_cidr_block(VpcId=self.id, AmazonProvidedIpv6CidrBlock=True)
+        block = answer["Ipv6CidrBlockAssociation"]["Ipv6CidrBlock"].replace("/56", "/64")
+        builder.ec2.associate_subnet_cidr_block(SubnetId=subnet_id, Ipv6CidrBlock=block)
+        of_vpc = [{"Name": "vpc-id", "Values": [self.id]}]
+        [acl] = builder.ec2.describe_network_acls(Filters=of_vpc)["NetworkAcls"]
+        for egress in (True, False):
+            entry = {"RuleNumber": 101, "Egress": egress, "RuleAction": "allow", "Protocol": "-1"}
+            builder.ec2.create_network_acl_entry(NetworkAclId=acl["NetworkAclId"], Ipv6CidrBlock="::/0", **entry)
+
+    @property
+    def table(self) -> str:
+        """Its first private route table."""
+        return self.tables[0]
+
+    @property
+    def subnet(self) -> str:
+        """Its first private subnet."""
+        return self.subnets[0]
+
+
+def status(run: Run) -> str:
+    """How a run ended."""
+    return str(run["AutomationExecutionStatus"])
+
+
+def steps(run: Run) -> list[str]:
+    """The steps that a run took, in the order in which they began."""
+    taken = [each for each in run["StepExecutions"] if each["StepStatus"] != "Pending"]
+    return [str(each["StepName"]) for each in sorted(taken, key=lambda each: each["ExecutionStartTime"])]
+
+
+def step(run: Run, name: str) -> dict[str, Any]:
+    """One step of a run."""
+    [found] = [each for each in run["StepExecutions"] if each["StepName"] == name]
+    return dict(found)
