@@ -145,7 +145,7 @@ def test_a_role_is_assumed_only_where_it_trusts_the_caller(sandbox: Sandbox) -> 
     iam.put_user_policy(UserName="ann", PolicyName="p", PolicyDocument=policy)
     sts: Client = sandbox.client("sts", credentials=credentials)
     with enforced(sandbox):
-        assert sts.assume_role(RoleArn=arns["open"], RoleSessionName="s")["Credentials"]
-        assert refused(sts.assume_role, RoleArn=arns["closed"], RoleSessionName="s") == "AccessDenied"
+        assert sts.assume_role(RoleArn=arns["open"], RoleSessionName="session")["Credentials"]
+        assert refused(sts.assume_role, RoleArn=arns["closed"], RoleSessionName="session") == "AccessDenied"
         other = "arn:aws:iam::123456789012:role/other"
-        assert refused(sts.assume_role, RoleArn=other, RoleSessionName="s") == "AccessDenied"
+        assert refused(sts.assume_role, RoleArn=other, RoleSessionName="session") == "AccessDenied"
