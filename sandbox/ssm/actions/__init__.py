@@ -8,6 +8,7 @@ from sandbox.ssm.actions.aws_api import ASSERT, EXECUTE, WAIT_FOR
 from sandbox.ssm.actions.base import Action
 from sandbox.ssm.actions.branch import BRANCH
 from sandbox.ssm.actions.create_tags import CREATE_TAGS
+from sandbox.ssm.actions.execute_automation import EXECUTE_AUTOMATION
 from sandbox.ssm.actions.invoke_lambda import INVOKE
 from sandbox.ssm.actions.sleep import SLEEP
 
@@ -16,6 +17,7 @@ ACTIONS: dict[str, Action] = {
     "aws:assertAwsResourceProperty": ASSERT,
     "aws:branch": BRANCH,
     "aws:createTags": CREATE_TAGS,
+    "aws:executeAutomation": EXECUTE_AUTOMATION,
     "aws:executeAwsApi": EXECUTE,
     "aws:invokeLambdaFunction": INVOKE,
     "aws:sleep": SLEEP,
