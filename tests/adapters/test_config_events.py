@@ -188,3 +188,26 @@ def test_times_are_required(found: object) -> None:
 def test_long_values_are_cut_in_messages() -> None:
     """An error shows what was found, and no more of it than a log line can bear."""
     assert len(str(refusal(event(change(), invokingEvent="x" * 100_000)))) < 400
+
+
+@pytest.mark.parametrize("found", ["true", "false", 1, None, {}])
+def test_left_scope_is_true_or_false(found: object) -> None:
+    """EventLeftScope that is neither true nor false is refused, not taken for false."""
+    with pytest.raises(EventError) as raised:
+        parse_event(event(change(), eventLeftScope=found))
+    assert raised.value.field == "eventLeftScope"
+
+
+@pytest.mark.parametrize("found", [None, [], "text", 7])
+def test_event_is_an_object(found: object) -> None:
+    """An event that is no object at all is refused as one."""
+    with pytest.raises(EventError):
+        parse_event(found)  # type: ignore[arg-type]  # what a caller may send in spite of the type
+
+
+@pytest.mark.parametrize("found", [[], 0, {}, False])
+def test_parameters_of_another_type_are_refused_even_if_empty(found: object) -> None:
+    """RuleParameters is a string; an empty value of another type is not "no parameters"."""
+    with pytest.raises(EventError) as raised:
+        parse_event(event(change(), ruleParameters=found))
+    assert raised.value.field == "ruleParameters"

@@ -233,3 +233,29 @@ def test_interface_endpoints_are_dropped(
     configuration = shaped({"vpcEndpointId": "vpce-1", "vpcEndpointType": endpoint_type, "vpcId": "vpc-1"})
     endpoint = item(resourceType="AWS::EC2::VPCEndpoint", resourceId="vpce-1", configuration=configuration)
     assert turns_no_path(endpoint, None) is dropped
+
+
+@pytest.mark.parametrize("found", [..., None, 7, "Deleted", ["OK"], {"value": "OK"}])
+def test_status_is_required(found: object) -> None:
+    """An item without one of AWS Config's five statuses is refused by that name (botocore model: config)."""
+    with pytest.raises(EventError) as raised:
+        change_of(item(configurationItemStatus=found), None)
+    assert raised.value.field == "configurationItem.configurationItemStatus"
+
+
+@pytest.mark.parametrize("found", ["text", 7, ["a"], {"Relationships.0": "text"}, {"Relationships.0": None}])
+def test_changed_properties_are_objects(found: object) -> None:
+    """A malformed diff is refused by name, for a subnet's item too, which is looked at before anything is read."""
+    changed_subnet = item(resourceType="AWS::EC2::Subnet", resourceId="subnet-1")
+    for function in (turns_no_path, change_of):
+        with pytest.raises(EventError) as raised:
+            function(changed_subnet, {"changedProperties": found, "changeType": "UPDATE"})
+        assert raised.value.field.startswith("configurationItemDiff.changedProperties")
+
+
+@pytest.mark.parametrize("found", [7, ["a"], True])
+def test_configuration_of_another_type_is_refused(found: object) -> None:
+    """A configuration is an object, JSON text of one, or null."""
+    with pytest.raises(EventError) as raised:
+        change_of(item(configuration=found), None)
+    assert raised.value.field == "configurationItem.configuration"

@@ -1,6 +1,5 @@
 """The rule as a test drives it: deployed in a sandbox, its function in this process, AWS Config around it."""
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -53,10 +52,7 @@ class Rule:
         """Invoke the function, unless it is to sleep through events, or through those of other resources."""
         if self.asleep or (self.heeds and self.heeds not in event["invokingEvent"]):
             return {"evaluations": []}
-        with warnings.catch_warnings():
-            # A failed invocation has counted nothing, which Powertools mentions.
-            warnings.filterwarnings("ignore", "No application metrics")
-            return handler(event, Context())
+        return handler(event, Context())
 
     def overlook(self) -> None:
         """Let AWS Config take the network as it is for known, without a verdict; then forget the calls."""

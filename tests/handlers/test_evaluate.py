@@ -1,16 +1,17 @@
 """One event through the function: what it reports to AWS Config, how, and what it returns."""
 
 import json
+import warnings
 from collections.abc import Callable
 from datetime import datetime
 
 import pytest
 
 from express_path.errors import EventError, ParameterError, ReportError
-from express_path.handlers.evaluate import RETURNED
+from express_path.handlers.evaluate import RETURNED, handler
 from sandbox.server import Sandbox
 from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Item, Rule
+from tests.handlers.rule import Context, Item, Rule
 
 CAPTURED = "2026-02-13T05:48:51.341Z"
 
@@ -58,6 +59,7 @@ def test_answer_tells_what_was_posted(rule: Rule, vpc: Private) -> None:
         "compliance": "NON_COMPLIANT",
         "reason": "NAT_GATEWAY",
         "path": [{"kind": "NAT_GATEWAY", "id": vpc.nat, "destination": "0.0.0.0/0"}],
+        "capacity": [{"hopId": vpc.nat, "name": "NAT gateway", "baselineGbps": 5.0, "peakGbps": 100.0}],
     }
 
 
@@ -253,3 +255,12 @@ def test_metrics_count_verdicts(rule: Rule, vpc: Private, capsys: pytest.Capture
     [metric] = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "_aws" in line]
     assert (metric["VerdictsPosted"], metric["NonCompliantPosted"]) == ([1.0], [1.0])
     assert metric["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "ExpressPath"
+
+
+def test_failed_invocation_warns_of_nothing_else() -> None:
+    """A failure is one error, without Powertools' warning that no metric was counted."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(EventError):
+            handler({}, Context())
+    assert caught == []

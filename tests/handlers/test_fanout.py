@@ -246,3 +246,24 @@ def test_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: 
     rule.sandbox.calls.clear()
     assert rule.changes() == {}
     assert list(rule.sandbox.calls) == []
+
+
+def test_new_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """An interface endpoint that is discovered is dropped before any call (status ResourceDiscovered)."""
+    rule.overlook()
+    interface_endpoint(builder, vpc)
+    rule.sandbox.calls.clear()
+    assert rule.changes() == {}
+    assert list(rule.sandbox.calls) == []
+
+
+def test_deleted_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """An interface endpoint that is deleted is dropped before any call: the diff tells its type."""
+    endpoint = interface_endpoint(builder, vpc)
+    rule.overlook()
+    builder.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint])
+    builder.ec2.describe_vpc_endpoints()
+    builder.ec2.describe_vpc_endpoints()
+    rule.sandbox.calls.clear()
+    assert rule.changes() == {}
+    assert list(rule.sandbox.calls) == []

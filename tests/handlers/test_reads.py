@@ -150,3 +150,12 @@ def test_directory_buckets_are_listed_only_if_the_scope_asks(sandbox: Sandbox, v
     assert sandbox.calls.of("s3") == []
     assert trigger(Rule(sandbox, {"scope": "DIRECTORY_BUCKETS"}), vpc) == {vpc.subnet: "NO_DIRECTORY_BUCKETS"}
     assert [each.operation for each in sandbox.calls.of("s3")] == ["ListDirectoryBuckets"]
+
+
+def test_ipv6_list_is_not_read_for_ipv4_alone(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A customer's list costs two calls: entries of S3 Express's IPv6 list are not wanted where no subnet has IPv6."""
+    list_id = builder.prefix_list("192.0.2.1/32")
+    builder.route(vpc.table, list_id, NatGatewayId=vpc.nat)
+    trigger(rule, vpc)
+    entries = rule.sandbox.calls.of("ec2", "GetManagedPrefixListEntries")
+    assert [each.parameters["PrefixListId"] for each in entries] == [list_id]
