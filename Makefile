@@ -39,7 +39,7 @@ bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.
 ##@ Develop
 
 .PHONY: test
-test: $(VENV) $(RIE) ## Run all tests, measuring coverage.
+test: $(VENV) $(RIE) $(SAM_VENV) ## Run all tests, measuring coverage.
 	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
 
 .PHONY: check

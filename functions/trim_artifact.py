@@ -78,10 +78,13 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def without_documentation(node: Any) -> Any:  # noqa: ANN401 -- JSON
-    """Copy a model without its prose: `documentation` keys that hold text (a shape's member may have that name)."""
+    """Copy a model without its prose: `documentation` keys that hold text (a shape's member may have that name).
+
+    Of the parameters of a client, of which there are few, botocore wants it to be there.
+    """
     if isinstance(node, dict):
         return {
-            key: without_documentation(value)
+            key: value if key == "clientContextParams" else without_documentation(value)
             for key, value in node.items()
             if not (key == "documentation" and isinstance(value, str))
         }

@@ -5,6 +5,7 @@ The builds work offline: what they install is in uv's cache, because .venv has t
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,11 +18,26 @@ from botocore.regions import EndpointResolver
 
 import compile_artifact
 import trim_artifact
+from sandbox.lambda_runtime import LambdaRuntime
+from tests.handlers.network import Builder, Private
+from tests.handlers.running import running
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 LISTED: dict[str, dict[str, list[str]]] = json.loads((FUNCTIONS / "operations.json").read_bytes())
 OPERATIONS = trim_artifact.operations_of_all(LISTED)
 PYTHON_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+ENTRY = """
+from express_path.handlers import remediate
+
+def handler(event, context):
+    context.invoked_function_arn = "arn:aws:lambda:us-east-1:123456789012:function:plan"
+    return remediate.handler(event, context)
+"""
+POLICY = '{"Version":"2012-10-17","Statement":[]}'
+DIRECTORY = {
+    "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
+    "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
+}
 TARGET = [f"PYTHON_VERSION={PYTHON_VERSION}", "PLATFORM=x86_64-manylinux_2_28"]
 
 
@@ -166,6 +182,8 @@ def test_pagination_and_endpoints_are_as_before(service: str, trimmed: Loader, f
     assert trimmed.load_service_model(service, "paginators-1")["pagination"] == expected
     rules = [loader.load_service_model(service, "endpoint-rule-set-1") for loader in (trimmed, full)]
     assert rules[0] == rules[1]
+    models = [ServiceModel(loader.load_service_model(service, "service-2"), service) for loader in (trimmed, full)]
+    assert models[0].client_context_parameters == models[1].client_context_parameters
 
 
 @pytest.mark.parametrize("service", OPERATIONS)
@@ -197,6 +215,33 @@ for service, operations in {OPERATIONS!r}.items():
 assert all(module.__file__.startswith({str(artifact)!r}) for module in (boto3, express_path))
 """
     subprocess.run([sys.executable, "-I", "-S", "-W", "error", "-c", program], check=True)
+
+
+@pytest.fixture
+def artifact_of_the_account(artifact: Path, tmp_path: Path) -> Path:
+    """Return the artifact with an entry of its own, since the emulator says that every function is of one account."""
+    folder = tmp_path / "artifact"
+    shutil.copytree(artifact, folder, copy_function=os.link)
+    (folder / "entry.py").write_text(ENTRY, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.runtime
+def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Path) -> None:
+    """In Lambda's own runtime the trimmed clients of EC2, S3 and Systems Manager make all the calls of a plan."""
+    with running() as sandbox:
+        sandbox.reset()
+        network = Private(Builder(sandbox))
+        sandbox.client("ssm").put_parameter(Name="/policy", Value=POLICY, Type="String")
+        sandbox.client("s3").create_bucket(Bucket="data--use1-az4--x-s3", CreateBucketConfiguration=DIRECTORY)
+        sandbox.calls.clear()
+        question = {"action": "plan", "subnetId": network.subnet, "dryRun": "true", "policyParameter": "/policy"}
+        with LambdaRuntime(artifact_of_the_account, "entry.handler", sandbox.environment()) as runtime:
+            answer = runtime.invoke(question)
+        called = {(each.service, each.operation) for each in sandbox.calls}
+    assert answer["verdict"]["reason"] == "NAT_GATEWAY"
+    assert called <= {(service, name) for service, names in LISTED["remediate"].items() for name in names}
+    assert {("ssm", "GetParameter"), ("s3", "GetBucketPolicy"), ("ec2", "DescribeNetworkAcls")} <= called
 
 
 def test_an_operation_that_botocore_does_not_have_stops_the_build(tmp_path: Path) -> None:
