@@ -6,6 +6,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import boto3
+from botocore.config import Config
 
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.domain.snapshot import is_express_service
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 FALLBACK_REGION = "us-east-1"
 """Where to ask which Regions there are when the AWS settings name none: it is in force in every account."""
+
+# Many accounts are read at once, and AWS throttles by account: standard mode backs off with jitter.
+_PATIENT = Config(retries={"mode": "standard", "total_max_attempts": 6}, connect_timeout=5, read_timeout=30)
 
 
 class MovingAws(Aws):
@@ -58,11 +62,11 @@ class MovingAws(Aws):
         return super().assuming(role_arn, external_id).in_region(self._region)
 
     def _client(self, service: str) -> Any:  # noqa: ANN401  # each property has its own type
-        with self._making_a_client:
+        with calling(f"boto3:{service} in {self._region}"), self._making_a_client:
             return self._session.client(
                 service,  # type: ignore[call-overload]
                 region_name=self._region,
-                config=self.retrying,
+                config=_PATIENT,
                 **self._credentials,
             )
 
@@ -81,7 +85,7 @@ class MovingAws(Aws):
     def enabled_regions(self) -> list[str]:
         """The Regions that are in force in this account, sorted.
 
-        https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeRegions.html: those that are off are left out.
+        https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeRegions.html leaves out those that are off.
         """
         with calling("ec2:DescribeRegions"):
             return sorted(row["RegionName"] for row in self.ec2.describe_regions()["Regions"])

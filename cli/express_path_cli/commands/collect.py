@@ -1,0 +1,32 @@
+"""express-path collect: a dump of the network, to scan elsewhere or to send with a bug report."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.dump_writer import write_dump
+from express_path_cli import options
+
+EXAMPLES = """
+express-path collect dump --region eu-west-1
+express-path scan --from-dump dump
+"""
+
+
+def collect(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is new or empty.")],
+    region: options.Region = None,
+    profile: options.Profile = None,
+) -> None:
+    """Write a dump of the network with live credentials, reading only.
+
+    Exit status: 0 done, 2 a required read failed. What may not be read and is optional is left out and named.
+    """
+    for written in write_dump(Aws.connect(region, profile), folder):
+        if written.rows is None:
+            typer.echo(f"{written.path}: left out, the read was denied", err=True)
+        else:
+            typer.echo(f"{written.path}: {written.rows}")
+    typer.echo(f"next: express-path scan --from-dump {folder}")

@@ -1,0 +1,99 @@
+"""express-path scan: a verdict on every subnet."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from express_path_cli import options
+from express_path_cli.formats.registry import Format
+from express_path_cli.groups import Made
+from express_path_cli.memory import without_collector
+from express_path_cli.output import tell_about, write_result
+from express_path_cli.problems import COULD_NOT_TELL
+from express_path_cli.progress import watching
+from express_path_cli.result import Result
+from express_path_cli.selection import NEVER, WORDS, Selection, judge_all, matches, parse_words
+
+_WHAT = "What to decide"
+_HOW = "How to show it"
+EXAMPLES = """
+express-path scan  # this account, in the Region of your AWS settings
+express-path scan --all-regions --verdict NON_COMPLIANT  # every Region, only what should change
+express-path scan --organization --role-name Audit  # every account
+express-path scan --from-dump dump --format json  # without AWS
+express-path scan --format sarif --output paths.sarif  # for code scanning
+"""
+
+
+def _subnets(
+    *,
+    vpc: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VPC-ID", help="Only subnets of this VPC; repeatable.", rich_help_panel=_WHAT),
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY[=VALUE]", help="Only subnets with this tag; several: with all of them.", rich_help_panel=_WHAT
+        ),
+    ] = None,
+) -> Selection:
+    return Selection(frozenset(vpc or ()), tuple(tag or ()))
+
+
+def _failing(
+    *,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD",
+            help="End with status 1 where a subnet has this compliance or reason; repeatable; "
+            "NON_COMPLIANT unless given, never for never.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+) -> frozenset[str]:
+    return parse_words("--fail-on", fail_on or ["NON_COMPLIANT"], NEVER)
+
+
+def _shown(
+    *,
+    verdict: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORD",
+            help="Show only subnets of this compliance or reason; repeatable. The exit status still counts all.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
+) -> frozenset[str]:
+    return parse_words("--verdict", verdict or WORDS)
+
+
+def scan(
+    *,
+    source: options.Where,
+    parameters: options.Asked,
+    subnets: Annotated[Selection, Made(_subnets)],
+    failing: Annotated[frozenset[str], Made(_failing)],
+    shown: Annotated[frozenset[str], Made(_shown)],
+    output_format: Annotated[
+        Format, typer.Option("--format", "-f", help="How verdicts are written.", rich_help_panel=_HOW)
+    ] = Format.TABLE,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say for each subnet by which path it reaches S3 Express.
+
+    Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something could not be told. What could not be read is
+    named on standard error, and the rest is still reported.
+    """
+    with without_collector(), watching(quiet=quiet) as watch:
+        seen = source.look(parameters, watch)
+        verdicts = judge_all(seen.views, parameters, subnets)
+    tell_about(seen, quiet=quiet)
+    if seen.views or not seen.failures:
+        listed = [each for each in verdicts if matches(each, shown)]
+        write_result(Result(listed, datetime.now(UTC), seen.failures, seen.views), output_format, output)
+    raise typer.Exit(COULD_NOT_TELL if seen.failures else any(matches(each, failing) for each in verdicts))

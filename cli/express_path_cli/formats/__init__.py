@@ -1,0 +1,1 @@
+"""How verdicts are written: one module for each format."""

@@ -1,0 +1,73 @@
+"""Verdicts as findings in the AWS Security Finding Format: what securityhub:BatchImportFindings takes.
+
+https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-findings-format.html
+"""
+
+import json
+from typing import Any
+
+from express_path.domain.reasons import Compliance
+from express_path.domain.verdict import Verdict
+from express_path_cli.formats.words import (
+    REMEDY,
+    REMEDY_URL,
+    RULE_NAME,
+    TITLE,
+    partition,
+    path_text,
+    subnet_arn,
+    subnet_uid,
+)
+from express_path_cli.result import Result
+
+_STATUS = {
+    Compliance.NON_COMPLIANT: "FAILED",
+    Compliance.COMPLIANT: "PASSED",
+    Compliance.NOT_APPLICABLE: "NOT_AVAILABLE",
+}
+
+
+def as_asff(result: Result) -> str:
+    """A list of findings, one for each subnet, whose ids are the same in every scan; a call takes 100 of them."""
+    stamp = result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return json.dumps([_finding(each, stamp) for each in result.verdicts], indent=2) + "\n"
+
+
+def _finding(verdict: Verdict, stamp: str) -> dict[str, Any]:
+    failed = verdict.compliance is Compliance.NON_COMPLIANT
+    arn = f"arn:{partition(verdict.region)}:securityhub:{verdict.region}:{verdict.account_id}"
+    return {
+        "SchemaVersion": "2018-10-08",
+        "Id": subnet_uid(verdict),
+        "ProductArn": f"{arn}:product/{verdict.account_id}/default",
+        "ProductName": "express-path",
+        "GeneratorId": RULE_NAME,
+        "AwsAccountId": verdict.account_id,
+        "Region": verdict.region,
+        "Types": ["Software and Configuration Checks/AWS Best Practices/Network Reachability"],
+        "CreatedAt": stamp,
+        "UpdatedAt": stamp,
+        "Severity": {"Label": "MEDIUM" if failed else "INFORMATIONAL"},
+        "Title": TITLE,
+        "Description": verdict.annotation,
+        "Remediation": {"Recommendation": {"Text": REMEDY, "Url": REMEDY_URL}},
+        "ProductFields": {
+            "express-path/reason": verdict.reason,
+            "express-path/routeTableId": verdict.route_table_id or "not seen",
+            "express-path/path": path_text(verdict) or "none",
+        },
+        "Resources": [_resource(verdict)],
+        "Compliance": {"Status": _STATUS[verdict.compliance]},
+        "RecordState": "ACTIVE",
+    }
+
+
+def _resource(verdict: Verdict) -> dict[str, Any]:
+    known = {"SubnetId": verdict.subnet_id, "VpcId": verdict.vpc_id, "AvailabilityZoneId": verdict.availability_zone_id}
+    return {
+        "Type": "AwsEc2Subnet",
+        "Id": subnet_arn(verdict),
+        "Partition": partition(verdict.region),
+        "Region": verdict.region,
+        "Details": {"AwsEc2Subnet": {key: value for key, value in known.items() if value}},
+    }

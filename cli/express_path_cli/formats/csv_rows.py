@@ -1,0 +1,29 @@
+"""Verdicts as comma-separated values, one row for each subnet."""
+
+import csv
+import io
+
+from express_path_cli.formats.words import path_text
+from express_path_cli.result import Result
+
+COLUMNS = (
+    "accountId",
+    "region",
+    "vpcId",
+    "subnetId",
+    "availabilityZoneId",
+    "routeTableId",
+    "compliance",
+    "reason",
+    "annotation",
+    "path",
+)
+
+
+def as_csv(result: Result) -> str:
+    """A header, then a row for each subnet (RFC 4180); the path in one cell, what cannot be seen empty."""
+    written = io.StringIO(newline="")
+    writer = csv.writer(written)
+    writer.writerow(COLUMNS)
+    writer.writerows([*each[:-1], path_text(each)] for each in result.verdicts)
+    return written.getvalue()

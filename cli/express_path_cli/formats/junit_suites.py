@@ -1,0 +1,57 @@
+"""Verdicts as JUnit XML, so that any CI shows them as tests: one suite for each VPC, one test for each subnet."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from express_path.domain.reasons import Compliance
+from express_path.domain.verdict import Verdict
+from express_path_cli.formats.words import RULE_NAME
+from express_path_cli.result import Failure, Result
+
+
+def as_junit(result: Result) -> str:
+    """NON_COMPLIANT fails, NOT_APPLICABLE is skipped; what could not be told is an error.
+
+    Elements and attributes are those that Jenkins takes
+    (https://github.com/jenkinsci/xunit-plugin/tree/master/src/main/resources/org/jenkinsci/plugins/xunit/types).
+    """
+    root = Element("testsuites", name=RULE_NAME)
+    stamp = result.made_at.isoformat(timespec="seconds")
+    by_vpc = sorted(result.verdicts, key=lambda each: (each.account_id, each.region, each.vpc_id, each.subnet_id))
+    for name, rows in groupby(by_vpc, key=lambda each: f"{each.account_id}/{each.region}/{each.vpc_id}"):
+        _suite(root, name, list(rows), stamp)
+    if result.failures:
+        _could_not_tell(root, result.failures, stamp)
+    for counted in ("tests", "failures", "errors"):
+        root.set(counted, str(sum(int(suite.get(counted, "0")) for suite in root)))
+    indent(root)
+    return tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _suite(root: Element, name: str, verdicts: Sequence[Verdict], stamp: str) -> None:
+    counts = {
+        "tests": len(verdicts),
+        "failures": sum(each.compliance is Compliance.NON_COMPLIANT for each in verdicts),
+        "errors": 0,
+        "skipped": sum(each.compliance is Compliance.NOT_APPLICABLE for each in verdicts),
+    }
+    attributes = {key: str(value) for key, value in counts.items()}
+    suite = SubElement(root, "testsuite", attributes, name=name, timestamp=stamp, time="0")
+    for each in verdicts:
+        case = SubElement(suite, "testcase", name=each.subnet_id, classname=name, time="0")
+        if each.compliance is Compliance.NON_COMPLIANT:
+            SubElement(case, "failure", message=each.annotation, type=each.reason)
+        elif each.compliance is Compliance.NOT_APPLICABLE:
+            SubElement(case, "skipped", message=each.annotation)
+        else:
+            SubElement(case, "system-out").text = each.annotation
+
+
+def _could_not_tell(root: Element, failures: Sequence[Failure], stamp: str) -> None:
+    number = str(len(failures))
+    attributes = {"tests": number, "failures": "0", "errors": number, "skipped": "0", "timestamp": stamp, "time": "0"}
+    suite = SubElement(root, "testsuite", attributes, name="could not tell")
+    for each in failures:
+        case = SubElement(suite, "testcase", name=each.where, classname="could not tell", time="0")
+        SubElement(case, "error", message=str(each.error), type=type(each.error).__name__)

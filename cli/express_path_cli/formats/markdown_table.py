@@ -1,0 +1,45 @@
+"""Verdicts as Markdown, for pull requests and tickets."""
+
+from collections.abc import Iterator
+
+from express_path.domain.reasons import Compliance
+from express_path.domain.verdict import Verdict
+from express_path_cli.formats.terminal_table import summary
+from express_path_cli.formats.words import path_text
+from express_path_cli.result import Result
+
+_MARK = {Compliance.NON_COMPLIANT: "❌", Compliance.COMPLIANT: "✅", Compliance.NOT_APPLICABLE: "⚪"}
+
+
+def as_markdown(result: Result) -> str:
+    """A summary, what could not be told, and one table with a row for each subnet."""
+    return "\n".join(_lines(result)) + "\n"
+
+
+def _lines(result: Result) -> Iterator[str]:
+    yield from ("## Paths to S3 Express One Zone", "", f"**{summary(result.verdicts)}**", "")
+    if result.failures:
+        yield from ("Could not tell:", "")
+        yield from (f"- {each.where}: {_cell(str(each.error))}" for each in result.failures)
+        yield ""
+    yield "| | Account | Region | VPC | Subnet | Route table | Reason | Path |"
+    yield "|---|---|---|---|---|---|---|---|"
+    yield from map(_row, result.verdicts)
+
+
+def _row(verdict: Verdict) -> str:
+    cells = (
+        f"{_MARK[verdict.compliance]} {verdict.compliance}",
+        verdict.account_id,
+        verdict.region,
+        verdict.vpc_id,
+        f"`{verdict.subnet_id}`",
+        f"`{verdict.route_table_id}`" if verdict.route_table_id else "not seen",
+        verdict.reason,
+        path_text(verdict) or verdict.annotation,
+    )
+    return "| " + " | ".join(map(_cell, cells)) + " |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

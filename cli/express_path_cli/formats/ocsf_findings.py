@@ -1,0 +1,107 @@
+"""Verdicts as Compliance Findings of the Open Cybersecurity Schema Framework (https://schema.ocsf.io, class 2003)."""
+
+import json
+from importlib.metadata import version
+from typing import Any
+
+from express_path.domain.reasons import Compliance
+from express_path.domain.verdict import Verdict
+from express_path_cli.formats.words import (
+    REMEDY,
+    REMEDY_URL,
+    RULE_NAME,
+    TITLE,
+    partition,
+    path_text,
+    subnet_arn,
+    subnet_uid,
+)
+from express_path_cli.result import Result
+
+SCHEMA_VERSION = "1.5.0"
+_CLASS, _CREATE = 2003, 1
+_STATUS = {
+    Compliance.COMPLIANT: (1, "Pass"),
+    Compliance.NON_COMPLIANT: (3, "Fail"),
+    Compliance.NOT_APPLICABLE: (99, "Not applicable"),
+}
+
+
+def as_ocsf(result: Result) -> str:
+    """A list of findings, one for each subnet, with the cloud profile."""
+    return (
+        json.dumps([_finding(each, round(result.made_at.timestamp() * 1000)) for each in result.verdicts], indent=2)
+        + "\n"
+    )
+
+
+def _finding(verdict: Verdict, milliseconds: int) -> dict[str, Any]:
+    failed = verdict.compliance is Compliance.NON_COMPLIANT
+    return {
+        "category_uid": 2,
+        "category_name": "Findings",
+        "class_uid": _CLASS,
+        "class_name": "Compliance Finding",
+        "activity_id": _CREATE,
+        "activity_name": "Create",
+        "type_uid": _CLASS * 100 + _CREATE,
+        "type_name": "Compliance Finding: Create",
+        "time": milliseconds,
+        "severity_id": 3 if failed else 1,
+        "severity": "Medium" if failed else "Informational",
+        "message": verdict.annotation,
+        "metadata": _metadata(),
+        "finding_info": _finding_info(verdict, milliseconds),
+        "compliance": _compliance(verdict),
+        "cloud": _cloud(verdict),
+        "resources": [_resource(verdict)],
+        "remediation": {"desc": REMEDY, "references": [REMEDY_URL]},
+    }
+
+
+def _compliance(verdict: Verdict) -> dict[str, Any]:
+    status_id, status = _STATUS[verdict.compliance]
+    return {
+        "control": RULE_NAME,
+        "standards": ["express-path"],
+        "requirements": [TITLE],
+        "status_id": status_id,
+        "status": status,
+        "status_code": verdict.reason,
+    }
+
+
+def _cloud(verdict: Verdict) -> dict[str, Any]:
+    account = {"uid": verdict.account_id, "name": verdict.account_id, "type_id": 10, "type": "AWS Account"}
+    return {"provider": "AWS", "region": verdict.region, "account": account}
+
+
+def _metadata() -> dict[str, Any]:
+    product = {"name": "express-path", "vendor_name": "express-path", "version": version("express-path")}
+    return {"version": SCHEMA_VERSION, "profiles": ["cloud"], "product": product}
+
+
+def _finding_info(verdict: Verdict, milliseconds: int) -> dict[str, Any]:
+    return {
+        "uid": subnet_uid(verdict),
+        "title": TITLE,
+        "desc": verdict.annotation,
+        "types": ["Network path"],
+        "created_time": milliseconds,
+    }
+
+
+def _resource(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "uid": subnet_arn(verdict),
+        "name": verdict.subnet_id,
+        "type": "AWS::EC2::Subnet",
+        "region": verdict.region,
+        "cloud_partition": partition(verdict.region),
+        "data": {
+            "vpcId": verdict.vpc_id,
+            "routeTableId": verdict.route_table_id,
+            "availabilityZoneId": verdict.availability_zone_id,
+            "path": path_text(verdict),
+        },
+    }

@@ -1,0 +1,71 @@
+"""Verdicts as SARIF 2.1.0, for code scanning and editors (https://docs.oasis-open.org/sarif/sarif/v2.1.0/)."""
+
+import json
+from importlib.metadata import version
+from typing import Any
+
+from express_path.domain.reasons import Compliance, Reason
+from express_path.domain.verdict import Verdict
+from express_path_cli.formats.words import REMEDY, REMEDY_URL, path_text, reason_text, subnet_arn, subnet_uid
+from express_path_cli.result import Failure, Result
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_KIND = {Compliance.NON_COMPLIANT: "fail", Compliance.COMPLIANT: "pass", Compliance.NOT_APPLICABLE: "notApplicable"}
+_REASONS = list(Reason)
+
+
+def as_sarif(result: Result) -> str:
+    """One run; a rule for each reason, a result for each subnet, a notification for what could not be told."""
+    run = {
+        "tool": {"driver": _driver()},
+        "invocations": [
+            {
+                "executionSuccessful": not result.failures,
+                "endTimeUtc": result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "toolExecutionNotifications": [_notification(each) for each in result.failures],
+            }
+        ],
+        "results": [_result(each) for each in result.verdicts],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _driver() -> dict[str, Any]:
+    rules = [
+        {
+            "id": reason,
+            "name": "".join(word.capitalize() for word in reason.split("_")),
+            "shortDescription": {"text": reason_text(reason)},
+            "help": {"text": REMEDY},
+            "helpUri": REMEDY_URL,
+        }
+        for reason in _REASONS
+    ]
+    return {"name": "express-path", "version": version("express-path"), "rules": rules}
+
+
+def _result(verdict: Verdict) -> dict[str, Any]:
+    kind = _KIND[verdict.compliance]
+    # A network has no files: the physical location, which viewers group by, is the subnet's place in the network.
+    place = "/".join((verdict.account_id, verdict.region, verdict.vpc_id or "unknown", verdict.subnet_id))
+    return {
+        "ruleId": verdict.reason,
+        "ruleIndex": _REASONS.index(verdict.reason),
+        "kind": kind,
+        "level": "error" if kind == "fail" else "none",
+        "message": {"text": verdict.annotation},
+        "locations": [
+            {
+                "physicalLocation": {"artifactLocation": {"uri": place}, "region": {"startLine": 1}},
+                "logicalLocations": [
+                    {"name": verdict.subnet_id, "fullyQualifiedName": subnet_arn(verdict), "kind": "resource"}
+                ],
+            }
+        ],
+        "partialFingerprints": {"subnet/v1": subnet_uid(verdict)},
+        "properties": {"routeTableId": verdict.route_table_id, "path": path_text(verdict)},
+    }
+
+
+def _notification(failure: Failure) -> dict[str, Any]:
+    return {"level": "error", "message": {"text": f"{failure.where}: {failure.error}"}}

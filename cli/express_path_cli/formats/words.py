@@ -1,0 +1,54 @@
+"""What several formats say in the same words."""
+
+from functools import cache
+
+from express_path.domain.annotation import annotate
+from express_path.domain.path import Outcome
+from express_path.domain.reasons import Reason
+from express_path.domain.verdict import Verdict
+
+RULE_NAME = "s3express-no-nat-path"
+TITLE = "S3 Express One Zone traffic of this subnet should not cross a NAT"
+REMEDY = (
+    "Associate the subnet's route table with a gateway endpoint for S3 Express One Zone "
+    "(com.amazonaws.<region>.s3express), which is free of charge. express-path explain SUBNET shows the change for "
+    "CloudFormation, Terraform and the AWS CLI."
+)
+REMEDY_URL = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-express-networking.html"
+
+
+def path_text(verdict: Verdict) -> str:
+    """The hops of a verdict in one line, such as 0.0.0.0/0 -> nat-1; empty where no hop was followed."""
+    return ", then ".join(f"{hop.destination} -> {hop.id}" for hop in verdict.path)
+
+
+@cache
+def reason_text(reason: Reason) -> str:
+    """What a reason means, in half a sentence."""
+    return annotate(reason, Outcome(reason), None).partition(": ")[2]
+
+
+@cache
+def partition(region: str) -> str:
+    """The partition of a Region, by its name.
+
+    https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html
+    """
+    by_prefix = {
+        "cn-": "aws-cn",
+        "us-gov-": "aws-us-gov",
+        "us-iso-": "aws-iso",
+        "us-isob-": "aws-iso-b",
+        "eusc-": "aws-eusc",
+    }
+    return next((name for prefix, name in by_prefix.items() if region.startswith(prefix)), "aws")
+
+
+def subnet_arn(verdict: Verdict) -> str:
+    """The subnet's ARN, as of the account it was judged for."""
+    return f"arn:{partition(verdict.region)}:ec2:{verdict.region}:{verdict.account_id}:subnet/{verdict.subnet_id}"
+
+
+def subnet_uid(verdict: Verdict) -> str:
+    """What stays the same for a subnet from scan to scan, so that findings are updated and not doubled."""
+    return f"{RULE_NAME}/{verdict.account_id}/{verdict.region}/{verdict.subnet_id}"

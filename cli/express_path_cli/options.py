@@ -1,0 +1,100 @@
+"""The options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from express_path.domain.parameters import RuleParameters, parse_parameters
+from express_path.errors import ParameterError
+from express_path_cli.groups import Made
+from express_path_cli.live import LiveOptions
+from express_path_cli.sources import Source
+
+_WHERE = "Where to look"
+
+FromDump = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Read a dump (express-path collect) instead of AWS.", rich_help_panel=_WHERE),
+]
+Regions = Annotated[
+    list[str] | None,
+    typer.Option("--region", metavar="REGION", help="A Region to read; repeatable.", rich_help_panel=_WHERE),
+]
+Region = Annotated[
+    str | None,
+    typer.Option(metavar="REGION", help="The Region; else that of your AWS settings.", rich_help_panel=_WHERE),
+]
+AllRegions = Annotated[
+    bool,
+    typer.Option("--all-regions", help="Every Region in force that offers S3 Express.", rich_help_panel=_WHERE),
+]
+Profile = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The profile of your AWS settings.", rich_help_panel=_WHERE)
+]
+Organization = Annotated[
+    bool,
+    typer.Option("--organization", help="Every active account of the organization.", rich_help_panel=_WHERE),
+]
+RoleName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="With --organization: the role to read each account with.", rich_help_panel=_WHERE
+    ),
+]
+ExternalId = Annotated[
+    str, typer.Option(metavar="ID", help="The external id that roles ask for.", rich_help_panel=_WHERE)
+]
+Workers = Annotated[
+    int, typer.Option(min=1, max=64, help="How many accounts and Regions to read at once.", rich_help_panel=_WHERE)
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parameter",
+        metavar="NAME=VALUE",
+        help="A rule parameter, such as publicSubnets=NON_COMPLIANT; repeatable.",
+        rich_help_panel="What to decide",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes; errors are still told.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there, not to the terminal.")
+]
+
+
+def source_of(
+    *,
+    from_dump: FromDump = None,
+    region: Regions = None,
+    all_regions: AllRegions = False,
+    profile: Profile = None,
+    organization: Organization = False,
+    role_name: RoleName = None,
+    external_id: ExternalId = "",
+    workers: Workers = 8,
+) -> Source:
+    """Where to look for whole networks. Raises OptionError where options exclude each other."""
+    live = LiveOptions(
+        tuple(dict.fromkeys(region or ())), all_regions, profile, organization, role_name, external_id, workers
+    )
+    return Source(from_dump, live)
+
+
+def parameters_of(*, parameter: Parameters = None) -> RuleParameters:
+    """Rule parameters out of name=value. Raises ParameterError."""
+    values: dict[str, str] = {}
+    for pair in parameter or ():
+        name, separator, value = pair.partition("=")
+        if not separator:
+            raise ParameterError(pair, "", "name=value, such as publicSubnets=NON_COMPLIANT")
+        if name in values:
+            raise ParameterError(name, value, "given once")
+        values[name] = value
+    return parse_parameters(values)
+
+
+Asked = Annotated[RuleParameters, Made(parameters_of)]
+"""A command's rule parameters."""
+Where = Annotated[Source, Made(source_of)]
+"""Where a command looks, if it can look at several accounts and Regions."""

@@ -1,0 +1,64 @@
+"""What a scan found: verdicts, and what could not be looked at."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from express_path.domain.parameters import RuleParameters
+from express_path.domain.reasons import Compliance
+from express_path.domain.tracing import Tracer
+from express_path.domain.verdict import Account, Judge, Verdict
+from express_path.errors import ExpressPathError
+
+
+class View(NamedTuple):
+    """One account in one Region: for whom, in which network, and the subnets that it lists."""
+
+    account: Account
+    tracer: Tracer
+    subnet_ids: tuple[str, ...]
+
+    @property
+    def region(self) -> str:
+        """The Region, such as us-east-1."""
+        return self.tracer.snapshot.region
+
+    def judge(self, parameters: RuleParameters) -> Judge:
+        """The judge of this account's subnets."""
+        return Judge(self.tracer, parameters, self.account)
+
+
+class Failure(NamedTuple):
+    """What could not be looked at, such as an account or one of its Regions, and why."""
+
+    where: str
+    error: ExpressPathError
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was looked at, what could not be, and what a reader must know of the source."""
+
+    views: Sequence[View] = ()
+    failures: Sequence[Failure] = ()
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """The verdicts to show, sorted by account, Region and subnet; when they were made; and what is missing."""
+
+    verdicts: Sequence[Verdict]
+    made_at: datetime
+    failures: Sequence[Failure] = ()
+    views: Sequence[View] = field(default=(), repr=False)
+
+
+Render = Callable[[Result], str]
+"""A format: the whole document as text."""
+
+
+def is_flagged(verdict: Verdict) -> bool:
+    """Whether a verdict says that something should change."""
+    return verdict.compliance is Compliance.NON_COMPLIANT

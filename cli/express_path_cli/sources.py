@@ -1,0 +1,71 @@
+"""Where the network is read from: a dump, the live API, an organization, an aggregator. One engine judges them all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from express_path.adapters.dump import read_dump
+from express_path.domain.merging import merged
+from express_path.domain.parameters import RuleParameters
+from express_path.domain.snapshot import Snapshot
+from express_path.domain.tracing import Tracer
+from express_path.domain.verdict import Account
+from express_path_cli.live import LiveOptions, read_live
+from express_path_cli.problems import OptionError
+from express_path_cli.progress import Watch
+from express_path_cli.result import Seen, View
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where to look, as the options say it: a dump where from_dump is given, else the live API."""
+
+    from_dump: Path | None = None
+    live: LiveOptions = field(default_factory=LiveOptions)
+
+    def look(self, parameters: RuleParameters, watch: Watch) -> Seen:
+        """Read the network. Raises DumpError, OptionError, or ApiError where nothing at all can be read."""
+        self._check()
+        if self.from_dump:
+            return _look_into_dump(self.from_dump, self.live.regions)
+        snapshots, failures, notes = read_live(self.live, parameters, watch)
+        return Seen(views_of(snapshots), failures, notes)
+
+    def _check(self) -> None:
+        given = self.live.given()
+        if self.from_dump and given:
+            raise OptionError(f"--from-dump and {given[0]} exclude each other", "leave one of them out")
+
+
+def _look_into_dump(folder: Path, only: Sequence[str]) -> Seen:
+    regions = read_dump(folder)
+    held = [each.network.region for each in regions]
+    missing = [each for each in only if each not in held]
+    if missing:
+        raise OptionError(f"{folder} holds nothing of {missing[0]}", f"it holds {', '.join(held)}")
+    views = [
+        View(dumped.account, tracer, dumped.subnet_ids)
+        for region in regions
+        if not only or region.network.region in only
+        for tracer in [Tracer(region.network)]
+        for dumped in region.accounts
+    ]
+    return Seen(views)
+
+
+def views_of(snapshots: Sequence[Snapshot]) -> list[View]:
+    """Views of what was read; the accounts of one Region are one network: what one cannot see, another may show."""
+    ordered = sorted(snapshots, key=lambda each: (each.region, each.account_id))
+    views = []
+    for region in dict.fromkeys(each.region for each in ordered):
+        here = [each for each in ordered if each.region == region]
+        tracer = Tracer(merged(here))
+        views += [
+            View(
+                Account(each.account_id, each.has_directory_buckets),
+                tracer,
+                tuple(subnet.id for subnet in each.own_subnets),
+            )
+            for each in here
+        ]
+    return views

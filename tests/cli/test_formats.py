@@ -1,0 +1,216 @@
+"""Each format against its published schema, and against the verdicts that it is made of."""
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from botocore.session import get_session
+from botocore.validate import ParamValidator
+from fluidattacks_core.sarif import SarifLog
+from junitparser import Error, Failure, JUnitXml, Skipped
+from py_ocsf_models.events.findings.compliance_finding import ComplianceFinding
+
+from express_path.domain.reasons import Compliance, Reason
+from express_path.domain.verdict import Verdict
+from express_path.errors import ApiError
+from express_path_cli.formats.registry import RENDER, Format
+from express_path_cli.result import Failure as NotSeen
+from express_path_cli.result import Result
+from tests.cli.recordings import FOLDER, invoke, scan
+
+MADE_AT = datetime(2026, 2, 13, 5, 48, 51, tzinfo=UTC)
+DENIED = NotSeen(
+    "account 444455556666 eu-west-1", ApiError("ec2:DescribeSubnets", "UnauthorizedOperation", "no | <way>")
+)
+# Between them they have every compliance, a table that is not seen, several hops, several accounts, a Region of China.
+RECORDINGS = [
+    "china-partition",
+    "gateway-endpoint",
+    "isolated-subnet",
+    "network-firewall-then-nat",
+    "shared-subnet-beside-its-owner",
+    "table-in-force-unreadable",
+    "two-accounts",
+    "vpc-without-subnets",
+]
+
+
+def verdicts_of(recording: str) -> list[dict[str, Any]]:
+    """The rows of the JSON format, which other tests hold equal to what is expected."""
+    rows: list[dict[str, Any]] = json.loads(scan(FOLDER / recording).stdout)["subnets"]
+    return rows
+
+
+def written(recording: str, chosen: Format) -> str:
+    """What a scan prints in a format."""
+    result = invoke(["scan", "--from-dump", str(FOLDER / recording), "--format", chosen])
+    assert result.exit_code in (0, 1)
+    assert result.stderr == ""
+    return result.stdout
+
+
+def partly(*verdicts: Verdict) -> Result:
+    """A result of which one account could not be looked at."""
+    return Result(verdicts, MADE_AT, [DENIED])
+
+
+def verdict(**changed: object) -> Verdict:
+    """A verdict that crosses a NAT, with some fields changed."""
+    usual = Verdict(
+        "111122223333",
+        "us-east-1",
+        "vpc-1",
+        "subnet-1",
+        "use1-az4",
+        "rtb-1",
+        Compliance.NON_COMPLIANT,
+        Reason.NAT_GATEWAY,
+        "NAT_GATEWAY: <crosses> a | NAT",
+    )
+    return usual._replace(**changed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_csv_has_a_row_for_each_subnet(recording: str) -> None:
+    """A CSV reader gets the same values as a JSON reader, the path in one cell."""
+    rows = list(csv.DictReader(io.StringIO(written(recording, Format.CSV), newline="")))
+    expected = verdicts_of(recording)
+    for row, each in zip(rows, expected, strict=True):
+        path = each.pop("path")
+        assert row.pop("path") == ", then ".join(f"{hop['destination']} -> {hop['id']}" for hop in path)
+        assert row == {name: value or "" for name, value in each.items()}
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_markdown_has_a_row_for_each_subnet(recording: str) -> None:
+    """Every subnet and its reason stand in one row of the table, which has as many cells as its header."""
+    lines = written(recording, Format.MARKDOWN).splitlines()
+    header, _, *rows = [line for line in lines if line.startswith("|")]
+    for row, each in zip(rows, verdicts_of(recording), strict=True):
+        assert row.count(" | ") == header.count("|") - 2
+        assert f"`{each['subnetId']}`" in row
+        assert f"| {each['reason']} |" in row
+
+
+def test_markdown_keeps_cells_whole() -> None:
+    """A bar in a text does not end its cell; what could not be told is listed."""
+    text = RENDER[Format.MARKDOWN](partly(verdict()))
+    assert r"a \| NAT |" in text
+    assert "- account 444455556666 eu-west-1: ec2:DescribeSubnets failed" in text
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_junit_is_read_by_a_junit_parser(recording: str) -> None:
+    """Each subnet is a test: what is NON_COMPLIANT fails, what is NOT_APPLICABLE is skipped, and the counts agree."""
+    suites = JUnitXml.fromstring(written(recording, Format.JUNIT).encode())
+    kinds = {Compliance.NON_COMPLIANT: [Failure], Compliance.COMPLIANT: [], Compliance.NOT_APPLICABLE: [Skipped]}
+    cases = {(suite.name, case.name): case.result for suite in suites for case in suite}
+    expected = verdicts_of(recording)
+    assert {key: [type(each) for each in result] for key, result in cases.items()} == {
+        (f"{each['accountId']}/{each['region']}/{each['vpcId']}", each["subnetId"]): kinds[each["compliance"]]
+        for each in expected
+    }
+    assert (suites.tests, suites.errors) == (len(expected), 0)
+    assert suites.failures == sum(each["compliance"] == "NON_COMPLIANT" for each in expected)
+
+
+def test_junit_tells_what_could_not_be_told() -> None:
+    """An account that could not be read is an error, with the operation; markup in texts stays text."""
+    suites = JUnitXml.fromstring(RENDER[Format.JUNIT](partly(verdict())).encode())
+    [[error], [failure]] = [
+        case.result for suite in sorted(suites, key=lambda each: str(each.name)[::-1]) for case in suite
+    ]
+    assert {type(error), type(failure)} == {Error, Failure}
+    assert "<crosses>" in str(error.message) + str(failure.message)
+    assert (suites.tests, suites.errors, suites.failures) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_sarif_fits_the_published_schema(recording: str) -> None:
+    """The log fits SARIF 2.1.0 (models made from the schema), and has a result of the right kind for each subnet."""
+    text = written(recording, Format.SARIF)
+    SarifLog.model_validate_json(text)
+    [run] = json.loads(text)["runs"]
+    kinds = {
+        "NON_COMPLIANT": ("fail", "error"),
+        "COMPLIANT": ("pass", "none"),
+        "NOT_APPLICABLE": ("notApplicable", "none"),
+    }
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    for result, each in zip(run["results"], verdicts_of(recording), strict=True):
+        assert (result["kind"], result["level"]) == kinds[each["compliance"]]
+        assert rules[result["ruleIndex"]] == result["ruleId"] == each["reason"]
+        assert result["message"]["text"] == each["annotation"]
+    assert run["invocations"][0]["executionSuccessful"] is True
+
+
+def test_sarif_tells_what_could_not_be_told() -> None:
+    """A run in which an account could not be read was not successful, and says which."""
+    text = RENDER[Format.SARIF](partly(verdict()))
+    SarifLog.model_validate_json(text)
+    [invocation] = json.loads(text)["runs"][0]["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert "444455556666" in invocation["toolExecutionNotifications"][0]["message"]["text"]
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_asff_is_taken_by_security_hub(recording: str) -> None:
+    """The findings fit BatchImportFindings (botocore's model) and its limits, and say the same as the verdicts."""
+    findings = json.loads(written(recording, Format.ASFF))
+    shape = get_session().get_service_model("securityhub").operation_model("BatchImportFindings").input_shape
+    report = ParamValidator().validate({"Findings": findings}, shape)
+    assert findings == [] or not report.has_errors(), report.generate_report()
+    statuses = {"NON_COMPLIANT": "FAILED", "COMPLIANT": "PASSED", "NOT_APPLICABLE": "NOT_AVAILABLE"}
+    for finding, each in zip(findings, verdicts_of(recording), strict=True):
+        assert finding["Compliance"]["Status"] == statuses[each["compliance"]]
+        assert finding["AwsAccountId"] in finding["ProductArn"]
+        assert len(finding["Title"]) <= 256
+        assert len(finding["Description"]) <= 1024
+        assert len(finding["Remediation"]["Recommendation"]["Text"]) <= 512
+        assert each["subnetId"] in finding["Resources"][0]["Id"]
+    assert len({finding["Id"] for finding in findings}) == len(findings)
+
+
+def test_arns_are_of_the_partition_of_the_region() -> None:
+    """In China, ARNs begin with arn:aws-cn."""
+    [first, *_] = json.loads(written("china-partition", Format.ASFF))
+    assert first["ProductArn"].startswith("arn:aws-cn:securityhub:cn-")
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_ocsf_is_a_compliance_finding(recording: str) -> None:
+    """Every finding fits the OCSF models of class 2003 and says the same as the verdict."""
+    findings = json.loads(written(recording, Format.OCSF))
+    statuses = {"NON_COMPLIANT": "Fail", "COMPLIANT": "Pass", "NOT_APPLICABLE": "Other"}
+    for finding, each in zip(findings, verdicts_of(recording), strict=True):
+        model = ComplianceFinding.model_validate(finding)
+        assert model.compliance.status_id is not None
+        assert model.compliance.status_id.name == statuses[each["compliance"]]
+        assert (model.class_uid, model.type_uid.value) == (2003, 200301)
+        assert (
+            model.metadata.version
+            == ComplianceFinding.model_fields["metadata"].annotation.model_fields["version"].default
+        )
+        assert model.message == each["annotation"]
+
+
+@pytest.mark.parametrize("chosen", list(Format))
+def test_every_format_can_say_nothing(chosen: Format) -> None:
+    """A scan without a single subnet is a whole document, too."""
+    text = RENDER[chosen](Result((), MADE_AT))
+    assert text.endswith("\n")
+    if chosen in (Format.JSON, Format.SARIF, Format.ASFF, Format.OCSF):
+        json.loads(text)
+
+
+def test_findings_keep_their_ids_from_scan_to_scan() -> None:
+    """A subnet that was healed updates its finding; it does not get a second one."""
+    healed = verdict(compliance=Compliance.COMPLIANT, reason=Reason.ENDPOINT)
+    for chosen, key in ((Format.ASFF, "Id"), (Format.OCSF, "finding_info")):
+        before, after = (json.loads(RENDER[chosen](Result([each], MADE_AT)))[0] for each in (verdict(), healed))
+        assert (before[key] if key == "Id" else before[key]["uid"]) == (
+            after[key] if key == "Id" else after[key]["uid"]
+        )

@@ -1,0 +1,178 @@
+"""Scans of live accounts: the same verdicts as from a dump, Regions, and everything that can go wrong on the way."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from sandbox.server import Sandbox
+from tests.cli.recordings import invoke, scan
+from tests.handlers.network import Builder, Private
+
+ELSEWHERE = "eu-west-1"
+OFF = "no-where-1"
+
+
+def live(*options: str) -> Result:
+    """Scan the sandbox."""
+    return invoke(["scan", "--format", "json", *options])
+
+
+def rows(result: Result) -> list[dict[str, Any]]:
+    """The rows that a scan printed."""
+    found: list[dict[str, Any]] = json.loads(result.stdout)["subnets"]
+    return found
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retries come at once: how many there are is botocore's standard mode, how far apart is chance."""
+    monkeypatch.setattr("botocore.retries.standard.random.random", lambda: 0.0)
+
+
+@pytest.fixture
+def network(builder: Builder) -> Private:
+    """A VPC with a public subnet, and a private one behind a NAT gateway."""
+    return Private(builder)
+
+
+def test_live_says_what_a_dump_says(network: Private, tmp_path: Path) -> None:
+    """The same network read live and from the dump that collect makes: the same document, byte by byte."""
+    assert invoke(["collect", str(tmp_path / "dump")]).exit_code == 0
+    from_dump = scan(tmp_path / "dump")
+    assert live().stdout == from_dump.stdout
+    assert (live().exit_code, from_dump.exit_code) == (1, 1)
+    assert {each["reason"] for each in rows(live()) if each["vpcId"] == network.vpc} == {
+        "NAT_GATEWAY",
+        "INTERNET_GATEWAY",
+    }
+
+
+def test_regions_are_read_as_named(sandbox: Sandbox, network: Private) -> None:
+    """Each --region is read once, and its subnets are reported under its name."""
+    vpc = sandbox.client("ec2", ELSEWHERE).create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
+    subnet = sandbox.client("ec2", ELSEWHERE).create_subnet(VpcId=vpc, CidrBlock="10.9.0.0/24")["Subnet"]["SubnetId"]
+    found = rows(live("--region", sandbox.region, "--region", ELSEWHERE, "--region", ELSEWHERE))
+    assert {(each["region"], each["subnetId"]) for each in found} >= {
+        (sandbox.region, network.subnet),
+        (ELSEWHERE, subnet),
+    }
+    assert len(found) == len({each["subnetId"] for each in found})
+    assert {each["region"] for each in rows(live("--region", ELSEWHERE))} == {ELSEWHERE}
+
+
+def test_all_regions_are_those_that_offer_the_service(sandbox: Sandbox, network: Private) -> None:
+    """Of the Regions in force, those without a prefix list of S3 Express are left out, and nothing else is."""
+    asked = {each["RegionName"] for each in sandbox.client("ec2").describe_regions()["Regions"]}
+    offering = {region for region in asked if _offers(sandbox, region)}
+    assert sandbox.region in offering
+    assert offering < asked
+    sandbox.calls.clear()
+    result = live("--all-regions")
+    assert network.subnet in {each["subnetId"] for each in rows(result)}
+    assert {each["region"] for each in rows(result)} <= offering
+    assert len(sandbox.calls.of("ec2", "DescribeSubnets")) == len(offering)
+
+
+def _offers(sandbox: Sandbox, region: str) -> bool:
+    lists = sandbox.client("ec2", region).describe_prefix_lists()["PrefixLists"]
+    return any(each["PrefixListName"].endswith(".s3express") for each in lists)
+
+
+def test_all_regions_need_no_region_in_the_settings(
+    network: Private, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Who asks for every Region need not have set one."""
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    assert network.subnet in {each["subnetId"] for each in rows(live("--all-regions"))}
+    without = live()
+    assert (without.exit_code, without.stdout) == (2, "")
+    assert "--all-regions" in without.stderr
+
+
+def test_parameters_reach_the_live_scan(sandbox: Sandbox, network: Private) -> None:
+    """Rule parameters mean live what they mean in a dump, and cost the reads that they need."""
+    found = rows(live("--parameter", f"vpcIds={network.vpc}", "--parameter", "scope=DIRECTORY_BUCKETS"))
+    assert {each["reason"] for each in found if each["vpcId"] == network.vpc} == {"NO_DIRECTORY_BUCKETS"}
+    assert {each["reason"] for each in found if each["vpcId"] != network.vpc} == {"EXCLUDED"}
+    assert sandbox.calls.of("s3", "ListDirectoryBuckets")
+
+
+@pytest.mark.usefixtures("network")
+def test_scan_only_reads(sandbox: Sandbox) -> None:
+    """Not one call of a scan changes anything."""
+    sandbox.calls.clear()
+    assert live("--all-regions").exit_code == 1
+    assert sandbox.calls.mutating() == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "hint"),
+    [("deny", "UnauthorizedOperation", "allow ec2:DescribeSubnets"), ("throttle", "RequestLimitExceeded", "try again")],
+)
+def test_a_region_that_fails_is_named_and_the_rest_reported(
+    sandbox: Sandbox, network: Private, fault: str, code: str, hint: str
+) -> None:
+    """Denied or throttled in one Region: it is named with code and hint, the others are reported, the status is 2."""
+    result = live("--region", sandbox.region, "--region", OFF)
+    assert result.exit_code == 2
+    assert network.subnet in {each["subnetId"] for each in rows(result)}
+    [line] = result.stderr.splitlines()
+    assert f"account {sandbox.account_id} {OFF}" in line
+    getattr(sandbox.faults, fault)("ec2", "DescribeSubnets")
+    result = live("--region", sandbox.region)
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    for said in (sandbox.account_id, sandbox.region, "ec2:DescribeSubnets", code, hint):
+        assert said in line
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("ExpiredToken", "sign in again"),
+        ("InvalidClientTokenId", "sign in again"),
+        ("AccessDenied", "allow sts:GetCallerIdentity"),
+    ],
+)
+def test_credentials_that_do_not_work_are_one_line(sandbox: Sandbox, code: str, hint: str) -> None:
+    """Expired, invalid or forbidden credentials: one line with what to do, nothing on standard output, status 2."""
+    sandbox.faults.fail("sts", "GetCallerIdentity", code, 403)
+    result = live()
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert code in line
+    assert hint in line
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_no_credentials_are_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without any credentials the line says how to get some."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    result = live()
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert "aws sso login" in line
+    unknown = live("--profile", "nobody")
+    assert (unknown.exit_code, unknown.stdout) == (2, "")
+    assert "list-profiles" in unknown.stderr
+
+
+def test_an_optional_read_that_is_denied_is_noted(sandbox: Sandbox, builder: Builder, network: Private) -> None:
+    """What a denied read would tell counts as unknown; a note says so, and --quiet keeps it back."""
+    instance = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=network.public_subnet)
+    interface = instance["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
+    subnet = builder.subnet(network.vpc, builder.table(network.vpc, NetworkInterfaceId=interface))
+    sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
+    result = live()
+    assert result.exit_code == 1
+    assert {each["subnetId"]: each["reason"] for each in rows(result)}[subnet] == "UNRESOLVED_EGRESS"
+    assert "note: account 123456789012 us-east-1: ec2:DescribeNetworkInterfaces was denied" in result.stderr
+    assert live("--quiet").stderr == ""

@@ -1,0 +1,134 @@
+"""What a scan is about, what it shows, where it writes, and when it fails."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.recordings import FOLDER, invoke
+
+DUMP = str(FOLDER / "gateway-endpoint")
+NAT = str(FOLDER / "nat-gateway-zonal")
+
+
+def subnets(*options: str, dump: str = NAT) -> dict[str, str]:
+    """The reasons that a scan shows, by subnet."""
+    result = invoke(["scan", "--from-dump", dump, "--format", "json", *options])
+    return {each["subnetId"]: each["reason"] for each in json.loads(result.stdout)["subnets"]}
+
+
+def status(*options: str, dump: str = NAT) -> int:
+    """The exit status of a scan."""
+    return invoke(["scan", "--from-dump", dump, *options]).exit_code
+
+
+def test_vpc_filter_keeps_its_subnets_alone() -> None:
+    """--vpc names the VPCs whose subnets are judged; of others nothing is said, and nothing fails."""
+    vpc = json.loads((FOLDER / "nat-gateway-zonal" / "vpcs.json").read_text(encoding="utf-8"))["Vpcs"][0]["VpcId"]
+    assert subnets("--vpc", vpc) == subnets()
+    assert subnets("--vpc", "vpc-0elsewhere") == {}
+    assert (status("--vpc", vpc), status("--vpc", "vpc-0elsewhere")) == (1, 0)
+
+
+def test_tag_filter_takes_keys_and_values(tmp_path: Path) -> None:
+    """--tag fits a key or key=value, case counting; several must all fit."""
+    source = FOLDER / "nat-gateway-zonal"
+    for file in source.glob("*.json"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    described = json.loads((source / "subnets.json").read_text(encoding="utf-8"))
+    first = described["Subnets"][0]
+    first["Tags"] = [{"Key": "team", "Value": "data"}, {"Key": "stage", "Value": "prod"}]
+    (tmp_path / "subnets.json").write_text(json.dumps(described), encoding="utf-8")
+    only = [first["SubnetId"]]
+    assert list(subnets("--tag", "team", dump=str(tmp_path))) == only
+    assert list(subnets("--tag", "team=data", "--tag", "stage=prod", dump=str(tmp_path))) == only
+    assert subnets("--tag", "team=data", "--tag", "stage=test", dump=str(tmp_path)) == {}
+    assert subnets("--tag", "Team", dump=str(tmp_path)) == {}
+
+
+def test_verdict_filter_hides_rows_but_not_their_status() -> None:
+    """--verdict chooses what is shown, by compliance or reason in any case; what is hidden still fails the scan."""
+    everything = subnets()
+    assert set(everything.values()) > {"NAT_GATEWAY"}
+    assert subnets("--verdict", "NAT_GATEWAY") == {key: r for key, r in everything.items() if r == "NAT_GATEWAY"}
+    assert subnets("--verdict", "non_compliant") == subnets("--verdict", "NAT_GATEWAY")
+    assert status("--verdict", "COMPLIANT") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], 1),
+        (["never"], 0),
+        (["NAT_INSTANCE"], 0),
+        (["NAT_GATEWAY"], 1),
+        (["NAT_INSTANCE", "nat_gateway"], 1),
+        (["UNRESOLVED_EGRESS"], 0),
+    ],
+)
+def test_fail_on_chooses_what_fails(words: list[str], expected: int) -> None:
+    """Status 1 is for what --fail-on names, by compliance or reason: NON_COMPLIANT unless said otherwise."""
+    assert status(*(f"--fail-on={word}" for word in words)) == expected
+
+
+@pytest.mark.parametrize("option", ["--fail-on", "--verdict"])
+def test_words_that_name_no_verdict_are_refused(option: str) -> None:
+    """A word that is neither a compliance nor a reason is refused in one line that lists those that are."""
+    result = invoke(["scan", "--from-dump", NAT, option, "NAT"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert option in line
+    assert "NAT_GATEWAY" in line
+
+
+@pytest.mark.parametrize("form", ["table", "json", "sarif"])
+def test_output_goes_whole_into_a_file(tmp_path: Path, form: str) -> None:
+    """--output writes what the terminal would get, a table without colours; standard output stays empty."""
+    file = tmp_path / "paths.out"
+    file.write_text("from yesterday", encoding="utf-8")
+    result = invoke(["scan", "--from-dump", NAT, "--format", form, "--output", str(file)])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "NAT_GATEWAY" in file.read_text(encoding="utf-8")
+    assert "\x1b" not in file.read_text(encoding="utf-8")
+    assert str(file) in result.stderr
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    """A folder that is not there: the file is named, with what to do, and the status is 2."""
+    result = invoke(["scan", "--from-dump", NAT, "--output", str(tmp_path / "no" / "paths.json")])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert "paths.json cannot be written" in line
+
+
+def test_region_chooses_among_the_folders_of_a_dump() -> None:
+    """--region keeps those Regions of a dump; one that it does not hold is refused."""
+    several = str(FOLDER / "two-regions")
+    everything = json.loads(invoke(["scan", "--from-dump", several, "--format", "json"]).stdout)["subnets"]
+    regions = sorted({each["region"] for each in everything})
+    assert len(regions) == 2
+    assert subnets("--region", regions[0], dump=several) == {
+        each["subnetId"]: each["reason"] for each in everything if each["region"] == regions[0]
+    }
+    result = invoke(["scan", "--from-dump", several, "--region", "mx-central-1"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert regions[0] in result.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--from-dump", DUMP, "--all-regions"],
+        ["--from-dump", DUMP, "--profile", "prod"],
+        ["--region", "eu-west-1", "--all-regions"],
+        ["--organization"],
+        ["--role-name", "Audit"],
+    ],
+)
+def test_options_that_exclude_each_other(options: list[str]) -> None:
+    """Options that do not go together are refused in one line with a way out, before anything is read."""
+    result = invoke(["scan", *options])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert line.endswith(")")
