@@ -31,14 +31,17 @@ def _search(self: Moto) -> ActionResult:
 def telling_of_more(original: Moto) -> Moto:
     """Wrap the end of every operation: the answer to a search says whether there are more routes than it holds.
 
-    The botocore model has AdditionalRoutesAvailable beside NextToken; older ones had no token, and more than 1,000
-    routes could only be searched for by narrower filters.
+    The botocore model has AdditionalRoutesAvailable beside NextToken; older ones have no token, and more than 1,000
+    routes can only be searched for by narrower filters. A table whose `gives_tokens` a test sets to False is like that.
     """
 
     def serialized(self: Moto, answer: ActionResult) -> Moto:
         result = answer.result
         if self._get_action() == "SearchTransitGatewayRoutes" and isinstance(result, dict):
-            answer = ActionResult({**result, "AdditionalRoutesAvailable": "NextToken" in result})
+            token = result.pop("NextToken", None)
+            table = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId"))
+            more = {"NextToken": token} if token and getattr(table, "gives_tokens", True) else {}
+            answer = ActionResult({**result, "AdditionalRoutesAvailable": token is not None, **more})
         return original(self, answer)
 
     return serialized

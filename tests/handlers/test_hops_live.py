@@ -1,0 +1,510 @@
+"""Hops as the function reads them live: NAT instances, appliances, and transit gateways over one account or two."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import pytest
+
+from express_path.handlers.services import services
+from sandbox.networks.account import Account
+from sandbox.networks.central_egress import Hub, Spoke, attach
+from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway, BehindNatInstance
+from sandbox.server import Sandbox
+from tests.handlers.rule import Rule
+
+NETWORK = "111122223333"
+ROLE = f"arn:aws:iam::{NETWORK}:role/express-path-network"
+OF_A_SWEEP = {
+    "DescribeVpcs",
+    "DescribeSubnets",
+    "DescribeRouteTables",
+    "DescribeVpcEndpoints",
+    "DescribeNatGateways",
+    "DescribePrefixLists",
+}
+Logged = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def account(sandbox: Sandbox) -> Account:
+    """The rule's own account."""
+    return Account(sandbox)
+
+
+@pytest.fixture
+def network(sandbox: Sandbox) -> Account:
+    """The network account, which owns the transit gateway where there are two."""
+    return Account(sandbox, NETWORK, first=100)
+
+
+class Place(Protocol):
+    """A subnet and what governs it."""
+
+    vpc: str
+    table: str
+    subnet: str
+
+
+def evaluations(rule: Rule, place: Place) -> dict[str, dict[str, Any]]:
+    """Tell the function that a route table changed; return what it returned of every subnet concerned."""
+    item = {
+        "awsAccountId": rule.sandbox.account_id,
+        "configurationItemCaptureTime": rule.now,
+        "configurationItemStatus": "OK",
+        "resourceType": "AWS::EC2::RouteTable",
+        "resourceId": place.table,
+        "configuration": {"vpcId": place.vpc},
+    }
+    return {each["subnetId"]: each for each in rule.invoke(rule.event(item))["evaluations"]}
+
+
+def evaluation(rule: Rule, place: Place) -> dict[str, Any]:
+    """Tell the function that a route table changed; return what it returned of the subnet that it governs."""
+    return evaluations(rule, place)[place.subnet]
+
+
+def swept(rule: Rule, place: Place) -> dict[str, Any]:
+    """Sweep; return what the function returned of a subnet, whose verdict must be new."""
+    delivery = rule.loop.scheduled()
+    if delivery.error:
+        raise delivery.error
+    [found] = [each for each in delivery.answer["evaluations"] if each["subnetId"] == place.subnet]
+    return dict(found)
+
+
+def assumed(sandbox: Sandbox) -> list[Mapping[str, Any]]:
+    """Return the requests for the role in the network account."""
+    calls = sandbox.calls.of("sts", "AssumeRole")
+    return [each.parameters for each in calls if each.parameters["RoleArn"] == ROLE]
+
+
+def ids(evaluation: dict[str, Any]) -> list[str]:
+    """Return the ids of the hops of a path."""
+    return [hop["id"] for hop in evaluation["path"]]
+
+
+def cost(rule: Rule) -> Counter[str]:
+    """Return the reads of EC2 and STS that a sweep costs in a cold runtime."""
+    services.cache_clear()
+    rule.sandbox.calls.clear()
+    rule.sweep()
+    return Counter(each.operation for service in ("ec2", "sts") for each in rule.sandbox.calls.of(service))
+
+
+def warnings(logged: Logged) -> list[str]:
+    """Return the operations that the function has warned of as denied."""
+    return [line["operation"] for line in logged() if line["level"] == "WARNING"]
+
+
+def test_nat_instance(rule: Rule, account: Account) -> None:
+    """An instance that forwards and whose subnet leads to an internet gateway is a NAT, with its type's bandwidth."""
+    vpc = BehindNatInstance(account, "c7gn.medium")
+    found = evaluation(rule, vpc)
+    assert (found["compliance"], found["reason"]) == ("NON_COMPLIANT", "NAT_INSTANCE")
+    assert ids(found) == [vpc.interface, vpc.internet_gateway]
+    wanted = {"hopId": vpc.interface, "name": "c7gn.medium", "baselineGbps": 3.125, "peakGbps": 25.0}
+    assert found["capacity"] == [wanted]
+
+
+def test_nat_gateway_has_its_capacity(rule: Rule, account: Account) -> None:
+    """A NAT gateway carries 5 to 100 Gbit/s."""
+    vpc = BehindNatGateway(account)
+    [capacity] = swept(rule, vpc)["capacity"]
+    assert (capacity["hopId"], capacity["baselineGbps"], capacity["peakGbps"]) == (vpc.nat, 5, 100)
+
+
+def test_instance_that_checks_does_not_forward(rule: Rule, account: Account) -> None:
+    """With the source/destination check on, where traffic goes cannot be told; turning it off makes it a NAT."""
+    vpc = BehindNatInstance(account, check=True)
+    found = evaluation(rule, vpc)
+    assert (found["compliance"], found["reason"]) == ("NOT_APPLICABLE", "UNRESOLVED_EGRESS")
+    assert "check" in found["annotation"]
+    account.ec2.modify_instance_attribute(InstanceId=vpc.instance, SourceDestCheck={"Value": False})
+    assert rule.sweep()[vpc.subnet] == "NAT_INSTANCE"
+
+
+def test_interfaces_may_not_be_read(rule: Rule, account: Account, logged: Logged) -> None:
+    """Without ec2:DescribeNetworkInterfaces the annotation names it, and the function warns."""
+    vpc = BehindNatInstance(account)
+    rule.sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
+    found = evaluation(rule, vpc)
+    assert found["reason"] == "UNRESOLVED_EGRESS"
+    assert "ec2:DescribeNetworkInterfaces" in found["annotation"]
+    assert warnings(logged) == ["ec2:DescribeNetworkInterfaces"]
+
+
+@pytest.mark.parametrize("operation", ["DescribeInstances", "DescribeInstanceTypes"])
+def test_bandwidth_may_not_be_read(rule: Rule, account: Account, logged: Logged, operation: str) -> None:
+    """What an instance can carry is evidence beside the verdict: without it the verdict is the same."""
+    vpc = BehindNatInstance(account)
+    rule.sandbox.faults.deny("ec2", operation)
+    found = evaluation(rule, vpc)
+    assert (found["reason"], found["capacity"]) == ("NAT_INSTANCE", [])
+    assert warnings(logged) == [f"ec2:{operation}"]
+
+
+@pytest.mark.parametrize("floating", [True, False])
+def test_successor_of_a_nat_instance(rule: Rule, account: Account, floating: bool) -> None:
+    """A dead instance leaves a blackhole; its successor is a NAT again, by its interface or by the one that moved."""
+    vpc = BehindNatInstance(account, floating=floating)
+    assert rule.sweep()[vpc.subnet] == "NAT_INSTANCE"
+    vpc.terminate()
+    assert rule.sweep()[vpc.subnet] == "NO_ROUTE"
+    vpc.succeed("c7gn.medium")
+    found = evaluation(rule, vpc)
+    assert (found["compliance"], found["reason"]) == ("NON_COMPLIANT", "NAT_INSTANCE")
+    assert (ids(found)[0], found["capacity"][0]["name"]) == (vpc.interface, "c7gn.medium")
+
+
+def test_flips_between_instance_and_gateway(rule: Rule, account: Account) -> None:
+    """While a route flips to a standby NAT gateway and back, each change's own event keeps it NON_COMPLIANT."""
+    vpc = BehindNatInstance(account)
+    standby = account.nat_gateway(vpc.public)
+    rule.sweep()
+    rule.overlook()
+    account.replace(vpc.table, NatGatewayId=standby)
+    assert rule.changes(of=vpc.table) == {vpc.subnet: "NAT_GATEWAY"}
+    account.replace(vpc.table, NetworkInterfaceId=vpc.interface)
+    assert rule.changes(of=vpc.table) == {vpc.subnet: "NAT_INSTANCE"}
+    assert rule.held()[vpc.subnet].compliance == "NON_COMPLIANT"
+
+
+def test_dead_instance_beside_a_longer_route(rule: Rule, account: Account) -> None:
+    """A blackhole where some S3 Express addresses went leaves the others NON_COMPLIANT by their NAT gateway."""
+    vpc = BehindNatInstance(account)
+    gateway = account.nat_gateway(vpc.public)
+    for half in ("0.0.0.0/1", "128.0.0.0/1"):
+        account.route(vpc.table, half, NatGatewayId=gateway)
+    listed = account.ec2.describe_prefix_lists()["PrefixLists"]
+    cidr = next(each["Cidrs"][0] for each in listed if each["PrefixListName"].endswith("s3express"))
+    account.route(vpc.table, cidr, NetworkInterfaceId=vpc.interface)
+    vpc.terminate()
+    found = evaluation(rule, vpc)
+    assert (found["compliance"], found["reason"], ids(found)) == ("NON_COMPLIANT", "NAT_GATEWAY", [gateway])
+
+
+@pytest.mark.parametrize("load_balancer", [False, True])
+def test_firewall_then_nat(rule: Rule, account: Account, load_balancer: bool) -> None:
+    """A firewall's endpoint, or a Gateway Load Balancer's, leads on by its own subnet's table, here to a NAT."""
+    vpc = BehindFirewall(account, load_balancer=load_balancer)
+    found = swept(rule, vpc)
+    assert (found["compliance"], found["reason"]) == ("NON_COMPLIANT", "NAT_BEHIND_APPLIANCE")
+    assert ids(found) == [vpc.endpoint, vpc.nat]
+    assert rule.held()[vpc.appliance_subnet].reason == "NAT_GATEWAY"
+
+
+def test_endpoint_behind_a_firewall(rule: Rule, account: Account) -> None:
+    """A gateway endpoint on the table of the firewall's subnet cures the subnets before the firewall, too."""
+    vpc = BehindFirewall(account)
+    account.endpoint(vpc.vpc, vpc.appliance_table)
+    rule.sweep()
+    assert {key: each.reason for key, each in rule.held().items()} == {
+        vpc.subnet: "ENDPOINT",
+        vpc.appliance_subnet: "ENDPOINT",
+        vpc.public: "INTERNET_GATEWAY",
+    }
+
+
+def test_central_egress_in_one_account(rule: Rule, account: Account) -> None:
+    """A spoke's path crosses the transit gateway, the egress VPC's attachment, and the NAT there."""
+    hub = Hub(account)
+    spoke = hub.join(account)
+    found = swept(rule, spoke)
+    assert (found["compliance"], found["reason"]) == ("NON_COMPLIANT", "NAT_BEYOND_TRANSIT_GATEWAY")
+    assert ids(found) == [hub.gateway, hub.attachment, hub.nat]
+    assert found["capacity"][0]["hopId"] == hub.nat
+
+
+def test_central_egress_by_an_event(rule: Rule, account: Account) -> None:
+    """The event of a spoke's table alone has the transit gateway followed into the egress VPC."""
+    hub = Hub(account)
+    spoke = hub.join(account)
+    rule.overlook()
+    account.route(spoke.table, "192.0.2.0/24", TransitGatewayId=hub.gateway)
+    assert rule.changes(of=spoke.table) == {spoke.subnet: "NAT_BEYOND_TRANSIT_GATEWAY"}
+
+
+def test_own_endpoint_spares_the_transit_gateway(rule: Rule, account: Account) -> None:
+    """A spoke's own gateway endpoint is a longer route than the one to the transit gateway."""
+    spoke = Hub(account).join(account)
+    account.endpoint(spoke.vpc, spoke.table)
+    assert evaluation(rule, spoke)["reason"] == "ENDPOINT"
+
+
+def test_blackhole_in_the_transit_gateways_table(rule: Rule, account: Account) -> None:
+    """A blackhole for everything that is longer than the default route leaves no way out."""
+    hub = Hub(account)
+    for half in ("0.0.0.0/1", "128.0.0.0/1"):
+        hub.lead(half, None)
+    spoke = hub.join(account)
+    found = evaluation(rule, spoke)
+    assert (found["compliance"], found["reason"]) == ("NOT_APPLICABLE", "NO_ROUTE")
+
+
+def test_detached_egress_vpc(rule: Rule, account: Account) -> None:
+    """When the egress VPC is detached the transit gateway's route is a blackhole, and there is no way out."""
+    hub = Hub(account)
+    spoke = hub.join(account)
+    account.ec2.delete_transit_gateway_vpc_attachment(TransitGatewayAttachmentId=hub.attachment)
+    assert evaluation(rule, spoke)["reason"] == "NO_ROUTE"
+
+
+def test_firewall_in_the_egress_vpc(rule: Rule, account: Account) -> None:
+    """A NAT beyond a transit gateway outranks the appliance on the same path."""
+    hub = Hub(account)
+    inspected = account.subnet(hub.vpc, account.table(hub.vpc, NatGatewayId=hub.nat), "c")
+    endpoint = account.firewall_endpoint(hub.vpc, inspected)
+    account.replace(hub.egress_table, VpcEndpointId=endpoint)
+    spoke = hub.join(account)
+    found = evaluation(rule, spoke)
+    assert found["reason"] == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert ids(found) == [hub.gateway, hub.attachment, endpoint, hub.nat]
+
+
+def test_zones_of_the_egress_vpc(rule: Rule, account: Account) -> None:
+    """Traffic leaves the egress VPC in the zone that it came from: one zone there may have a NAT, another none."""
+    hub = Hub(account)
+    spoke = hub.join(account, "a", "b")
+    subnets = account.ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [hub.vpc]}])["Subnets"]
+    [in_b] = [each["SubnetId"] for each in subnets if each["AvailabilityZone"].endswith("b")]
+    tables = account.ec2.describe_route_tables(Filters=[{"Name": "association.subnet-id", "Values": [in_b]}])
+    associations = tables["RouteTables"][0]["Associations"]
+    [association] = [each["RouteTableAssociationId"] for each in associations if each.get("SubnetId") == in_b]
+    nowhere = account.table(hub.vpc)
+    account.ec2.replace_route_table_association(AssociationId=association, RouteTableId=nowhere)
+    found = evaluations(rule, spoke)
+    assert [found[each]["reason"] for each in spoke.subnets] == ["NAT_BEYOND_TRANSIT_GATEWAY", "NO_ROUTE"]
+    account.ec2.modify_transit_gateway_vpc_attachment(
+        TransitGatewayAttachmentId=hub.attachment, Options={"ApplianceModeSupport": "enable"}
+    )
+    in_appliance_mode = evaluations(rule, spoke)
+    assert {each["reason"] for each in in_appliance_mode.values()} == {"UNRESOLVED_EGRESS"}
+
+
+def test_peering_of_transit_gateways(rule: Rule, account: Account) -> None:
+    """A route to a peering attachment leads to another Region: it cannot be followed, and the hop is named."""
+    hub, peer = Hub(account), rule.sandbox.client("ec2", region="eu-west-1")
+    spoke = hub.join(account)
+    made = account.ec2.create_transit_gateway_peering_attachment(
+        TransitGatewayId=hub.gateway,
+        PeerTransitGatewayId=peer.create_transit_gateway()["TransitGateway"]["TransitGatewayId"],
+        PeerAccountId=rule.sandbox.account_id,
+        PeerRegion="eu-west-1",
+    )["TransitGatewayPeeringAttachment"]["TransitGatewayAttachmentId"]
+    peer.accept_transit_gateway_peering_attachment(TransitGatewayAttachmentId=made)
+    for half in ("0.0.0.0/1", "128.0.0.0/1"):
+        hub.lead(half, made)
+    found = evaluation(rule, spoke)
+    assert (found["reason"], ids(found)) == ("UNRESOLVED_EGRESS", [hub.gateway, made])
+    assert "peering" in found["annotation"]
+
+
+def test_nat_gateway_of_the_egress_vpc_concerns_the_spokes(rule: Rule, account: Account) -> None:
+    """A change of a NAT gateway re-evaluates every subnet whose path crosses it, in whichever VPC, and no other."""
+    hub = Hub(account)
+    spokes = [hub.join(account) for _ in range(2)]
+    BehindNatGateway(account)
+    rule.sweep()
+    rule.overlook()
+    account.ec2.create_tags(Resources=[hub.nat], Tags=[{"Key": "owner", "Value": "network"}])
+    account.ec2.delete_nat_gateway(NatGatewayId=hub.nat)
+    concerned = rule.changes(of=hub.nat)
+    assert {each.subnet for each in spokes} <= concerned.keys()
+    in_egress = account.ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [hub.vpc]}])["Subnets"]
+    attached = {each["SubnetId"] for each in in_egress} - {hub.public}
+    assert concerned == dict.fromkeys({each.subnet for each in spokes} | attached, "NO_ROUTE")
+
+
+@pytest.fixture
+def two_accounts(account: Account, network: Account) -> tuple[Hub, Spoke]:
+    """A hub in the network account, shared with the rule's account, which has a spoke."""
+    hub = Hub(network)
+    hub.share(account)
+    return hub, hub.join(account)
+
+
+def test_spoke_without_a_role(rule: Rule, two_accounts: tuple[Hub, Spoke], logged: Logged) -> None:
+    """From a spoke account a transit gateway cannot be followed; the annotation says what would resolve it."""
+    hub, spoke = two_accounts
+    found = evaluation(rule, spoke)
+    assert (found["compliance"], found["reason"]) == ("NOT_APPLICABLE", "UNRESOLVED_EGRESS")
+    assert ids(found) == [hub.gateway]
+    assert "ec2:SearchTransitGatewayRoutes" in found["annotation"]
+    assert "networkRoleArn" in found["annotation"]
+    assert warnings(logged) == []
+    assert assumed(rule.sandbox) == []
+
+
+def test_parameter_decides_on_what_cannot_be_told(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke]) -> None:
+    """unresolvedEgress=NON_COMPLIANT flags a spoke whose transit gateway cannot be followed."""
+    _, spoke = two_accounts
+    found = evaluation(Rule(sandbox, {"unresolvedEgress": "NON_COMPLIANT"}), spoke)
+    assert (found["compliance"], found["reason"]) == ("NON_COMPLIANT", "UNRESOLVED_EGRESS")
+
+
+def test_spoke_with_a_role(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke]) -> None:
+    """By a role in the network account the path is followed to its NAT gateway, and its capacity is told."""
+    hub, spoke = two_accounts
+    found = evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
+    assert (found["compliance"], found["reason"]) == ("NON_COMPLIANT", "NAT_BEYOND_TRANSIT_GATEWAY")
+    assert ids(found) == [hub.gateway, hub.attachment, hub.nat]
+    assert found["capacity"][0]["hopId"] == hub.nat
+    [request] = assumed(sandbox)
+    assert "ExternalId" not in request
+
+
+def test_role_is_assumed_with_the_external_id(
+    sandbox: Sandbox, two_accounts: tuple[Hub, Spoke], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NETWORK_ROLE_EXTERNAL_ID is what the role's trust policy may ask for.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_common-scenarios_third-party.html
+    """
+    _, spoke = two_accounts
+    monkeypatch.setenv("NETWORK_ROLE_EXTERNAL_ID", "who-asks")
+    services.cache_clear()
+    assert evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)["reason"] == "NAT_BEYOND_TRANSIT_GATEWAY"
+    [request] = assumed(sandbox)
+    assert request["ExternalId"] == "who-asks"
+
+
+def test_role_by_an_event(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke]) -> None:
+    """The event of a spoke's table has the role assumed, too."""
+    hub, spoke = two_accounts
+    rule = Rule(sandbox, {"networkRoleArn": ROLE})
+    rule.overlook()
+    spoke.account.route(spoke.table, "192.0.2.0/24", TransitGatewayId=hub.gateway)
+    assert rule.changes(of=spoke.table) == {spoke.subnet: "NAT_BEYOND_TRANSIT_GATEWAY"}
+
+
+def test_role_that_cannot_be_assumed(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke], logged: Logged) -> None:
+    """Where the role cannot be assumed the verdict is that without a role, and the function warns."""
+    _, spoke = two_accounts
+    sandbox.faults.deny("sts", "AssumeRole")
+    found = evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
+    assert found["reason"] == "UNRESOLVED_EGRESS"
+    assert "ec2:SearchTransitGatewayRoutes" in found["annotation"]
+    assert warnings(logged) == ["sts:AssumeRole"]
+
+
+@pytest.mark.parametrize("operation", ["SearchTransitGatewayRoutes", "DescribeTransitGatewayAttachments"])
+def test_role_that_may_not_read(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke], operation: str) -> None:
+    """Where the role lacks a read of transit gateways, that read is named in the annotation."""
+    _, spoke = two_accounts
+    sandbox.faults.deny("ec2", operation)
+    found = evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
+    assert found["reason"] == "UNRESOLVED_EGRESS"
+    assert f"ec2:{operation}" in found["annotation"]
+
+
+def test_egress_vpc_of_another_account(sandbox: Sandbox, account: Account, network: Account) -> None:
+    """The transit gateway may be the rule's account's own, and the egress VPC the network account's."""
+    hub = Hub(account)
+    hub.share(network)
+    egress = BehindNatGateway(network)
+    attachment = attach(network, hub.gateway, egress.vpc, egress.subnet)
+    account.ec2.accept_transit_gateway_vpc_attachment(TransitGatewayAttachmentId=attachment)
+    for half in ("0.0.0.0/1", "128.0.0.0/1"):
+        hub.lead(half, attachment)
+    spoke = hub.join(account)
+    assert evaluation(Rule(sandbox), spoke)["reason"] == "UNRESOLVED_EGRESS"
+    found = evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
+    assert (found["reason"], ids(found)) == ("NAT_BEYOND_TRANSIT_GATEWAY", [hub.gateway, attachment, egress.nat])
+
+
+def test_foreign_subnets_are_never_reported(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke]) -> None:
+    """What the role shows of the network account is followed, and not evaluated, whatever its own verdict would be."""
+    _, spoke = two_accounts
+    rule = Rule(sandbox, {"networkRoleArn": ROLE, "publicSubnets": "NON_COMPLIANT"})
+    assert rule.sweep() == {spoke.subnet: "NAT_BEYOND_TRANSIT_GATEWAY"}
+    assert rule.held().keys() == {spoke.subnet}
+
+
+def test_role_is_not_assumed_in_vain(sandbox: Sandbox, account: Account) -> None:
+    """Where no route leads to a transit gateway the role is not assumed."""
+    vpc = BehindNatGateway(account)
+    assert evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), vpc)["reason"] == "NAT_GATEWAY"
+    assert sandbox.calls.of("sts") == []
+
+
+def test_no_hop_costs_nothing(rule: Rule, account: Account) -> None:
+    """Where no route leads to an instance or a transit gateway, nothing is read of either, even if there are some."""
+    BehindNatGateway(account)
+    vpc = BehindFirewall(account)
+    account.instance(vpc.subnet)
+    Hub(account).account.ec2.delete_route(RouteTableId=public_table(account), DestinationCidrBlock="10.0.0.0/8")
+    assert cost(rule) == Counter(OF_A_SWEEP)
+
+
+def public_table(account: Account) -> str:
+    """Return the one table that leads to a transit gateway."""
+    wanted = [{"Name": "route.destination-cidr-block", "Values": ["10.0.0.0/8"]}]
+    [table] = account.ec2.describe_route_tables(Filters=wanted)["RouteTables"]
+    return str(table["RouteTableId"])
+
+
+def test_cost_of_nat_instances(rule: Rule, account: Account) -> None:
+    """20 NAT instances cost what 2 do: their interfaces in one read, and one each for the instances and their types."""
+    for _ in range(2):
+        BehindNatInstance(account)
+    few = cost(rule)
+    for _ in range(18):
+        BehindNatInstance(account)
+    assert cost(rule) == few
+    extra = ("DescribeNetworkInterfaces", "DescribeInstances", "DescribeInstanceTypes")
+    assert few == Counter([*OF_A_SWEEP, *extra])
+
+
+TRANSIT = ("DescribeTransitGatewayAttachments", "DescribeTransitGatewayVpcAttachments")
+
+
+def test_cost_of_a_transit_gateway(rule: Rule, account: Account) -> None:
+    """20 spokes cost what 2 do: two reads of attachments, and one search for each transit gateway table in use."""
+    hub = Hub(account)
+    for _ in range(2):
+        hub.join(account)
+    few = cost(rule)
+    for _ in range(18):
+        hub.join(account)
+    assert cost(rule) == few
+    assert few == Counter([*OF_A_SWEEP, *TRANSIT, *["SearchTransitGatewayRoutes"] * 2])
+
+
+def test_cost_of_the_network_account(sandbox: Sandbox, account: Account, network: Account) -> None:
+    """20 spokes cost what 2 do over two accounts, too: the role is assumed once, and the network account read once."""
+    hub = Hub(network)
+    hub.share(account)
+    rule = Rule(sandbox, {"networkRoleArn": ROLE})
+    for _ in range(2):
+        hub.join(account)
+    few = cost(rule)
+    for _ in range(18):
+        hub.join(account)
+    assert cost(rule) == few
+    both = [*OF_A_SWEEP, *TRANSIT] * 2
+    assert few == Counter([*both, "AssumeRole", *["SearchTransitGatewayRoutes"] * 2])
+
+
+def test_cost_of_an_event(rule: Rule, account: Account) -> None:
+    """The event of one table costs reads of its VPC, and where it leads beyond, one of each kind for the Region."""
+    hub = Hub(account)
+    spoke = hub.join(account)
+    rule.sweep()
+    rule.overlook()
+    account.route(spoke.table, "192.0.2.0/24", TransitGatewayId=hub.gateway)
+    rule.sandbox.calls.clear()
+    rule.changes(of=spoke.table)
+    spent = Counter(each.operation for each in rule.sandbox.calls.of("ec2"))
+    of_vpc = OF_A_SWEEP - {"DescribePrefixLists", "DescribeNatGateways"}
+    of_region = OF_A_SWEEP - {"DescribePrefixLists"}
+    assert spent == Counter([*of_vpc, *of_region, *TRANSIT, *["SearchTransitGatewayRoutes"] * 2])
+
+
+def test_hub_is_attached_like_its_spokes(account: Account) -> None:
+    """The builder's hub leaves no attachment without an association, which would make all of this pass for nothing."""
+    hub = Hub(account)
+    spoke = hub.join(account)
+    found = account.ec2.describe_transit_gateway_attachments()["TransitGatewayAttachments"]
+    tables = {each["TransitGatewayAttachmentId"]: each["Association"]["TransitGatewayRouteTableId"] for each in found}
+    assert tables == {hub.attachment: hub.own_table, spoke.attachment: hub.spokes_table}
