@@ -1,6 +1,8 @@
 """A plain network for benchmarks, put straight into moto's memory: creating it call by call would take minutes."""
 
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from ipaddress import IPv4Network
 from typing import Any
 
@@ -24,7 +26,20 @@ def seed(account_id: str, region: str, vpcs: int) -> None:
     memory: Moto = ec2_backends[account_id][region]
     _forget_default_vpc(memory)
     for _ in range(vpcs):
-        _vpc(memory)
+        with _alone(memory):
+            _vpc(memory)
+
+
+@contextmanager
+def _alone(memory: Moto) -> Iterator[None]:
+    """Hide the subnets and tables of other VPCs, all of which moto would look through for each that is made."""
+    subnets, route_tables = memory.subnets, memory.route_tables
+    memory.subnets, memory.route_tables = defaultdict(dict), {}
+    yield
+    for zone, made in memory.subnets.items():
+        subnets[zone].update(made)
+    route_tables.update(memory.route_tables)
+    memory.subnets, memory.route_tables = subnets, route_tables
 
 
 def _forget_default_vpc(memory: Moto) -> None:
