@@ -1,0 +1,56 @@
+"""docs/healing.md says just what the code does: blockers, which of them may warn, times and tags."""
+
+import re
+from pathlib import Path
+
+from express_path.domain import healing
+from express_path.domain.healing import MAY_WARN, Blocker
+from express_path.domain.plan import LISTED, LOOP_BREAKER, TOKEN_SECONDS
+from express_path.domain.preflight import EPHEMERAL
+from express_path.domain.quotas import EXPRESS_WEIGHT
+
+TEXT = (Path(__file__).parents[2] / "docs" / "healing.md").read_text(encoding="utf-8")
+SECTION = TEXT.partition("## Blockers")[2].partition("\n## ")[0]
+ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in SECTION.splitlines() if line.startswith("|")]
+TABLE = {row[0]: row[1:] for row in ROWS[2:]}
+
+
+def test_each_blocker_has_one_row_and_each_row_a_blocker() -> None:
+    """The table and the enum are equal, in the same order."""
+    assert [row[0] for row in ROWS[2:]] == [each.value for each in Blocker]
+
+
+def test_each_row_says_what_it_means_and_what_to_do() -> None:
+    """A reader in a hurry finds a sentence of each."""
+    for blocker, (meaning, cure, _) in TABLE.items():
+        assert meaning.endswith("."), blocker
+        assert cure.endswith("."), blocker
+
+
+def test_the_four_that_may_warn_are_marked() -> None:
+    """And no other."""
+    assert {blocker for blocker, row in TABLE.items() if row[2] == "yes"} == {each.value for each in MAY_WARN}
+    assert {row[2] for row in TABLE.values()} == {"yes", ""}
+
+
+def test_what_breaks_is_said_plainly() -> None:
+    """Dropped connections and another source address, in so many words."""
+    section = TEXT.partition("## What breaks")[2].partition("\n## ")[0]
+    assert "Open TCP connections to S3 Express drop for a moment" in section
+    assert "The source address that policies see changes" in section
+
+
+def test_numbers_are_those_of_the_code() -> None:
+    """Whoever changes one of them finds the sentence that tells it."""
+    assert (LISTED, TOKEN_SECONDS, LOOP_BREAKER.total_seconds()) == (10, 600, 24 * 3600)
+    assert "Ten of one name are listed" in SECTION
+    assert "within ten minutes of each other share one" in TEXT
+    assert "healed less than 24 hours ago" in TEXT
+    assert f"counts as {EXPRESS_WEIGHT} routes" in TABLE["ROUTE_QUOTA"][0]
+    assert "{}-{} back in".format(*EPHEMERAL) in TABLE["NETWORK_ACL"][0]
+
+
+def test_every_tag_is_named() -> None:
+    """Tags are how a person tells what heals did."""
+    tags = {value for name, value in vars(healing).items() if name.endswith("_TAG")}
+    assert tags <= set(re.findall(r"`(express-path:[a-z]+)`", TEXT))
