@@ -142,6 +142,20 @@ def test_refuses_a_step_that_lacks_a_required_property(missing: str) -> None:
         ({"Service": "ec2", "Api": "DescribeVpcs", "VpcIds": ["{{ {{ VpcId }} }}"]}, "braces"),
         ({"Service": "s3", "Api": "GetObject", "Bucket": "a", "Key": "b"}, "streams"),
         ({"Service": "sts", "Api": "GetCallerIdentity", "Account": "a"}, "Account"),
+        ({"Service": "sqs", "Api": "CreateQueue", "QueueName": "q", "Attributes": {"DelaySeconds": 5}}, "DelaySeconds"),
+        ({"Service": "ecs", "Api": "DescribeClusters", "clusters": [["a"]]}, "is not a string"),
+        (
+            {
+                "Service": "cloudwatch",
+                "Api": "PutMetricAlarm",
+                "AlarmName": "a",
+                "EvaluationPeriods": 1,
+                "ComparisonOperator": "GreaterThanThreshold",
+                "Threshold": "high",
+            },
+            "is not a double",
+        ),
+        ({"Service": "ec2", "Api": "DescribeVpcs", "Filters": "{{ Many }}"}, "a list is expected"),
     ],
 )
 def test_refuses_api_inputs_that_the_api_does_not_have(inputs: dict[str, Any], where: str) -> None:
@@ -172,6 +186,8 @@ def test_refuses_api_inputs_that_the_api_does_not_have(inputs: dict[str, Any], w
         ("$.Vpcs.VpcId", "String", False),
         ("$.Vpc[0]", "StringMap", False),
         ("$..Nowhere", "StringList", False),
+        ("$.NextToken.Deeper", "String", False),
+        ("$.Vpcs[0].Tags[0].Value", "String", True),
     ],
 )
 def test_selector_and_type_of_an_output_are_held_against_the_response(selector: str, kind: str, *, good: bool) -> None:
@@ -386,3 +402,29 @@ def test_only_two_actions_let_the_author_define_outputs(runbook: Callable[..., d
     """Outputs are predetermined by the action, but for those of API calls and functions."""
     step = {**NAP, "outputs": [{"Name": "a", "Selector": "$.b"}]}
     assert "no outputs to be defined" in fault(json.dumps(runbook(step)))
+
+
+def test_responses_with_maps_can_be_selected_from() -> None:
+    """A child of a map may have any name; a deep scan looks into maps too."""
+    step = {
+        "name": "look",
+        "action": "aws:executeAwsApi",
+        "inputs": {"Service": "sqs", "Api": "GetQueueAttributes", "QueueUrl": "q", "AttributeNames": ["All"]},
+        "outputs": [{"Name": "Arn", "Selector": "$.Attributes.QueueArn", "Type": "String"}],
+    }
+    assert read(document(step), "JSON").steps["look"].outputs[0].name == "Arn"
+    scan = {
+        "name": "look",
+        "action": "aws:executeAwsApi",
+        "inputs": {"Service": "ssm", "Api": "GetAutomationExecution", "AutomationExecutionId": "x" * 36},
+        "outputs": [{"Name": "Names", "Selector": "$..StepName", "Type": "StringList"}],
+    }
+    assert read(document(scan), "JSON").steps["look"].outputs[0].name == "Names"
+
+
+def test_operation_without_inputs_takes_none() -> None:
+    """An operation that has no input in the model is called with Service and Api alone."""
+    inputs = {"Service": "iam", "Api": "GetAccountSummary"}
+    step = {"name": "look", "action": "aws:executeAwsApi", "inputs": inputs}
+    assert read(document(step), "JSON").steps["look"].inputs == inputs
+    assert "verbose" in fault(document({**step, "inputs": {**inputs, "verbose": True}}))

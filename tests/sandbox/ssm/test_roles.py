@@ -168,3 +168,24 @@ def test_permissions_of_the_role_are_enforced(
     assert "(UnauthorizedOperation)" in attempt()
     allow(sandbox, "ec2:DescribeVpcs", "lambda:InvokeFunction")
     assert attempt() == "None"
+
+
+def test_other_calls_of_lambda_are_authorized_as_ever(
+    automation: Automation, sandbox: Sandbox, store: Make, runbook: Make
+) -> None:
+    """Only Invoke has a permission of another name; publishing a version needs lambda:PublishVersion."""
+    inputs = {"Service": "lambda", "Api": "PublishVersion", "FunctionName": "nothing"}
+    store(runbook({"name": "look", "action": "aws:executeAwsApi", "inputs": inputs}))
+    starter = sandbox.client("iam")
+    starter.create_user(UserName="ann")
+    key = starter.create_access_key(UserName="ann")["AccessKey"]
+    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "ssm:*", "Resource": "*"}]}
+    starter.put_user_policy(UserName="ann", PolicyName="p", PolicyDocument=json.dumps(policy))
+    own = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+    ssm = sandbox.client("ssm", credentials=own)
+    answers = {"lambda:InvokeFunction": "AccessDenied", "lambda:PublishVersion": "ResourceNotFound"}
+    for allowed, answer in answers.items():
+        allow(sandbox, allowed)
+        with sandbox.enforcing_iam():
+            started = ssm.start_automation_execution(DocumentName="Runbook")["AutomationExecutionId"]
+            assert answer in automation.wait(started)["FailureMessage"]
