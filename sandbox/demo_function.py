@@ -1,4 +1,4 @@
-"""The rule's function for the demonstration: its artifact, built here, in the real Lambda runtime."""
+"""The two functions for the demonstration: their artifact, built here, in the real Lambda runtime."""
 
 import io
 import os
@@ -6,20 +6,42 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from sandbox.lambda_runtime import LambdaRuntime, in_process
+from sandbox.lambda_runtime import FUNCTION_NAME, LambdaRuntime, in_process
+from sandbox.server import Sandbox
 
 Invoke = Callable[[Any], Any]
 
 FUNCTIONS = Path(__file__).parent.parent / "functions"
-HANDLER = "express_path.handlers.evaluate.handler"
+EVALUATE = "express_path.handlers.evaluate.handler"
+PLAN = "express_path.handlers.remediate.handler"
 BUILD_SECONDS = 300
+
+
+ENTRY = "of_this_account"
+ENTRY_SOURCE = """\
+from express_path.handlers import remediate
+
+
+def handler(event, context):
+    context.invoked_function_arn = "arn:aws:lambda:{region}:{account_id}:function:{name}"
+    return remediate.handler(event, context)
+"""
+"""The emulator says that every function is of account 012345678912, and the plan function asks whose it is
+(https://github.com/aws/aws-lambda-runtime-interface-emulator, cmd/aws-lambda-rie/handlers.go)."""
+
+
+class Functions(NamedTuple):
+    """Ways to invoke the rule's function, and the one that plans and verifies heals."""
+
+    evaluate: Invoke
+    plan: Invoke
 
 
 class BuildError(Exception):
@@ -50,25 +72,42 @@ def build(folder: Path) -> None:
 
 
 @contextmanager
-def in_lambda_runtime(environment: Mapping[str, str]) -> Iterator[Invoke]:
-    """Build the artifact, start it in the Lambda runtime, and give a way to invoke it."""
-    with tempfile.TemporaryDirectory(prefix="express-path-") as folder:
-        build(Path(folder))
-        with LambdaRuntime(Path(folder), HANDLER, environment) as runtime:
-            yield runtime.invoke
+def in_lambda_runtime(sandbox: Sandbox) -> Iterator[Functions]:
+    """Build the artifact, start both functions from it in Lambda runtimes, and give ways to invoke them."""
+    with tempfile.TemporaryDirectory(prefix="express-path-") as name:
+        folder = Path(name)
+        build(folder)
+        entry = ENTRY_SOURCE.format(region=sandbox.region, account_id=sandbox.account_id, name=FUNCTION_NAME)
+        (folder / f"{ENTRY}.py").write_text(entry)
+        variables = sandbox.environment()
+        with (
+            LambdaRuntime(folder, EVALUATE, variables) as evaluate,
+            LambdaRuntime(folder, f"{ENTRY}.handler", variables) as plan,
+        ):
+            yield Functions(evaluate.invoke, plan.invoke)
 
 
 @contextmanager
-def in_this_process(environment: Mapping[str, str]) -> Iterator[Invoke]:
-    """Import the handler into this process, and give a way to invoke it; its log is not shown."""
-    module, _, name = HANDLER.rpartition(".")
-    log = io.StringIO()
-    with patch.dict(os.environ, environment), redirect_stdout(log):
-        handler = getattr(import_module(module), name)
-        import_module("express_path.handlers.services").services.cache_clear()
+def in_this_process(sandbox: Sandbox) -> Iterator[Functions]:
+    """Import the handlers into this process, and give ways to invoke them; their logs are not shown.
 
-    def invoke(event: object) -> Any:  # noqa: ANN401 - any JSON value, as in Lambda
-        with patch.dict(os.environ, environment), redirect_stdout(log):
-            return in_process(handler)(event)
+    The environment is the whole process's meanwhile, since runbooks invoke functions from threads of their own.
+    """
+    with patch.dict(os.environ, sandbox.environment()):
+        log = io.StringIO()
+        with redirect_stdout(log):
+            evaluate, plan = (in_process(_handler(each)) for each in (EVALUATE, PLAN))
 
-    yield invoke
+        def quietly(event: object) -> Any:  # noqa: ANN401 - any JSON value, as in Lambda
+            with redirect_stdout(log):
+                return evaluate(event)
+
+        yield Functions(quietly, plan)
+
+
+def _handler(path: str) -> Callable[..., Any]:
+    """Import a handler; clients of an earlier sandbox are forgotten."""
+    module, _, name = path.rpartition(".")
+    handler: Callable[..., Any] = getattr(import_module(module), name)
+    import_module("express_path.handlers.services").services.cache_clear()
+    return handler

@@ -18,6 +18,8 @@ WIDE = 100
 """Columns of a terminal from which on a subnet's id is shown under its name."""
 
 INDENT = "   "
+NAME = 16
+"""Columns of an item's name."""
 
 
 class Narrator:
@@ -40,6 +42,10 @@ class Narrator:
             line.rstrip()
             self._console.print(Text(INDENT).append_text(line))
 
+    def subtitle(self, text: str) -> None:
+        """Print the title of a part of the current step."""
+        self._console.print(Text(f"\n{INDENT}{text}", style="bold"))
+
     def warn(self, text: str) -> None:
         """Print what went wrong."""
         self._console.print(Text(text, style="bold red"))
@@ -48,6 +54,20 @@ class Narrator:
         """Print a shell command, one option a line, so that it can be copied."""
         text = f" \\\n{INDENT}      ".join(words)
         self._console.print(Text(f"\n{INDENT}$ {text}\n", style="cyan"), soft_wrap=True)
+
+    def code(self, text: str) -> None:
+        """Print text that is to be copied, line by line and unwrapped."""
+        for line in text.splitlines():
+            self._console.print(Text(f"{INDENT}  {line}", style="cyan"), soft_wrap=True)
+
+    def item(self, name: str, text: str, *, marked: bool = False) -> None:
+        """Print a name and beside it what belongs to it, marked with a star if it stands out."""
+        head = f"{INDENT}{'*' if marked else ' '} {name:<{NAME}} "
+        lines = Text(text).wrap(self._console, max(self._console.width - len(head), NAME))
+        for number, line in enumerate(lines):
+            line.rstrip()
+            start = Text(head if number == 0 else " " * len(head))
+            self._console.print(start.append_text(line), style="bold" if marked else "", soft_wrap=True)
 
     @contextmanager
     def step(self, title: str, doing: str) -> Iterator[None]:

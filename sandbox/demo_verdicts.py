@@ -77,4 +77,5 @@ def _hop(situation: Situation, hop: Mapping[str, Any]) -> str:
 
 
 def _name(situation: Situation, resource_id: str) -> str:
-    return situation.name_of(resource_id).removeprefix("rtb-").removeprefix("vpce-")
+    name = situation.name_of(resource_id)
+    return name if name == resource_id else name.removeprefix("rtb-").removeprefix("vpce-")

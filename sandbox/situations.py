@@ -1,20 +1,23 @@
 """Situations to try things on: networks built through the EC2 API, whose resources are known by name."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
 
-VPC_BLOCK = "10.20.0.0/16"
+FAMILIAR_BLOCK = "10.20.0.0/16"
 ANYWHERE = "0.0.0.0/0"
+LOGICAL_ID = "S3ExpressEndpoint"
+"""The name of the endpoint in the template of its CloudFormation stack."""
 
 
 @dataclass(frozen=True)
 class Situation:
     """What was built: ids by name. A route table's name begins with "rtb-", an endpoint's with "vpce-".
 
-    `subnets` are the subnets alone, in the order in which a person would list them.
+    `subnets` are the subnets that the situation is about, in the order in which a person would list them.
     """
 
     ids: Mapping[str, str]
@@ -37,7 +40,7 @@ def familiar(sandbox: Sandbox) -> Situation:
     an endpoint for `s3express`, too, but somebody associated it with "rtb-main", which no subnet uses. The isolated
     subnet has no way out.
     """
-    builder = _Builder(sandbox)
+    builder = _Builder(sandbox, FAMILIAR_BLOCK)
     subnets = {
         "public-a": builder.subnet("public-a", "10.20.0.0/24", "a"),
         "private-a": builder.subnet("private-a", "10.20.16.0/20", "a"),
@@ -55,6 +58,24 @@ def familiar(sandbox: Sandbox) -> Situation:
     return Situation(builder.ids, subnets)
 
 
+def without_endpoint(sandbox: Sandbox) -> Situation:
+    """Build the VPC "data": the route table of its private subnet leads to a NAT gateway, and there is no endpoint."""
+    builder = _Builder(sandbox, "10.30.0.0/16")
+    return Situation(builder.ids, {"data-private": builder.behind_nat("data", "10.30")})
+
+
+def owned_by_a_stack(sandbox: Sandbox) -> Situation:
+    """Build the VPC "reports", like "data", but with an endpoint for `s3express` that a CloudFormation stack made.
+
+    The stack associates it with the main route table, which the private subnet does not use.
+    """
+    builder = _Builder(sandbox, "10.40.0.0/16")
+    subnets = {"reports-private": builder.behind_nat("reports", "10.40")}
+    builder.name_main_table("rtb-reports-main")
+    builder.endpoint_of_a_stack("vpce-reports", "s3express", "rtb-reports-main")
+    return Situation(builder.ids, subnets)
+
+
 def remove_default_vpc(sandbox: Sandbox) -> None:
     """Delete the default VPC of the sandbox's account, as many do with theirs, and its subnets."""
     ec2 = sandbox.client("ec2")
@@ -69,11 +90,25 @@ def remove_default_vpc(sandbox: Sandbox) -> None:
 class _Builder:
     """Creates the resources of one VPC, names them by a tag, and remembers their ids."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, block: str) -> None:
         self._ec2: Client = sandbox.client("ec2")
+        self._cloudformation: Client = sandbox.client("cloudformation")
         self._region = sandbox.region
         self.ids: dict[str, str] = {}
-        self._remember("vpc", self._ec2.create_vpc(CidrBlock=VPC_BLOCK)["Vpc"]["VpcId"])
+        vpc_id = self._remember("vpc", self._ec2.create_vpc(CidrBlock=block)["Vpc"]["VpcId"])
+        # Without DNS hostnames a heal would rightly be blocked; who uses endpoints has them.
+        self._ec2.modify_vpc_attribute(VpcId=vpc_id, EnableDnsHostnames={"Value": True})
+
+    def behind_nat(self, name: str, network: str) -> str:
+        """Create a private subnet whose route table leads to a NAT gateway in a public subnet, and return its id.
+
+        `network` are the first two parts of the addresses.
+        """
+        public = self.subnet(f"{name}-public", f"{network}.0.0/24", "a")
+        self.route_table(f"rtb-{name}-public", public, GatewayId=self.internet_gateway(f"igw-{name}"))
+        private = self.subnet(f"{name}-private", f"{network}.16.0/20", "a")
+        self.route_table(f"rtb-{name}", private, NatGatewayId=self.nat_gateway(f"nat-{name}", public))
+        return private
 
     def subnet(self, name: str, block: str, zone: str) -> str:
         """Create a subnet in the Availability Zone with this letter."""
@@ -123,6 +158,21 @@ class _Builder:
             RouteTableIds=[self.ids[table] for table in tables],
         )
         return self._remember(name, answer["VpcEndpoint"]["VpcEndpointId"])
+
+    def endpoint_of_a_stack(self, name: str, service: str, table: str) -> str:
+        """Create a gateway endpoint by a CloudFormation stack, associated with one route table."""
+        properties = {
+            "VpcId": self.ids["vpc"],
+            "VpcEndpointType": "Gateway",
+            "ServiceName": f"com.amazonaws.{self._region}.{service}",
+            "RouteTableIds": [self.ids[table]],
+        }
+        template = {"Resources": {LOGICAL_ID: {"Type": "AWS::EC2::VPCEndpoint", "Properties": properties}}}
+        stack = {"StackName": f"network-{_tag(name)}"}
+        self._cloudformation.create_stack(**stack, TemplateBody=json.dumps(template))
+        self._cloudformation.get_waiter("stack_create_complete").wait(**stack)
+        made = self._cloudformation.describe_stack_resource(**stack, LogicalResourceId=LOGICAL_ID)
+        return self._remember(name, made["StackResourceDetail"]["PhysicalResourceId"])
 
     def _remember(self, name: str, resource_id: str) -> str:
         self._ec2.create_tags(Resources=[resource_id], Tags=[{"Key": "Name", "Value": _tag(name)}])

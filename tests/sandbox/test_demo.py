@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,11 @@ import pytest
 from rich.console import Console
 
 from express_path.domain.reasons import Compliance, Reason
-from sandbox import config_service
 from sandbox.config_loop import ConfigLoop
-from sandbox.demo import AFTER, BEFORE, Demonstration
+from sandbox.demo_by_hand import AFTER, BEFORE, cure_by_hand
 from sandbox.demo_function import BuildError, build
 from sandbox.demo_output import Narrator
+from sandbox.demo_stage import Stage
 from sandbox.demo_verdicts import Row, rows
 from sandbox.server import Sandbox
 from sandbox.situations import Situation, familiar
@@ -46,13 +46,6 @@ def run_demo(*arguments: str, **environment: str) -> "subprocess.CompletedProces
     )
 
 
-@pytest.fixture(autouse=True)
-def config_in_force() -> Iterator[None]:
-    """Have Config answered for as long as the test runs."""
-    with config_service.in_force():
-        yield
-
-
 @pytest.fixture
 def situation(sandbox: Sandbox) -> Situation:
     """The familiar VPC."""
@@ -67,7 +60,7 @@ def printed(action: Callable[[Narrator], object], *, width: int = 80, terminal: 
 
 
 def assert_shows_the_turn(output: str) -> None:
-    """Check the story that the demonstration tells, in its order."""
+    """Check the story that the demonstration tells, in its order; only what is to be copied may be long."""
     order = [
         "1. An AWS on this machine",
         "private-a   NON_COMPLIANT      NAT gateway        0.0.0.0/0 -> nat-a",
@@ -76,11 +69,24 @@ def assert_shows_the_turn(output: str) -> None:
         "private-a   COMPLIANT           gateway endpoint   pl-",
         "was NON_COMPLIANT",
         "No subnet reaches S3 Express through a NAT.",
+        "data-private      NON_COMPLIANT",
+        "AddS3ExpressGatewayEndpoint SubnetId=subnet-",
+        "It would create a gateway endpoint for com.amazonaws.us-east-1.s3express",
+        "* associate        ec2 ModifyVpcEndpoint, adds rtb-",
+        "verify           lambda express-path-plan -> COMPLIANT, ENDPOINT",
+        "data-private   COMPLIANT",
+        "* disassociate     ec2 ModifyVpcEndpoint, removes rtb-",
+        "data-private   NON_COMPLIANT",
+        "OWNED_BY_IAC: vpce-",
+        "The patch for CloudFormation",
+        "The patch for Terraform",
         "Done in ",
     ]
     places = [output.find(text) for text in order]
     assert -1 not in places
     assert places == sorted(places)
+    assert ESCAPE not in output
+    assert {line for line in output.splitlines() if len(line) > 80} == set(re.findall(r"(?m)^ +resource .+$", output))
 
 
 def test_in_process() -> None:
@@ -88,8 +94,6 @@ def test_in_process() -> None:
     done = run_demo("--in-process")
     assert (done.returncode, done.stderr) == (0, "")
     assert_shows_the_turn(done.stdout)
-    assert ESCAPE not in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 @pytest.mark.runtime
@@ -136,9 +140,14 @@ def test_wrong_verdict_fails(sandbox: Sandbox, situation: Situation) -> None:
         common = {"reason": "ENDPOINT", "path": [], "routeTableId": situation["rtb-main"]}
         return {"evaluations": [{"subnetId": subnet_id, **common} for subnet_id in situation.subnets.values()]}
 
-    fine: list[bool] = []
-    output = printed(lambda narrator: fine.append(Demonstration(narrator, sandbox, situation, praise_everything).run()))
-    assert fine == [False]
+    stages: list[Stage] = []
+
+    def run(narrator: Narrator) -> None:
+        stages.append(Stage(narrator, sandbox, praise_everything))
+        cure_by_hand(stages[0], situation)
+
+    output = printed(run)
+    assert not stages[0].fine
     assert "private-a must be NON_COMPLIANT NAT_GATEWAY" in output
     assert "isolated must be NOT_APPLICABLE NO_ROUTE" in output
 
@@ -151,7 +160,7 @@ def test_failing_function_fails(sandbox: Sandbox, situation: Situation) -> None:
 
     def run(narrator: Narrator) -> None:
         with pytest.raises(LookupError, match="no verdict on public-a, private-a"):
-            Demonstration(narrator, sandbox, situation, fail).run()
+            cure_by_hand(Stage(narrator, sandbox, fail), situation)
 
     assert "an invocation failed: out of order" in printed(run)
 
@@ -159,12 +168,14 @@ def test_failing_function_fails(sandbox: Sandbox, situation: Situation) -> None:
 def test_rows_name_things(sandbox: Sandbox, situation: Situation) -> None:
     """A row has the names of the situation, and Config's compliance rather than the function's."""
     hop = {"kind": "NAT_GATEWAY", "id": situation["nat-a"], "destination": "0.0.0.0/0"}
+    unnamed = {"kind": "GATEWAY_ENDPOINT", "id": "vpce-1", "destination": "pl-1"}
 
     def answer(event: dict[str, Any]) -> dict[str, Any]:
         """Return one verdict for each subnet without reporting it."""
-        common = {"reason": "NAT_GATEWAY", "path": [hop], "routeTableId": situation["rtb-private"]}
+        common = {"reason": "NAT_GATEWAY", "routeTableId": situation["rtb-private"]}
+        paths = {subnet_id: [unnamed if name == "isolated" else hop] for name, subnet_id in situation.subnets.items()}
         assert event["version"] == "1.0"
-        return {"evaluations": [{"subnetId": each, **common} for each in situation.subnets.values()]}
+        return {"evaluations": [{"subnetId": each, "path": path, **common} for each, path in paths.items()]}
 
     loop = ConfigLoop(sandbox, answer)
     token = loop.results.issue_token(loop.rule.name)
@@ -179,9 +190,10 @@ def test_rows_name_things(sandbox: Sandbox, situation: Situation) -> None:
     ]
     sandbox.client("config").put_evaluations(Evaluations=evaluations, ResultToken=token)
     loop.scheduled()
-    first = rows(loop, situation)[0]
+    first, *_, last = rows(loop, situation)
     assert (first.subnet, first.compliance, first.reason) == ("public-a", "NON_COMPLIANT", "NAT_GATEWAY")
     assert (first.path, first.route) == ("NAT gateway\nnat-a", "0.0.0.0/0 -> nat-a\nin table private")
+    assert (last.path, last.route) == ("gateway endpoint\nvpce-1", "pl-1 -> vpce-1\nin table private")
 
 
 def test_table_has_ids_where_there_is_room() -> None:
@@ -195,6 +207,16 @@ def test_table_marks_what_turned() -> None:
     cured = Row(ROW.subnet, ROW.subnet_id, "COMPLIANT", "ENDPOINT", ROW.path, ROW.route)
     assert "was NON_COMPLIANT" in printed(lambda narrator: narrator.table([cured], [ROW]))
     assert "was " not in printed(lambda narrator: narrator.table([ROW], [ROW]))
+
+
+def test_items_stand_in_columns() -> None:
+    """A long text continues under its beginning, within the width; a star marks what stands out."""
+    long = "one two three four five six seven eight nine ten eleven twelve"
+    lines = printed(lambda narrator: narrator.item("name", long, marked=True), width=60).splitlines()
+    assert lines[0].startswith("   * name             one two")
+    assert len(lines) == 2
+    assert lines[1].startswith(" " * 22 + "eight")
+    assert printed(lambda narrator: narrator.item("name", "text")) == "     name             text\n"
 
 
 def test_shows_progress_on_a_terminal_only() -> None:

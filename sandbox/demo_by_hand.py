@@ -1,0 +1,48 @@
+"""The demonstration's first half: the familiar VPC is flagged, cured by hand, and its verdicts turn."""
+
+from collections.abc import Sequence
+
+from sandbox.demo_stage import Expected, Stage
+from sandbox.demo_verdicts import Row
+from sandbox.situations import Situation
+
+BEFORE: Expected = {
+    "public-a": ("COMPLIANT", "INTERNET_GATEWAY"),
+    "private-a": ("NON_COMPLIANT", "NAT_GATEWAY"),
+    "private-b": ("NON_COMPLIANT", "NAT_GATEWAY"),
+    "private-c": ("NON_COMPLIANT", "NAT_GATEWAY"),
+    "isolated": ("NOT_APPLICABLE", "NO_ROUTE"),
+}
+"""The verdicts that must be: the endpoint exists, and helps nobody."""
+
+AFTER: Expected = {
+    **BEFORE,
+    "private-a": ("COMPLIANT", "ENDPOINT"),
+    "private-b": ("COMPLIANT", "ENDPOINT"),
+    "private-c": ("COMPLIANT", "ENDPOINT"),
+}
+"""The verdicts that must be once the right route table is associated."""
+
+CURE = "A gateway endpoint is free of charge. Open connections to S3 Express drop at the moment it takes over."
+
+
+def cure_by_hand(stage: Stage, situation: Situation) -> None:
+    """Show the verdicts on the familiar VPC before and after its endpoint gets the route table that is in force."""
+    before = stage.verdicts("AWS Config discovers the VPC and invokes the rule: {} events", BEFORE, situation)
+    stage.narrator.say(_summary(before))
+    endpoint_id, table_id = situation["vpce-s3express"], situation["rtb-private"]
+    title = "The cure, by hand: the endpoint gets the route table that is in force"
+    with stage.narrator.step(title, "associating it"):
+        stage.sandbox.client("ec2").modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])
+    options = [f"--vpc-endpoint-id {endpoint_id}", f"--add-route-table-ids {table_id}"]
+    stage.narrator.command(["aws ec2 modify-vpc-endpoint", *options])
+    stage.narrator.say(CURE)
+    after = stage.verdicts("AWS Config notices and invokes the rule again: {} events", AFTER, situation, was=before)
+    stage.narrator.say(_summary(after))
+
+
+def _summary(found: Sequence[Row]) -> str:
+    through_nat = [row.subnet for row in found if row.compliance == "NON_COMPLIANT"]
+    if not through_nat:
+        return "No subnet reaches S3 Express through a NAT."
+    return f"{len(through_nat)} of {len(found)} subnets reach S3 Express through a NAT: {', '.join(through_nat)}."

@@ -1,0 +1,116 @@
+"""The demonstration's second half: runbooks plan a heal, heal, undo it, and refuse to change what others own."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sandbox.calls import Call
+from sandbox.demo_runbooks import HEAL, UNDO, Execution, Runbooks
+from sandbox.demo_stage import Expected, Stage
+from sandbox.demo_steps import StepLine, refusal, step_outputs
+from sandbox.demo_verdicts import Row
+from sandbox.situations import Situation
+from sandbox.ssm.execution import FAILED, SUCCESS
+
+FLAGGED: Expected = {
+    "data-private": ("NON_COMPLIANT", "NAT_GATEWAY"),
+    "reports-private": ("NON_COMPLIANT", "NAT_GATEWAY"),
+}
+"""The verdicts that must be before the heal, and again after the undo."""
+
+HEALED: Expected = {"data-private": ("COMPLIANT", "ENDPOINT")}
+PLANNED = "CREATE_AND_ASSOCIATE"
+BLOCKER = "OWNED_BY_IAC"
+PATCHES = {"cloudFormation": "CloudFormation", "terraform": "Terraform"}
+"""The patches that are shown, by their names in the plan; the one for the AWS CLI was shown when curing by hand."""
+
+PLAN = """\
+It would create a gateway endpoint for {ServiceName} ({IpAddressType}) in {VpcId}, and associate {RouteTableId}, the \
+subnet's route table, with it."""
+
+READ_ONLY = "So far, EC2 was only read. From here on, a star marks each step that changes something."
+
+
+class Healing:
+    """Runbooks at work on the VPC without an endpoint, "data", and on the one of a stack, "reports"."""
+
+    def __init__(self, stage: Stage, runbooks: Runbooks, data: Situation, reports: Situation) -> None:
+        """Prepare; no runbook is started yet."""
+        self._stage = stage
+        self._narrator = stage.narrator
+        self._runbooks = runbooks
+        self._data = data
+        self._reports = reports
+        self._to_heal = {"SubnetId": data["data-private"]}
+        self._ec2 = stage.sandbox.client("ec2")
+
+    def run(self) -> None:
+        """Show it all: flagged, planned, healed, verified, undone, flagged again; and the case that is blocked."""
+        title = "AWS Config discovers them and invokes the rule: {} events"
+        flagged = self._stage.verdicts(title, FLAGGED, self._data, self._reports)
+        before = self._route_tables()
+        self._plan()
+        run_id = self._heal()
+        healed = self._verdicts(HEALED, flagged)
+        self._undo(run_id)
+        self._verdicts(FLAGGED, healed)
+        if self._stage.must(self._route_tables() == before, "the route tables must be as before the heal"):
+            self._narrator.say("EC2 describes the route tables of this VPC exactly as before the heal.")
+        self._block()
+
+    def _plan(self) -> None:
+        changes = self._changes()
+        execution = self._follow("The plan: a dry run of the runbook", HEAL, SUCCESS, self._to_heal, DryRun="true")
+        plan = step_outputs(execution["StepExecutions"], "plan")
+        if self._stage.must(plan.get("Action") == PLANNED, f"the plan must be {PLANNED}: {plan.get('Summary')}"):
+            self._narrator.say(PLAN.format(**plan))
+        if self._stage.must(self._changes() == changes, "a dry run must not change anything"):
+            self._narrator.say(READ_ONLY)
+
+    def _heal(self) -> str:
+        execution = self._follow("The heal: the same runbook, step by step", HEAL, SUCCESS, self._to_heal)
+        return str(execution["AutomationExecutionId"])
+
+    def _undo(self, run_id: str) -> None:
+        self._follow("The undo of that run: the other runbook", UNDO, SUCCESS, {"RunId": run_id})
+
+    def _block(self) -> None:
+        changes = self._changes()
+        subnet = {"SubnetId": self._reports["reports-private"]}
+        execution = self._follow("A heal that is blocked: the endpoint belongs to a stack", HEAL, FAILED, subnet)
+        self._stage.must(self._changes() == changes, "a blocked heal must not change anything")
+        refused = refusal(execution.get("FailureMessage", ""))
+        self._narrator.subtitle("The failure message")
+        for text in (f"{refused.error_type}: {refused.plan}", *refused.blockers):
+            self._narrator.say(text)
+        named = [blocker.partition(":")[0] for blocker in refused.blockers]
+        self._stage.must(named == [BLOCKER], f"the blocker must be {BLOCKER}, not {named}")
+        for tool, title in PATCHES.items():
+            self._narrator.subtitle(f"The patch for {title}, from the same message")
+            if self._stage.must(refused.patches.get(tool), f"there must be a patch for {title}"):
+                self._narrator.code(refused.patches[tool])
+
+    def _follow(self, title: str, runbook: str, wanted: str, given: Mapping[str, str], **more: str) -> Execution:
+        """Run a runbook, show its steps as they end, and return its execution, which must end in the wanted status."""
+        parameters = {**given, **more}
+        with self._narrator.step(title, f"running {runbook}"):
+            self._narrator.say(" ".join([runbook, *(f"{name}={value}" for name, value in parameters.items())]))
+            execution = self._runbooks.follow(runbook, self._tell, **parameters)
+        status, why = execution["AutomationExecutionStatus"], refusal(execution.get("FailureMessage", ""))
+        instead = f"{status} {why.error_type} {why.plan}"
+        self._stage.must(status == wanted, f"{runbook} must end with {wanted}, not {instead}")
+        return execution
+
+    def _tell(self, line: StepLine) -> None:
+        self._narrator.item(line.name, line.text, marked=line.changes)
+
+    def _verdicts(self, expected: Expected, was: Sequence[Row]) -> list[Row]:
+        title = "AWS Config notices and invokes the rule again: {} events"
+        return self._stage.verdicts(title, expected, self._data, was=was)
+
+    def _changes(self) -> list[Call]:
+        return [call for call in self._stage.sandbox.calls.mutating() if call.service == "ec2"]
+
+    def _route_tables(self) -> list[dict[str, Any]]:
+        of_vpc = [{"Name": "vpc-id", "Values": [self._data["vpc"]]}]
+        tables: list[dict[str, Any]] = self._ec2.describe_route_tables(Filters=of_vpc)["RouteTables"]
+        return tables

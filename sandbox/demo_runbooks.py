@@ -1,0 +1,67 @@
+"""The runbooks for the demonstration: stored as the stack stores them, run, and followed through Automation's API."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sandbox.demo_function import Invoke
+from sandbox.demo_steps import StepLine, step_lines
+from sandbox.server import Sandbox
+from sandbox.ssm import Automation
+
+RUNBOOKS = Path(__file__).parent.parent / "runbooks"
+HEAL, UNDO = "AddS3ExpressGatewayEndpoint", "RemoveS3ExpressGatewayEndpoint"
+FUNCTION = "express-path-plan"
+ROLE = "express-path-automation"
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "ssm.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
+UNFINISHED = {"Pending", "InProgress", "Waiting"}
+"""Statuses of an execution that is not over.
+
+https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-statuses.html
+"""
+
+POLL_SECONDS = 0.05
+LONGEST_SECONDS = 120.0
+
+Execution = dict[str, Any]
+"""An AutomationExecution (botocore model)."""
+
+
+class Runbooks:
+    """The runbooks that heal and undo, deployed in a sandbox."""
+
+    def __init__(self, sandbox: Sandbox, automation: Automation, plan: Invoke) -> None:
+        """Deploy the runbooks, their role, and their function."""
+        self._ssm = sandbox.client("ssm")
+        automation.functions.register(FUNCTION, plan)
+        role = sandbox.client("iam").create_role(RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST))
+        self._common = {"AutomationAssumeRole": [role["Role"]["Arn"]], "PlanFunctionName": [FUNCTION]}
+        for name in (HEAL, UNDO):
+            content = (RUNBOOKS / f"{name}.yaml").read_text(encoding="utf-8")
+            kind = {"DocumentType": "Automation", "DocumentFormat": "YAML"}
+            self._ssm.create_document(Name=name, Content=content, **kind)
+
+    def follow(self, name: str, tell: Callable[[StepLine], None], **parameters: str) -> Execution:
+        """Run a runbook to its end, telling each step as it ends. TimeoutError if that takes more than two minutes."""
+        given = {key: [value] for key, value in parameters.items()}
+        started = self._ssm.start_automation_execution(DocumentName=name, Parameters=given | self._common)
+        execution_id = started["AutomationExecutionId"]
+        until = time.monotonic() + LONGEST_SECONDS
+        told = 0
+        while time.monotonic() < until:
+            answer = self._ssm.get_automation_execution(AutomationExecutionId=execution_id)
+            execution: Execution = answer["AutomationExecution"]
+            is_over = execution["AutomationExecutionStatus"] not in UNFINISHED
+            lines = step_lines(execution["StepExecutions"], is_over=is_over)
+            for line in lines[told:]:
+                tell(line)
+            told = len(lines)
+            if is_over:
+                return execution
+            time.sleep(POLL_SECONDS)
+        raise TimeoutError(f"{name} has not ended within {LONGEST_SECONDS:.0f} seconds")

@@ -1,0 +1,56 @@
+"""The stage of the demonstration: a sandbox with the rule in it, AWS Config's events, and what must come of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sandbox.config_loop import ConfigLoop
+from sandbox.demo_function import Invoke
+from sandbox.demo_output import Narrator
+from sandbox.demo_verdicts import Row, rows
+from sandbox.server import Sandbox
+from sandbox.situations import Situation
+
+Expected = Mapping[str, tuple[str, str]]
+"""Compliance and reason by the subnet's name."""
+
+
+class Stage:
+    """Where the demonstration happens. `fine` is True as long as everything was as it must be."""
+
+    def __init__(self, narrator: Narrator, sandbox: Sandbox, evaluate: Invoke) -> None:
+        """Deploy the rule with its function; nothing is evaluated yet."""
+        self.narrator = narrator
+        self.sandbox = sandbox
+        self.fine = True
+        self._evaluate = evaluate
+        self._advance: Callable[[], None] = lambda: None
+        self._loop = ConfigLoop(sandbox, self._invoke_and_advance)
+
+    def must(self, holds: object, otherwise: str) -> bool:
+        """Return whether something holds. If not, say what is wrong: the demonstration fails then, and goes on."""
+        if not holds:
+            self.fine = False
+            self.narrator.warn(otherwise)
+        return bool(holds)
+
+    def verdicts(self, title: str, expected: Expected, *situations: Situation, was: Sequence[Row] = ()) -> list[Row]:
+        """Let AWS Config notice what changed and deliver its events, then show the verdicts on some situations.
+
+        `{}` in the title becomes the number of events; `was` are earlier verdicts. LookupError if one is missing.
+        """
+        self._loop.notice()
+        count = len(self._loop.queued)
+        with self.narrator.counted_step(title.format(count), count) as self._advance:
+            deliveries = self._loop.deliver()
+        for delivery in deliveries:
+            self.must(not delivery.error, f"an invocation failed: {delivery.error}")
+        found = [row for situation in situations for row in rows(self._loop, situation)]
+        self.narrator.table(found, was)
+        for row in found:
+            is_fine = (row.compliance, row.reason) == expected[row.subnet]
+            self.must(is_fine, f"{row.subnet} must be {' '.join(expected[row.subnet])}")
+        return found
+
+    def _invoke_and_advance(self, event: object) -> object:
+        answer = self._evaluate(event)
+        self._advance()
+        return answer

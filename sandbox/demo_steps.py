@@ -1,0 +1,120 @@
+"""What the demonstration tells of a runbook's execution: a line for each step, and why a blocked one failed."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile, zip_longest
+from typing import Any
+
+from sandbox.calls import READING_VERBS
+
+Step = Mapping[str, Any]
+"""A StepExecution (botocore model)."""
+
+PENDING, SUCCESS = "Pending", "Success"
+UNFINISHED = {PENDING, "InProgress", "Waiting"}
+GIVEN = {"AddRouteTableIds": "adds", "RemoveRouteTableIds": "removes"}
+"""Parameters of calls that say what changes; the resource itself is the same in all steps."""
+
+
+@dataclass(frozen=True)
+class StepLine:
+    """One step that has ended: what it called, and what came of it. `changes` is True if it may change something."""
+
+    name: str
+    text: str
+    changes: bool
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a runbook's function failed: the error's type and its message, which for a blocked plan has more parts.
+
+    `plan` is its first line, `blockers` one line each, `patches` texts by tool.
+    """
+
+    error_type: str
+    plan: str
+    blockers: Sequence[str]
+    patches: Mapping[str, str]
+
+
+def step_lines(steps: Sequence[Step], *, is_over: bool) -> list[StepLine]:
+    """Return lines for the steps that have ended, in the order in which they began.
+
+    Where a branch led to is known once the next step has begun, so until the execution is over its line has to wait.
+    """
+    begun = [step for step in steps if step["StepStatus"] != PENDING]
+    begun.sort(key=lambda step: step["ExecutionStartTime"])
+    pairs = zip_longest(begun, begun[1:])
+    ready = takewhile(lambda pair: is_over or (pair[1] and pair[0]["StepStatus"] not in UNFINISHED), pairs)
+    return [_line(step, following["StepName"] if following else "the end") for step, following in ready]
+
+
+def step_outputs(steps: Sequence[Step], name: str) -> dict[str, str]:
+    """Return the outputs of the step of this name, each one's first value; none if it did not succeed."""
+    outputs = [step.get("Outputs", {}) for step in steps if step["StepName"] == name]
+    return {output: values[0] for each in outputs for output, values in each.items()}
+
+
+def refusal(failure_message: str) -> Refusal:
+    """Return what a FailureMessage says of the error that the plan function raised.
+
+    Automation quotes the function's error, which is JSON; a blocked plan's message has blockers after " | " and
+    patches after "--- ". Of a step that failed otherwise, there is the message alone.
+    """
+    start = failure_message.find('{"')
+    if start < 0:
+        return Refusal("", failure_message, (), {})
+    error, _ = json.JSONDecoder().raw_decode(failure_message[start:])
+    summary, *patches = error["errorMessage"].split("\n--- ")
+    plan, *blockers = summary.split(" | ")
+    by_tool = {tool: patch for tool, _, patch in (each.partition("\n") for each in patches)}
+    return Refusal(error["errorType"], plan, blockers, by_tool)
+
+
+def _line(step: Step, following: str) -> StepLine:
+    inputs = {key: value.strip('"') for key, value in step.get("Inputs", {}).items()}
+    tell = _TELLERS.get(step["Action"], _other)
+    text = tell(inputs, step, following) if step["StepStatus"] == SUCCESS else step["StepStatus"]
+    # Where a reference in the inputs found nothing, the step has failed before it called anything.
+    changes = step["Action"] == "aws:executeAwsApi" and not inputs.get("Api", "Get").startswith(READING_VERBS)
+    return StepLine(step["StepName"], text, changes)
+
+
+def _call(inputs: Mapping[str, str], step: Step, _following: str) -> str:
+    """Return the call with what it adds or takes away, and what it made."""
+    given = [f", {verb} {', '.join(json.loads(inputs[name]))}" for name, verb in GIVEN.items() if name in inputs]
+    tags = [" " + ", ".join(tag["Key"] for tag in json.loads(inputs["Tags"]))] if "Tags" in inputs else []
+    made = [
+        f" -> {value}" for name, values in step.get("Outputs", {}).items() for value in values if name.endswith("Id")
+    ]
+    return f"{inputs['Service']} {inputs['Api']}" + "".join([*given, *tags, *made])
+
+
+def _wait(inputs: Mapping[str, str], _step: Step, _following: str) -> str:
+    wanted = ", ".join(json.loads(inputs["DesiredValues"]))
+    return f"{inputs['Service']} {inputs['Api']}, until {wanted}"
+
+
+def _function(inputs: Mapping[str, str], step: Step, _following: str) -> str:
+    """Return what the plan function answered: a plan's action, or a verdict."""
+    answer = json.loads(step["Outputs"]["Payload"][0])
+    told = [answer[name] for name in ("action", "compliance", "reason") if name in answer]
+    return f"lambda {inputs['FunctionName']} -> {', '.join(told)}"
+
+
+def _branch(_inputs: Mapping[str, str], _step: Step, following: str) -> str:
+    return f"-> {following}"
+
+
+def _other(_inputs: Mapping[str, str], step: Step, _following: str) -> str:
+    return str(step["Action"])
+
+
+_TELLERS: Mapping[str, Callable[[Mapping[str, str], Step, str], str]] = {
+    "aws:executeAwsApi": _call,
+    "aws:waitForAwsResourceProperty": _wait,
+    "aws:invokeLambdaFunction": _function,
+    "aws:branch": _branch,
+}
