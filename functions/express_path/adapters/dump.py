@@ -7,17 +7,9 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 from express_path.adapters import dump_files as files
-from express_path.adapters.ec2_records import (
-    Description,
-    nat_gateway,
-    network_interface,
-    route_table,
-    subnet,
-    text,
-    vpc,
-    vpc_endpoint,
-)
-from express_path.adapters.prefix_list_records import prefix_lists
+from express_path.adapters.ec2_records import nat_gateway, network_interface, route_table, subnet, vpc, vpc_endpoint
+from express_path.adapters.fields import Description, text
+from express_path.adapters.prefix_list_records import entry_blocks, prefix_lists
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
 from express_path.domain.merging import merged
 from express_path.domain.network import NetworkInterface, PrefixList, TransitGatewayAttachment, TransitGatewayRouteTable
@@ -152,12 +144,19 @@ def _faults_of(path: Path) -> Iterator[None]:
 
 
 def _prefix_lists(folder: Path) -> dict[str, PrefixList]:
+    """The lists of three calls joined; each is read by itself first, so that a fault is told of its own file."""
     plain = files.read_required(folder, files.PREFIX_LISTS)
     managed = files.read_optional(folder, files.MANAGED_PREFIX_LISTS) or []
     responses = files.read_folder(folder / files.ENTRIES_FOLDER, "Entries", files.ENTRIES_COMMAND)
     entries = {list_id: response["Entries"] for list_id, response in responses.items()}
     with _faults_of(folder / files.PREFIX_LISTS.name):
-        return prefix_lists(plain, managed, entries)
+        prefix_lists(plain)
+    with _faults_of(folder / files.MANAGED_PREFIX_LISTS.name):
+        prefix_lists([], managed)
+    for list_id, listed in entries.items():
+        with _faults_of(folder / files.ENTRIES_FOLDER / f"{list_id}.json"):
+            entry_blocks(listed, list_id)
+    return prefix_lists(plain, managed, entries)
 
 
 def _network_interfaces(folder: Path) -> dict[str, NetworkInterface] | None:
@@ -174,12 +173,16 @@ def _attachments(folder: Path) -> dict[str, TransitGatewayAttachment] | None:
     if described is None and of_vpcs is None:
         return None
     with _faults_of(folder / files.ATTACHMENTS.name):
+        attachments(described or [], [])
+    with _faults_of(folder / files.VPC_ATTACHMENTS.name):
         return attachments(described or [], of_vpcs or [])
 
 
 def _transit_gateway_route_tables(folder: Path) -> dict[str, TransitGatewayRouteTable] | None:
     files.read_optional(folder, files.TRANSIT_GATEWAY_ROUTE_TABLES)  # tells no more than the routes, but must be sound
     responses = files.read_folder(folder / files.ROUTES_FOLDER, "Routes", files.ROUTES_COMMAND)
-    with _faults_of(folder / files.ROUTES_FOLDER):
-        tables = {key: transit_gateway_route_table(key, response) for key, response in responses.items()}
+    tables = {}
+    for table_id, response in responses.items():
+        with _faults_of(folder / files.ROUTES_FOLDER / f"{table_id}.json"):
+            tables[table_id] = transit_gateway_route_table(table_id, response)
     return tables or None

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from express_path.adapters.ec2_records import Description
+from express_path.adapters.fields import Description
 from express_path.errors import DumpError
 
 

@@ -4,10 +4,8 @@ A missing or unreadable field raises RecordError: a verdict out of half a descri
 Field names are those of the botocore model of ec2.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-from express_path.domain.addresses import Cidr, parse_cidr
+from express_path.adapters.fields import Description, block, ids, nested, rows, text
+from express_path.domain.addresses import Cidr
 from express_path.domain.network import (
     Association,
     NatGateway,
@@ -23,48 +21,21 @@ from express_path.domain.network import (
 from express_path.domain.targets import target_kind
 from express_path.errors import RecordError
 
-Description = Mapping[str, Any]
-
 _TARGET_FIELDS = (
+    "GatewayId",
     "NatGatewayId",
     "TransitGatewayId",
     "VpcPeeringConnectionId",
+    "NetworkInterfaceId",
+    "InstanceId",
     "EgressOnlyInternetGatewayId",
     "CarrierGatewayId",
     "LocalGatewayId",
     "CoreNetworkArn",
     "OdbNetworkArn",
-    "NetworkInterfaceId",
-    "InstanceId",
-    "GatewayId",
 )
+"""The fields that can name a route's target; an instance's interface comes before the instance."""
 _PROPAGATED = frozenset({"EnableVgwRoutePropagation", "Advertisement"})
-
-
-def text(description: Description, field: str, resource: str) -> str:
-    """A field that must be a string with something in it."""
-    found = description.get(field)
-    if not isinstance(found, str) or not found:
-        raise RecordError(resource, field, found, "a string that is not empty")
-    return found
-
-
-def rows(description: Description, field: str, resource: str) -> list[Description]:
-    """A field that must be a list of objects; absent or null means empty."""
-    found = description.get(field)
-    if found is None:
-        return []
-    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
-        raise RecordError(resource, field, found, "a list of objects")
-    return found
-
-
-def block(value: object, field: str, resource: str) -> Cidr:
-    """A field that must be a CIDR block."""
-    try:
-        return parse_cidr(str(value))
-    except ValueError as error:
-        raise RecordError(resource, field, value, "a CIDR block such as 10.0.0.0/16") from error
 
 
 def _tags(description: Description, resource: str) -> Tags:
@@ -81,7 +52,7 @@ def subnet(description: Description) -> Subnet:
     """An entry of DescribeSubnets."""
     subnet_id = text(description, "SubnetId", "Subnets")
     ipv6 = rows(description, "Ipv6CidrBlockAssociationSet", subnet_id)
-    states = [(each.get("Ipv6CidrBlockState") or {}).get("State") for each in ipv6]
+    states = [nested(each, "Ipv6CidrBlockState", subnet_id).get("State") for each in ipv6]
     return Subnet(
         id=subnet_id,
         vpc_id=text(description, "VpcId", subnet_id),
@@ -101,7 +72,7 @@ def route_table(description: Description) -> RouteTable:
         id=table_id,
         vpc_id=text(description, "VpcId", table_id),
         routes=tuple(_route(each, table_id) for each in _routes(description, table_id)),
-        associations=tuple(_association(each) for each in rows(description, "Associations", table_id)),
+        associations=tuple(_association(each, table_id) for each in rows(description, "Associations", table_id)),
         owner_id=str(description.get("OwnerId") or ""),
         tags=_tags(description, table_id),
     )
@@ -115,13 +86,17 @@ def _routes(description: Description, table_id: str) -> list[Description]:
 
 
 def _route(description: Description, table_id: str) -> Route:
-    target = next((str(description[field]) for field in _TARGET_FIELDS if description.get(field)), "")
+    target = ""
+    for field in _TARGET_FIELDS:
+        if description.get(field):
+            target = str(description[field])
+            break
     return Route(
-        destination=_destination(description, table_id),
-        target_id=target,
-        target_kind=target_kind(target),
-        rank=Rank.PROPAGATED if description.get("Origin") in _PROPAGATED else Rank.STATIC,
-        state=str(description.get("State") or "active").lower(),
+        _destination(description, table_id),
+        target,
+        target_kind(target),
+        Rank.PROPAGATED if str(description.get("Origin")) in _PROPAGATED else Rank.STATIC,
+        str(description.get("State") or "active").lower(),
     )
 
 
@@ -132,8 +107,8 @@ def _destination(description: Description, table_id: str) -> Cidr | str:
     return text(description, "DestinationPrefixListId", f"a route of {table_id}")
 
 
-def _association(description: Description) -> Association:
-    state = description.get("AssociationState") or {}
+def _association(description: Description, table_id: str) -> Association:
+    state = nested(description, "AssociationState", table_id)
     return Association(
         main=description.get("Main") is True,
         subnet_id=description.get("SubnetId") or None,
@@ -152,8 +127,8 @@ def vpc_endpoint(description: Description) -> VpcEndpoint:
         service_name=str(description.get("ServiceName") or ""),
         state=text(description, "State", endpoint_id).lower(),
         ip_address_type=str(description.get("IpAddressType") or "ipv4").lower(),
-        subnet_ids=tuple(description.get("SubnetIds") or ()),
-        route_table_ids=tuple(description.get("RouteTableIds") or ()),
+        subnet_ids=ids(description, "SubnetIds", endpoint_id),
+        route_table_ids=ids(description, "RouteTableIds", endpoint_id),
         owner_id=str(description.get("OwnerId") or ""),
         tags=_tags(description, endpoint_id),
     )
@@ -175,7 +150,7 @@ def nat_gateway(description: Description) -> NatGateway:
 def network_interface(description: Description) -> NetworkInterface:
     """An entry of DescribeNetworkInterfaces."""
     interface_id = text(description, "NetworkInterfaceId", "NetworkInterfaces")
-    attachment = description.get("Attachment") or {}
+    attachment = nested(description, "Attachment", interface_id)
     check = description.get("SourceDestCheck")
     if not isinstance(check, bool):
         raise RecordError(interface_id, "SourceDestCheck", check, "true or false")

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from express_path.adapters.aws import Aws, pages
-from express_path.adapters.ec2_records import Description, nat_gateway, route_table, subnet, vpc, vpc_endpoint
+from express_path.adapters.ec2_records import nat_gateway, route_table, subnet, vpc, vpc_endpoint
+from express_path.adapters.fields import Description
 from express_path.adapters.hop_reader import (
     OptionalReads,
     read_instances,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from express_path.adapters.aws import Aws, calling, pages
-from express_path.adapters.ec2_records import Description, block, rows, text
+from express_path.adapters.fields import Description, block, rows, text
 from express_path.domain.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
 from express_path.errors import ApiError
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import pages, unless_denied
-from express_path.adapters.ec2_records import Description
+from express_path.adapters.fields import Description
 from express_path.adapters.prefix_list_records import prefix_lists
 from express_path.domain.addresses import Family
 from express_path.domain.network import PrefixList

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from express_path.adapters.ec2_records import Description, block, text
+from express_path.adapters.fields import Description, block, text
 from express_path.domain.addresses import Cidr, Family
 from express_path.domain.network import PrefixList
 from express_path.errors import RecordError
@@ -48,9 +48,14 @@ def _managed(description: Description, entries: Sequence[Description] | None) ->
     family = description.get("AddressFamily")
     if family not in tuple(Family):
         raise RecordError(list_id, "AddressFamily", family, "IPv4 or IPv6")
-    cidrs = None if entries is None else tuple(block(each.get("Cidr"), "Cidr", list_id) for each in entries)
+    cidrs = None if entries is None else entry_blocks(entries, list_id)
     aws_owned = description.get("OwnerId") == "AWS"
     if aws_owned and not cidrs:
         cidrs = None
     name = str(description.get("PrefixListName") or "")
     return PrefixList(list_id, name, Family(family), cidrs, aws_owned, description.get("MaxEntries"))
+
+
+def entry_blocks(entries: Iterable[Description], list_id: str) -> tuple[Cidr, ...]:
+    """The blocks of GetManagedPrefixListEntries' Entries."""
+    return tuple(block(each.get("Cidr"), "Cidr", list_id) for each in entries)

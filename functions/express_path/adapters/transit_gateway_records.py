@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from express_path.adapters.ec2_records import Description, block, rows, text
+from express_path.adapters.fields import Description, block, ids, nested, rows, text
 from express_path.domain.network import Rank, Route, TransitGatewayAttachment, TransitGatewayRouteTable
 from express_path.domain.targets import TargetKind
 
@@ -25,9 +25,9 @@ def attachments(
 
 
 def _attachment(attachment_id: str, description: Description, of_vpc: Description) -> TransitGatewayAttachment:
-    association = description.get("Association") or {}
+    association = nested(description, "Association", attachment_id)
     associated = str(association.get("State") or "").lower() == "associated"
-    options = of_vpc.get("Options") or {}
+    options = nested(of_vpc, "Options", attachment_id)
     return TransitGatewayAttachment(
         id=attachment_id,
         transit_gateway_id=text(description, "TransitGatewayId", attachment_id),
@@ -35,7 +35,7 @@ def _attachment(attachment_id: str, description: Description, of_vpc: Descriptio
         resource_id=str(description.get("ResourceId") or ""),
         state=text(description, "State", attachment_id).lower(),
         route_table_id=association.get("TransitGatewayRouteTableId") if associated else None,
-        subnet_ids=tuple(of_vpc["SubnetIds"]) if of_vpc.get("SubnetIds") else None,
+        subnet_ids=ids(of_vpc, "SubnetIds", attachment_id) or None,
         appliance_mode=options.get("ApplianceModeSupport") == "enable",
     )
 

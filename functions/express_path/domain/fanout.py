@@ -42,7 +42,7 @@ def concerned_subnets(change: Change, tracer: Tracer) -> list[str]:
             return [each.id for each in subnets if change.vpc_id in (None, each.vpc_id)]
         case ResourceType.NAT_GATEWAY:
             return [each.id for each in subnets if tracer.crosses(each, change.resource_id)]
-        case ResourceType.ROUTE_TABLE:
+        case _:
             in_vpc = [each for each in subnets if change.vpc_id in (None, each.vpc_id)]
             governed = {each.id for each in in_vpc if _is_concerned(change, tracer, each)}
             return sorted(governed | change.earlier_subnet_ids)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from express_path.domain.addresses import Cidr
 from express_path.domain.network import (
@@ -13,7 +13,7 @@ from express_path.domain.network import (
     TransitGatewayRouteTable,
     VpcEndpoint,
 )
-from express_path.domain.path import Hop, Outcome, Traced, Visit, ends, hop_of, unresolved
+from express_path.domain.path import Hop, Outcome, Traced, Visit, ends, hop_of, overlaid, unresolved
 from express_path.domain.reasons import Reason
 from express_path.domain.routing import Region
 from express_path.domain.snapshot import Snapshot, is_express_service
@@ -78,35 +78,40 @@ def _follow_appliance_endpoint(
     kind = TargetKind.APPLIANCE_ENDPOINT
     if endpoint.state != "available":
         return unresolved(route, region, f"the endpoint's state is {endpoint.state}, not available", kind)
-    tables = tables_of(network, endpoint.subnet_ids)
-    if not tables:
+    entries = entries_of(network, endpoint.subnet_ids)
+    if not entries:
         return unresolved(route, region, "the route table of the endpoint's subnet cannot be seen", kind)
-    onward = onward_from(network, tables, region, visit)
+    onward = onward_from(network, entries, region, visit)
     return [_behind_appliance(each).via(hop_of(route, kind), route) for each in onward]
 
 
-def tables_of(network: Network, subnet_ids: Iterable[str]) -> list[RouteTable]:
-    """The tables in force for subnets, each once; none where that of any subnet cannot be seen."""
-    tables: dict[str, RouteTable] = {}
+class Entry(NamedTuple):
+    """Where traffic goes on: a route table, and the Availability Zone id that it is in by then."""
+
+    table: AnyRouteTable
+    zone: str
+
+
+def entries_of(network: Network, subnet_ids: Iterable[str]) -> list[Entry]:
+    """The tables in force for subnets, with their zones, each once; none where that of any subnet cannot be seen."""
+    entries: dict[tuple[str, str], Entry] = {}
     for subnet_id in sorted(subnet_ids):
         subnet = network.snapshot.subnets.get(subnet_id)
         table = network.governing_table(subnet) if subnet else None
-        if table is None:
+        if subnet is None or table is None:
             return []
-        tables[table.id] = table
-    return list(tables.values())
+        entries[table.id, subnet.availability_zone_id] = Entry(table, subnet.availability_zone_id)
+    return list(entries.values())
 
 
-def onward_from(network: Network, tables: Sequence[AnyRouteTable], region: Region, visit: Visit) -> list[Traced]:
+def onward_from(network: Network, entries: Sequence[Entry], region: Region, visit: Visit) -> list[Traced]:
     """Follow a region from one table, or from several of which any may carry it: their outcomes are alternatives."""
-    if len(tables) == 1:
-        return [traced for block in region.blocks() for traced in network.trace(tables[0], block, visit)]
     return [
-        Traced(
-            Region(block),
-            tuple(o for table in tables for each in network.trace(table, block, visit) for o in each.outcomes),
-        )
+        traced
         for block in region.blocks()
+        for traced in overlaid(
+            [list(network.trace(each.table, block, visit._replace(zone=each.zone))) for each in entries]
+        )
     ]
 
 
@@ -131,12 +136,12 @@ def follow_network_interface(network: Network, route: Route, region: Region, vis
         return unresolved(route, region, "this network interface is not listed (ec2:DescribeNetworkInterfaces)")
     if interface.source_dest_check:
         return unresolved(route, region, "its source/destination check is on, so it does not forward")
-    tables = tables_of(network, [interface.subnet_id])
-    if not tables:
+    entries = entries_of(network, [interface.subnet_id])
+    if not entries:
         return unresolved(route, region, f"the route table of its subnet {interface.subnet_id} cannot be seen")
     hop = Hop(TargetKind.NETWORK_INTERFACE, interface.id, str(route.destination))
     return [
-        traced.via(hop, route) for block in region.blocks() for traced in _forwarded(network, tables[0], block, visit)
+        traced.via(hop, route) for block in region.blocks() for traced in _forwarded(network, entries[0], block, visit)
     ]
 
 
@@ -147,9 +152,9 @@ def _interface_of(interfaces: Mapping[str, NetworkInterface], target_id: str) ->
     return min(attached, key=lambda each: (each.device_index or 0, each.id), default=None)
 
 
-def _forwarded(network: Network, table: RouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+def _forwarded(network: Network, entry: Entry, block: Cidr, visit: Visit) -> Iterator[Traced]:
     """A NAT instance if its table, gateway endpoints left aside, leads to an internet gateway; else an appliance."""
-    for aside in network.trace(table, block, visit._replace(endpoints_aside=True)):
+    for aside in onward_from(network, [entry], Region(block), visit._replace(endpoints_aside=True)):
         direct = tuple(
             replace(outcome, reason=Reason.NAT_INSTANCE)
             for outcome in aside.outcomes
@@ -158,7 +163,7 @@ def _forwarded(network: Network, table: RouteTable, block: Cidr, visit: Visit) -
         if len(direct) == len(aside.outcomes):
             yield Traced(aside.region, direct)
         else:
-            for onward in onward_from(network, [table], aside.region, visit):
+            for onward in onward_from(network, [entry], aside.region, visit):
                 yield Traced(onward.region, (*direct, *_beyond_interface(onward).outcomes))
 
 

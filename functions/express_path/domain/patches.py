@@ -1,5 +1,6 @@
 """The change of a plan as a person or a tool would make it: for CloudFormation, for Terraform, for the AWS CLI."""
 
+import json
 import shlex
 from collections.abc import Mapping
 
@@ -29,7 +30,9 @@ def associate_patches(endpoint: VpcEndpoint, route_table_id: str) -> dict[str, s
 def create_patches(endpoint: VpcEndpoint, route_table_id: str, policy: str) -> Mapping[str, str]:
     """How to create the endpoint and associate the route table with it; a policy of full access is EC2's default."""
     vpc_id, service_name, address_type = endpoint.vpc_id, endpoint.service_name, endpoint.ip_address_type
-    own = "" if policy == FULL_ACCESS else policy
+    own = "" if policy == FULL_ACCESS else json.dumps(json.loads(policy))
+    # Terraform would take these for templates of its own.
+    literal = own.replace("${", "$${").replace("%{", "%%{")
     return {
         "cloudFormation": "Resources:\n  S3ExpressEndpoint:\n    Type: AWS::EC2::VPCEndpoint\n    Properties:\n"
         f"      VpcId: {vpc_id}\n      VpcEndpointType: Gateway\n      ServiceName: {service_name}\n"
@@ -38,7 +41,7 @@ def create_patches(endpoint: VpcEndpoint, route_table_id: str, policy: str) -> M
         "terraform": f'resource "aws_vpc_endpoint" "{_name(route_table_id)}" {{\n  vpc_id            = "{vpc_id}"\n'
         f'  vpc_endpoint_type = "Gateway"\n  service_name      = "{service_name}"\n'
         f'  ip_address_type   = "{address_type}"\n  route_table_ids   = ["{route_table_id}"]\n'
-        + (f"  policy            = jsonencode({own})\n" if own else "")
+        + (f"  policy            = jsonencode({literal})\n" if own else "")
         + "}\n",
         "cli": f"aws ec2 create-vpc-endpoint --vpc-endpoint-type Gateway --vpc-id {vpc_id} "
         f"--service-name {service_name} --ip-address-type {address_type} --route-table-ids {route_table_id}"

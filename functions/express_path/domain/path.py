@@ -1,11 +1,13 @@
 """The records of a traced path: hops, outcomes and the addresses that share them."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from express_path.domain.addresses import Cidr
 from express_path.domain.network import Route
 from express_path.domain.reasons import Reason
-from express_path.domain.routing import Region
+from express_path.domain.routing import Region, contains
 from express_path.domain.targets import TargetKind
 
 
@@ -45,7 +47,7 @@ class Traced(NamedTuple):
 class Visit(NamedTuple):
     """The circumstances of a trace.
 
-    zone is the Availability Zone id it started in, vpc_id the VPC it is in, tables those it came through;
+    zone is the Availability Zone id that traffic is in, vpc_id the VPC it is in, tables those it came through;
     endpoints_aside tells whether routes to gateway endpoints are left aside.
     """
 
@@ -68,3 +70,21 @@ def ends(route: Route, region: Region, reason: Reason, note: str = "", kind: Tar
 def unresolved(route: Route, region: Region, note: str, kind: TargetKind | None = None) -> list[Traced]:
     """A trace that cannot go on at this route's target; note says why and what would resolve it."""
     return ends(route, region, Reason.UNRESOLVED_EGRESS, note, kind)
+
+
+def overlaid(alternatives: Sequence[Sequence[Traced]]) -> list[Traced]:
+    """Traces of the same addresses, any of which may hold, as one with alternatives: cut where any of them is."""
+    parts = list(_blocks(alternatives[0]))
+    for other in alternatives[1:]:
+        theirs = list(_blocks(other))
+        parts = [
+            (block if contains(their_block, block) else their_block, (*outcomes, *their_outcomes))
+            for block, outcomes in parts
+            for their_block, their_outcomes in theirs
+            if contains(block, their_block) or contains(their_block, block)
+        ]
+    return [Traced(Region(block), outcomes) for block, outcomes in parts]
+
+
+def _blocks(traced: Iterable[Traced]) -> Iterator[tuple[Cidr, tuple[Outcome, ...]]]:
+    return ((block, each.outcomes) for each in traced for block in each.region.blocks())

@@ -14,7 +14,7 @@ from express_path.domain.hops import (
     follow_vpc_endpoint,
 )
 from express_path.domain.network import PrefixList, Route, RouteTable, Subnet
-from express_path.domain.path import Outcome, Traced, Visit, ends, hop_of, unresolved
+from express_path.domain.path import Outcome, Traced, Visit, ends, hop_of, overlaid, unresolved
 from express_path.domain.reasons import Reason
 from express_path.domain.routing import GoverningTables, Part, Region, RoutingIndex
 from express_path.domain.snapshot import Snapshot
@@ -72,7 +72,7 @@ class Tracer:
         self.snapshot = snapshot
         self._governing = GoverningTables(snapshot)
         self._indexes: dict[tuple[str, bool], RoutingIndex] = {}
-        self._decided: dict[tuple[str, Families, str], tuple[Traced, ...]] = {}
+        self._decided: dict[tuple[str, bool, bool, bool, str], tuple[Traced, ...]] = {}
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """The route table in force for a subnet, None where it cannot be seen."""
@@ -81,10 +81,11 @@ class Tracer:
     def paths(self, table: RouteTable, subnet: Subnet) -> tuple[Traced, ...]:
         """Where every S3 Express address leads from a subnet that this table governs."""
         zone = subnet.availability_zone_id if self.snapshot.transit_gateway_attachments else ""
-        key = (table.id, families_of(subnet), zone)
-        if key not in self._decided:
-            self._decided[key] = tuple(self._all_paths(table, families_of(subnet), Visit(zone=zone)))
-        return self._decided[key]
+        key = (table.id, subnet.ipv6_native, subnet.has_ipv6, subnet.dns64, zone)
+        decided = self._decided.get(key)
+        if decided is None:
+            decided = self._decided[key] = tuple(self._all_paths(table, families_of(subnet), Visit(zone=zone)))
+        return decided
 
     def crosses(self, subnet: Subnet, target_id: str) -> bool:
         """Whether some S3 Express address leads from this subnet over a hop with that id."""
@@ -138,12 +139,12 @@ class Tracer:
 
     def _follow_part(self, part: Part, index: RoutingIndex, visit: Visit) -> Iterator[Traced]:
         unreadable = _unreadable_rivals(part, index)
-        traced = [each for route in part.routes for each in self._follow(route, part.region, visit)]
-        if len(part.routes) == 1 and not unreadable:
-            yield from traced
+        followed = [self._follow(route, part.region, visit) for route in part.routes]
+        if len(followed) == 1 and not unreadable:
+            yield from followed[0]
             return
-        outcomes = [outcome for each in traced for outcome in each.outcomes] or [Outcome(Reason.NO_ROUTE)]
-        yield Traced(part.region, (*outcomes, *unreadable))
+        for each in overlaid(followed or [[Traced(part.region, (Outcome(Reason.NO_ROUTE),))]]):
+            yield Traced(each.region, (*each.outcomes, *unreadable))
 
     def _follow(self, route: Route, region: Region, visit: Visit) -> list[Traced]:
         if route.is_blackhole:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from express_path.domain.hops import Network, onward_from, tables_of
-from express_path.domain.network import Route, RouteTable, TransitGatewayAttachment
+from express_path.domain.hops import Entry, Network, entries_of, onward_from
+from express_path.domain.network import Route, TransitGatewayAttachment
 from express_path.domain.path import Outcome, Traced, Visit, hop_of, unresolved
 from express_path.domain.reasons import NAT_REASONS, Reason
 from express_path.domain.routing import Region
@@ -33,7 +33,7 @@ def follow_transit_gateway(network: Network, route: Route, region: Region, visit
         return unresolved(route, region, f"the route table of {attachment.id} cannot be read; {_NEEDED}")
     if table.truncated:
         return unresolved(route, region, f"{table.id} has more routes than one search returns")
-    onward = onward_from(network, [table], region, visit)
+    onward = onward_from(network, [Entry(table, visit.zone)], region, visit)
     return [_beyond_transit_gateway(each).via(hop_of(route), route) for each in onward]
 
 
@@ -79,21 +79,21 @@ def follow_attachment(network: Network, route: Route, region: Region, visit: Vis
         return unresolved(route, region, f"it leaves by a {attachment.resource_type} attachment")
     if attachment.state != "available":
         return unresolved(route, region, f"the attachment's state is {attachment.state}, not available")
-    tables = _zone_tables(network, attachment, visit.zone)
-    if not tables:
+    entries = _zone_entries(network, attachment, visit.zone)
+    if not entries:
         return unresolved(route, region, "the route tables of the attachment's subnets cannot be seen")
-    return [each.via(hop_of(route), route) for each in onward_from(network, tables, region, visit)]
+    return [each.via(hop_of(route), route) for each in onward_from(network, entries, region, visit)]
 
 
-def _zone_tables(network: Network, attachment: TransitGatewayAttachment, zone: str) -> list[RouteTable]:
+def _zone_entries(network: Network, attachment: TransitGatewayAttachment, zone: str) -> list[Entry]:
     """The tables that may carry traffic out of an attachment.
 
-    A transit gateway keeps to the zone that traffic came from where the attachment has a subnet there; in appliance
+    A transit gateway keeps to the zone that traffic enters in where the attachment has a subnet there; in appliance
     mode it picks one by flow (https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html).
     """
     subnet_ids = attachment.subnet_ids or ()
     subnets = [network.snapshot.subnets.get(subnet_id) for subnet_id in subnet_ids]
     in_zone = [each.id for each in subnets if each is not None and each.availability_zone_id == zone]
     if in_zone and not attachment.appliance_mode:
-        return tables_of(network, in_zone)
-    return tables_of(network, subnet_ids)
+        return entries_of(network, in_zone)
+    return entries_of(network, subnet_ids)

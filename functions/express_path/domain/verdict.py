@@ -1,6 +1,7 @@
 """The verdict on a subnet: compliance, reason and path."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 from express_path.domain.annotation import annotate
@@ -107,9 +108,13 @@ class Judge:
     def _is_excluded(self, subnet: Subnet, table: RouteTable | None) -> bool:
         if self._parameters.vpc_ids and subnet.vpc_id not in self._parameters.vpc_ids:
             return True
+        wanted = self._parameters.exclude_tag
         vpc = self.snapshot.vpcs.get(subnet.vpc_id)
-        tagged = (subnet.tags, table.tags if table else {}, vpc.tags if vpc else {})
-        return any(has_tag(tags, self._parameters.exclude_tag) for tags in tagged)
+        return (
+            has_tag(subnet.tags, wanted)
+            or (table is not None and has_tag(table.tags, wanted))
+            or (vpc is not None and has_tag(vpc.tags, wanted))
+        )
 
     def _worst(self, traced: Iterable[Traced], table: RouteTable) -> _Decision:
         worst = [(each, min(each.outcomes, key=self._badness)) for each in traced]
@@ -154,7 +159,11 @@ def has_tag(tags: Tags, wanted: str) -> bool:
 
     Keys and values may themselves hold "=", so every reading of the text counts.
     """
-    if wanted in tags:
-        return True
+    return bool(tags) and (wanted in tags or any(tags.get(key) == value for key, value in _readings(wanted)))
+
+
+@cache
+def _readings(wanted: str) -> tuple[tuple[str, str], ...]:
+    """Every way to read a text as key=value."""
     places = (place for place, character in enumerate(wanted) if character == "=")
-    return any(tags.get(wanted[:place]) == wanted[place + 1 :] for place in places)
+    return tuple((wanted[:place], wanted[place + 1 :]) for place in places)

@@ -1,0 +1,55 @@
+"""Reading fields of AWS's descriptions strictly: what is missing or of another type is named, never guessed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from express_path.domain.addresses import Cidr, parse_cidr
+from express_path.errors import RecordError
+
+Description = Mapping[str, Any]
+
+
+def text(description: Description, field: str, resource: str) -> str:
+    """A field that must be a string with something in it."""
+    found = description.get(field)
+    if not isinstance(found, str) or not found:
+        raise RecordError(resource, field, found, "a string that is not empty")
+    return found
+
+
+def rows(description: Description, field: str, resource: str) -> list[Description]:
+    """A field that must be a list of objects; absent or null means empty."""
+    found = description.get(field)
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
+        raise RecordError(resource, field, found, "a list of objects")
+    return found
+
+
+def nested(description: Description, field: str, resource: str) -> Description:
+    """A field that must be an object; absent or null means empty."""
+    found = description.get(field)
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise RecordError(resource, field, found, "an object")
+    return found
+
+
+def ids(description: Description, field: str, resource: str) -> tuple[str, ...]:
+    """A field that must be a list of ids; absent or null means empty."""
+    found = description.get(field)
+    if found is None:
+        return ()
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise RecordError(resource, field, found, "a list of ids")
+    return tuple(found)
+
+
+def block(value: object, field: str, resource: str) -> Cidr:
+    """A field that must be a CIDR block."""
+    try:
+        return parse_cidr(str(value))
+    except ValueError as error:
+        raise RecordError(resource, field, value, "a CIDR block such as 10.0.0.0/16") from error
