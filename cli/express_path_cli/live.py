@@ -99,7 +99,10 @@ def _accounts(options: LiveOptions, home: MovingAws, crew: Crew) -> list[Place]:
     def enter(member: Member) -> MovingAws:
         return member_clients(home, member.id, str(options.role_name), options.external_id)
 
-    return [Place(member.id, aws) for member, aws in crew.each(active_members(home), enter, _name_of)]
+    members = active_members(home)
+    if not members:
+        raise OptionError("organizations:ListAccounts names no active account", "leave --organization out")
+    return [Place(member.id, aws) for member, aws in crew.each(members, enter, _name_of)]
 
 
 def _name_of(member: Member) -> str:

@@ -42,6 +42,15 @@ RoleName = Annotated[
         metavar="NAME", help="With --organization: the role to read each account with.", rich_help_panel=_WHERE
     ),
 ]
+AggregatorName = Annotated[
+    str | None,
+    typer.Option(
+        "--aggregator",
+        metavar="NAME",
+        help="Read this AWS Config aggregator instead: every account, no role, as far as its items tell.",
+        rich_help_panel=_WHERE,
+    ),
+]
 ExternalId = Annotated[
     str, typer.Option(metavar="ID", help="The external id that roles ask for.", rich_help_panel=_WHERE)
 ]
@@ -72,13 +81,14 @@ def source_of(
     organization: Organization = False,
     role_name: RoleName = None,
     external_id: ExternalId = "",
+    aggregator: AggregatorName = None,
     workers: Workers = 8,
 ) -> Source:
     """Where to look for whole networks. Raises OptionError where options exclude each other."""
     live = LiveOptions(
         tuple(dict.fromkeys(region or ())), all_regions, profile, organization, role_name, external_id, workers
     )
-    return Source(from_dump, live)
+    return Source(from_dump, aggregator, live)
 
 
 def parameters_of(*, parameter: Parameters = None) -> RuleParameters:

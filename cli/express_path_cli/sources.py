@@ -10,6 +10,7 @@ from express_path.domain.parameters import RuleParameters
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.tracing import Tracer
 from express_path.domain.verdict import Account
+from express_path_cli.aggregated import read_aggregator
 from express_path_cli.live import LiveOptions, read_live
 from express_path_cli.problems import OptionError
 from express_path_cli.progress import Watch
@@ -18,9 +19,10 @@ from express_path_cli.result import Seen, View
 
 @dataclass(frozen=True)
 class Source:
-    """Where to look, as the options say it: a dump where from_dump is given, else the live API."""
+    """Where to look, as the options say it: a dump or an aggregator where one is given, else the live API."""
 
     from_dump: Path | None = None
+    aggregator: str | None = None
     live: LiveOptions = field(default_factory=LiveOptions)
 
     def look(self, parameters: RuleParameters, watch: Watch) -> Seen:
@@ -28,13 +30,22 @@ class Source:
         self._check()
         if self.from_dump:
             return _look_into_dump(self.from_dump, self.live.regions)
-        snapshots, failures, notes = read_live(self.live, parameters, watch)
+        if self.aggregator:
+            snapshots, failures, notes = read_aggregator(self.aggregator, self.live, watch)
+        else:
+            snapshots, failures, notes = read_live(self.live, parameters, watch)
         return Seen(views_of(snapshots), failures, notes)
 
     def _check(self) -> None:
         given = self.live.given()
-        if self.from_dump and given:
-            raise OptionError(f"--from-dump and {given[0]} exclude each other", "leave one of them out")
+        if self.from_dump and (given or self.aggregator):
+            other = given[0] if given else "--aggregator"
+            raise OptionError(f"--from-dump and {other} exclude each other", "leave one of them out")
+        organized = [each for each in given if each != "--profile"]
+        if self.aggregator and organized:
+            raise OptionError(
+                f"--aggregator and {organized[0]} exclude each other", "an aggregator holds every account"
+            )
 
 
 def _look_into_dump(folder: Path, only: Sequence[str]) -> Seen:

@@ -1,0 +1,102 @@
+"""An AWS Config aggregator for the sandbox: the network's items, found by the queries that the command makes."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from moto.config.exceptions import NoSuchConfigurationAggregatorException
+from moto.config.responses import ConfigResponse
+
+from sandbox.config_items.items import ItemStyle, Recorded, camel
+from sandbox.config_items.kinds import KIND_OF
+from sandbox.config_items.observe import observe
+from sandbox.patches import Patches
+from sandbox.server import Sandbox
+
+NETWORK_INTERFACE = "AWS::EC2::NetworkInterface"
+_QUERY = re.compile(
+    r"SELECT resourceId, accountId, awsRegion, configuration, tags WHERE resourceType = '(?P<type>[\w:]+)'"
+    r"(?: AND awsRegion IN \((?P<regions>[^)]+)\))?(?: AND resourceId IN \((?P<ids>[^)]+)\))?"
+)
+Item = dict[str, Any]
+
+
+class Aggregator:
+    """What an aggregator named `name` holds: the items of some accounts and Regions, and which sources are bad.
+
+    It cuts answers into pages of `page` items, however many are asked for, as AWS may.
+    """
+
+    def __init__(self, sandbox: Sandbox, name: str = "organization", page: int = 3) -> None:
+        """Hold nothing yet."""
+        self.name = name
+        self.bad: list[dict[str, Any]] = []
+        self._sandbox, self._page = sandbox, page
+        self._items: dict[str, list[Item]] = {}
+
+    def copy(self, account_id: str | None = None, region: str | None = None, style: ItemStyle | None = None) -> None:
+        """Copy the items of an account and Region as they are now."""
+        account, where = account_id or self._sandbox.account_id, region or self._sandbox.region
+        credentials = self._sandbox.credentials(account) if account_id else None
+        ec2 = self._sandbox.client("ec2", where, credentials)
+        recorded = Recorded(account, where, style or ItemStyle())
+        network = observe(ec2)
+        for resource_type, resources in network.resources.items():
+            for described in resources.values():
+                item = recorded.item(KIND_OF[resource_type], described, network, "OK", "2026-02-13T05:48:51.341Z")
+                self.add(resource_type, item["resourceId"], account, where, item["configuration"], item["tags"])
+        for described in ec2.describe_network_interfaces()["NetworkInterfaces"]:
+            self.add(NETWORK_INTERFACE, described["NetworkInterfaceId"], account, where, camel(described), {})
+
+    def add(
+        self, resource_type: str, resource_id: str, account: str, region: str, configuration: Item, tags: dict[str, str]
+    ) -> None:
+        """Hold one more item; the tags of a query are a list."""
+        listed = [{"key": key, "value": value, "tag": f"{key}={value}"} for key, value in tags.items()]
+        item = {"resourceId": resource_id, "accountId": account, "awsRegion": region}
+        self._items.setdefault(resource_type, []).append({**item, "configuration": configuration, "tags": listed})
+
+    def select(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer a query; AssertionError for one of another form, KeyError for another aggregator."""
+        query = _QUERY.fullmatch(request["Expression"])
+        assert query, request["Expression"]
+        found = [each for each in self._items.get(query["type"], []) if _fits(each, query)]
+        start = int(request.get("NextToken") or 0)
+        rows = [json.dumps(each, default=str) for each in found[start : start + self._page]]
+        more = {"NextToken": str(start + self._page)} if start + self._page < len(found) else {}
+        return {"Results": rows, **more}
+
+
+def _fits(item: Item, query: re.Match[str]) -> bool:
+    wanted = {"awsRegion": query["regions"], "resourceId": query["ids"]}
+    return all(f"'{item[name]}'" in values.split(", ") for name, values in wanted.items() if values)
+
+
+@contextmanager
+def answering(aggregator: Aggregator) -> Iterator[None]:
+    """Have the sandbox answer for an aggregator; any other name is unknown."""
+
+    def body(response: ConfigResponse) -> dict[str, Any]:
+        request: dict[str, Any] = json.loads(response.body)
+        if request["ConfigurationAggregatorName"] != aggregator.name:
+            raise NoSuchConfigurationAggregatorException
+        return request
+
+    def select(response: ConfigResponse) -> str:
+        return json.dumps(aggregator.select(body(response)))
+
+    def sources(response: ConfigResponse) -> str:
+        wanted = body(response)["UpdateStatus"]
+        return json.dumps(
+            {"AggregatedSourceStatusList": [each for each in aggregator.bad if each["LastUpdateStatus"] in wanted]}
+        )
+
+    patches = Patches()
+    patches.set(ConfigResponse, "select_aggregate_resource_config", select)
+    patches.set(ConfigResponse, "describe_configuration_aggregator_sources_status", sources)
+    try:
+        yield
+    finally:
+        patches.undo()

@@ -1,0 +1,199 @@
+"""Scans of a whole organization: by a role in each account, and by an AWS Config aggregator."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from sandbox.config_items.items import ItemStyle
+from sandbox.server import Sandbox
+from tests.cli.aggregator_service import Aggregator, answering
+from tests.cli.recordings import invoke
+from tests.handlers.network import Builder, Private
+
+ROLE = ("--organization", "--role-name", "Audit")
+
+
+def scan(*options: str) -> Result:
+    """Scan the sandbox."""
+    return invoke(["scan", "--format", "json", *options])
+
+
+def rows(result: Result) -> list[dict[str, Any]]:
+    """The rows that a scan printed."""
+    found: list[dict[str, Any]] = json.loads(result.stdout)["subnets"]
+    return found
+
+
+@pytest.fixture
+def members(sandbox: Sandbox) -> list[str]:
+    """An organization with two member accounts, each with a VPC and a subnet besides what every account has."""
+    organizations = sandbox.client("organizations")
+    organizations.create_organization(FeatureSet="ALL")
+    found = []
+    for name in ("data", "web"):
+        answer = organizations.create_account(AccountName=name, Email=f"{name}@example.com")
+        account_id = answer["CreateAccountStatus"]["AccountId"]
+        ec2 = sandbox.client("ec2", credentials=sandbox.credentials(account_id))
+        vpc_id = ec2.create_vpc(CidrBlock="10.7.0.0/16")["Vpc"]["VpcId"]
+        ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.7.0.0/24")
+        found.append(account_id)
+    return sorted(found)
+
+
+def test_every_active_account_is_read_by_its_role(sandbox: Sandbox, members: list[str]) -> None:
+    """All members and the caller's own account are reported, each read by the role named, the caller's own by none."""
+    sandbox.calls.clear()
+    result = scan(*ROLE)
+    assert {each["accountId"] for each in rows(result)} == {*members, sandbox.account_id}
+    assumed = {call.parameters["RoleArn"] for call in sandbox.calls.of("sts", "AssumeRole")}
+    assert assumed == {f"arn:aws:iam::{each}:role/Audit" for each in members}
+    assert result.exit_code == 0
+
+
+def test_an_account_that_refuses_the_role_is_named(sandbox: Sandbox, members: list[str]) -> None:
+    """The account that refuses is named with its name and a hint; the others are reported; the status is 2."""
+    sandbox.faults.deny("sts", "AssumeRole", RoleArn=f"arn:aws:iam::{members[0]}:role/Audit")
+    result = scan(*ROLE)
+    assert result.exit_code == 2
+    assert {each["accountId"] for each in rows(result)} == {members[1], sandbox.account_id}
+    [line] = result.stderr.splitlines()
+    assert f"account {members[0]}" in line
+    assert "AccessDenied" in line
+    assert "must exist, trust this account" in line
+
+
+def test_accounts_that_are_not_active_are_left_out(sandbox: Sandbox, members: list[str]) -> None:
+    """A suspended account cannot be entered, so it is not tried."""
+    sandbox.client("organizations").close_account(AccountId=members[0])
+    sandbox.calls.clear()
+    assert scan(*ROLE).exit_code == 0
+    arns = {call.parameters["RoleArn"] for call in sandbox.calls.of("sts", "AssumeRole")}
+    assert arns == {f"arn:aws:iam::{members[1]}:role/Audit"}
+
+
+def test_without_an_organization_it_is_one_line(sandbox: Sandbox) -> None:
+    """An account that is in no organization, or may not list it, ends in one line and status 2."""
+    sandbox.faults.fail("organizations", "ListAccounts", "AWSOrganizationsNotInUseException", 400)
+    result = scan(*ROLE)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "leave --organization out" in result.stderr
+    sandbox.faults.clear()
+    nobody = scan(*ROLE)
+    assert (nobody.exit_code, nobody.stdout) == (2, "")
+    assert "no active account" in nobody.stderr
+    sandbox.faults.deny("organizations", "ListAccounts")
+    result = scan(*ROLE)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "allow organizations:ListAccounts" in result.stderr
+
+
+def test_accounts_and_regions_multiply(sandbox: Sandbox, members: list[str]) -> None:
+    """Each Region is read in each account; a Region that fails in one account fails there alone."""
+    elsewhere = "eu-west-1"
+    result = scan(*ROLE, "--region", sandbox.region, "--region", elsewhere, "--workers", "2")
+    places = {(each["accountId"], each["region"]) for each in rows(result)}
+    assert places == {
+        (account, region) for account in (*members, sandbox.account_id) for region in (sandbox.region, elsewhere)
+    }
+
+
+class TestAggregator:
+    """One query for each resource type, and the same engine."""
+
+    @pytest.fixture
+    def aggregator(self, sandbox: Sandbox) -> Iterator[Aggregator]:
+        """An aggregator that holds nothing yet."""
+        made = Aggregator(sandbox)
+        with answering(made):
+            yield made
+
+    @pytest.mark.parametrize("style", [ItemStyle(), ItemStyle(explicit_nulls=False, state_as_object=True)])
+    def test_it_says_what_the_live_scan_says(self, aggregator: Aggregator, builder: Builder, style: ItemStyle) -> None:
+        """Endpoint, NAT gateway, NAT instance, internet gateway, exclusion by tag: word by word as live."""
+        network = Private(builder)
+        builder.endpoint(network.vpc, builder.table(network.vpc, NatGatewayId=network.nat))
+        cured = builder.table(network.vpc, NatGatewayId=network.nat)
+        builder.subnet(network.vpc, cured)
+        builder.ec2.modify_vpc_endpoint(
+            VpcEndpointId=builder.ec2.describe_vpc_endpoints()["VpcEndpoints"][0]["VpcEndpointId"],
+            AddRouteTableIds=[cured],
+        )
+        builder.tag(builder.subnet(network.vpc, network.table), "express-path:exclude")
+        instance = builder.ec2.run_instances(
+            ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=network.public_subnet
+        )
+        interface = instance["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
+        builder.ec2.modify_network_interface_attribute(NetworkInterfaceId=interface, SourceDestCheck={"Value": False})
+        builder.subnet(network.vpc, builder.table(network.vpc, NetworkInterfaceId=interface))
+        aggregator.copy(style=style)
+        live, aggregated = scan(), scan("--aggregator", aggregator.name)
+        assert {each["reason"] for each in rows(live)} >= {
+            "ENDPOINT",
+            "NAT_GATEWAY",
+            "NAT_INSTANCE",
+            "INTERNET_GATEWAY",
+            "EXCLUDED",
+            "NO_ROUTE",
+        }
+        assert aggregated.stdout == live.stdout
+        assert (aggregated.exit_code, live.exit_code) == (1, 1)
+
+    def test_no_account_is_entered(self, sandbox: Sandbox, aggregator: Aggregator, members: list[str]) -> None:
+        """Every account's subnets are there without a role in any; what items lack is said, unless quiet is asked."""
+        for account_id in members:
+            aggregator.copy(account_id)
+        sandbox.calls.clear()
+        result = scan("--aggregator", aggregator.name)
+        assert {each["accountId"] for each in rows(result)} == set(members)
+        assert not sandbox.calls.of("sts", "AssumeRole")
+        assert "UNRESOLVED_EGRESS" in result.stderr
+        assert scan("--aggregator", aggregator.name, "--quiet").stderr == ""
+
+    def test_what_is_not_recorded_is_never_compliant(self, aggregator: Aggregator, sandbox: Sandbox) -> None:
+        """Of an account that records subnets only, no subnet is judged: its route table cannot be seen."""
+        configuration = {
+            "subnetId": "subnet-1",
+            "vpcId": "vpc-1",
+            "ownerId": "111122223333",
+            "state": {"value": "available"},
+        }
+        aggregator.add("AWS::EC2::Subnet", "subnet-1", "111122223333", sandbox.region, configuration, {})
+        [row] = rows(scan("--aggregator", aggregator.name))
+        assert (row["reason"], row["routeTableId"]) == ("UNRESOLVED_EGRESS", None)
+
+    def test_sources_that_failed_are_named(self, aggregator: Aggregator, sandbox: Sandbox) -> None:
+        """An account that the aggregator could not copy is a failure: status 2, the rest told; an old one a note."""
+        aggregator.copy()
+        source = {"SourceType": "ACCOUNT", "AwsRegion": sandbox.region, "LastUpdateTime": 1770961731}
+        aggregator.bad = [
+            {
+                **source,
+                "SourceId": "444455556666",
+                "LastUpdateStatus": "FAILED",
+                "LastErrorMessage": "no authorization",
+            },
+            {**source, "SourceId": "777788889999", "LastUpdateStatus": "OUTDATED"},
+        ]
+        result = scan("--aggregator", aggregator.name)
+        assert result.exit_code == 2
+        assert rows(result)
+        [failed] = [line for line in result.stderr.splitlines() if "444455556666" in line]
+        assert "no authorization" in failed
+        assert "note: account 777788889999" in result.stderr
+
+    def test_an_unknown_aggregator_is_one_line(self, aggregator: Aggregator) -> None:
+        """The line tells how to list those that there are."""
+        result = scan("--aggregator", f"not-{aggregator.name}")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "describe-configuration-aggregators" in result.stderr
+
+    def test_regions_narrow_the_query(self, sandbox: Sandbox, aggregator: Aggregator) -> None:
+        """--region keeps the other Regions' items from being read."""
+        aggregator.copy()
+        aggregator.copy(region="eu-west-1")
+        found = rows(scan("--aggregator", aggregator.name, "--region", "eu-west-1"))
+        assert {each["region"] for each in found} == {"eu-west-1"}
+        assert {each["region"] for each in rows(scan("--aggregator", aggregator.name))} == {sandbox.region, "eu-west-1"}
