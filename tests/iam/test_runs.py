@@ -1,7 +1,9 @@
 """Whole runs of the runbooks where permissions are enforced: the stack's roles are enough for every step."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -10,13 +12,15 @@ import pytest
 from express_path.handlers import remediate
 from express_path.handlers.services import services
 from sandbox.dynamic import Client
+from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Context
+from tests.handlers.rule import Context, Rule
 from tests.iam.stack import CALENDAR, POLICY_PARAMETER, TOPIC, Stack
+from tests.template.expand import Expanded
 
-HEAL, UNDO = "HealDocument", "UndoDocument"
+HEAL, APPROVAL, UNDO = "HealDocument", "ApprovalDocument", "UndoDocument"
 ONLY_SESSIONS = {"Effect": "Allow", "Principal": "*", "Action": "s3express:CreateSession", "Resource": "*"}
 POLICY = json.dumps({"Version": "2012-10-17", "Statement": [ONLY_SESSIONS]})
 Run = dict[str, Any]
@@ -38,14 +42,15 @@ class Deployed:
 
     def _publish(self) -> None:
         ssm: Client = self.stack.sandbox.client("ssm")
-        for logical_id in (HEAL, UNDO):
+        for logical_id in (HEAL, APPROVAL, UNDO):
             document = self.stack.template.properties(logical_id)
             content = json.dumps(document["Content"])
             ssm.create_document(Name=document["Name"], Content=content, DocumentType="Automation")
 
     def _create_operator(self) -> None:
-        """Create somebody who may start runbooks and pass their role, and nothing else."""
-        start = {"Effect": "Allow", "Action": "ssm:StartAutomationExecution", "Resource": "*"}
+        """Create somebody who may start runbooks, pass their role and answer them, and nothing else."""
+        actions = ["ssm:StartAutomationExecution", "ssm:SendAutomationSignal"]
+        start = {"Effect": "Allow", "Action": actions, "Resource": "*"}
         hand_on = {"Effect": "Allow", "Action": "iam:PassRole", "Resource": self.stack.arn("AutomationRole")}
         policy = json.dumps({"Version": "2012-10-17", "Statement": [start, hand_on]})
         self.stack.iam.create_user(UserName="operator")
@@ -56,17 +61,26 @@ class Deployed:
 
     def run(self, logical_id: str, **given: str) -> Run:
         """Run a runbook to its end, every request of it needing a permission."""
+        with self.enforced():
+            return self.automation.wait(self.start(logical_id, **given))
+
+    def start(self, logical_id: str, **given: str) -> str:
+        """Start a runbook as the operator, and return the id of the run."""
         given |= {
             "AutomationAssumeRole": self.stack.arn("AutomationRole"),
             "PlanFunctionName": self.stack.arn("PlanFunction"),
         }
+        name = self.stack.template.properties(logical_id)["Name"]
+        parameters = {name: [value] for name, value in given.items()}
+        started = self.operator.start_automation_execution(DocumentName=name, Parameters=parameters)
+        return str(started["AutomationExecutionId"])
+
+    @contextmanager
+    def enforced(self) -> Iterator[None]:
+        """Require a permission for every request, and let the plan function start cold."""
         services.cache_clear()
         with self.stack.enforced():
-            started = self.operator.start_automation_execution(
-                DocumentName=self.stack.template.properties(logical_id)["Name"],
-                Parameters={name: [value] for name, value in given.items()},
-            )
-            return self.automation.wait(started["AutomationExecutionId"])
+            yield
 
 
 def _upper(credentials: dict[str, str]) -> dict[str, str]:
@@ -145,20 +159,60 @@ def test_a_role_without_a_permission_fails_at_the_step_that_needs_it(
     assert endpoints(builder) == []
 
 
-def test_role_may_tell_the_approvers_and_start_the_heal(deployed: Deployed, sandbox: Sandbox, subnet: str) -> None:
-    """What the steps that ask and hand on do is allowed: on the one topic, and for the one runbook with this role."""
+def test_roles_are_enough_to_ask_and_then_heal(
+    deployed: Deployed, sandbox: Sandbox, builder: Builder, vpc: Private, subnet: str
+) -> None:
+    """The runbook that asks tells the approvers, starts the one that heals after a yes, and hands it its own role."""
     sandbox.client("sns").create_topic(Name=TOPIC.rpartition(":")[2])
-    ssm, sns = (deployed.stack.client("AutomationRole", service) for service in ("ssm", "sns"))
-    given = {
-        "SubnetId": [subnet],
-        "AutomationAssumeRole": [deployed.stack.arn("AutomationRole")],
-        "PlanFunctionName": [deployed.stack.arn("PlanFunction")],
+    sandbox.client("ssm").put_parameter(Name=POLICY_PARAMETER, Value=POLICY, Type="String")
+    given = {"ApprovalTopicArn": TOPIC, "Approvers": "operator"}
+    given |= {"ChangeCalendarName": CALENDAR, "EndpointPolicyParameter": POLICY_PARAMETER}
+    heal = deployed.stack.template.properties(HEAL)["Name"]
+    with deployed.enforced():
+        run_id = deployed.start(APPROVAL, SubnetId=subnet, HealDocumentName=heal, **given)
+        while not sandbox.calls.of("sns", "Publish"):
+            time.sleep(0.01)
+        assert endpoints(builder) == []
+        deployed.operator.send_automation_signal(AutomationExecutionId=run_id, SignalType="Approve")
+        run = deployed.automation.wait(run_id)
+    assert ended(run) == ("Success", "")
+    assert [each["RouteTableIds"] for each in endpoints(builder)] == [[vpc.table]]
+
+
+@pytest.fixture
+def remediation(deployed: Deployed, sandbox: Sandbox) -> Iterator[Remediation]:
+    """AWS Config's remediation, with the runbooks deployed."""
+    with Remediation(sandbox, deployed.automation) as running:
+        yield running
+
+
+def configured(stack: Stack) -> dict[str, Any]:
+    """Return the stack's remediation configuration as CloudFormation hands it to AWS Config: numbers are numbers."""
+    found: dict[str, Any] = stack.template.deployed(stack.template.properties("Remediation"))
+    return {
+        **found,
+        "MaximumAutomaticAttempts": int(found["MaximumAutomaticAttempts"]),
+        "RetryAttemptSeconds": int(found["RetryAttemptSeconds"]),
+        "ExecutionControls": {
+            "SsmControls": {name: int(value) for name, value in found["ExecutionControls"]["SsmControls"].items()}
+        },
     }
+
+
+@pytest.mark.parametrize("mode", ["OFF", "ON"])
+def test_the_stacks_remediation_heals_what_the_rule_flags_if_it_is_on(
+    mode: str, deployed: Deployed, remediation: Remediation, subnet: str
+) -> None:
+    """What AWS Config starts by the stack's configuration heals by the stack's roles; in mode OFF it starts none."""
+    rule = Rule(deployed.stack.sandbox)
+    rule.changes()
+    assert rule.held()[subnet].compliance == "NON_COMPLIANT"
+    deployed.stack.template = Expanded(RemediationMode=mode)
+    config: Client = deployed.stack.sandbox.client("config")
+    config.put_remediation_configurations(RemediationConfigurations=[configured(deployed.stack)])
+    with deployed.enforced():
+        states = [run.state for run in remediation.remediate(rule.loop.rule.name) if run.resource[1] == subnet]
+    assert states == (["SUCCEEDED"] if mode == "ON" else [])
     services.cache_clear()
-    with deployed.stack.enforced():
-        assert sns.publish(TopicArn=TOPIC, Message="m")["MessageId"]
-        name = deployed.stack.template.properties(HEAL)["Name"]
-        run_id = ssm.start_automation_execution(DocumentName=name, Parameters=given)["AutomationExecutionId"]
-        assert ended(deployed.automation.wait(run_id)) == ("Success", "")
-        found = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
-        assert found["AutomationExecutionStatus"] == "Success"
+    rule.changes()
+    assert rule.held()[subnet].compliance == ("COMPLIANT" if mode == "ON" else "NON_COMPLIANT")

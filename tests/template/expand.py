@@ -162,7 +162,8 @@ class Expanded:
 
     def _identifier(self, logical_id: str, *, arn: bool) -> str:
         resource = self.resources[logical_id]
-        name = resource["Properties"].get("Name", f"{self.values['AWS::StackName']}-{logical_id}")
+        named = (resource["Properties"].get(key) for key in ("Name", "ConfigRuleName"))
+        name = next(filter(None, named), f"{self.values['AWS::StackName']}-{logical_id}")
         return ARNS[resource["Type"]].format(name=name, **self.place) if arn else name
 
     @property
