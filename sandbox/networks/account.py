@@ -43,15 +43,28 @@ class Account:
 
     def subnet(self, vpc_id: str, table_id: str | None = None, zone: str = "a", *, ipv6: bool = False) -> str:
         """Make a subnet in the zone with this letter, governed by a table or else by the main one."""
-        count = self._subnets[vpc_id]
-        self._subnets[vpc_id] += 1
+        count = self._next_subnet(vpc_id)
         blocks = {"CidrBlock": f"10.{self._numbers[vpc_id]}.{count}.0/24"}
         if ipv6:
-            [vpc] = self.ec2.describe_vpcs(VpcIds=[vpc_id])["Vpcs"]
-            whole = IPv6Network(vpc["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"])
-            blocks["Ipv6CidrBlock"] = str(next(islice(whole.subnets(new_prefix=64), count, None)))
-        answer = self.ec2.create_subnet(VpcId=vpc_id, AvailabilityZone=f"{self.sandbox.region}{zone}", **blocks)
-        subnet_id = str(answer["Subnet"]["SubnetId"])
+            blocks["Ipv6CidrBlock"] = self._ipv6_block(vpc_id, count)
+        return self._subnet(vpc_id, table_id, AvailabilityZone=f"{self.sandbox.region}{zone}", **blocks)
+
+    def native_subnet(self, vpc_id: str, table_id: str) -> str:
+        """Make a subnet without IPv4, governed by a table."""
+        block = self._ipv6_block(vpc_id, self._next_subnet(vpc_id))
+        return self._subnet(vpc_id, table_id, Ipv6Native=True, Ipv6CidrBlock=block)
+
+    def _next_subnet(self, vpc_id: str) -> int:
+        self._subnets[vpc_id] += 1
+        return self._subnets[vpc_id]
+
+    def _ipv6_block(self, vpc_id: str, count: int) -> str:
+        [vpc] = self.ec2.describe_vpcs(VpcIds=[vpc_id])["Vpcs"]
+        whole = IPv6Network(vpc["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"])
+        return str(next(islice(whole.subnets(new_prefix=64), count, None)))
+
+    def _subnet(self, vpc_id: str, table_id: str | None, **more: object) -> str:
+        subnet_id = str(self.ec2.create_subnet(VpcId=vpc_id, **more)["Subnet"]["SubnetId"])
         if table_id:
             self.ec2.associate_route_table(RouteTableId=table_id, SubnetId=subnet_id)
         return subnet_id

@@ -1,0 +1,210 @@
+"""One engine, whatever it reads from: every source of a network gives the same verdicts.
+
+A source is a function from the scene to verdicts by subnet; a new one needs an entry in SOURCES and nothing else.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.domain.parameters import parse_parameters
+from express_path.domain.tracing import Tracer
+from express_path.domain.verdict import Judge
+from sandbox.networks.account import Account
+from sandbox.networks.central_egress import Hub
+from sandbox.networks.everything import Everything
+from sandbox.server import Sandbox
+from tests.cli.recordings import invoke, scan
+from tests.handlers.rule import Rule
+from tests.handlers.running import emptied, running
+
+NETWORK = "111122223333"
+ROLE = f"arn:aws:iam::{NETWORK}:role/express-path-network"
+
+Hop = tuple[str, str, str]
+
+
+class Same(NamedTuple):
+    """What has to be the same of a verdict; a hop is its kind, id and destination."""
+
+    compliance: str
+    reason: str
+    route_table_id: str | None
+    path: tuple[Hop, ...]
+
+
+Verdicts = dict[str, Same]
+
+
+class Scene(NamedTuple):
+    """What sources read: the rule's account, those whose dumps belong to it, and the rule's parameters."""
+
+    account: Account
+    others: tuple[Account, ...]
+    parameters: dict[str, str]
+    folder: Path
+
+
+def _same(row: Mapping[str, Any]) -> Same:
+    path = tuple((str(hop["kind"]), str(hop["id"]), str(hop["destination"])) for hop in row["path"])
+    return Same(str(row["compliance"]), str(row["reason"]), row["routeTableId"], path)
+
+
+def swept(scene: Scene) -> Verdicts:
+    """By the function's sweep, which does not post NOT_APPLICABLE of subnets that AWS Config knows nothing of."""
+    delivery = Rule(scene.account.sandbox, scene.parameters).loop.scheduled()
+    if delivery.error:
+        raise delivery.error
+    return {each["subnetId"]: _same(each) for each in delivery.answer["evaluations"]}
+
+
+def told(scene: Scene) -> Verdicts:
+    """By the function, told of an endpoint in each VPC, so that it reads one VPC at a time."""
+    rule = Rule(scene.account.sandbox, scene.parameters)
+    found: Verdicts = {}
+    for vpc in scene.account.ec2.describe_vpcs()["Vpcs"]:
+        item = {
+            "awsAccountId": scene.account.account_id,
+            "configurationItemCaptureTime": rule.now,
+            "configurationItemStatus": "OK",
+            "resourceType": "AWS::EC2::VPCEndpoint",
+            "resourceId": "vpce-0123456789abcdef0",
+            "configuration": {"vpcId": vpc["VpcId"]},
+        }
+        answer = rule.invoke(rule.event(item))
+        found |= {each["subnetId"]: _same(each) for each in answer["evaluations"]}
+    return found
+
+
+def dumped(scene: Scene) -> Verdicts:
+    """By a scan of the dumps of all accounts, which collect wrote."""
+    for account in (scene.account, *scene.others):
+        with _credentials_of(account):
+            written = invoke(["collect", str(scene.folder / account.account_id)])
+        assert written.exit_code == 0, written.output
+    parameters = {name: value for name, value in scene.parameters.items() if name != "networkRoleArn"}
+    result = scan(scene.folder, parameters)
+    assert result.exit_code == 1, result.output
+    rows = json.loads(result.stdout)["subnets"]
+    return {each["subnetId"]: _same(each) for each in rows if each["accountId"] == scene.account.account_id}
+
+
+@contextmanager
+def _credentials_of(account: Account) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as changed:
+        for name, value in (account.credentials or {}).items():
+            changed.setenv(name.upper(), value)
+        yield
+
+
+def read(scene: Scene) -> Verdicts:
+    """By the reader and the judge themselves."""
+    parameters = parse_parameters(scene.parameters)
+    snapshot = SnapshotReader(Aws.connect()).read(scene.account.account_id, None, parameters)
+    judge = Judge(Tracer(snapshot), parameters)
+    verdicts = [judge.verdict(each.id) for each in snapshot.own_subnets]
+    return {
+        each.subnet_id: _same(
+            {
+                "compliance": each.compliance,
+                "reason": each.reason,
+                "routeTableId": each.route_table_id,
+                "path": [hop._asdict() for hop in each.path],
+            }
+        )
+        for each in verdicts
+    }
+
+
+SOURCES: dict[str, Callable[[Scene], Verdicts]] = {
+    "the function, by events": told,
+    "collect, then scan --from-dump": dumped,
+    "the reader": read,
+}
+"""Every source that tells of all subnets."""
+
+
+EXPECTED = {
+    "NAT gateway": "NAT_GATEWAY",
+    "internet gateway": "INTERNET_GATEWAY",
+    "no route": "NO_ROUTE",
+    "main table": "NO_ROUTE",
+    "blackhole": "NO_ROUTE",
+    "regional NAT gateway": "NAT_GATEWAY",
+    "excluded": "EXCLUDED",
+    "endpoint": "ENDPOINT",
+    "endpoint and equal static route": "PARTLY_NAT",
+    "endpoint and customer's prefix list": "PARTLY_NAT",
+    "NAT instance": "NAT_INSTANCE",
+    "floating interface": "NAT_INSTANCE",
+    "instance that checks": "UNRESOLVED_EGRESS",
+    "dead instance": "NO_ROUTE",
+    "forwarding instance, then NAT gateway": "NAT_BEHIND_APPLIANCE",
+    "firewall": "NAT_BEHIND_APPLIANCE",
+    "load balancer": "NAT_BEHIND_APPLIANCE",
+    "firewall, then endpoint": "ENDPOINT",
+    "spoke": "NAT_BEYOND_TRANSIT_GATEWAY",
+    "spoke in a zone without attachment": "NAT_BEYOND_TRANSIT_GATEWAY",
+    "spoke with an endpoint": "ENDPOINT",
+    "dual stack, IPv4 endpoint": "INTERNET_GATEWAY",
+    "dual stack, endpoint of both families": "ENDPOINT",
+    "dual stack": "NAT_GATEWAY",
+    "NAT64": "NAT_GATEWAY",
+    "peering": "UNRESOLVED_EGRESS",
+    "virtual private gateway": "UNRESOLVED_EGRESS",
+    "shared by another account": "NOT_OWNED",
+}
+"""The reason for each subnet of the network of one account, by what the subnet stands for."""
+
+
+@pytest.fixture(scope="module")
+def module_sandbox() -> Iterator[Sandbox]:
+    """One server for the module."""
+    with running() as started:
+        yield started
+
+
+@pytest.fixture
+def sandbox(module_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    """The running sandbox, emptied for this test; the environment leads there."""
+    with emptied(module_sandbox, monkeypatch) as empty:
+        yield empty
+
+
+def check(scene: Scene) -> Verdicts:
+    """Compare all sources and return the verdicts. The sweep comes first, while AWS Config holds nothing yet."""
+    posted = swept(scene)
+    (first, agreed), *others = ((name, source(scene)) for name, source in SOURCES.items())
+    for name, verdicts in others:
+        differing = {key: (agreed.get(key), verdicts.get(key)) for key in agreed.keys() | verdicts.keys()}
+        assert {key: both for key, both in differing.items() if both[0] != both[1]} == {}, f"{first} against {name}"
+    applicable = {key: each for key, each in agreed.items() if each.compliance != "NOT_APPLICABLE"}
+    assert posted == applicable
+    return agreed
+
+
+def test_one_account(sandbox: Sandbox, tmp_path: Path) -> None:
+    """All sources agree on every subnet of an account with every kind of hop, and are right."""
+    account = Account(sandbox)
+    network = Everything(account)
+    found = check(Scene(account, (), {}, tmp_path / "dumps"))
+    assert {name: found[subnet_id].reason for name, subnet_id in network.subnets.items()} == EXPECTED
+    assert {each.compliance for each in found.values()} == {"COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"}
+
+
+def test_two_accounts(sandbox: Sandbox, tmp_path: Path) -> None:
+    """The network account's role shows what its dump beside the own one shows."""
+    account, network = Account(sandbox), Account(sandbox, NETWORK, first=100)
+    hub = Hub(network)
+    hub.share(account)
+    spokes = [hub.join(account, "a", "b") for _ in range(2)]
+    account.endpoint(spokes[1].vpc, spokes[1].table)
+    found = check(Scene(account, (network,), {"networkRoleArn": ROLE}, tmp_path / "dumps"))
+    assert [found[each.subnet].reason for each in spokes] == ["NAT_BEYOND_TRANSIT_GATEWAY", "ENDPOINT"]
+    assert not found.keys() & {each["SubnetId"] for each in network.ec2.describe_subnets()["Subnets"]}
