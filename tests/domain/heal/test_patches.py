@@ -145,3 +145,21 @@ AWKWARD = """{
 def test_cli_patch_holds_any_policy() -> None:
     """The shell passes the policy on as it is."""
     assert json.loads(options(planned(network(), policy=AWKWARD))[1]["--policy-document"]) == json.loads(AWKWARD)
+
+
+def test_cloudformation_patch_holds_any_policy() -> None:
+    """Line breaks, tabs, quotes, colons and hashes of the policy do not break the YAML."""
+    _, properties = resource(planned(network(), policy=AWKWARD))
+    found = properties["PolicyDocument"]
+    assert (json.loads(found) if isinstance(found, str) else found) == json.loads(AWKWARD)
+
+
+def test_terraform_patch_holds_any_policy() -> None:
+    """Terraform takes ${ and %{ in a string for its own; doubled, they are the policy's again.
+
+    https://developer.hashicorp.com/terraform/language/expressions/strings
+    """
+    text = planned(network(), policy=AWKWARD).patches["terraform"]
+    [policy] = re.findall(r"policy\s+= jsonencode\((.*)\)\n", text, re.DOTALL)
+    assert not re.search(r"(?<!\$)\$\{|(?<!%)%\{", policy)
+    assert json.loads(policy.replace("$${", "${").replace("%%{", "%{")) == json.loads(AWKWARD)
