@@ -1,6 +1,7 @@
 """The demonstration's second half: runbooks plan a heal, heal, undo it, and refuse to change what others own."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sandbox.calls import Call
@@ -19,6 +20,9 @@ FLAGGED: Expected = {
 
 HEALED: Expected = {"data-private": ("COMPLIANT", "ENDPOINT")}
 PLANNED = "CREATE_AND_ASSOCIATE"
+NEW = "vpce-new"
+"""The name of the endpoint that the heal makes."""
+
 BLOCKER = "OWNED_BY_IAC"
 PATCHES = {"cloudFormation": "CloudFormation", "terraform": "Terraform"}
 """The patches that are shown, by their names in the plan; the one for the AWS CLI was shown when curing by hand."""
@@ -68,6 +72,8 @@ class Healing:
 
     def _heal(self) -> str:
         execution = self._follow("The heal: the same runbook, step by step", HEAL, SUCCESS, self._to_heal)
+        made = step_outputs(execution["StepExecutions"], "create").get("VpcEndpointId", "none")
+        self._data = replace(self._data, ids={**self._data.ids, NEW: made})
         return str(execution["AutomationExecutionId"])
 
     def _undo(self, run_id: str) -> None:

@@ -25,7 +25,7 @@ UNFINISHED = {"Pending", "InProgress", "Waiting"}
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-statuses.html
 """
 
-POLL_SECONDS = 0.05
+POLL_SECONDS = 0.1
 LONGEST_SECONDS = 120.0
 
 Execution = dict[str, Any]
