@@ -52,8 +52,8 @@ class SnapshotReader:
         optional reads that were denied are named in the snapshot.
         """
         optional = OptionalReads()
-        snapshot = self._with_hops(self._network(account_id, vpc_id), vpc_id, optional)
-        if asked.network_role_arn and targets(snapshot.route_tables.values(), TargetKind.TRANSIT_GATEWAY):
+        snapshot = self._with_hops(self._network(account_id, vpc_id), vpc_id, asked, optional)
+        if asked.network_role_arn and _leads_to_transit_gateway(snapshot):
             snapshot = self._with_network_account(snapshot, asked.network_role_arn, optional)
         if asked.scope is Scope.DIRECTORY_BUCKETS and snapshot.express_prefix_lists:
             snapshot = replace(snapshot, has_directory_buckets=optional.read(self._has_directory_buckets))
@@ -76,10 +76,12 @@ class SnapshotReader:
             prefix_lists=self._prefix_lists.read(_named_lists(tables), _families(subnets)),
         )
 
-    def _with_hops(self, snapshot: Snapshot, vpc_id: str | None, optional: OptionalReads) -> Snapshot:
-        if targets(snapshot.route_tables.values(), TargetKind.TRANSIT_GATEWAY):
+    def _with_hops(
+        self, snapshot: Snapshot, vpc_id: str | None, asked: RuleParameters, optional: OptionalReads
+    ) -> Snapshot:
+        if _leads_to_transit_gateway(snapshot):
             gateways = read_transit_gateways(self._aws, optional)
-            if vpc_id and gateways.route_tables:
+            if vpc_id and (gateways.route_tables or asked.network_role_arn):
                 snapshot = self._network(snapshot.account_id, None)
             snapshot = replace(
                 snapshot,
@@ -99,7 +101,8 @@ class SnapshotReader:
         if role is None:
             return snapshot
         network_account = role_arn.split(":")[4]
-        return merged([snapshot, SnapshotReader(role).read(network_account, None, RuleParameters())])
+        seen_there = SnapshotReader(role).read(network_account, None, RuleParameters())
+        return replace(merged([snapshot, seen_there]), denied=seen_there.denied)
 
     def vpc_of(self, subnet_id: str) -> str | None:
         """The VPC that a subnet is in, None where there is no such subnet."""
@@ -135,6 +138,10 @@ class SnapshotReader:
         """
         first = {"PaginationConfig": {"MaxItems": 1}}
         return bool(pages(self._aws.s3, "s3", "list_directory_buckets", "Buckets", **first))
+
+
+def _leads_to_transit_gateway(snapshot: Snapshot) -> bool:
+    return bool(targets(snapshot.route_tables.values(), TargetKind.TRANSIT_GATEWAY))
 
 
 def _named_lists(tables: Mapping[str, RouteTable]) -> set[str]:

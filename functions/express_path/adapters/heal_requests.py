@@ -10,7 +10,9 @@ from express_path.domain.verdict import Verdict
 from express_path.errors import EventError
 
 PLAN, VERIFY = "plan", "verify"
-_FIELDS = frozenset({"action", "subnetId", "dryRun", "calendarState", "policyParameter", "undoRunId"})
+NONE = "NONE"
+"""Stands for an empty value, which no parameter of a runbook can have (botocore model: ssm AutomationParameterMap)."""
+_FIELDS = frozenset({"action", "subnetId", "dryRun", "calendarState", "policyParameter", "runId", "undoRunId"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,8 @@ class HealRequest:
     """One question of the runbook.
 
     A dry run gets a blocked plan as an answer, a real one as a failure. policy_parameter names the SSM parameter that
-    holds the endpoint's policy, empty for none. undo_run_id asks for the plan of an undo instead, of one run.
+    holds the endpoint's policy, empty for none. run_id is the run that asks. undo_run_id asks for the plan of an undo
+    instead, of one run.
     """
 
     action: str
@@ -26,6 +29,7 @@ class HealRequest:
     dry_run: bool = False
     calendar_open: bool = True
     policy_parameter: str = ""
+    run_id: str = ""
     undo_run_id: str = ""
 
 
@@ -47,6 +51,7 @@ def parse_request(event: Mapping[str, Any]) -> HealRequest:
         dry_run=_one_of(event, "dryRun", ("false", "true")) == "true",
         calendar_open=_one_of(event, "calendarState", ("OPEN", "CLOSED")) == "OPEN",
         policy_parameter=_optional_text(event, "policyParameter"),
+        run_id=_optional_text(event, "runId"),
     )
 
 
@@ -54,7 +59,7 @@ def _optional_text(event: Mapping[str, Any], field: str) -> str:
     found = event.get(field) or ""
     if not isinstance(found, str):
         raise EventError(field, found, "a string, or nothing")
-    return found
+    return "" if found == NONE else found
 
 
 def _one_of(event: Mapping[str, Any], field: str, allowed: tuple[str, str]) -> str:
@@ -78,6 +83,7 @@ def plan_answer(plan: Plan, rule_name: str, healed_at: str) -> dict[str, Any]:
         "policy": plan.policy,
         "ipAddressType": plan.ip_address_type,
         "clientToken": plan.client_token,
+        "unfinished": str(plan.is_unfinished).lower(),
         "ruleName": rule_name,
         "healedAt": healed_at,
         "blockers": [_finding(each) for each in plan.blockers],

@@ -31,11 +31,14 @@ class OptionalReads:
         self.denied: list[str] = []
 
     def read(self, read: Callable[[], _Result]) -> _Result | None:
-        """The result, None where a permission is missing; other failures raise."""
+        """The result, None where a permission is missing; other failures raise.
+
+        Of a transit gateway's table, AWS tells others than its owner that it does not exist.
+        """
         try:
             return read()
         except ApiError as error:
-            if error.code not in DENIED:
+            if error.code not in DENIED and not error.code.endswith(".NotFound"):
                 raise
             self.denied.append(error.operation)
             return None

@@ -47,9 +47,8 @@ class PrefixListReader:
         known = self._joined()
         if self._lacks(known, wanted, families):
             self._managed = pages(self._ec2, "ec2", "describe_managed_prefix_lists", "PrefixLists")
-            self._read_entries(known, set(wanted), set(families))
-            known = self._joined()
-        return known
+        self._read_entries(known, set(wanted), set(families))
+        return self._joined()
 
     def _joined(self) -> dict[str, PrefixList]:
         entries = {list_id: rows for list_id, rows in self._entries.items() if rows is not None}

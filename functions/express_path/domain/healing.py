@@ -85,6 +85,7 @@ class Plan:
 
     endpoint_id is the endpoint to associate, None where one is to be created; then policy, ip_address_type,
     client_token and tags say how. patches hold the same change for CloudFormation, Terraform and the AWS CLI.
+    is_unfinished: nothing is to be changed, but an interrupted heal did not come to tag the table.
     """
 
     action: Action
@@ -98,3 +99,4 @@ class Plan:
     blockers: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     patches: Mapping[str, str] = field(default_factory=dict)
+    is_unfinished: bool = False

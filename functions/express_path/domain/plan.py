@@ -58,10 +58,18 @@ def make_plan(judge: Judge, subnet_id: str, around: Circumstances) -> Plan:
     if refusal:
         return Plan(Action.BLOCKED, verdict, blockers=(refusal, *calendar_findings(around.evidence)))
     if verdict.compliance is not Compliance.NON_COMPLIANT:
-        return Plan(Action.NOTHING_TO_DO, verdict)
+        return Plan(Action.NOTHING_TO_DO, verdict, is_unfinished=_is_unfinished(judge, verdict))
     if not is_healable(verdict):
         return Plan(Action.BLOCKED, verdict, blockers=(_not_a_nat(verdict), *calendar_findings(around.evidence)))
     return _heal(judge, verdict, around)
+
+
+def _is_unfinished(judge: Judge, verdict: Verdict) -> bool:
+    """Whether a heal associated the table with the endpoint it uses, and was interrupted before it said so."""
+    table = judge.snapshot.route_tables.get(verdict.route_table_id or "")
+    if table is None or RUN_TAG not in table.tags or HEALED_TAG in table.tags:
+        return False
+    return any(route.target_id == table.tags.get(ENDPOINT_TAG) for route in table.routes)
 
 
 def is_healable(verdict: Verdict) -> bool:

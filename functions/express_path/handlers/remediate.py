@@ -37,6 +37,7 @@ from express_path.handlers.services import services
 
 logger = Logger(service="express-path")
 
+UNDO = "to undo, start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
 VERIFY_ATTEMPTS = 5
 VERIFY_SECONDS = 2
 """How often and how far apart a heal is verified in one invocation: routes settle within seconds."""
@@ -88,7 +89,7 @@ def verify(account_id: str, request: HealRequest) -> dict[str, Any]:
         verdict = _judge(account_id, request.subnet_id).verdict(request.subnet_id)
     if verdict.compliance is not Compliance.COMPLIANT:
         raise NotCuredError(request.subnet_id, verdict.annotation)
-    return verdict_answer(verdict)
+    return {**verdict_answer(verdict), "undo": UNDO.format(run_id=request.run_id)}
 
 
 def _judge(account_id: str, subnet_id: str) -> Judge:
