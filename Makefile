@@ -12,6 +12,8 @@ VENV := .venv/.ready
 SAM_VENV := .venv-sam/.ready
 CHECKOV_VENV := .venv-checkov/.ready
 RIE := .lambda-rie/aws-lambda-rie
+# Where there is Node, the runbooks are run by another implementation of Automation too; without, those tests are skipped.
+CDK := $(if $(shell command -v npm),build/cdk/.ready)
 PYTHON_SOURCES := $(wildcard functions cli sandbox benchmarks tests)
 LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov
 
@@ -29,7 +31,7 @@ help: ## Show this list.
 setup: $(VENV) ## Make .venv, with the command at .venv/bin/express-path.
 
 .PHONY: demo
-demo: $(VENV) $(RIE) ## Show the rule at work on an embedded AWS; needs no account.
+demo: $(VENV) $(RIE) ## Show the rule and a heal at work on an embedded AWS; needs no account.
 	.venv/bin/python -m sandbox.demo
 
 .PHONY: bench
@@ -39,7 +41,7 @@ bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.
 ##@ Develop
 
 .PHONY: test
-test: $(VENV) $(RIE) $(SAM_VENV) ## Run all tests, measuring coverage.
+test: $(VENV) $(RIE) $(SAM_VENV) $(CDK) ## Run all tests, measuring coverage.
 	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
 
 .PHONY: check
@@ -78,7 +80,7 @@ lock: $(VENV) ## Lock the requirement files again, at the newest versions their 
 
 .PHONY: clean
 clean: ## Remove every environment and build.
-	rm -rf .venv .venv-sam .venv-checkov .lambda-rie .aws-sam
+	rm -rf .venv .venv-sam .venv-checkov .lambda-rie .aws-sam build
 
 # --- environments ----------------------------------------------------------------------------------------------------
 
@@ -116,4 +118,11 @@ $(RIE): .venv/bin/uv requirements/rie.txt
 	.venv/bin/uv pip install --quiet --no-deps --require-hashes --target=.lambda-rie/wheel --requirement requirements/rie.txt
 	cp .lambda-rie/wheel/samcli/local/rapid/aws-lambda-rie-$(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64) $@
 	rm -rf .lambda-rie/wheel
+	touch $@
+
+build/cdk/.ready: tests/runbooks/cdk/package.json tests/runbooks/cdk/package-lock.json
+	rm -rf build/cdk
+	mkdir -p build/cdk
+	cp $^ build/cdk/
+	npm ci --prefix build/cdk --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@

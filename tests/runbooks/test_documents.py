@@ -19,6 +19,7 @@ from express_path.domain.healing import Action, Plan
 from express_path.domain.reasons import Compliance, Reason
 from express_path.domain.undo import Undo
 from express_path.domain.verdict import Verdict
+from express_path.handlers import remediate
 
 Runbook = dict[str, Any]
 Step = dict[str, Any]
@@ -236,12 +237,12 @@ VERDICT = Verdict(
 def answer(payload: dict[str, str]) -> dict[str, Any]:
     """Return what the plan function would answer to a step's payload, as far as the names of its fields go."""
     event = {key: value for key, value in payload.items() if not REFERENCE.search(value)}
-    sample = {"subnetId": "subnet-1", "undoRunId": "run-1"}
+    sample = {"subnetId": "subnet-1", "runId": "run-1", "undoRunId": "run-1"}
     request = parse_request(event | {key: sample[key] for key in payload.keys() & sample.keys()})
     if request.undo_run_id:
         return undo_answer(Undo("rtb-1", "vpce-1", disassociate=True, delete_endpoint=False))
     if request.action == "verify":
-        return verdict_answer(VERDICT)
+        return {**verdict_answer(VERDICT), "undo": remediate.UNDO.format(run_id=request.run_id)}
     return plan_answer(Plan(Action.NOTHING_TO_DO, VERDICT), "rule", "2026-11-21T00:00:00+00:00")
 
 
