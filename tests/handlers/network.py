@@ -1,5 +1,6 @@
 """Building networks in a sandbox: through the EC2 API, or, where there is much of it, straight into its memory."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
@@ -126,9 +127,15 @@ class Builder:
 
     def many_subnets(self, vpc_id: str, number: int) -> list[str]:
         """Make many subnets in the upper half of 10.0.0.0/16, at most 2048, without a call each."""
-        zone = f"{self.region}a"
-        blocks = [f"10.0.{128 + each // 16}.{each % 16 * 16}/28" for each in range(number)]
-        return [str(self.memory.create_subnet(vpc_id, block, availability_zone=zone).id) for block in blocks]
+        zone, everything = f"{self.region}a", self.memory.subnets
+        made = []
+        for place in range(number):
+            self.memory.subnets = defaultdict(dict)  # moto looks through all of them for each that is made
+            block = f"10.0.{128 + place // 16}.{place % 16 * 16}/28"
+            made.append(self.memory.create_subnet(vpc_id, block, availability_zone=zone))
+        self.memory.subnets = everything
+        everything[zone].update({subnet.id: subnet for subnet in made})
+        return [str(subnet.id) for subnet in made]
 
     def many_routes(self, table_id: str, destinations: Iterable[str], nat_gateway_id: str) -> None:
         """Make many routes to a NAT gateway, without a call each."""

@@ -120,23 +120,23 @@ def test_denied_report_fails_the_invocation(rule: Rule, vpc: Private) -> None:
     assert raised.value.operation == "config:PutEvaluations"
 
 
-@pytest.mark.parametrize("fault", ["deny", "throttle"])
 @pytest.mark.parametrize(
-    ("operation", "field"),
+    ("operation", "page", "fault"),
     [
-        ("DescribeSubnets", 1000),
-        ("DescribeRouteTables", 100),
+        ("DescribeSubnets", 1000, "deny"),
+        ("DescribeRouteTables", 100, "deny"),
+        ("DescribeRouteTables", 100, "throttle"),
     ],
 )
 def test_later_pages_that_fail_fail_the_invocation(
-    rule: Rule, builder: Builder, operation: str, field: int, fault: str
+    rule: Rule, builder: Builder, operation: str, page: int, fault: str
 ) -> None:
     """Part of a list is no list: where the second page fails nothing is concluded from the first."""
     crowded = builder.vpc()
     if operation == "DescribeSubnets":
-        builder.many_subnets(crowded, field)
+        builder.many_subnets(crowded, page)
     else:
-        builder.many_tables(crowded, field)
+        builder.many_tables(crowded, page)
     refuse = getattr(rule.sandbox.faults, fault)
     rule.sandbox.faults.before("ec2", operation, lambda: refuse("ec2", operation))
     assert failure(rule).operation == f"ec2:{operation}"
