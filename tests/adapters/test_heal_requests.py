@@ -24,6 +24,7 @@ TEXTS = {
     "policy",
     "ipAddressType",
     "clientToken",
+    "unfinished",
     "ruleName",
     "healedAt",
     "summary",

@@ -19,7 +19,6 @@ _OPTIONAL = (
     files.NETWORK_INTERFACES,
     files.ATTACHMENTS,
     files.VPC_ATTACHMENTS,
-    files.DIRECTORY_BUCKETS,
 )
 
 
@@ -38,14 +37,25 @@ def write_dump(aws: Aws, folder: Path) -> Iterator[Written]:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DumpError(str(folder), "already holds something", "name a folder that is new or empty")
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
+    is_offered = False
     for file in files.REQUIRED:
-        yield _write(folder / file.name, file.field, _rows(aws, file))
-    for file in _OPTIONAL:
+        rows = _rows(aws, file)
+        is_offered |= any(is_express_service(str(each.get("PrefixListName")), aws.region) for each in rows)
+        yield _write(folder / file.name, file.field, rows)
+    # Where the service is not offered, its host, which lists directory buckets, does not exist.
+    for file in (*_OPTIONAL, files.DIRECTORY_BUCKETS) if is_offered else _OPTIONAL:
         yield _write(folder / file.name, file.field, unless_denied(partial(_rows, aws, file)))
     yield from _write_prefix_lists(aws, folder)
     yield from _write_transit_gateway_routes(aws, folder)
     yield _write_identity(aws, folder)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DumpError(str(folder), str(error), "name a folder that can be made") from error
 
 
 def _write_prefix_lists(aws: Aws, folder: Path) -> Iterator[Written]:

@@ -120,6 +120,7 @@ def verdict_answer(verdict: Verdict) -> dict[str, Any]:
 
 
 def summary(plan: Plan) -> str:
-    """A plan in one line, with every blocker by name and what to do about it."""
+    """A plan in one line, with every blocker and warning by name and what to do about it."""
     line = f"{plan.action} for {plan.verdict.subnet_id}: {plan.verdict.annotation}"
-    return line + "".join(f" | {each.blocker}: {each.evidence}; {each.cure}" for each in plan.blockers)
+    line += "".join(f" | {each.blocker}: {each.evidence}; {each.cure}" for each in plan.blockers)
+    return line + "".join(f" | warning {each.blocker}: {each.evidence}; {each.cure}" for each in plan.warnings)

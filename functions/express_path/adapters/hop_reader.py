@@ -62,18 +62,20 @@ def read_network_interfaces(aws: Aws, tables: Iterable[RouteTable]) -> dict[str,
     known = list(tables)
     interface_ids = targets(known, TargetKind.NETWORK_INTERFACE)
     instance_ids = targets(known, TargetKind.INSTANCE)
+    operation, field = "describe_network_interfaces", "NetworkInterfaces"
     rows = [
-        *_interfaces(aws, "network-interface-id", interface_ids),
-        *_interfaces(aws, "attachment.instance-id", instance_ids),
+        *_filtered(aws, operation, field, "network-interface-id", interface_ids),
+        *_filtered(aws, operation, field, "attachment.instance-id", instance_ids),
     ]
     return {record.id: record for record in map(network_interface, rows)}
 
 
-def _interfaces(aws: Aws, name: str, values: list[str]) -> list[Mapping[str, Any]]:
+def _filtered(aws: Aws, operation: str, field: str, name: str, values: list[str]) -> list[Mapping[str, Any]]:
+    """All rows of a call filtered by values, however many these are."""
     found = []
     for start in range(0, len(values), _FILTER_VALUES):
         by_value = [{"Name": name, "Values": values[start : start + _FILTER_VALUES]}]
-        found += pages(aws.ec2, "ec2", "describe_network_interfaces", "NetworkInterfaces", Filters=by_value)
+        found += pages(aws.ec2, "ec2", operation, field, Filters=by_value)
     return found
 
 
@@ -83,16 +85,12 @@ def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NetworkCardInfo.html
     """
     instance_ids = sorted({each.instance_id for each in interfaces if each.instance_id and not each.source_dest_check})
-    by_id = [{"Name": "instance-id", "Values": instance_ids[:_FILTER_VALUES]}]
     if not instance_ids:
         return {}
-    reservations = pages(aws.ec2, "ec2", "describe_instances", "Reservations", Filters=by_id)
+    reservations = _filtered(aws, "describe_instances", "Reservations", "instance-id", instance_ids)
     types = {row["InstanceId"]: row["InstanceType"] for each in reservations for row in each["Instances"]}
-    names = [{"Name": "instance-type", "Values": sorted(set(types.values()))}]
-    cards = {
-        row["InstanceType"]: row["NetworkInfo"]["NetworkCards"]
-        for row in pages(aws.ec2, "ec2", "describe_instance_types", "InstanceTypes", Filters=names)
-    }
+    described = _filtered(aws, "describe_instance_types", "InstanceTypes", "instance-type", sorted(set(types.values())))
+    cards = {row["InstanceType"]: row["NetworkInfo"]["NetworkCards"] for row in described}
     return {key: _instance(key, name, cards.get(name, [])) for key, name in types.items()}
 
 

@@ -9,10 +9,7 @@ from express_path.domain.path import Outcome, Traced, Visit, hop_of, unresolved
 from express_path.domain.reasons import NAT_REASONS, Reason
 from express_path.domain.routing import Region
 
-_NEEDED = (
-    "its owner's ec2:DescribeTransitGatewayAttachments and ec2:SearchTransitGatewayRoutes would resolve it: "
-    "set networkRoleArn"
-)
+_NEEDED = "set networkRoleArn: ec2:SearchTransitGatewayRoutes of its owner would resolve it"
 
 
 def follow_transit_gateway(network: Network, route: Route, region: Region, visit: Visit) -> list[Traced]:

@@ -1,0 +1,87 @@
+"""What is read where a transit gateway, or the VPC behind it, belongs to another account."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from sandbox.networks.account import ANYWHERE_IPV6, Account
+from sandbox.networks.central_egress import Hub, attach
+from sandbox.networks.vpcs import BehindNatGateway, PublicSide
+from sandbox.server import Sandbox
+from tests.handlers.rule import Rule
+from tests.handlers.test_hops_live import NETWORK, ROLE, Logged, evaluation, swept, warnings
+
+
+@dataclass
+class Place:
+    """A subnet and what governs it."""
+
+    vpc: str
+    table: str
+    subnet: str
+
+
+@pytest.fixture
+def account(sandbox: Sandbox) -> Account:
+    """The rule's own account."""
+    return Account(sandbox)
+
+
+@pytest.fixture
+def network(sandbox: Sandbox) -> Account:
+    """The network account."""
+    return Account(sandbox, NETWORK, first=100)
+
+
+def test_denied_reads_of_the_network_account_are_warned_of(
+    sandbox: Sandbox, account: Account, network: Account, logged: Logged
+) -> None:
+    """Where the role lacks ec2:SearchTransitGatewayRoutes, the function warns of it."""
+    hub = Hub(network)
+    hub.share(account)
+    spoke = hub.join(account)
+    sandbox.faults.deny("ec2", "SearchTransitGatewayRoutes")
+    evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
+    assert "ec2:SearchTransitGatewayRoutes" in warnings(logged)
+
+
+@pytest.mark.parametrize("ask", [swept, evaluation])
+def test_own_egress_vpc_behind_a_foreign_transit_gateway(
+    sandbox: Sandbox, account: Account, network: Account, ask: object
+) -> None:
+    """Where a shared transit gateway leads to an egress VPC of the rule's account, an event tells what a sweep does."""
+    hub = Hub(network)
+    hub.share(account)
+    egress = BehindNatGateway(account)
+    attachment = attach(account, hub.gateway, egress.vpc, egress.subnet)
+    network.ec2.accept_transit_gateway_vpc_attachment(TransitGatewayAttachmentId=attachment)
+    for half in ("0.0.0.0/1", "128.0.0.0/1"):
+        hub.lead(half, attachment)
+    spoke = hub.join(account)
+    found = ask(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)  # type: ignore[operator]
+    assert found["reason"] == "NAT_BEYOND_TRANSIT_GATEWAY"
+
+
+def test_table_that_only_its_owner_sees(sandbox: Sandbox, account: Account) -> None:
+    """AWS tells other accounts that a transit gateway's table does not exist: that is unreadable, and no failure.
+
+    https://github.com/hashicorp/terraform-provider-aws/issues/11029
+    """
+    spoke = Hub(account).join(account)
+    sandbox.faults.fail("ec2", "SearchTransitGatewayRoutes", "InvalidRouteTableID.NotFound", 400)
+    assert evaluation(Rule(sandbox), spoke)["reason"] == "UNRESOLVED_EGRESS"
+
+
+def test_warm_runtime_reads_the_ipv6_list_after_a_customers(sandbox: Sandbox, account: Account) -> None:
+    """A customer's prefix list in the VPC that a warm runtime saw first does not keep the IPv6 list from being read."""
+    first = BehindNatGateway(account)
+    made = account.ec2.create_managed_prefix_list(
+        PrefixListName="customer", MaxEntries=5, AddressFamily="IPv4", Entries=[{"Cidr": "192.0.2.0/24"}]
+    )
+    account.route(first.table, made["PrefixList"]["PrefixListId"], NatGatewayId=first.nat)
+    second = PublicSide(account, ipv6=True)
+    account.route(second.public_table, ANYWHERE_IPV6, GatewayId=second.internet_gateway)
+    place = Place(second.vpc, second.public_table, account.subnet(second.vpc, second.public_table, ipv6=True))
+    rule = Rule(sandbox)
+    assert evaluation(rule, first)["reason"] == "NAT_GATEWAY"
+    assert evaluation(rule, place)["reason"] == "INTERNET_GATEWAY"
