@@ -164,9 +164,7 @@ def test_roles_are_enough_to_ask_and_then_heal(
 ) -> None:
     """The runbook that asks tells the approvers, starts the one that heals after a yes, and hands it its own role."""
     sandbox.client("sns").create_topic(Name=TOPIC.rpartition(":")[2])
-    sandbox.client("ssm").put_parameter(Name=POLICY_PARAMETER, Value=POLICY, Type="String")
     given = {"ApprovalTopicArn": TOPIC, "Approvers": "operator"}
-    given |= {"ChangeCalendarName": CALENDAR, "EndpointPolicyParameter": POLICY_PARAMETER}
     heal = deployed.stack.template.properties(HEAL)["Name"]
     with deployed.enforced():
         run_id = deployed.start(APPROVAL, SubnetId=subnet, HealDocumentName=heal, **given)

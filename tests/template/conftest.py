@@ -18,8 +18,6 @@ def allows() -> Callable[[str, str], bool]:
             return value in map(str, parameter["AllowedValues"])
         if parameter["Type"] == "Number":
             return value.isdecimal() and parameter["MinValue"] <= int(value) <= parameter["MaxValue"]
-        if parameter["Type"] == "CommaDelimitedList":
-            return all(re.fullmatch(parameter["AllowedPattern"], each, re.ASCII) for each in value.split(","))
         length = parameter.get("MinLength", 0) <= len(value) <= parameter.get("MaxLength", 4096)
         # CloudFormation's patterns are Java's, where \w and \d are ASCII unless asked otherwise.
         return length and re.fullmatch(parameter.get("AllowedPattern", ".*"), value, re.ASCII) is not None

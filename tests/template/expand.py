@@ -80,7 +80,6 @@ class Expanded:
         assert not unknown, f"the template has no parameter {unknown}"
         self.values: Mapping[str, Any] = PSEUDO_PARAMETERS | defaults | parameters
         fragment = json.loads(json.dumps(source()))
-        self.parameters = fragment["Parameters"]
         fragment["Globals"]["Function"]["CodeUri"] = "s3://artifacts/package"  # as `sam package` would set it
         with patch.dict(os.environ, AWS_DEFAULT_REGION=self.values["AWS::Region"]):
             template = transform(fragment, dict(self.values), NoManagedPolicies(), passthrough_metadata=True)
@@ -143,10 +142,8 @@ class Expanded:
             return included(argument["Parameters"]["Location"])
         return FUNCTIONS[name](self.resolve(argument))
 
-    def reference(self, name: str) -> Any:  # noqa: ANN401 -- text, or the list of a CommaDelimitedList
+    def reference(self, name: str) -> str:
         """Return the value of a parameter, or stand in for what identifies a resource."""
-        if self.parameters.get(name, {}).get("Type") == "CommaDelimitedList":
-            return self.values[name].split(",")
         if name in self.values:
             return str(self.values[name])
         assert name.split(".", maxsplit=1)[0] in self.logical_ids, f"{name} is neither a parameter nor a resource"
