@@ -1,0 +1,95 @@
+"""Everything that can be told of one subnet: verdict, hops, the routes that competed, capacity, and its heal."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.dump import read_dump
+from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.organization_clients import MovingAws
+from express_path.domain.capacity import Capacity, capacities
+from express_path.domain.network import RouteTable
+from express_path.domain.parameters import RuleParameters
+from express_path.domain.tracing import Tracer
+from express_path.domain.verdict import Judge, Verdict
+from express_path_cli.contest import Contest, Witness, contests
+from express_path_cli.healing import Proposal, propose
+from express_path_cli.problems import OptionError
+from express_path_cli.result import View
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What was found out about one subnet; is_main tells that its table is the main one, not explicitly associated."""
+
+    verdict: Verdict
+    is_main: bool
+    contests: list[Contest]
+    capacities: list[Capacity]
+    proposal: Proposal
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The subnet to explain, and where to read it."""
+
+    subnet_id: str
+    from_dump: Path | None = None
+    region: str | None = None
+    profile: str | None = None
+    external_id: str = ""
+
+    def explain(self, parameters: RuleParameters) -> Explanation:
+        """Explain. Raises OptionError where there is no such subnet, DumpError, ApiError."""
+        if self.from_dump:
+            return explained(self._dumped(self.from_dump).judge(parameters), self.subnet_id, None)
+        aws = MovingAws.connect(self.region, self.profile)
+        reader = SnapshotReader(aws, self.external_id)
+        vpc_id = reader.vpc_of(self.subnet_id)
+        if vpc_id is None:
+            account_id, _ = aws.caller
+            raise OptionError(
+                f"account {account_id} has no subnet {self.subnet_id} in {aws.region}",
+                "name its --region and --profile",
+            )
+        tracer = Tracer(reader.read(aws.caller[0], vpc_id, parameters))
+        return explained(Judge(tracer, parameters), self.subnet_id, aws)
+
+    def _dumped(self, folder: Path) -> View:
+        views = [
+            View(each.account, Tracer(region.network), each.subnet_ids)
+            for region in read_dump(folder)
+            if self.region in (None, region.network.region)
+            for each in region.accounts
+            if self.subnet_id in each.subnet_ids
+        ]
+        if not views:
+            raise OptionError(
+                f"{folder} holds no subnet {self.subnet_id}", "express-path scan lists those that it holds"
+            )
+        # Of a shared subnet, its owner's view tells; participants would only hear NOT_OWNED.
+        owner = views[0].tracer.snapshot.subnets[self.subnet_id].owner_id
+        return min(views, key=lambda view: view.account.id != owner)
+
+
+def explained(judge: Judge, subnet_id: str, aws: Aws | None) -> Explanation:
+    """Explain a subnet that the judge's snapshot holds; aws reads what a heal's pre-flight asks, if given."""
+    verdict = judge.verdict(subnet_id)
+    snapshot = judge.snapshot
+    subnet, table = snapshot.subnets[subnet_id], snapshot.route_tables.get(verdict.route_table_id or "")
+    witness = Witness(snapshot)
+    if table and verdict.path:
+        witness.paths(table, subnet)
+    return Explanation(
+        verdict,
+        bool(table) and not _is_explicit(table, subnet_id),
+        contests(witness),
+        capacities(verdict.path, snapshot),
+        propose(judge, verdict, aws),
+    )
+
+
+def _is_explicit(table: RouteTable | None, subnet_id: str) -> bool:
+    return table is not None and any(
+        each.subnet_id == subnet_id and each.state == "associated" for each in table.associations
+    )

@@ -1,0 +1,123 @@
+"""An explanation for a person: verdict, path, the routes that competed, and what a heal would do."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
+
+from express_path.domain.capacity import Capacity
+from express_path.domain.healing import Action, Finding
+from express_path.domain.verdict import Verdict
+from express_path_cli.contest import Candidate, Contest, words
+from express_path_cli.explanation import Explanation
+from express_path_cli.formats.terminal_table import STYLES
+from express_path_cli.healing import Proposal
+
+_PATCHES = {"cloudFormation": "CloudFormation", "terraform": "Terraform", "cli": "AWS CLI"}
+_DOES = {
+    Action.NOTHING_TO_DO: "Nothing to heal: no NAT is on the way.",
+    Action.ASSOCIATE: "A heal would associate the route table with the endpoint that the VPC has.",
+    Action.CREATE_AND_ASSOCIATE: "A heal would create a gateway endpoint, free of charge, and associate the table.",
+    Action.BLOCKED: "A heal would be refused:",
+}
+
+
+def as_explanation(told: Explanation) -> RenderableType:
+    """Verdict, path, routes and heal, one below the other; nothing is cut, whatever the width."""
+    return Group(*_verdict(told), *_path(told), *_contests(told), *_healing(told.proposal))
+
+
+def as_patches(told: Explanation) -> RenderableType:
+    """The patches, to be copied: print them without wrapping."""
+    sections = (
+        [Text(), Text.from_markup(f"[bold]Patch for {_PATCHES[tool]}[/bold]"), Text(patch.rstrip("\n"))]
+        for tool, patch in told.proposal.plan.patches.items()
+    )
+    return Group(*(line for section in sections for line in section))
+
+
+def _line(markup: str, indent: int = 0) -> RenderableType:
+    return Padding(Text.from_markup(markup), (0, 0, 0, indent))
+
+
+def _heading(words: str) -> Iterator[RenderableType]:
+    yield from (Text(), _line(f"[bold]{words}[/bold]"))
+
+
+def _verdict(told: Explanation) -> Iterator[RenderableType]:
+    verdict = told.verdict
+    yield _line(
+        f"[bold]{verdict.subnet_id}[/bold]  {verdict.availability_zone_id}  {verdict.vpc_id}  {verdict.region}  "
+        f"account {verdict.account_id}"
+    )
+    yield _line(f"[{STYLES[verdict.compliance]}]{verdict.compliance}[/]  {verdict.reason}")
+    yield _line(escape(verdict.annotation))
+
+
+def _path(told: Explanation) -> Iterator[RenderableType]:
+    yield from _heading("Path")
+    yield _line(_table_words(told.verdict, is_main=told.is_main), 2)
+    capacity = {each.hop_id: each for each in told.capacities}
+    for number, hop in enumerate(told.verdict.path, 1):
+        kind = _carries(capacity[hop.id]) if hop.id in capacity else hop.kind.replace("_", " ").lower()
+        yield _line(
+            f"{number}. {hop.destination} -> [bold]{hop.id}[/bold]  [dim]{kind.replace('nat ', 'NAT ')}[/dim]", 2
+        )
+
+
+def _table_words(verdict: Verdict, *, is_main: bool) -> str:
+    if verdict.route_table_id is None:
+        return "the route table in force cannot be seen"
+    why = f"the main route table of {verdict.vpc_id}" if is_main else "explicitly associated"
+    return f"route table {verdict.route_table_id}, {why}"
+
+
+def _carries(capacity: Capacity) -> str:
+    if capacity.baseline_gbps is None:
+        return capacity.name
+    peak = f" to {capacity.peak_gbps:g}" if capacity.peak_gbps else ""
+    return f"{capacity.name}, carries {capacity.baseline_gbps:g}{peak} Gbit/s"
+
+
+def _contests(told: Explanation) -> Iterator[RenderableType]:
+    if told.contests:
+        yield from _heading("Routes that match S3 Express")
+    for each in told.contests:
+        yield _line(f"in [bold]{each.table.id}[/bold] for {_blocks(each)}", 2)
+        if each.aside:
+            yield _line("[dim]gateway endpoints left aside: what an instance translates does not use them[/dim]", 4)
+        for candidate in each.candidates:
+            yield _line(_candidate(candidate), 4)
+        if not each.candidates:
+            yield _line("none", 4)
+        if each.others:
+            yield _line(f"[dim]{each.others} more match none of these addresses[/dim]", 4)
+
+
+def _blocks(contest: Contest) -> str:
+    return ", ".join(map(str, contest.blocks))
+
+
+def _candidate(candidate: Candidate) -> str:
+    route = words(candidate.route)
+    if candidate.wins:
+        return f"[green]wins[/green]  [bold]{route}[/bold]  {escape(candidate.why)}"
+    return f"[dim]lost  {route}  {escape(candidate.why)}[/dim]"
+
+
+def _healing(proposal: Proposal) -> Iterator[RenderableType]:
+    plan = proposal.plan
+    yield from _heading("Healing")
+    yield _line(_DOES[plan.action], 2)
+    for name, style, findings in (("blocked by", "red", plan.blockers), ("warning", "yellow", plan.warnings)):
+        for each in findings:
+            yield from _finding(name, style, each)
+    if proposal.unchecked:
+        yield _line(f"[dim]not looked at here: {'; '.join(proposal.unchecked)}[/dim]", 2)
+
+
+def _finding(name: str, style: str, finding: Finding) -> Iterator[RenderableType]:
+    yield _line(f"[{style}]{name} {finding.blocker}[/]: {escape(finding.evidence)}", 2)
+    yield _line(f"what to do: {escape(finding.cure)}", 4)

@@ -1,0 +1,52 @@
+"""What a heal of one subnet would do, as the runbook's function would plan it."""
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.heal_evidence import read_evidence
+from express_path.domain.endpoint_choice import express_endpoints
+from express_path.domain.evidence import Evidence
+from express_path.domain.healing import HealSettings, Plan
+from express_path.domain.plan import Circumstances, is_healable, make_plan
+from express_path.domain.reasons import Compliance
+from express_path.domain.verdict import Judge, Verdict
+
+UNCHECKED = (
+    "security groups, network ACLs, endpoint and bucket policies, DNS attributes",
+    "the change calendar",
+)
+"""What a plan from a dump has not looked at, and what none made here has."""
+
+
+class Proposal(NamedTuple):
+    """A plan, and what it could not look at."""
+
+    plan: Plan
+    unchecked: tuple[str, ...]
+
+
+def propose(judge: Judge, verdict: Verdict, aws: Aws | None) -> Proposal:
+    """Plan with the settings of a stack that has none of its own; without aws, no pre-flight. Raises ApiError."""
+    needs_evidence = verdict.compliance is Compliance.NON_COMPLIANT and is_healable(verdict)
+    evidence = _evidence(judge, verdict, aws) if aws and needs_evidence else _counted(judge)
+    plan = make_plan(judge, verdict.subnet_id, Circumstances(evidence, HealSettings(), datetime.now(UTC)))
+    if not needs_evidence:
+        return Proposal(plan, ())
+    return Proposal(plan, UNCHECKED[1:] if aws else UNCHECKED)
+
+
+def _evidence(judge: Judge, verdict: Verdict, aws: Aws) -> Evidence:
+    tables = {each.id: judge.tracer.governing_table(each) for each in judge.snapshot.subnets.values()}
+    governed = frozenset(key for key, table in tables.items() if table and table.id == verdict.route_table_id)
+    endpoint_ids = [each.id for each in express_endpoints(judge.snapshot, verdict.vpc_id)]
+    return read_evidence(aws, verdict.vpc_id, governed, endpoint_ids, calendar_open=True)
+
+
+def _counted(judge: Judge) -> Evidence:
+    """What a snapshot alone tells: how many gateway endpoints count against the quota."""
+    endpoints = judge.snapshot.vpc_endpoints.values()
+    counting = [
+        each for each in endpoints if each.endpoint_type == "gateway" and each.state not in ("deleted", "failed")
+    ]
+    return Evidence(gateway_endpoints=len(counting))
