@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.commands import collect, explain, scan
+from express_path_cli.commands import collect, explain, heal, scan
 from express_path_cli.groups import with_groups
 from express_path_cli.problems import DEBUG, Reporting
 
@@ -53,4 +53,6 @@ def _add(function: Callable[..., None], module: ModuleType) -> None:
 
 _add(scan.scan, scan)
 _add(explain.explain, explain)
+_add(heal.heal, heal)
+_add(heal.undo, heal)
 _add(collect.collect, collect)

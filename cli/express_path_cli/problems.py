@@ -43,12 +43,12 @@ _BY_CODE = {
     ("NoSuchConfigurationAggregatorException",): (
         "aws configservice describe-configuration-aggregators shows those of this account and Region"
     ),
+    ("ValidationError", "NoRunbooks"): "deploy the stack first, or name it with --stack; --region says where it is",
+    ("AutomationExecutionNotFoundException",): "the run's id is on its route table's tag express-path:run",
     ("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"): (
         "AWS refused for too many calls, also after waiting: try again later, or with fewer --workers"
     ),
-    (
-        "AutomationDefinitionNotFoundException",
-    ): "deploy the runbooks first (README, Healing), or name theirs with --document",
+    ("AutomationDefinitionNotFoundException",): "the stack's runbook is gone: deploy the stack again",
 }
 HINTS = {code: hint for codes, hint in _BY_CODE.items() for code in codes}
 

@@ -76,6 +76,11 @@ class MovingAws(Aws):
         return cast("OrganizationsClient", self._client("organizations"))
 
     @cached_property
+    def cloudformation(self) -> Any:  # noqa: ANN401  # no types are installed for it
+        """CloudFormation."""
+        return self._client("cloudformation")
+
+    @cached_property
     def caller(self) -> tuple[str, str]:
         """Account id and partition of the credentials in use. Raises ApiError."""
         with calling("sts:GetCallerIdentity"):

@@ -1,0 +1,119 @@
+"""express-path heal and undo: start the runbooks of a deployed stack, and follow them."""
+
+import sys
+from typing import Annotated, NamedTuple
+
+import typer
+
+from express_path.adapters.automation_runs import Run, Stack, find_stack, start_run
+from express_path.adapters.organization_clients import MovingAws
+from express_path_cli import options
+from express_path_cli.following import follow
+from express_path_cli.groups import Made
+from express_path_cli.problems import COULD_NOT_TELL, OptionError, say
+
+BLOCKED = 1
+"""Exit status where a heal may not be done."""
+DEFAULT_STACK = "express-path"
+"""The stack's name in samconfig.toml."""
+EXAMPLES = """
+express-path heal subnet-0a1b2c3d4e5f60718  # what a heal would change
+express-path heal subnet-0a1b2c3d4e5f60718 --apply  # heal it, after asking
+express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # take it back
+"""
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+class Deployed(NamedTuple):
+    """The stack whose runbooks are started, and the options that named it, for the next command."""
+
+    aws: MovingAws
+    stack: Stack
+    options: str
+
+
+def _deployed(
+    *,
+    stack: Annotated[str, typer.Option(metavar="NAME", help="The stack that deployed the runbooks.")] = DEFAULT_STACK,
+    region: options.Region = None,
+    profile: options.Profile = None,
+) -> Deployed:
+    aws = MovingAws.connect(region, profile)
+    named = {"--stack": stack if stack != DEFAULT_STACK else None, "--region": region, "--profile": profile}
+    again = "".join(f" {name} {value}" for name, value in named.items() if value)
+    return Deployed(aws, find_stack(aws, stack), again)
+
+
+def heal(
+    *,
+    subnet: Annotated[str, typer.Argument(metavar="SUBNET", help="The subnet's id.")],
+    apply: Annotated[bool, typer.Option("--apply", help="Heal it; else only show what would be changed.")] = False,
+    yes: Yes = False,
+    deployed: Annotated[Deployed, Made(_deployed)],
+) -> None:
+    """Heal a subnet by the deployed runbook: a dry run, unless --apply is given.
+
+    Shows the plan, follows the steps as they are done, and prints the command that undoes the run. A heal drops open
+    TCP connections to S3 Express from all subnets of the route table for a moment. Exit status: 0 healed, or would be,
+    or nothing is to heal; 1 blocked or declined, nothing was changed; 2 it failed or could not be told.
+    """
+    _, stack, again = deployed
+    given = {"SubnetId": subnet, **stack.common, **stack.heal}
+    if not _may_go_on(_run(deployed, stack.heal_document, {**given, "DryRun": "true"}, "dry run")):
+        return
+    if not apply:
+        typer.echo(f"nothing was changed; to heal: express-path heal {subnet} --apply{again}")
+        return
+    _confirm(yes=yes, question="Heal it now?")
+    run = _run(deployed, stack.heal_document, given, "heal")
+    typer.echo(run.outputs.get("verify.Annotation") or run.outputs.get("plan.Summary", ""))
+    typer.echo(f"to undo: express-path undo {run.id}{again}")
+
+
+def undo(
+    *,
+    run_id: Annotated[str, typer.Argument(metavar="RUN-ID", help="The id of the heal's run.")],
+    yes: Yes = False,
+    deployed: Annotated[Deployed, Made(_deployed)],
+) -> None:
+    """Undo one run of a heal, and nothing else.
+
+    The route table is taken from the endpoint again, and the endpoint deleted if a heal made it and nobody uses it.
+    Exit status: 0 undone, 1 declined, 2 it failed or could not be told.
+    """
+    stack = deployed.stack
+    _confirm(yes=yes, question=f"Undo {run_id}? Traffic to S3 Express crosses the NAT again.")
+    run = _run(deployed, stack.undo_document, {"RunId": run_id, **stack.common}, "undo")
+    typer.echo(f"undone: {run.outputs.get('plan.RouteTableId', 'the route table')} no longer uses the endpoint")
+
+
+def _run(deployed: Deployed, document: str, parameters: dict[str, str], what: str) -> Run:
+    run_id = start_run(deployed.aws, document, parameters)
+    typer.echo(f"{what}: {document}, run {run_id}")
+    run = follow(deployed.aws, run_id)
+    if run.status not in ("Success", "CompletedWithSuccess"):
+        failed = next((each for each in run.steps if each.failure), None)
+        say(f"run {run_id} ended with {run.status}: {failed.name if failed else ''}: {run.failure}")
+        raise typer.Exit(COULD_NOT_TELL)
+    return run
+
+
+def _may_go_on(plan: Run) -> bool:
+    """Whether there is something to heal; ends with BLOCKED where it may not be."""
+    summary = plan.outputs.get("plan.Summary") or plan.outputs.get("planWhileClosed.Summary", "")
+    for line in summary.split(" | "):
+        typer.echo(line)
+    action = plan.outputs.get("plan.Action", "BLOCKED")
+    if action == "BLOCKED":
+        raise typer.Exit(BLOCKED)
+    return action != "NOTHING_TO_DO"
+
+
+def _confirm(*, yes: bool, question: str) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise OptionError("nobody is there to be asked: standard input is no terminal", "add --yes if you are sure")
+    if not typer.confirm(question):
+        say("nothing was changed")
+        raise typer.Exit(BLOCKED)

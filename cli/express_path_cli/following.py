@@ -1,0 +1,44 @@
+"""Following a run of a runbook, step by step, until it ends."""
+
+import time
+from collections.abc import Callable
+
+import typer
+
+from express_path.adapters.automation_runs import Run, look_at_run
+from express_path.adapters.organization_clients import MovingAws
+
+POLL_SECONDS = 2.0
+"""How often a run is looked at; GetAutomationExecution is throttled by account."""
+
+_MARKS = {
+    "Success": "done",
+    "Failed": "FAILED",
+    "TimedOut": "TIMED OUT",
+    "Cancelled": "cancelled",
+    "Rejected": "REJECTED",
+}
+_SILENT = frozenset({"Pending", "InProgress"})
+
+
+def follow(aws: MovingAws, run_id: str, tell: Callable[[str], None] = typer.echo) -> Run:
+    """Tell of each step once, when it ends or begins to wait, and return the run when it has ended.
+
+    Ctrl-C ends the following, not the run, and says so. Raises ApiError.
+    """
+    told: set[tuple[str, str]] = set()
+    try:
+        while True:
+            run = look_at_run(aws, run_id)
+            for step in run.steps:
+                if step.status not in _SILENT and (step.name, step.status) not in told:
+                    told.add((step.name, step.status))
+                    tell(f"  {_MARKS.get(step.status, step.status):<10} {step.name}")
+            if run.has_ended:
+                return run
+            time.sleep(POLL_SECONDS)
+    except KeyboardInterrupt:
+        tell(
+            f"no longer following; the run goes on: aws ssm get-automation-execution --automation-execution-id {run_id}"
+        )
+        raise

@@ -1,0 +1,102 @@
+"""Starting and watching the runbooks of a deployed stack: Systems Manager does the work by the runbook's role."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from express_path.adapters.aws import calling
+from express_path.adapters.organization_clients import MovingAws
+from express_path.errors import ApiError
+
+ENDED = frozenset(
+    {
+        "Success",
+        "Failed",
+        "TimedOut",
+        "Cancelled",
+        "Rejected",
+        "CompletedWithSuccess",
+        "CompletedWithFailure",
+        "ChangeCalendarOverrideRejected",
+        "Exited",
+    }
+)
+"""The statuses of an execution that does nothing more (botocore model: ssm AutomationExecutionStatus)."""
+_NO_OUTPUT = "No output available yet because the step is not successfully executed"
+
+
+class Stack(NamedTuple):
+    """What a deployed stack says about its runbooks; heal holds the parameters that every heal gets."""
+
+    heal_document: str
+    undo_document: str
+    common: Mapping[str, str]
+    heal: Mapping[str, str]
+
+
+class StepRun(NamedTuple):
+    """One step of a run: its name, its status, when it ended (None while it runs), and why it failed, if it did."""
+
+    name: str
+    status: str
+    ended: datetime | None
+    failure: str
+
+
+class Run(NamedTuple):
+    """An execution as it is now; outputs hold the text of what is known so far, by step and name (plan.Summary)."""
+
+    id: str
+    status: str
+    steps: tuple[StepRun, ...]
+    outputs: Mapping[str, str]
+    failure: str
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.status in ENDED
+
+
+def find_stack(aws: MovingAws, name: str) -> Stack:
+    """Read a stack's outputs and parameters. Raises ApiError, also where the stack has no runbooks."""
+    with calling("cloudformation:DescribeStacks"):
+        [stack] = aws.cloudformation.describe_stacks(StackName=name)["Stacks"]
+    outputs = {each["OutputKey"]: str(each["OutputValue"]) for each in stack.get("Outputs", [])}
+    given = {each["ParameterKey"]: str(each.get("ParameterValue", "")) for each in stack.get("Parameters", [])}
+    needed = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn")
+    missing = [each for each in needed if each not in outputs]
+    if missing:
+        raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"stack {name} has no output {missing[0]}")
+    heals = {each: given[each] for each in ("ChangeCalendarName", "EndpointPolicyParameter") if given.get(each)}
+    common = {
+        "AutomationAssumeRole": outputs["AutomationRoleArn"],
+        "PlanFunctionName": outputs["PlanFunctionArn"],
+    }
+    return Stack(outputs["HealDocumentName"], outputs["UndoDocumentName"], common, heals)
+
+
+def start_run(aws: MovingAws, document: str, parameters: Mapping[str, str]) -> str:
+    """Start a runbook and return the execution's id. Raises ApiError."""
+    with calling("ssm:StartAutomationExecution"):
+        answer = aws.ssm.start_automation_execution(
+            DocumentName=document, Parameters={name: [value] for name, value in parameters.items()}
+        )
+    return answer["AutomationExecutionId"]
+
+
+def look_at_run(aws: MovingAws, run_id: str) -> Run:
+    """An execution as it is now. Raises ApiError, also where there is no such execution."""
+    with calling("ssm:GetAutomationExecution"):
+        found: Mapping[str, Any] = aws.ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
+    outputs = {name: ", ".join(values) for name, values in found.get("Outputs", {}).items()}
+    return Run(
+        run_id,
+        found["AutomationExecutionStatus"],
+        tuple(
+            StepRun(each["StepName"], each["StepStatus"], each.get("ExecutionEndTime"), each.get("FailureMessage", ""))
+            for each in found.get("StepExecutions", [])
+        ),
+        {name: value for name, value in outputs.items() if value != _NO_OUTPUT},
+        str(found.get("FailureMessage") or ""),
+    )

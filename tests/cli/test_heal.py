@@ -1,0 +1,213 @@
+"""express-path heal and undo: the shipped runbooks, started and followed, on the sandbox's Systems Manager."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from express_path.handlers import remediate
+from express_path.handlers.services import services
+from express_path_cli import following
+from sandbox.server import Sandbox
+from sandbox.ssm import Automation
+from tests.cli.recordings import invoke
+from tests.handlers.network import Builder
+from tests.runbooks.heals import HEAL, UNDO, Deployment, Vpc
+
+STACK = "express-path"
+
+
+@pytest.fixture
+def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    """The runbooks that heal and undo, and a stack whose outputs name them."""
+    monkeypatch.setattr(remediate, "VERIFY_SECONDS", 0)
+    monkeypatch.setattr(following, "POLL_SECONDS", 0.05)
+    remediate.rule_parameters.cache_clear()
+    with Automation(sandbox) as automation:
+        automation.knobs.time_scale = 0.001
+        deployed = Deployment(sandbox, automation)
+        for name in (HEAL, UNDO):
+            deployed.publish(name)
+        for name in ("ec2", "s3", "ssm"):
+            getattr(services().aws, name)
+        make_stack(sandbox, deployed)
+        yield deployed
+    remediate.rule_parameters.cache_clear()
+
+
+def make_stack(sandbox: Sandbox, deployed: Deployment, **parameters: str) -> None:
+    """Make a stack with the outputs of the template, which names what is deployed."""
+    outputs = {
+        "HealDocumentName": HEAL,
+        "UndoDocumentName": UNDO,
+        "AutomationRoleArn": deployed.given["AutomationAssumeRole"],
+        "PlanFunctionArn": deployed.given["PlanFunctionName"],
+    }
+    template = {
+        "Parameters": {name: {"Type": "String", "Default": value} for name, value in parameters.items()},
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+        "Outputs": {name: {"Value": value} for name, value in outputs.items()},
+    }
+    given = [{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()]
+    sandbox.client("cloudformation").create_stack(StackName=STACK, TemplateBody=json.dumps(template), Parameters=given)
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Vpc:
+    """One private subnet behind a NAT gateway."""
+    return Vpc(builder)
+
+
+def verdict(subnet_id: str) -> str:
+    """How the command itself judges a subnet now."""
+    found = json.loads(invoke(["explain", subnet_id, "--format", "json"]).stdout)
+    return str(found["compliance"])
+
+
+def run_id_of(result: Result) -> str:
+    """The run that the printed undo command names."""
+    [line] = [line for line in result.stdout.splitlines() if line.startswith("to undo: ")]
+    return line.split()[4]
+
+
+def test_a_dry_run_is_the_default(deployment: Deployment, vpc: Vpc) -> None:
+    """Without --apply the plan is shown with its steps, nothing is changed, and the next command is named."""
+    deployment.sandbox.calls.clear()
+    result = invoke(["heal", vpc.subnet])
+    assert result.exit_code == 0, result.stderr
+    assert "CREATE_AND_ASSOCIATE" in result.stdout
+    assert "done       plan" in result.stdout
+    assert f"express-path heal {vpc.subnet} --apply" in result.stdout
+    assert deployment.changes() == []
+    assert verdict(vpc.subnet) == "NON_COMPLIANT"
+
+
+def test_heal_and_undo(deployment: Deployment, vpc: Vpc) -> None:
+    """--apply --yes heals: the subnet is COMPLIANT; the undo command that is printed takes it all back."""
+    healed = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert healed.exit_code == 0, healed.stderr
+    for step in ("plan", "create", "associate", "verify"):
+        assert f"done       {step}" in healed.stdout
+    assert verdict(vpc.subnet) == "COMPLIANT"
+    assert deployment.tags(vpc.table)["express-path:run"] == run_id_of(healed)
+    undone = invoke(["undo", run_id_of(healed), "--yes"])
+    assert undone.exit_code == 0, undone.stderr
+    assert vpc.table in undone.stdout
+    assert verdict(vpc.subnet) == "NON_COMPLIANT"
+    assert deployment.endpoints(vpc.id) == []
+
+
+def test_a_healed_subnet_is_left_alone(deployment: Deployment, vpc: Vpc) -> None:
+    """Healing again finds nothing to do, asks nobody, and starts no second run."""
+    assert invoke(["heal", vpc.subnet, "--apply", "--yes"]).exit_code == 0
+    deployment.sandbox.calls.clear()
+    again = invoke(["heal", vpc.subnet, "--apply"])
+    assert again.exit_code == 0, again.stderr
+    assert "NOTHING_TO_DO" in again.stdout
+    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
+
+
+def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
+    """What stands in the way is listed, one blocker a line with its cure; status 1, and no heal is started."""
+    cured = builder.table(vpc.id, NatGatewayId=vpc.nat)
+    builder.endpoint(vpc.id, cured)
+    builder.route(vpc.table, "192.0.2.1/32", NatGatewayId=vpc.nat)
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert result.exit_code == 1
+    assert [line for line in result.stdout.splitlines() if line.startswith("MORE_SPECIFIC_ROUTE: 192.0.2.1/32")]
+    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
+    assert verdict(vpc.subnet) == "NON_COMPLIANT"
+
+
+def test_a_closed_calendar_of_the_stack_is_heeded(sandbox: Sandbox, deployment: Deployment, vpc: Vpc) -> None:
+    """A change calendar that the stack was given holds for heals by hand too."""
+    sandbox.client("cloudformation").delete_stack(StackName=STACK)
+    make_stack(sandbox, deployment, ChangeCalendarName="freeze", EndpointPolicyParameter="")
+    deployment.automation.knobs.closed_calendars.add("freeze")
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert result.exit_code == 1
+    assert "CHANGE_CALENDAR_CLOSED" in result.stdout
+
+
+def test_without_a_terminal_nobody_is_asked(deployment: Deployment, vpc: Vpc) -> None:
+    """In a pipe, --apply without --yes is refused in one line, and nothing is changed."""
+    result = invoke(["heal", vpc.subnet, "--apply"])
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert "--yes" in line
+    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
+
+
+@pytest.mark.parametrize(("answer", "status", "compliance"), [("y\n", 0, "COMPLIANT"), ("\n", 1, "NON_COMPLIANT")])
+def test_at_a_terminal_it_asks(
+    sandbox: Sandbox, deployment: Deployment, vpc: Vpc, answer: str, status: int, compliance: str
+) -> None:
+    """At a terminal, --apply asks; yes heals, anything else changes nothing."""
+    assert deployment.endpoints(vpc.id) == []
+    ours, theirs = pty.openpty()
+    os.write(ours, answer.encode())
+    command = Path(sys.executable).with_name("express-path")
+    result = subprocess.run(
+        [command, "heal", vpc.subnet, "--apply"],
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={"PATH": os.environ["PATH"], **sandbox.environment()},
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert result.returncode == status, result.stderr
+    assert "Heal it now?" in result.stdout
+    assert verdict(vpc.subnet) == compliance
+
+
+def test_a_run_that_fails_says_where(deployment: Deployment, vpc: Vpc) -> None:
+    """The step that failed and AWS's message are in one line, and the status is 2."""
+    deployment.sandbox.faults.deny("ec2", "CreateVpcEndpoint")
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert result.exit_code == 2
+    assert "FAILED     create" in result.stdout
+    [line] = result.stderr.splitlines()
+    assert "ended with Failed: create" in line
+    assert "not authorized" in line
+
+
+@pytest.mark.usefixtures("deployment")
+def test_an_undo_of_an_unknown_run_fails(vpc: Vpc) -> None:
+    """A run that healed nothing cannot be undone: the reason is in one line."""
+    assert vpc.table
+    result = invoke(["undo", "00000000-0000-0000-0000-000000000000", "--yes"])
+    assert result.exit_code == 2
+    assert "no route table has the tag" in result.stderr
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_without_a_stack_it_is_one_line() -> None:
+    """Where nothing is deployed, the line says so and how to name another stack."""
+    result = invoke(["heal", "subnet-0a1b2c3d4e5f60718"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert "--stack" in line
+
+
+def test_ctrl_c_ends_the_following_not_the_run(
+    deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever stops watching is told that the run goes on, and how to look at it; the status is that of Ctrl-C."""
+
+    def interrupt(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    deployment.automation.knobs.time_scale = 1
+    monkeypatch.setattr(following.time, "sleep", interrupt)
+    result = invoke(["heal", vpc.subnet])
+    assert result.exit_code == 130
+    assert "the run goes on: aws ssm get-automation-execution" in result.stdout
