@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from types import ModuleType
 from typing import Annotated
@@ -40,19 +40,28 @@ def main(
         os.environ[DEBUG] = "1"
 
 
-def _add(function: Callable[..., None], module: ModuleType) -> None:
-    """Add a command: its help is its docstring, with paragraphs in one line each, and its module's EXAMPLES."""
+def help_of(function: Callable[..., None]) -> str:
+    """A command's help: its docstring, with each paragraph in one line."""
     paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
+
+
+def _examples(module: ModuleType) -> str:
+    """A module's EXAMPLES (command, #, what it is for) as --help shows them."""
     examples = (line.partition("#") for line in module.EXAMPLES.strip().splitlines())
-    epilog = [f"[cyan]{command.strip()}[/cyan]  [dim]{comment.strip()}[/dim]" for command, _, comment in examples]
-    app.command(
-        help="\n\n".join(" ".join(each.split()) for each in paragraphs),
-        epilog="\n\n".join(["[bold]Examples[/bold]", *epilog]),
-    )(with_groups(function))
+    lines = [f"[cyan]{command.strip()}[/cyan]  [dim]{comment.strip()}[/dim]" for command, _, comment in examples]
+    return "\n\n".join(["[bold]Examples[/bold]", *lines])
 
 
-_add(scan.scan, scan)
-_add(explain.explain, explain)
-_add(heal.heal, heal)
-_add(heal.undo, heal)
-_add(collect.collect, collect)
+COMMANDS: Mapping[str, ModuleType] = {
+    "scan": scan,
+    "explain": explain,
+    "heal": heal,
+    "undo": heal,
+    "collect": collect,
+}
+"""Every subcommand, in the order in which --help lists them, with the module that holds its function."""
+
+for _name, _module in COMMANDS.items():
+    _function: Callable[..., None] = getattr(_module, _name)
+    app.command(_name, help=help_of(_function), epilog=_examples(_module))(with_groups(_function))

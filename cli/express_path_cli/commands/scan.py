@@ -26,6 +26,11 @@ express-path scan --format sarif --output paths.sarif  # for code scanning
 """
 
 
+def _words(incomplete: str) -> list[str]:
+    """The words that a shell completes."""
+    return [each for each in WORDS if each.startswith(incomplete.upper())]
+
+
 def _subnets(
     *,
     vpc: Annotated[
@@ -48,6 +53,7 @@ def _failing(
         list[str] | None,
         typer.Option(
             metavar="WORD",
+            autocompletion=_words,
             help="End with status 1 where a subnet has this compliance or reason; repeatable; "
             "NON_COMPLIANT unless given, never for never.",
             rich_help_panel=_WHAT,
@@ -63,6 +69,7 @@ def _shown(
         list[str] | None,
         typer.Option(
             metavar="WORD",
+            autocompletion=_words,
             help="Show only subnets of this compliance or reason; repeatable. The exit status still counts all.",
             rich_help_panel=_HOW,
         ),

@@ -1,0 +1,101 @@
+"""The manual is what --help says; shells complete; errors are one line, and a trace only where one is asked for."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from express_path_cli.commands import scan
+from express_path_cli.main import COMMANDS
+from express_path_cli.manual import manual
+from express_path_cli.problems import DEBUG
+from tests.cli.recordings import FOLDER, invoke
+
+ROOT = Path(__file__).parents[2]
+COMMAND = Path(sys.executable).with_name("express-path")
+DUMP = str(FOLDER / "nat-gateway-zonal")
+
+
+def test_the_document_is_the_manual() -> None:
+    """docs/command.md is up to date: python -m express_path_cli.manual > docs/command.md makes it again."""
+    assert (ROOT / "docs" / "command.md").read_text(encoding="utf-8") == manual()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_and_manual_name_the_same_options(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every option of --help is in the command's section of the manual, and an example of it is in both."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERM", "dumb")
+    text = invoke([name, "--help"]).stdout
+    section = manual().partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    options = {word for word in text.split() if word.startswith("--") and word != "--help" and "│" not in word}
+    assert options
+    assert {each for each in options if each not in section} == set()
+    example = COMMANDS[name].EXAMPLES.strip().splitlines()[0].partition("  #")[0]
+    assert example in section
+    assert example in text
+
+
+def completed(*words: str) -> set[str]:
+    """What bash would offer for the last of these words."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "_EXPRESS_PATH_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(words),
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    result = subprocess.run([COMMAND], capture_output=True, text=True, check=False, env=environment, timeout=60)
+    return set(result.stdout.split())
+
+
+def test_shells_complete_commands_options_and_words() -> None:
+    """Commands, options, formats and the words for verdicts are completed."""
+    assert {"scan", "explain"} <= completed("express-path", "")
+    assert "--from-dump" in completed("express-path", "scan", "--fr")
+    assert completed("express-path", "scan", "--format", "sa") == {"sarif"}
+    assert completed("express-path", "scan", "--verdict", "NAT_I") == {"NAT_INSTANCE"}
+
+
+def test_an_unexpected_error_is_never_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug ends with status 2, as 1 means that something is NON_COMPLIANT, and says how to report it."""
+
+    def broken(*_: object) -> list[object]:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(scan, "judge_all", broken)
+    result = invoke(["scan", "--from-dump", DUMP])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert "KeyError" in line
+    assert "--debug" in line
+
+
+def test_debug_shows_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --debug the trace comes before the line; without it there is none."""
+    monkeypatch.delenv(DEBUG, raising=False)
+    assert "Traceback" not in invoke(["scan", "--from-dump", "/nowhere"]).stderr
+    monkeypatch.setenv(DEBUG, "")  # so that what --debug sets is taken back after this test
+    result = invoke(["--debug", "scan", "--from-dump", "/nowhere"])
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("express-path: /nowhere")
+
+
+def test_ctrl_c_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends with a shell's status for it, 130, in one line."""
+
+    def interrupted(*_: object) -> list[object]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scan, "judge_all", interrupted)
+    result = invoke(["scan", "--from-dump", DUMP])
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "express-path: interrupted\n")
+
+
+def test_version_is_told() -> None:
+    """--version names the command and its version, and does nothing else."""
+    result = invoke(["--version"])
+    assert result.exit_code == 0
+    assert result.stdout.startswith("express-path ")
