@@ -60,12 +60,18 @@ def test_schedule_is_read() -> None:
 
 
 def test_account_is_that_of_the_resource() -> None:
-    """In an organization a central function gets items of many accounts: the item's own account counts."""
-    central = {"accountId": "999999999999"}
-    assert parse_event(event(change(), **central)).account_id == "123456789012"
-    assert parse_event(event(scheduled(), **central)).account_id == "123456789012"
-    assert parse_event(event(change(configurationItem=item(awsAccountId=...)), **central)).account_id == "999999999999"
-    assert parse_event(event(scheduled(awsAccountId=...), **central)).account_id == "999999999999"
+    """Item and event name the same account; where the item names none, the event's counts."""
+    assert parse_event(event(change())).account_id == "123456789012"
+    other = {"accountId": "999999999999"}
+    assert parse_event(event(change(configurationItem=item(awsAccountId=...)), **other)).account_id == "999999999999"
+    assert parse_event(event(scheduled(awsAccountId=...), **other)).account_id == "999999999999"
+
+
+def test_item_of_another_account_is_refused() -> None:
+    """One account's network cannot be judged by another's, where its subnets would seem gone."""
+    with pytest.raises(EventError) as raised:
+        parse_event(event(change(), accountId="999999999999"))
+    assert raised.value.field == "awsAccountId"
 
 
 @pytest.mark.parametrize(("value", "expected"), [(True, True), (False, False), (..., False)])

@@ -35,7 +35,7 @@ TABLE, SUBNET, ENDPOINT, NAT = ResourceType
         (Change(TABLE, "rtb-own", "vpc-1", frozenset({"subnet-gone"})), ["subnet-explicit", "subnet-gone"]),
         (Change(TABLE, "rtb-new", "vpc-1", main_changed=True), ["subnet-implicit"]),
         (Change(TABLE, "rtb-gone"), ["subnet-other"]),
-        (Change(TABLE, "rtb-own", "vpc-2"), ["subnet-other"]),
+        (Change(TABLE, "rtb-own", "vpc-2"), ["subnet-explicit", "subnet-other"]),
     ],
 )
 def test_a_change_concerns_the_subnets_whose_verdict_it_may_turn(change: Change, concerned: list[str]) -> None:

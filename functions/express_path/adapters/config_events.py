@@ -74,8 +74,9 @@ def _of_schedule(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> Confi
 
 
 def _event(event: Mapping[str, Any], time: datetime, **why: Any) -> ConfigEvent:  # noqa: ANN401  # fields of ConfigEvent
-    item = why.get("item") or {}
-    account_id = item.get("awsAccountId") or event.get("accountId")
+    account_id = (why.get("item") or {}).get("awsAccountId") or event.get("accountId")
+    if event.get("accountId") not in (None, account_id):
+        raise EventError("awsAccountId", account_id, f"the account of the rule, {event['accountId']}")
     return ConfigEvent(
         account_id=_text({"accountId": account_id}, "accountId"),
         rule_name=_text(event, "configRuleName"),

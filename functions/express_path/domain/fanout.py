@@ -43,14 +43,17 @@ def concerned_subnets(change: Change, tracer: Tracer) -> list[str]:
         case ResourceType.NAT_GATEWAY:
             return [each.id for each in subnets if tracer.crosses(each, change.resource_id)]
         case _:
-            in_vpc = [each for each in subnets if change.vpc_id in (None, each.vpc_id)]
-            governed = {each.id for each in in_vpc if _is_concerned(change, tracer, each)}
+            governed = {each.id for each in subnets if _is_concerned(change, tracer, each)}
             return sorted(governed | change.earlier_subnet_ids)
 
 
 def _is_concerned(change: Change, tracer: Tracer, subnet: Subnet) -> bool:
+    """Whether a changed route table governs a subnet, has a say further on, or may have been its main one."""
+    if tracer.asks(subnet, change.resource_id):
+        return True
+    if change.vpc_id not in (None, subnet.vpc_id):
+        return False
     table = tracer.governing_table(subnet)
     if table is None:
         return True
-    is_main = any(each.main and each.state == "associated" for each in table.associations)
-    return table.id == change.resource_id or (change.main_changed and is_main)
+    return change.main_changed and any(each.main and each.state == "associated" for each in table.associations)

@@ -73,6 +73,8 @@ class Tracer:
         self._governing = GoverningTables(snapshot)
         self._indexes: dict[tuple[str, bool], RoutingIndex] = {}
         self._decided: dict[tuple[str, bool, bool, bool, str], tuple[Traced, ...]] = {}
+        self._asked: dict[int, frozenset[str]] = {}
+        self._asked_now: set[str] = set()
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """The route table in force for a subnet, None where it cannot be seen."""
@@ -84,7 +86,9 @@ class Tracer:
         key = (table.id, subnet.ipv6_native, subnet.has_ipv6, subnet.dns64, zone)
         decided = self._decided.get(key)
         if decided is None:
+            self._asked_now = set()
             decided = self._decided[key] = tuple(self._all_paths(table, families_of(subnet), Visit(zone=zone)))
+            self._asked[id(decided)] = frozenset(self._asked_now)
         return decided
 
     def crosses(self, subnet: Subnet, target_id: str) -> bool:
@@ -92,6 +96,11 @@ class Tracer:
         table = self.governing_table(subnet)
         traced = self.paths(table, subnet) if table else ()
         return any(hop.id == target_id for each in traced for outcome in each.outcomes for hop in outcome.path)
+
+    def asks(self, subnet: Subnet, table_id: str) -> bool:
+        """Whether a route table has a say in where traffic from this subnet leaves, its own or one further on."""
+        table = self.governing_table(subnet)
+        return table is not None and table_id in self._asked[id(self.paths(table, subnet))]
 
     def _all_paths(self, table: RouteTable, families: Families, visit: Visit) -> Iterator[Traced]:
         for prefix_list in self.snapshot.express_prefix_lists:
@@ -116,6 +125,7 @@ class Tracer:
 
     def trace(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
         """Follow a block of addresses from a route table on; a table met twice is a loop."""
+        self._asked_now.add(table.id)
         if table.id in visit.tables:
             loop = Outcome(Reason.UNRESOLVED_EGRESS, note=f"the path comes back to {table.id}: a loop")
             yield Traced(Region(block), (loop,))

@@ -17,6 +17,7 @@ from express_path.domain.reasons import Compliance
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.tracing import Tracer
 from express_path.domain.verdict import Account, Judge, Verdict, gone, left_scope
+from express_path.errors import EventError
 from express_path.handlers.services import services
 
 logger = Logger(service="express-path")
@@ -54,6 +55,9 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:  #
 def evaluate_item(event: ConfigEvent) -> Evaluation:
     """The verdicts on the subnets that a changed resource concerns."""
     item = event.item or {}
+    region = services().aws.region
+    if item.get("awsRegion") not in (None, region):
+        raise EventError("awsRegion", item["awsRegion"], f"the Region of the function, {region}")
     if turns_no_path(item, event.diff):
         logger.info("dropped: this change can turn no path")
         return Evaluation([])

@@ -1,0 +1,56 @@
+"""Fan-out of tables further on the path, and items that belong elsewhere."""
+
+import pytest
+
+from express_path.errors import EventError
+from tests.handlers.network import Builder, Private
+from tests.handlers.rule import Rule
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """A private and a public subnet."""
+    return Private(builder)
+
+
+def test_appliances_route_table_concerns_the_subnets_behind_it(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """Where a path goes through an appliance, the table of the appliance's subnet decides for the subnets behind it."""
+    firewall = builder.appliance_endpoint(vpc.vpc, vpc.subnet)
+    behind = builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=firewall))
+    rule.sweep()
+    assert rule.held()[behind].reason == "NAT_BEHIND_APPLIANCE"
+    rule.overlook()
+    builder.ec2.delete_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0")
+    assert behind in rule.changes(of=vpc.table)
+    assert rule.held()[behind].reason == "NO_ROUTE"
+
+
+def test_nat_instances_route_table_concerns_the_subnets_behind_it(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """The same holds for an instance that forwards."""
+    run = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=vpc.public_subnet)
+    interface = run["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
+    builder.ec2.modify_network_interface_attribute(NetworkInterfaceId=interface, SourceDestCheck={"Value": False})
+    behind = builder.subnet(vpc.vpc, builder.table(vpc.vpc, NetworkInterfaceId=interface))
+    rule.sweep()
+    assert rule.held()[behind].reason == "NAT_INSTANCE"
+    rule.overlook()
+    builder.ec2.replace_route(RouteTableId=vpc.public, DestinationCidrBlock="0.0.0.0/0", NatGatewayId=vpc.nat)
+    assert behind in rule.changes(of=vpc.public)
+    assert rule.held()[behind].reason == "NAT_BEHIND_APPLIANCE"
+
+
+@pytest.mark.parametrize("change", [{"awsRegion": "eu-west-1"}, {"awsAccountId": "210987654321"}])
+def test_item_of_elsewhere_is_refused(rule: Rule, vpc: Private, change: dict[str, str]) -> None:
+    """An item of another Region or account is not judged by this one's network, where its subnet would seem gone."""
+    item = {
+        "awsAccountId": "123456789012",
+        "awsRegion": "us-east-1",
+        "configurationItemCaptureTime": rule.now,
+        "configurationItemStatus": "OK",
+        "resourceType": "AWS::EC2::Subnet",
+        "resourceId": "subnet-0",
+        "configuration": {"vpcId": vpc.vpc},
+    }
+    with pytest.raises(EventError):
+        rule.tell(item | change)
+    assert rule.held() == {}
