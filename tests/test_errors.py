@@ -23,7 +23,8 @@ EXAMPLES = {
 
 def test_every_error_has_an_example_here() -> None:
     """A new error joins the tree and this list."""
-    assert set(errors.ExpressPathError.__subclasses__()) == set(EXAMPLES)
+    known = {each for each in errors.ExpressPathError.__subclasses__() if each.__module__ == errors.__name__}
+    assert known == set(EXAMPLES)
 
 
 @pytest.mark.parametrize("kind", EXAMPLES, ids=lambda each: each.__name__)

@@ -10,6 +10,7 @@ from express_path.domain.reasons import NAT_REASONS, Reason
 from express_path.domain.routing import Region
 
 _NEEDED = "set networkRoleArn: ec2:SearchTransitGatewayRoutes of its owner would resolve it"
+_ATTACHMENTS_NEEDED = "set networkRoleArn: ec2:DescribeTransitGatewayAttachments of its owner would resolve it"
 
 
 def follow_transit_gateway(network: Network, route: Route, region: Region, visit: Visit) -> list[Traced]:
@@ -20,14 +21,16 @@ def follow_transit_gateway(network: Network, route: Route, region: Region, visit
     """
     attachments = network.snapshot.transit_gateway_attachments
     tables = network.snapshot.transit_gateway_route_tables
-    if attachments is None or tables is None:
+    if attachments is None:
+        return unresolved(route, region, _ATTACHMENTS_NEEDED)
+    if tables is None:
         return unresolved(route, region, _NEEDED)
     attachment = _attachment_of(attachments, route.target_id, visit.vpc_id)
     if attachment is None:
-        return unresolved(route, region, f"no attachment of {visit.vpc_id} is listed; {_NEEDED}")
+        return unresolved(route, region, f"{_ATTACHMENTS_NEEDED}; no attachment of {visit.vpc_id} is listed")
     table = tables.get(attachment.route_table_id or "")
     if table is None:
-        return unresolved(route, region, f"the route table of {attachment.id} cannot be read; {_NEEDED}")
+        return unresolved(route, region, f"{_NEEDED}; the route table of {attachment.id} cannot be read")
     if table.truncated:
         return unresolved(route, region, f"{table.id} has more routes than one search returns")
     onward = onward_from(network, [Entry(table, visit.zone)], region, visit)
@@ -71,7 +74,7 @@ def follow_attachment(network: Network, route: Route, region: Region, visit: Vis
     """A transit gateway's route to a VPC attachment: on from the table of the attachment's subnet in the right zone."""
     attachment = (network.snapshot.transit_gateway_attachments or {}).get(route.target_id)
     if attachment is None:
-        return unresolved(route, region, f"this attachment is not listed; {_NEEDED}")
+        return unresolved(route, region, f"{_ATTACHMENTS_NEEDED}; this attachment is not listed")
     if attachment.resource_type != "vpc":
         return unresolved(route, region, f"it leaves by a {attachment.resource_type} attachment")
     if attachment.state != "available":
