@@ -93,6 +93,7 @@ class RoutingIndex:
         self.unreadable: list[Unreadable] = []
         for route in routes:
             self._add(route, prefix_lists)
+        self._longest_first = sorted(self._prefixes, key=lambda each: -each[1])
 
     def _add(self, route: Route, prefix_lists: Mapping[str, PrefixList]) -> None:
         if isinstance(route.destination, Cidr):
@@ -137,10 +138,9 @@ class RoutingIndex:
                 yield from (Cidr(family, network, length) for network in networks if network >> shift == wanted)
 
     def _covering(self, block: Cidr) -> tuple[Route, ...]:
-        for length in range(block.length, -1, -1):
-            networks = self._prefixes.get((block.family, length))
-            if networks:
-                found = networks.get(block.shortened(length))
+        for family, length in self._longest_first:
+            if family is block.family and length <= block.length:
+                found = self._prefixes[family, length].get(block.shortened(length))
                 if found:
                     return tuple(found[1])
         return ()
