@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.heal_evidence import read_evidence
-from express_path.domain.endpoint_choice import express_endpoints
+from express_path.adapters.heal_evidence import evidence_for
 from express_path.domain.evidence import Evidence
 from express_path.domain.healing import HealSettings, Plan
 from express_path.domain.plan import Circumstances, is_healable, make_plan
@@ -29,18 +28,11 @@ class Proposal(NamedTuple):
 def propose(judge: Judge, verdict: Verdict, aws: Aws | None) -> Proposal:
     """Plan with the settings of a stack that has none of its own; without aws, no pre-flight. Raises ApiError."""
     needs_evidence = verdict.compliance is Compliance.NON_COMPLIANT and is_healable(verdict)
-    evidence = _evidence(judge, verdict, aws) if aws and needs_evidence else _counted(judge)
-    plan = make_plan(judge, verdict.subnet_id, Circumstances(evidence, HealSettings(), datetime.now(UTC)))
+    looked = evidence_for(aws, judge, verdict, calendar_open=True) if aws and needs_evidence else _counted(judge)
+    plan = make_plan(judge, verdict.subnet_id, Circumstances(looked, HealSettings(), datetime.now(UTC)))
     if not needs_evidence:
         return Proposal(plan, ())
     return Proposal(plan, UNCHECKED[1:] if aws else UNCHECKED)
-
-
-def _evidence(judge: Judge, verdict: Verdict, aws: Aws) -> Evidence:
-    tables = {each.id: judge.tracer.governing_table(each) for each in judge.snapshot.subnets.values()}
-    governed = frozenset(key for key, table in tables.items() if table and table.id == verdict.route_table_id)
-    endpoint_ids = [each.id for each in express_endpoints(judge.snapshot, verdict.vpc_id)]
-    return read_evidence(aws, verdict.vpc_id, governed, endpoint_ids, calendar_open=True)
 
 
 def _counted(judge: Judge) -> Evidence:

@@ -6,12 +6,12 @@ https://docs.aws.amazon.com/config/latest/developerguide/querying-AWS-resources.
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 from express_path.adapters.aggregator_items import description
 from express_path.adapters.aws import calling, pages
 from express_path.adapters.ec2_records import nat_gateway, network_interface, route_table, subnet, vpc, vpc_endpoint
-from express_path.adapters.fields import Description
+from express_path.adapters.fields import Description, Record
 from express_path.adapters.hop_reader import targets
 from express_path.adapters.organization_clients import MovingAws
 from express_path.adapters.prefix_list_records import prefix_lists
@@ -31,14 +31,6 @@ _PAGE = 100
 
 Place = tuple[str, str]
 """Account id and Region."""
-
-
-class _Identified(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-_Record = TypeVar("_Record", bound=_Identified)
 
 
 class BadSource(NamedTuple):
@@ -110,8 +102,8 @@ class Aggregator:
         ]
 
     def _records(
-        self, resource_type: str, reader: Callable[[Description], _Record], regions: Sequence[str]
-    ) -> dict[Place, dict[str, _Record]]:
+        self, resource_type: str, reader: Callable[[Description], Record], regions: Sequence[str]
+    ) -> dict[Place, dict[str, Record]]:
         described = self._descriptions(resource_type, regions)
         return {place: {each.id: each for each in map(reader, found)} for place, found in described.items()}
 

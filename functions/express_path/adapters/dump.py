@@ -4,11 +4,11 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 from express_path.adapters import dump_files as files
 from express_path.adapters.ec2_records import nat_gateway, network_interface, route_table, subnet, vpc, vpc_endpoint
-from express_path.adapters.fields import Description, text
+from express_path.adapters.fields import Description, Record, text
 from express_path.adapters.prefix_list_records import entry_blocks, prefix_lists
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
 from express_path.domain.merging import merged
@@ -30,14 +30,6 @@ class DumpedRegion(NamedTuple):
 
     network: Snapshot
     accounts: tuple[DumpedAccount, ...]
-
-
-class _Identified(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-_Record = TypeVar("_Record", bound=_Identified)
 
 
 def read_dump(folder: Path) -> list[DumpedRegion]:
@@ -129,7 +121,7 @@ def _identity(folder: Path) -> tuple[str, str]:
         return text(identity, "Account", files.IDENTITY), text(identity, "Region", files.IDENTITY)
 
 
-def _required(folder: Path, file: files.DumpFile, reader: Callable[[Description], _Record]) -> dict[str, _Record]:
+def _required(folder: Path, file: files.DumpFile, reader: Callable[[Description], Record]) -> dict[str, Record]:
     with _faults_of(folder / file.name):
         return {record.id: record for record in map(reader, files.read_required(folder, file))}
 

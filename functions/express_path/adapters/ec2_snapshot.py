@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from express_path.adapters.aws import Aws, pages
 from express_path.adapters.ec2_records import nat_gateway, route_table, subnet, vpc, vpc_endpoint
-from express_path.adapters.fields import Description
+from express_path.adapters.fields import Description, Record
 from express_path.adapters.hop_reader import (
     OptionalReads,
     read_instances,
@@ -25,14 +25,6 @@ from express_path.domain.targets import TargetKind
 _PAGE_SIZES = {"describe_route_tables": 100}
 _PAGE_SIZE = 1000
 """The largest pages that EC2 gives (botocore model: ec2), so that calls are few."""
-
-
-class _Identified(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-_Record = TypeVar("_Record", bound=_Identified)
 
 
 class SnapshotReader:
@@ -125,8 +117,8 @@ class SnapshotReader:
         return Snapshot(account_id, self._aws.region)
 
     def _read(
-        self, operation: str, field: str, reader: Callable[[Description], _Record], parameters: Mapping[str, Any]
-    ) -> dict[str, _Record]:
+        self, operation: str, field: str, reader: Callable[[Description], Record], parameters: Mapping[str, Any]
+    ) -> dict[str, Record]:
         paging = {"PageSize": _PAGE_SIZES.get(operation, _PAGE_SIZE)}
         rows = pages(self._aws.ec2, "ec2", operation, field, PaginationConfig=paging, **parameters)
         return {record.id: record for record in map(reader, rows)}

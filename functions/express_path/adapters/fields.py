@@ -1,12 +1,23 @@
 """Reading fields of AWS's descriptions strictly: what is missing or of another type is named, never guessed."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from express_path.domain.addresses import Cidr, parse_cidr
 from express_path.errors import RecordError
 
 Description = Mapping[str, Any]
+
+
+class Identified(Protocol):
+    """A record with an id, under which it is kept."""
+
+    @property
+    def id(self) -> str:
+        """The id that AWS gave the resource."""
+
+
+Record = TypeVar("Record", bound=Identified)
 
 
 def text(description: Description, field: str, resource: str) -> str:

@@ -5,8 +5,21 @@ from typing import Any
 
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.adapters.fields import Description, block, rows, text
+from express_path.domain.endpoint_choice import express_endpoints
 from express_path.domain.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
+from express_path.domain.verdict import Judge, Verdict
 from express_path.errors import ApiError
+
+
+def evidence_for(aws: Aws, judge: Judge, verdict: Verdict, *, calendar_open: bool) -> Evidence:
+    """What concerns a heal of the subnet of a verdict: its table's subnets, and the VPC's S3 Express endpoints.
+
+    Raises ApiError where any of it cannot be read: what is not known is not safe.
+    """
+    tables = {each.id: judge.tracer.governing_table(each) for each in judge.snapshot.subnets.values()}
+    governed = frozenset(key for key, table in tables.items() if table and table.id == verdict.route_table_id)
+    endpoint_ids = [each.id for each in express_endpoints(judge.snapshot, verdict.vpc_id)]
+    return read_evidence(aws, verdict.vpc_id, governed, endpoint_ids, calendar_open=calendar_open)
 
 
 def read_evidence(

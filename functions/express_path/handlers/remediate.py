@@ -12,7 +12,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import calling
-from express_path.adapters.heal_evidence import read_evidence
+from express_path.adapters.heal_evidence import evidence_for
 from express_path.adapters.heal_requests import (
     VERIFY,
     HealRequest,
@@ -22,7 +22,6 @@ from express_path.adapters.heal_requests import (
     undo_answer,
     verdict_answer,
 )
-from express_path.domain.endpoint_choice import express_endpoints
 from express_path.domain.evidence import Evidence
 from express_path.domain.heal_settings import parse_settings
 from express_path.domain.healing import RUN_TAG, Action
@@ -104,11 +103,7 @@ def _evidence(judge: Judge, request: HealRequest) -> Evidence:
     verdict = judge.verdict(request.subnet_id)
     if verdict.compliance is not Compliance.NON_COMPLIANT or not is_healable(verdict):
         return Evidence(calendar_open=request.calendar_open)
-    subnets = judge.snapshot.subnets.values()
-    tables = {each.id: judge.tracer.governing_table(each) for each in subnets}
-    governed = frozenset(key for key, table in tables.items() if table and table.id == verdict.route_table_id)
-    endpoint_ids = [each.id for each in express_endpoints(judge.snapshot, verdict.vpc_id)]
-    return read_evidence(services().aws, verdict.vpc_id, governed, endpoint_ids, calendar_open=request.calendar_open)
+    return evidence_for(services().aws, judge, verdict, calendar_open=request.calendar_open)
 
 
 def _policy(parameter: str) -> str | None:
