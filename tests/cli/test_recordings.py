@@ -205,3 +205,11 @@ def _row_of(name: str) -> tuple[str, str]:
     expected = recordings.expectation(FOLDER / name)
     reasons = dict.fromkeys(row["reason"] for run in expected["runs"] for row in run["subnets"].values())
     return expected["says"], ", ".join(sorted(reasons)) or "no subnet"
+
+
+@pytest.mark.parametrize(("name", "is_said"), [("nat64-beside-the-endpoint", True), ("one-family-through-nat", False)])
+def test_annotation_says_where_ipv6_is_at_fault(name: str, is_said: bool) -> None:
+    """Where one family of a subnet crosses a NAT, the annotation tells which: IPv6 by name, IPv4 without saying."""
+    rows = json.loads(recordings.scan(FOLDER / name).stdout)["subnets"]
+    partly = [row["annotation"] for row in rows if row["reason"] == "PARTLY_NAT"]
+    assert ["(IPv6)" in each for each in partly] == [is_said]

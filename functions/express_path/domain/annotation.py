@@ -1,5 +1,6 @@
 """The annotation: one line for AWS Config, rendered from reason, deciding route and table."""
 
+from express_path.domain.addresses import Family
 from express_path.domain.network import RouteTable
 from express_path.domain.path import Outcome
 from express_path.domain.reasons import Reason
@@ -25,9 +26,12 @@ _SAYS = {
 }
 
 
-def annotate(reason: Reason, deciding: Outcome, table: RouteTable | None) -> str:
-    """One line of 1 to 256 characters: reason, deciding route (destination and target), and what is known besides."""
-    line = f"{reason}: {_SAYS[reason]}"
+def annotate(reason: Reason, deciding: Outcome, table: RouteTable | None, family: Family = Family.IPV4) -> str:
+    """One line of 1 to 256 characters: reason, deciding route (destination and target), and what is known besides.
+
+    family is that of the addresses that decided; IPv6 is said, IPv4 goes without saying.
+    """
+    line = f"{reason}: {_SAYS[reason]}" + (f" ({family})" if family is Family.IPV6 else "")
     if deciding.route and table:
         line += f"; route {deciding.route.destination} -> {deciding.route.target_id or 'unknown'} in {table.id}"
         line += "".join(f", then {hop.id}" for hop in deciding.path[1:])

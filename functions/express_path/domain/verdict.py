@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
+from express_path.domain.addresses import Family
 from express_path.domain.annotation import annotate
 from express_path.domain.network import RouteTable, Subnet, Tags
 from express_path.domain.parameters import RuleParameters, Scope
@@ -123,17 +124,20 @@ class Judge:
             worst = [pair for pair in worst if pair[1].reason in NAT_REASONS]
         if not worst:
             return self._decision(Reason.NO_ROUTE, Outcome(Reason.NO_ROUTE), table)
-        _, deciding = min(worst, key=lambda pair: (self._badness(pair[1]), pair[0].region))
+        traced_worst, deciding = min(worst, key=lambda pair: (self._badness(pair[1]), pair[0].region))
         partly = Reason.ENDPOINT in reasons and deciding.reason in NAT_REASONS
-        return self._decision(Reason.PARTLY_NAT if partly else deciding.reason, deciding, table)
+        family = traced_worst.region.block.family
+        return self._decision(Reason.PARTLY_NAT if partly else deciding.reason, deciding, table, family)
 
     def _badness(self, outcome: Outcome) -> tuple[bool, int, tuple[Hop, ...], str]:
         harmless = self._parameters.compliance_of(outcome.reason) is not Compliance.NON_COMPLIANT
         return harmless, BADNESS[outcome.reason], outcome.path, outcome.note
 
-    def _decision(self, reason: Reason, deciding: Outcome, table: RouteTable | None) -> _Decision:
+    def _decision(
+        self, reason: Reason, deciding: Outcome, table: RouteTable | None, family: Family = Family.IPV4
+    ) -> _Decision:
         compliance = self._parameters.compliance_of(reason)
-        return _Decision(compliance, reason, annotate(reason, deciding, table), deciding.path)
+        return _Decision(compliance, reason, annotate(reason, deciding, table, family), deciding.path)
 
     def _without_path(self, reason: Reason) -> _Decision:
         return self._decision(reason, Outcome(reason), None)
