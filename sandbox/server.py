@@ -17,6 +17,7 @@ from werkzeug.serving import make_server
 
 from sandbox import config_service, directory_buckets, permissions
 from sandbox.calls import CallLog
+from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
 from sandbox.ec2 import Ec2
 from sandbox.faults import Faults
@@ -38,7 +39,8 @@ class Sandbox:
     """An AWS of its own on 127.0.0.1, used as a context manager; one at a time in a process, as moto's state is global.
 
     `endpoint_url` is known once it runs; `account_id` owns everything made with default credentials; `calls` is the
-    call log, `faults` makes operations fail, `ec2` holds the knobs of the EC2 corrections and the sharing of subnets.
+    call log, `faults` makes operations fail, `ec2` holds the knobs of the EC2 corrections and the sharing of subnets,
+    `metrics` records what AWS's services tell CloudWatch.
     """
 
     def __init__(self, region: str = "us-east-1") -> None:
@@ -49,6 +51,7 @@ class Sandbox:
         self.calls = CallLog()
         self.faults = Faults()
         self.ec2 = Ec2()
+        self.metrics = Metrics(self.account_id, region)
         self._patches = Patches()
         # One session for all clients, as it reads the models from disk once; making clients is not safe among threads.
         self._session = boto3.session.Session()
@@ -64,6 +67,7 @@ class Sandbox:
             self.ec2.apply(self._patches)
             directory_buckets.apply(self._patches)
             config_service.apply(self._patches)
+            self.metrics.apply(self._patches)
             self.reset()
             self._server.start()
         except BaseException:
@@ -86,6 +90,7 @@ class Sandbox:
         """Empty every backend, lift all faults, forget all calls and knobs. AWS-owned resources are there again."""
         self.faults.clear()
         self.ec2.reset()
+        self.metrics.reset()
         moto_api_backend.reset()
         self.calls.clear()
 

@@ -13,7 +13,10 @@ from express_path.domain.snapshot import is_express_service
 from express_path.errors import ApiError
 
 if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+    from mypy_boto3_logs import CloudWatchLogsClient
     from mypy_boto3_organizations import OrganizationsClient
+    from mypy_boto3_pricing import PricingClient
 
 FALLBACK_REGION = "us-east-1"
 """Where to ask which Regions there are when the AWS settings name none: it is in force in every account."""
@@ -79,6 +82,21 @@ class MovingAws(Aws):
     def cloudformation(self) -> Any:  # noqa: ANN401  # no types are installed for it
         """CloudFormation."""
         return self._client("cloudformation")
+
+    @cached_property
+    def cloudwatch(self) -> "CloudWatchClient":
+        """CloudWatch."""
+        return cast("CloudWatchClient", self._client("cloudwatch"))
+
+    @cached_property
+    def logs(self) -> "CloudWatchLogsClient":
+        """CloudWatch Logs."""
+        return cast("CloudWatchLogsClient", self._client("logs"))
+
+    @cached_property
+    def pricing(self) -> "PricingClient":
+        """The Price List."""
+        return cast("PricingClient", self._client("pricing"))
 
     @cached_property
     def caller(self) -> tuple[str, str]:

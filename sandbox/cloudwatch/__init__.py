@@ -1,0 +1,55 @@
+"""CloudWatch metrics, as far as AWS's own namespaces are read: GetMetricData and ListMetrics."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from moto.cloudwatch.models import MetricDatum, cloudwatch_backends
+from moto.cloudwatch.responses import CloudWatchResponse
+from moto.core.responses import ActionResult
+
+from sandbox.cloudwatch.listing import list_metrics
+from sandbox.cloudwatch.metric_data import Trouble, get_metric_data
+from sandbox.dynamic import Moto
+from sandbox.patches import Patches
+
+
+class Metrics:
+    """What AWS's services tell CloudWatch, which nobody else may: namespaces in AWS/ refuse PutMetricData."""
+
+    def __init__(self, account_id: str, region: str) -> None:
+        """Record for this account and Region unless told otherwise."""
+        self._account_id, self._region = account_id, region
+        self.trouble = Trouble()
+
+    def apply(self, patches: Patches) -> None:
+        """Answer GetMetricData and ListMetrics as CloudWatch does."""
+
+        def answer(moto_response: Moto) -> ActionResult:
+            return get_metric_data(moto_response, self.trouble)
+
+        patches.set(CloudWatchResponse, "get_metric_data", answer)
+        patches.set(CloudWatchResponse, "list_metrics", list_metrics)
+
+    def reset(self) -> None:
+        """No trouble any more; moto forgets what was recorded."""
+        self.trouble = Trouble()
+
+    def record(
+        self,
+        nat_gateway_id: str,
+        metric: str,
+        points: Iterable[tuple[datetime, float]],
+        zone: str | None = None,
+        place: tuple[str, str] | None = None,
+    ) -> None:
+        """Record a metric of a NAT gateway, or of one zone of a regional one; place is (account id, Region).
+
+        https://docs.aws.amazon.com/vpc/latest/userguide/metrics-dimensions-nat-gateway.html.
+        """
+        account_id, region = place or (self._account_id, self._region)
+        dimensions = [{"Name": "NatGatewayId", "Value": nat_gateway_id}]
+        if zone:
+            dimensions.append({"Name": "AvailabilityZone", "Value": zone})
+        cloudwatch_backends[account_id][region].metric_data += [
+            MetricDatum("AWS/NATGateway", metric, value, dimensions, time) for time, value in points
+        ]

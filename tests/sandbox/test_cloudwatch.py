@@ -1,0 +1,149 @@
+"""Where moto's CloudWatch differs from AWS's: dimensions, retention, pages, what is listed."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from sandbox.dynamic import Client
+from sandbox.server import Sandbox
+
+NOW = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def cloudwatch(sandbox: Sandbox) -> Client:
+    """A client of CloudWatch."""
+    return sandbox.client("cloudwatch")
+
+
+def query(dimensions: dict[str, str], namespace: str = "AWS/NATGateway", period: int = 3600) -> dict[str, Any]:
+    """Return a query of the sum of BytesInFromSource."""
+    named = [{"Name": name, "Value": value} for name, value in dimensions.items()]
+    metric = {"Namespace": namespace, "MetricName": "BytesInFromSource", "Dimensions": named}
+    return {"Id": "m0", "MetricStat": {"Metric": metric, "Period": period, "Stat": "Sum"}}
+
+
+def ask(cloudwatch: Client, asked: dict[str, Any], days: int = 1, **more: object) -> dict[str, Any]:
+    """Return the answer to one query of the last days."""
+    answer: dict[str, Any] = cloudwatch.get_metric_data(
+        MetricDataQueries=[asked], StartTime=NOW - timedelta(days=days), EndTime=NOW, **more
+    )
+    return answer
+
+
+def test_a_metric_is_its_namespace_name_and_all_its_dimensions(sandbox: Sandbox, cloudwatch: Client) -> None:
+    """Fewer dimensions are another metric, and so are those of another namespace.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html#Dimension.
+    """
+    sandbox.metrics.record("nat-1", "BytesInFromSource", [(NOW - HOUR, 5.0)], zone="us-east-1a")
+    whole = {"NatGatewayId": "nat-1", "AvailabilityZone": "us-east-1a"}
+    values = [
+        ask(cloudwatch, asked)["MetricDataResults"][0]["Values"]
+        for asked in (query(whole), query({"NatGatewayId": "nat-1"}), query({}), query(whole, "AWS/Other"))
+    ]
+    assert values == [[5.0], [], [], []]
+
+
+def test_a_period_finer_than_what_is_kept_has_no_datapoints(sandbox: Sandbox, cloudwatch: Client) -> None:
+    """The whole range is empty, its last hour too.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricStat.html.
+    """
+    sandbox.metrics.record("nat-1", "BytesInFromSource", [(NOW - HOUR, 5.0)])
+    gateway = {"NatGatewayId": "nat-1"}
+    for days, period, expected in [(14, 60, [5.0]), (16, 60, []), (16, 300, [5.0]), (64, 300, []), (64, 3600, [5.0])]:
+        found = ask(cloudwatch, query(gateway, period=period), days)["MetricDataResults"][0]
+        assert found["Values"] == expected, (days, period)
+        assert found["StatusCode"] == "Complete"
+
+
+def test_datapoints_come_newest_first_and_in_pages(sandbox: Sandbox, cloudwatch: Client) -> None:
+    """MaxDatapoints makes pages, and what goes on in the next one is PartialData.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html.
+    """
+    sandbox.metrics.record("nat-1", "BytesInFromSource", [(NOW - each * HOUR, each) for each in (1, 2, 3)])
+    first = ask(cloudwatch, query({"NatGatewayId": "nat-1"}), MaxDatapoints=2)
+    second = ask(cloudwatch, query({"NatGatewayId": "nat-1"}), MaxDatapoints=2, NextToken=first["NextToken"])
+    found = [each["MetricDataResults"][0] for each in (first, second)]
+    assert [(each["Values"], each["StatusCode"]) for each in found] == [([1, 2], "PartialData"), ([3], "Complete")]
+    assert "NextToken" not in second
+
+
+@pytest.mark.parametrize(
+    ("queries", "window", "fault"),
+    [
+        ([query({}) | {"Id": f"m{each}"} for each in range(501)], (NOW - HOUR, NOW), "500"),
+        ([query({}), query({})], (NOW - HOUR, NOW), "not unique"),
+        ([query({}, period=90)], (NOW - HOUR, NOW), "multiple of 60"),
+        ([query({})], (NOW, NOW), "EndTime"),
+    ],
+)
+def test_what_cloudwatch_refuses_is_refused(
+    cloudwatch: Client, queries: list[dict[str, Any]], window: tuple[datetime, datetime], fault: str
+) -> None:
+    """At most 500 queries, each with an Id of its own and a period of whole minutes, over some time.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html.
+    """
+    with pytest.raises(ClientError, match=fault) as raised:
+        cloudwatch.get_metric_data(MetricDataQueries=queries, StartTime=window[0], EndTime=window[1])
+    assert raised.value.response["Error"]["Code"] == "ValidationError"
+
+
+def test_what_the_sandbox_cannot_evaluate_fails_loudly(cloudwatch: Client) -> None:
+    """An expression or a percentile never gets an invented answer."""
+    for asked in ({"Id": "e", "Expression": "SUM(METRICS())"}, query({}) | {"MetricStat": {**METRIC, "Stat": "p99"}}):
+        with pytest.raises(ClientError) as raised:
+            ask(cloudwatch, asked)
+        assert raised.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
+
+
+METRIC = query({})["MetricStat"]
+
+
+def test_a_listing_names_each_metric_of_the_last_two_weeks_once(sandbox: Sandbox, cloudwatch: Client) -> None:
+    """A dimension without a value asks for its name.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_ListMetrics.html.
+    """
+    points = [(NOW - HOUR, 1.0), (NOW - 2 * HOUR, 1.0)]
+    sandbox.metrics.record("nat-1", "BytesInFromSource", points, zone="us-east-1a")
+    sandbox.metrics.record("nat-1", "BytesInFromSource", [(NOW - timedelta(days=15), 1.0)], zone="us-east-1b")
+    sandbox.metrics.record("nat-2", "BytesInFromSource", points)
+    by_zone = [{"Name": "NatGatewayId", "Value": "nat-1"}, {"Name": "AvailabilityZone"}]
+    zones = {"Namespace": "AWS/NATGateway", "MetricName": "BytesInFromSource", "Dimensions": by_zone}
+    [listed] = cloudwatch.list_metrics(**zones)["Metrics"]
+    assert {each["Name"]: each["Value"] for each in listed["Dimensions"]} == {
+        "NatGatewayId": "nat-1",
+        "AvailabilityZone": "us-east-1a",
+    }
+    assert len(cloudwatch.list_metrics(Namespace="AWS/NATGateway")["Metrics"]) == 2
+    assert cloudwatch.list_metrics(Namespace="AWS/EC2")["Metrics"] == []
+
+
+def test_a_listing_has_pages_of_500(sandbox: Sandbox, cloudwatch: Client) -> None:
+    """The token leads to the rest.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_ListMetrics.html.
+    """
+    for each in range(501):
+        sandbox.metrics.record(f"nat-{each}", "BytesInFromSource", [(NOW - HOUR, 1.0)])
+    first = cloudwatch.list_metrics()
+    assert len(first["Metrics"]) == 500
+    assert len(cloudwatch.list_metrics(NextToken=first["NextToken"])["Metrics"]) == 1
+
+
+def test_metrics_belong_to_an_account_and_region(sandbox: Sandbox) -> None:
+    """Each account and Region has its own.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html#Metric.
+    """
+    sandbox.metrics.record("nat-1", "BytesInFromSource", [(NOW - HOUR, 1.0)], place=("222222222222", "eu-west-1"))
+    there = sandbox.client("cloudwatch", "eu-west-1", sandbox.credentials("222222222222"))
+    assert len(there.list_metrics()["Metrics"]) == 1
+    assert sandbox.client("cloudwatch").list_metrics()["Metrics"] == []
