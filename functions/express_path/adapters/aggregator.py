@@ -14,8 +14,10 @@ from express_path.adapters.ec2_records import nat_gateway, network_interface, ro
 from express_path.adapters.fields import Description, Record
 from express_path.adapters.hop_reader import targets
 from express_path.adapters.organization_clients import MovingAws
+from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
 from express_path.adapters.prefix_list_records import prefix_lists
-from express_path.domain.network import PrefixList, RouteTable
+from express_path.domain.addresses import Family
+from express_path.domain.network import PrefixList, RouteTable, Subnet
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.targets import TargetKind
 from express_path.errors import ApiError
@@ -81,7 +83,7 @@ class Aggregator:
         vpcs = self._records("AWS::EC2::VPC", vpc, regions)
         endpoints = self._records("AWS::EC2::VPCEndpoint", vpc_endpoint, regions)
         gateways = self._records("AWS::EC2::NatGateway", nat_gateway, regions)
-        lists = self._prefix_lists(sorted(subnets), regions)
+        lists = self._prefix_lists(subnets, regions)
         interfaces = self._interfaces([table for each in tables.values() for table in each.values()], regions)
         buckets = self._descriptions("AWS::S3Express::DirectoryBucket", regions)
         return [
@@ -139,16 +141,24 @@ class Aggregator:
             for page in found:
                 yield from map(json.loads, page["Results"])
 
-    def _prefix_lists(self, places: Sequence[Place], regions: Sequence[str]) -> dict[Place, Mapping[str, PrefixList]]:
+    def _prefix_lists(
+        self, subnets: Mapping[Place, Mapping[str, Subnet]], regions: Sequence[str]
+    ) -> dict[Place, Mapping[str, PrefixList]]:
         customers = self._descriptions("AWS::EC2::PrefixList", regions)
-        plain = {region: self._plain_lists(region) for region in sorted({region for _, region in places})}
-        return {place: prefix_lists(plain[place[1]], *_with_entries(customers.get(place, []))) for place in places}
+        by_region: dict[str, set[Family]] = defaultdict(set)
+        for (_, region), found in subnets.items():
+            by_region[region] |= families_of(found.values())
+        own = {region: self._own_lists(region, families) for region, families in sorted(by_region.items())}
+        return {
+            place: {**prefix_lists([], *_with_entries(customers.get(place, []))), **own[place[1]]} for place in subnets
+        }
 
-    def _plain_lists(self, region: str) -> list[Mapping[str, Any]]:
+    def _own_lists(self, region: str, families: set[Family]) -> Mapping[str, PrefixList]:
         try:
-            return pages(self._aws.in_region(region).ec2, "ec2", "describe_prefix_lists", "PrefixLists")
+            found = PrefixListReader(self._aws.in_region(region).ec2, region).read((), families)
         except ApiError as error:
             raise ApiError(f"{error.operation} in {region}", error.code, error.message) from error
+        return {list_id: each for list_id, each in found.items() if each.aws_owned}
 
 
 def _with_entries(lists: Sequence[Description]) -> tuple[Sequence[Description], dict[str, list[Description]]]:

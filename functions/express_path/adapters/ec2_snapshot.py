@@ -14,10 +14,9 @@ from express_path.adapters.hop_reader import (
     read_transit_gateways,
     targets,
 )
-from express_path.adapters.prefix_list_reader import PrefixListReader
-from express_path.domain.addresses import Family
+from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
 from express_path.domain.merging import merged
-from express_path.domain.network import RouteTable, Subnet
+from express_path.domain.network import RouteTable
 from express_path.domain.parameters import RuleParameters, Scope
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.targets import TargetKind
@@ -65,7 +64,7 @@ class SnapshotReader:
             # Of one VPC they would tell nothing: a nat- target is enough, and the table that a regional one has of its
             # own is neither a main table nor associated with a subnet.
             nat_gateways={} if vpc_id else self._read("describe_nat_gateways", "NatGateways", nat_gateway, {}),
-            prefix_lists=self._prefix_lists.read(_named_lists(tables), _families(subnets)),
+            prefix_lists=self._prefix_lists.read(_named_lists(tables), families_of(subnets.values())),
         )
 
     def _with_hops(
@@ -140,8 +139,3 @@ def _named_lists(tables: Mapping[str, RouteTable]) -> set[str]:
     return {
         route.destination for table in tables.values() for route in table.routes if isinstance(route.destination, str)
     }
-
-
-def _families(subnets: Mapping[str, Subnet]) -> set[Family]:
-    has_ipv6 = any(each.has_ipv6 for each in subnets.values())
-    return {Family.IPV4, Family.IPV6} if has_ipv6 else {Family.IPV4}

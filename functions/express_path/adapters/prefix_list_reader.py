@@ -9,7 +9,7 @@ from express_path.adapters.aws import pages, unless_denied
 from express_path.adapters.fields import Description
 from express_path.adapters.prefix_list_records import prefix_lists
 from express_path.domain.addresses import Family
-from express_path.domain.network import PrefixList
+from express_path.domain.network import PrefixList, Subnet
 from express_path.domain.snapshot import is_express_service
 
 if TYPE_CHECKING:
@@ -71,3 +71,8 @@ class PrefixListReader:
 
     def _entries_of(self, list_id: str) -> list[Description]:
         return pages(self._ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
+
+
+def families_of(subnets: Iterable[Subnet]) -> set[Family]:
+    """The families whose lists decide the paths of subnets: IPv4, which NAT64 needs too, and IPv6 where one has it."""
+    return {Family.IPV4, Family.IPV6} if any(each.has_ipv6 for each in subnets) else {Family.IPV4}

@@ -16,6 +16,7 @@ from sandbox.patches import Patches
 from sandbox.server import Sandbox
 
 NETWORK_INTERFACE = "AWS::EC2::NetworkInterface"
+PREFIX_LIST = "AWS::EC2::PrefixList"
 _QUERY = re.compile(
     r"SELECT resourceId, accountId, awsRegion, configuration, tags WHERE resourceType = '(?P<type>[\w:]+)'"
     r"(?: AND awsRegion IN \((?P<regions>[^)]+)\))?(?: AND resourceId IN \((?P<ids>[^)]+)\))?"
@@ -49,6 +50,11 @@ class Aggregator:
                 self.add(resource_type, item["resourceId"], account, where, item["configuration"], item["tags"])
         for described in ec2.describe_network_interfaces()["NetworkInterfaces"]:
             self.add(NETWORK_INTERFACE, described["NetworkInterfaceId"], account, where, camel(described), {})
+        for described in ec2.describe_managed_prefix_lists()["PrefixLists"]:
+            if described["OwnerId"] == account:
+                list_id = described["PrefixListId"]
+                entries = ec2.get_managed_prefix_list_entries(PrefixListId=list_id)["Entries"]
+                self.add(PREFIX_LIST, list_id, account, where, {**described, "Entries": entries}, {})
 
     def add(
         self, resource_type: str, resource_id: str, account: str, region: str, configuration: Item, tags: dict[str, str]
