@@ -17,6 +17,7 @@ EXAMPLES = {
         ["two routes", "--- terraform", "resource"],
     ),
     errors.UndoError: (("run-1", "express-path:run"), ["express-path:run=run-1"]),
+    errors.NotDeletedError: (("vpce-1", "OperationNotPermitted", "no"), ["vpce-1", "OperationNotPermitted: no"]),
     errors.NotCuredError: (("subnet-1", "PARTLY_NAT"), ["subnet-1", "PARTLY_NAT"]),
 }
 

@@ -82,6 +82,17 @@ class UndoError(ExpressPathError):
         )
 
 
+class NotDeletedError(ExpressPathError):
+    """An undo could not delete the endpoint that a heal made; no route table uses it any more."""
+
+    def __init__(self, endpoint_id: str, code: str, message: str) -> None:
+        """Keep the endpoint, and EC2's error code and message."""
+        self.endpoint_id, self.code, self.message = endpoint_id, code, message
+        super().__init__(
+            f"{endpoint_id} is not deleted, {code}: {message}; no table uses it; start the undo again once it can be"
+        )
+
+
 class NotCuredError(ExpressPathError):
     """After a heal, the same engine still does not say COMPLIANT."""
 

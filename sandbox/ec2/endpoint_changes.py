@@ -22,9 +22,12 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     unknown ids (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyVpcEndpoint.html,
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteVpcEndpoints.html).
     """
-    del knobs
+
+    def delete_vpc_endpoints(self: Moto) -> ActionResult:
+        return _delete_vpc_endpoints(self, knobs)
+
     patches.wrap(EC2Response, "modify_vpc_endpoint", _modifying)
-    patches.set(EC2Response, "delete_vpc_endpoints", _delete_vpc_endpoints)
+    patches.set(EC2Response, "delete_vpc_endpoints", delete_vpc_endpoints)
     patches.wrap(EC2Response, "delete_route_table", _deleting_route_table)
 
 
@@ -77,13 +80,16 @@ def _set_policy(endpoint: Moto, parameters: dict[str, Any]) -> None:
         endpoint.policy_document = document
 
 
-def _delete_vpc_endpoints(self: Moto) -> ActionResult:
+def _delete_vpc_endpoints(self: Moto, knobs: Knobs) -> ActionResult:
+    """Delete what can be deleted; what cannot is listed in an answer that is HTTP 200 all the same.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_UnsuccessfulItem.html
+    """
     backend = self.ec2_backend
     unsuccessful = []
     for endpoint_id in self._get_param("VpcEndpointIds", []):
         endpoint = backend.vpc_end_points.get(endpoint_id)
-        if endpoint is None or endpoint.state == lifecycle.DELETED:
-            refusal = _unknown(endpoint_id)
+        if refusal := _refusal(endpoint_id, endpoint, knobs):
             error = {"Code": refusal.code, "Message": refusal.message}
             unsuccessful.append({"ResourceId": endpoint_id, "Error": error})
             continue
@@ -104,6 +110,18 @@ def _deleting_route_table(original: Moto) -> Moto:
         return answer
 
     return delete_route_table
+
+
+def _refusal(endpoint_id: str, endpoint: Moto, knobs: Knobs) -> ApiError | None:
+    """Why an endpoint is not deleted; OperationNotPermitted may have a number of reasons.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+    """
+    if endpoint is None or endpoint.state == lifecycle.DELETED:
+        return _unknown(endpoint_id)
+    if knobs.undeletable_endpoints:
+        return ApiError("OperationNotPermitted", f"The endpoint {endpoint_id} cannot be deleted by you.")
+    return None
 
 
 def _unknown(endpoint_id: str) -> ApiError:

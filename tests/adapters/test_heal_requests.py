@@ -8,12 +8,15 @@ import pytest
 from express_path.adapters.heal_requests import HealRequest, parse_request, plan_answer, summary, undo_answer
 from express_path.domain.evidence import Evidence
 from express_path.domain.healing import Blocker, Plan
-from express_path.domain.undo import Undo
+from express_path.domain.undo import Refusal, Undo
 from express_path.errors import EventError
 from tests.domain.heal.situation import TO_NAT, network, planned
 from tests.domain.make import endpoint, route
 
 PLAN = {"action": "plan", "subnetId": "subnet-1"}
+UNDO = {"action": "plan", "undoRunId": "run-1"}
+REFUSED = {"ResourceId": "vpce-1", "Error": {"Code": "OperationNotPermitted", "Message": "no"}}
+REFUSAL = Refusal("vpce-1", "OperationNotPermitted", "no")
 TEXTS = {
     "action",
     "subnetId",
@@ -51,7 +54,15 @@ PLANS = {
         ({**PLAN, "policyParameter": "/p"}, HealRequest("plan", "subnet-1", policy_parameter="/p")),
         ({**PLAN, "policyParameter": "", "dryRun": "", "calendarState": ""}, HealRequest("plan", "subnet-1")),
         ({**PLAN, "policyParameter": None, "undoRunId": None}, HealRequest("plan", "subnet-1")),
-        ({"action": "plan", "undoRunId": "run-1"}, HealRequest("plan", "", undo_run_id="run-1")),
+        (UNDO, HealRequest("plan", "", undo_run_id="run-1")),
+        ({**UNDO, "unsuccessful": []}, HealRequest("plan", "", undo_run_id="run-1")),
+        ({**UNDO, "unsuccessful": "[]"}, HealRequest("plan", "", undo_run_id="run-1")),
+        ({**UNDO, "unsuccessful": ""}, HealRequest("plan", "", undo_run_id="run-1")),
+        ({**UNDO, "unsuccessful": [REFUSED]}, HealRequest("plan", "", undo_run_id="run-1", refusals=(REFUSAL,))),
+        (
+            {**UNDO, "unsuccessful": json.dumps([REFUSED])},
+            HealRequest("plan", "", undo_run_id="run-1", refusals=(REFUSAL,)),
+        ),
     ],
 )
 def test_question_is_read(event: dict[str, Any], expected: HealRequest) -> None:
@@ -82,6 +93,9 @@ def test_question_is_read(event: dict[str, Any], expected: HealRequest) -> None:
         ({**PLAN, "calendarState": "open"}, "calendarState"),
         ({**PLAN, "policyParameter": {"Statement": []}}, "policyParameter"),
         ({**PLAN, "undoRunId": 5}, "undoRunId"),
+        ({**UNDO, "unsuccessful": [{"ResourceId": "vpce-1"}]}, "unsuccessful"),
+        ({**UNDO, "unsuccessful": "vpce-1"}, "unsuccessful"),
+        ({**UNDO, "unsuccessful": 5}, "unsuccessful"),
         ({**PLAN, "subnetID": "subnet-1"}, "subnetID"),
         ({**PLAN, "dryrun": "true"}, "dryrun"),
     ],

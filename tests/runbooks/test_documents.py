@@ -50,6 +50,8 @@ INPUTS: dict[str, tuple[set[str], set[str]]] = {
     "aws:sleep": ({"Duration"}, set()),
 }
 CALLS = {"aws:executeAwsApi": set(), "aws:waitForAwsResourceProperty": {"PropertySelector", "DesiredValues"}}
+# What an output of each type in use selects of an API's answer.
+TYPES = {"String": "string", "MapList": "list"}
 CHOICE = {"NextStep", "Variable", "StringEquals"}
 # What a step gives without outputs of its own.
 IMPLICIT = {"aws:executeAutomation": {"ExecutionId", "Status", "Output"}}
@@ -210,14 +212,15 @@ def test_selectors_find_what_the_api_answers(runbook: Runbook) -> None:
     """Each selector of a call's answer leads, member by member, to something in AWS's model of that answer."""
     for step in calls(runbook, *CALLS):
         service = get_session().get_service_model(step["inputs"]["Service"])
-        selectors = [each["Selector"] for each in step.get("outputs", [])]
-        selectors += [step["inputs"]["PropertySelector"]] if "PropertySelector" in step["inputs"] else []
-        for selector in selectors:
+        selectors = [(each["Selector"], each["Type"]) for each in step.get("outputs", [])]
+        waited = step["inputs"].get("PropertySelector")
+        selectors += [(waited, "String")] if waited else []
+        for selector, type_name in selectors:
             shape: Any = service.operation_model(step["inputs"]["Api"]).output_shape
             for part in selector.removeprefix("$.").split("."):
                 name, _, index = part.partition("[")
                 shape = shape.members[name].member if index else shape.members[name]
-            assert shape.type_name == "string", selector
+            assert shape.type_name == TYPES[type_name], selector
 
 
 VERDICT = Verdict(

@@ -93,6 +93,38 @@ def test_undo_twice_fails_the_second_time_and_changes_nothing(deployment: Deploy
     assert (status(deployment.undo(run)), deployment.changes()) == ("Failed", [])
 
 
+def test_undo_fails_where_the_endpoint_is_not_deleted(deployment: Deployment, vpc: Vpc) -> None:
+    """EC2 answers 200 and names what it did not delete: the run fails with it, and may be started again."""
+    before = described(deployment, vpc)
+    run = deployment.heal(vpc.subnet)["AutomationExecutionId"]
+    [endpoint] = deployment.endpoints(vpc.id)
+    deployment.sandbox.ec2.knobs.undeletable_endpoints = True
+    undone = deployment.undo(run)
+    assert status(undone) == "Failed"
+    assert endpoint["VpcEndpointId"] in undone["FailureMessage"]
+    assert "OperationNotPermitted" in undone["FailureMessage"]
+    deployment.sandbox.ec2.knobs.undeletable_endpoints = False
+    assert status(deployment.undo(run)) == "Success"
+    assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
+
+
+def test_undo_goes_on_where_another_deleted_the_endpoint_first(deployment: Deployment, vpc: Vpc) -> None:
+    """Two undos may both find it unused; to the slower one EC2 says that it is not found, which is as it should be."""
+    before = described(deployment, vpc)
+    run = deployment.heal(vpc.subnet)["AutomationExecutionId"]
+    [endpoint] = deployment.endpoints(vpc.id)
+    gone = [endpoint["VpcEndpointId"]]
+
+    def delete_and_forget() -> None:
+        deployment.ec2.delete_vpc_endpoints(VpcEndpointIds=gone)
+        deployment.ec2.describe_vpc_endpoints()
+
+    deployment.sandbox.faults.before("ec2", "DeleteVpcEndpoints", delete_and_forget)
+    undone = deployment.undo(run)
+    assert status(undone) == "Success", undone.get("FailureMessage")
+    assert described(deployment, vpc) == before
+
+
 @pytest.mark.parametrize(
     "killed_after", ["plan", "isAssociated", "disassociate", "planRest", "isUnused", "deleteEndpoint"]
 )

@@ -1,18 +1,21 @@
 """What the runbook asks the plan function, and what it gets: plain JSON, so that a step can select from it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from express_path.domain.healing import Finding, Plan
-from express_path.domain.undo import Undo
+from express_path.domain.undo import Refusal, Undo
 from express_path.domain.verdict import Verdict
 from express_path.errors import EventError
 
 PLAN, VERIFY = "plan", "verify"
 NONE = "NONE"
 """Stands for an empty value, which no parameter of a runbook can have (botocore model: ssm AutomationParameterMap)."""
-_FIELDS = frozenset({"action", "subnetId", "dryRun", "calendarState", "policyParameter", "runId", "undoRunId"})
+_FIELDS = frozenset(
+    {"action", "subnetId", "dryRun", "calendarState", "policyParameter", "runId", "undoRunId", "unsuccessful"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,8 @@ class HealRequest:
 
     A dry run gets a blocked plan as an answer, a real one as a failure. policy_parameter names the SSM parameter that
     holds the endpoint's policy, empty for none. run_id is the run that asks. undo_run_id asks for the plan of an undo
-    instead, of one run.
+    instead, of one run; refusals are what
+    EC2 would not delete of it.
     """
 
     action: str
@@ -31,6 +35,7 @@ class HealRequest:
     policy_parameter: str = ""
     run_id: str = ""
     undo_run_id: str = ""
+    refusals: tuple[Refusal, ...] = ()
 
 
 def parse_request(event: Mapping[str, Any]) -> HealRequest:
@@ -41,7 +46,7 @@ def parse_request(event: Mapping[str, Any]) -> HealRequest:
     action = _one_of(event, "action", (PLAN, VERIFY))
     undo_run_id = _optional_text(event, "undoRunId")
     if undo_run_id and action == PLAN:
-        return HealRequest(action, "", undo_run_id=undo_run_id)
+        return HealRequest(action, "", undo_run_id=undo_run_id, refusals=_refusals(event))
     subnet_id = event.get("subnetId")
     if not isinstance(subnet_id, str) or not subnet_id.startswith("subnet-"):
         raise EventError("subnetId", subnet_id, "a subnet's id")
@@ -60,6 +65,19 @@ def _optional_text(event: Mapping[str, Any], field: str) -> str:
     if not isinstance(found, str):
         raise EventError(field, found, "a string, or nothing")
     return "" if found == NONE else found
+
+
+def _refusals(event: Mapping[str, Any]) -> tuple[Refusal, ...]:
+    """The list Unsuccessful of DeleteVpcEndpoints, as such or as the JSON text that Automation may make of it.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_UnsuccessfulItem.html
+    """
+    found = event.get("unsuccessful") or []
+    try:
+        items = json.loads(found) if isinstance(found, str) else found
+        return tuple(Refusal(each["ResourceId"], each["Error"]["Code"], each["Error"]["Message"]) for each in items)
+    except (KeyError, TypeError, ValueError) as error:
+        raise EventError("unsuccessful", found, "the list Unsuccessful of ec2:DeleteVpcEndpoints") from error
 
 
 def _one_of(event: Mapping[str, Any], field: str, allowed: tuple[str, str]) -> str:

@@ -1,10 +1,12 @@
 """The plan of an undo: what is left of one run's changes, and may be taken away."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from express_path.domain.healing import ENDPOINT_TAG, MANAGED_TAG, RUN_TAG
 from express_path.domain.snapshot import Snapshot
-from express_path.errors import UndoError
+from express_path.errors import NotDeletedError, UndoError
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,26 @@ class Undo:
     endpoint_id: str
     disassociate: bool
     delete_endpoint: bool
+
+
+class Refusal(NamedTuple):
+    """What EC2 would not delete, and why: an item of the list Unsuccessful."""
+
+    endpoint_id: str
+    code: str
+    message: str
+
+
+_GONE = frozenset({"InvalidVpcEndpointId.NotFound", "InvalidVpcEndpoint.NotFound"})
+"""The codes of an endpoint that is not there any more
+(https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html)."""
+
+
+def check_deleted(refusals: Iterable[Refusal]) -> None:
+    """Raise NotDeletedError for the first refusal that left an endpoint there."""
+    for each in refusals:
+        if each.code not in _GONE:
+            raise NotDeletedError(*each)
 
 
 def make_undo(snapshot: Snapshot, run_id: str) -> Undo:

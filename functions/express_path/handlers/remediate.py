@@ -29,7 +29,7 @@ from express_path.domain.parameters import RuleParameters, parse_parameters
 from express_path.domain.plan import Circumstances, is_healable, make_plan
 from express_path.domain.reasons import Compliance
 from express_path.domain.tracing import Tracer
-from express_path.domain.undo import make_undo
+from express_path.domain.undo import check_deleted, make_undo
 from express_path.domain.verdict import Judge
 from express_path.errors import BlockedError, NotCuredError
 from express_path.handlers.services import services
@@ -50,13 +50,13 @@ def rule_parameters() -> RuleParameters:
 
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Answer the runbook's question: plan or verify. Raises BlockedError or NotCuredError, which fail its step."""
+    """Answer the runbook's question: plan or verify. What it raises fails the step."""
     request = parse_request(event)
     account_id = context.invoked_function_arn.split(":")[4]
     logger.set_correlation_id(request.subnet_id or request.undo_run_id)
     if request.action == VERIFY:
         return verify(account_id, request)
-    return plan_undo(account_id, request.undo_run_id) if request.undo_run_id else plan(account_id, request)
+    return plan_undo(account_id, request) if request.undo_run_id else plan(account_id, request)
 
 
 def plan(account_id: str, request: HealRequest) -> dict[str, Any]:
@@ -71,8 +71,10 @@ def plan(account_id: str, request: HealRequest) -> dict[str, Any]:
     return plan_answer(made, settings.rule_name, around.now.isoformat(timespec="seconds"))
 
 
-def plan_undo(account_id: str, run_id: str) -> dict[str, Any]:
-    """What an undo of one run would change now; asked again after the table is disassociated."""
+def plan_undo(account_id: str, request: HealRequest) -> dict[str, Any]:
+    """What an undo of one run would change now; asked again after each change. Raises NotDeletedError."""
+    check_deleted(request.refusals)
+    run_id = request.undo_run_id
     undo = make_undo(services().snapshots.read_tagged(account_id, RUN_TAG, run_id), run_id)
     logger.info("planned to undo", extra={"undo": asdict(undo)})
     return undo_answer(undo)

@@ -3,8 +3,8 @@
 import pytest
 
 from express_path.domain.network import Route, VpcEndpoint
-from express_path.domain.undo import Undo, make_undo
-from express_path.errors import UndoError
+from express_path.domain.undo import Refusal, Undo, check_deleted, make_undo
+from express_path.errors import NotDeletedError, UndoError
 from tests.domain.make import by_id, endpoint, route, snapshot, table
 
 TAGS = {"express-path:run": "run-1", "express-path:endpoint": "vpce-express", "express-path:healed": "2026-11-21"}
@@ -78,3 +78,19 @@ def test_table_whose_endpoint_tag_is_gone_keeps_everything() -> None:
         vpc_endpoints=by_id(endpoint(tags=MANAGED)),
     )
     assert make_undo(found, "run-1") == Undo("rtb-1", "", disassociate=False, delete_endpoint=False)
+
+
+@pytest.mark.parametrize("code", ["InvalidVpcEndpointId.NotFound", "InvalidVpcEndpoint.NotFound"])
+def test_endpoint_that_is_gone_is_deleted(code: str) -> None:
+    """EC2 refuses to delete what somebody else deleted first, which leaves nothing to do."""
+    check_deleted([])
+    check_deleted([Refusal("vpce-1", code, "The Vpc Endpoint Id 'vpce-1' does not exist")])
+
+
+def test_refused_deletion_is_told_with_endpoint_and_error() -> None:
+    """Beside one that is gone, the one that is left is named."""
+    gone = Refusal("vpce-1", "InvalidVpcEndpointId.NotFound", "gone")
+    with pytest.raises(NotDeletedError) as raised:
+        check_deleted([gone, Refusal("vpce-2", "OperationNotPermitted", "not yours")])
+    error = raised.value
+    assert (error.endpoint_id, error.code, error.message) == ("vpce-2", "OperationNotPermitted", "not yours")

@@ -135,6 +135,17 @@ def test_unknown_ids_are_unsuccessful(ec2: Client, endpoint_id: str) -> None:
     assert described(ec2, endpoint_id)["State"] == "deleted"
 
 
+def test_an_endpoint_that_may_not_be_deleted_is_unsuccessful(sandbox: Sandbox, ec2: Client, endpoint_id: str) -> None:
+    """A refusal is no error of the call but an item of its answer, and the endpoint stays.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteVpcEndpoints.html
+    """
+    sandbox.ec2.knobs.undeletable_endpoints = True
+    (failure,) = ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint_id])["Unsuccessful"]
+    assert (failure["ResourceId"], failure["Error"]["Code"]) == (endpoint_id, "OperationNotPermitted")
+    assert described(ec2, endpoint_id)["State"] == "available"
+
+
 def test_a_deleted_table_leaves_the_endpoint(ec2: Client, endpoint_id: str, table_id: str) -> None:
     """An endpoint no longer lists a route table that was deleted."""
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])
