@@ -90,6 +90,16 @@ def test_ids_are_whole_in_narrow_terminals() -> None:
     assert row["subnetId"] in run("scan", "--from-dump", NAT, COLUMNS="60").stdout
 
 
+def test_hops_are_whole_in_80_columns() -> None:
+    """In the narrowest of usual terminals each hop, with its destination, has a line of its own."""
+    dump = str(FOLDER / "transit-gateway-over-two-accounts")
+    lines = [each.rstrip() for each in run("scan", "--from-dump", dump, COLUMNS="80").stdout.splitlines()]
+    rows = json.loads(invoke(["scan", "--from-dump", dump, "--format", "json"]).stdout)["subnets"]
+    hops = [f"{hop['destination']} -> {hop['id']}" for row in rows for hop in row["path"]]
+    assert "TRANSIT_GATEWAY_ATTACHMENT" in {hop["kind"] for row in rows for hop in row["path"]}
+    assert [each for each in hops if not any(line.endswith(f" {each}") for line in lines)] == []
+
+
 def test_no_colours_where_nobody_sees_them() -> None:
     """Output into a file or a pipe is plain text."""
     assert "\x1b" not in run("scan", "--from-dump", NAT).stdout

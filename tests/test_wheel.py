@@ -1,0 +1,94 @@
+"""The wheel that pipx installs: it has what the command needs, and nothing else has to be there.
+
+It is built and installed offline, beside the distributions that it depends on, which are taken from .venv.
+"""
+
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import PathDistribution, distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[1]
+UV = Path(sys.executable).with_name("uv")
+RECORDING = ROOT / "tests" / "recordings" / "nat-gateway-zonal"
+
+
+def run(*command: str | Path, status: int = 0) -> str:
+    """Run a command outside of the repository and return what it printed."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
+    assert done.returncode == status, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    python = f"--python={sys.executable}"
+    run(UV, "build", "--quiet", "--wheel", "--offline", "--no-build-isolation", python, f"--out-dir={folder}", ROOT)
+    [built] = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def command(wheel: Path) -> Path:
+    """The command, installed as pipx does: in an environment of its own."""
+    environment = wheel.parent / "environment"
+    python = f"--python={environment}"
+    run(UV, "venv", "--quiet", "--offline", f"--python={sys.executable}", environment)
+    run(UV, "pip", "install", "--quiet", "--offline", "--no-deps", python, wheel)
+    [site] = environment.glob("lib/python*/site-packages")
+    [metadata] = site.glob("express_path-*.dist-info")
+    for name in dependencies(PathDistribution(metadata).requires or []):
+        for top in {each.parts[0] for each in distribution(name).files or ()} - {".."}:
+            site.joinpath(top).symlink_to(Path(str(distribution(name).locate_file(top))))
+    return environment / "bin" / "express-path"
+
+
+def dependencies(requires: list[str]) -> set[str]:
+    """The names of all distributions that these requirements bring, as installed beside this test."""
+    found: set[str] = set()
+    waiting = [Requirement(each) for each in requires]
+    while waiting:
+        requirement = waiting.pop()
+        if (not requirement.marker or requirement.marker.evaluate()) and requirement.name not in found:
+            found.add(requirement.name)
+            waiting += map(Requirement, distribution(requirement.name).requires or ())
+    return found
+
+
+def test_it_holds_every_module_of_the_command(wheel: Path) -> None:
+    """Every file of the two packages is in it, but the Lambda function's entries; and the licence."""
+    held = set(zipfile.ZipFile(wheel).namelist())
+    packages = (ROOT / "functions" / "express_path", ROOT / "cli" / "express_path_cli")
+    files = {
+        each.relative_to(package.parent).as_posix()
+        for package in packages
+        for each in package.rglob("*")
+        if each.is_file() and "__pycache__" not in each.parts and "handlers" not in each.parts
+    }
+    assert {each for each in held if ".dist-info/" not in each} == files
+    assert any(each.endswith("/LICENSE") for each in held)
+
+
+def test_every_module_can_be_imported(command: Path) -> None:
+    """What the wheel declares to depend on is all that its modules import."""
+    everything = (
+        "import importlib, pkgutil, express_path, express_path_cli\n"
+        "for package in (express_path, express_path_cli):\n"
+        "    for each in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
+        "        print(importlib.import_module(each.name).__name__)\n"
+    )
+    imported = run(command.with_name("python"), "-I", "-c", everything).split()
+    assert {"express_path.adapters.ec2_snapshot", "express_path_cli.commands.scan"} <= set(imported)
+
+
+def test_the_installed_command_works(command: Path) -> None:
+    """It tells its version, lists its subcommands and scans a dump."""
+    assert run(command, "--version").startswith("express-path ")
+    assert "scan" in run(command, "--help")
+    assert '"NAT_GATEWAY"' in run(command, "scan", "--from-dump", RECORDING, "--format", "json", status=1)
