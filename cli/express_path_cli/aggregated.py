@@ -5,6 +5,7 @@ from express_path.adapters.organization_clients import MovingAws
 from express_path.errors import ApiError
 from express_path_cli.live import LiveOptions, Read
 from express_path_cli.progress import Watch
+from express_path_cli.reach import Reach
 from express_path_cli.result import Failure
 
 
@@ -20,7 +21,7 @@ def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> Read:
     watch.done(name)
     failures = [Failure(_place(each), _as_error(each)) for each in bad if not each.outdated]
     late = [f"{_place(each)}: its items are outdated ({each.why})" for each in bad if each.outdated]
-    return Read(snapshots, failures, [*(f"aggregator {name}: {each}" for each in LACKING), *late])
+    return Read(snapshots, failures, [*(f"aggregator {name}: {each}" for each in LACKING), *late], Reach())
 
 
 def _place(source: BadSource) -> str:

@@ -12,6 +12,7 @@ from express_path.domain.snapshot import Snapshot
 from express_path_cli.crew import Crew
 from express_path_cli.problems import OptionError
 from express_path_cli.progress import Watch
+from express_path_cli.reach import Reach
 from express_path_cli.result import Failure
 
 
@@ -59,11 +60,12 @@ class Place(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What was read, what could not be, and what is to be known about it."""
+    """What was read, what could not be, what is to be known about it, and how its accounts are reached again."""
 
     snapshots: list[Snapshot]
     failures: list[Failure]
     notes: list[str]
+    reach: Reach
 
 
 def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) -> Read:
@@ -84,7 +86,9 @@ def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) ->
             _offering(accounts, crew) if options.all_regions else _chosen(accounts, options.regions or (home.region,))
         )
         snapshots = [snapshot for _, snapshot in crew.each(places, read)]
-    return Read(snapshots, sorted(crew.failures, key=lambda each: each.where), _notes(snapshots))
+    by_id = {each.account_id: each.aws for each in accounts}
+    reach = Reach(by_id, parameters.network_role_arn or "", options.external_id)
+    return Read(snapshots, sorted(crew.failures, key=lambda each: each.where), _notes(snapshots), reach)
 
 
 def _home(options: LiveOptions) -> MovingAws:

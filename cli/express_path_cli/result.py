@@ -10,6 +10,7 @@ from express_path.domain.reasons import Compliance
 from express_path.domain.tracing import Tracer
 from express_path.domain.verdict import Account, Judge, Verdict
 from express_path.errors import ExpressPathError
+from express_path_cli.reach import Reach
 
 
 class View(NamedTuple):
@@ -38,21 +39,24 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """What was looked at, what could not be, and what a reader must know of the source."""
+    """What was looked at, what could not be, what to know of the source, and how to get back to its accounts."""
 
     views: Sequence[View] = ()
     failures: Sequence[Failure] = ()
     notes: Sequence[str] = ()
+    reach: Reach = field(default_factory=Reach, repr=False)
 
 
 @dataclass(frozen=True)
 class Result:
-    """The verdicts to show, sorted by account, Region and subnet; when they were made; and what is missing."""
+    """The verdicts to show, sorted by account, Region and subnet; when and how they were made; and what is missing."""
 
     verdicts: Sequence[Verdict]
     made_at: datetime
     failures: Sequence[Failure] = ()
     views: Sequence[View] = field(default=(), repr=False)
+    notes: Sequence[str] = ()
+    parameters: RuleParameters = RuleParameters()
 
 
 Render = Callable[[Result], str]

@@ -31,10 +31,10 @@ class Source:
         if self.from_dump:
             return _look_into_dump(self.from_dump, self.live.regions)
         if self.aggregator:
-            snapshots, failures, notes = read_aggregator(self.aggregator, self.live, watch)
+            read = read_aggregator(self.aggregator, self.live, watch)
         else:
-            snapshots, failures, notes = read_live(self.live, parameters, watch)
-        return Seen(views_of(snapshots), failures, notes)
+            read = read_live(self.live, parameters, watch)
+        return Seen(views_of(read.snapshots), read.failures, read.notes, read.reach)
 
     def _check(self) -> None:
         given = self.live.given()

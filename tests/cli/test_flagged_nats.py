@@ -1,0 +1,114 @@
+"""From flagged verdicts to the NATs on their paths, and back to the accounts that own them."""
+
+import pytest
+
+from express_path.domain.network import NatGateway
+from express_path.domain.parameters import RuleParameters
+from express_path.domain.reasons import NAT_REASONS, Reason
+from express_path.errors import ApiError
+from express_path_cli.flagged_nats import FlaggedNat, NatKind, flagged_nats
+from express_path_cli.live import LiveOptions
+from express_path_cli.progress import Silent
+from express_path_cli.reach import Reach
+from express_path_cli.result import Seen
+from express_path_cli.selection import Selection, judge_all
+from express_path_cli.sources import Source
+from sandbox.networks.account import Account
+from sandbox.networks.central_egress import Hub
+from sandbox.networks.everything import Everything
+from sandbox.networks.vpcs import BehindNatGateway
+from sandbox.server import Sandbox
+from tests.cli.recordings import FOLDER, names
+
+NETWORK_ACCOUNT = "222222222222"
+CROSSING = NAT_REASONS | {Reason.PARTLY_NAT}
+ROLE = f"arn:aws:iam::{NETWORK_ACCOUNT}:role/Network"
+
+
+def look(source: Source | None = None, parameters: RuleParameters | None = None) -> tuple[Seen, list[FlaggedNat]]:
+    """Return what a source shows, live unless another is given, and the NATs on its flagged paths."""
+    asked = parameters or RuleParameters()
+    seen = (source or Source()).look(asked, Silent())
+    return seen, flagged_nats(seen.views, judge_all(seen.views, asked, Selection()))
+
+
+def test_each_kind_of_nat_is_told_with_its_users(sandbox: Sandbox) -> None:
+    """Gateways and instances come with their owner, VPC, and what leads there; nothing else comes."""
+    built = Everything(Account(sandbox))
+    _, nats = look()
+    by_subnet = {
+        subnet_id: {each.kind for each in nats if subnet_id in each.subnet_ids} for subnet_id in built.subnets.values()
+    }
+    assert by_subnet[built.subnets["NAT gateway"]] == {NatKind.ZONAL}
+    assert by_subnet[built.subnets["regional NAT gateway"]] == {NatKind.REGIONAL}
+    assert by_subnet[built.subnets["NAT instance"]] == {NatKind.INSTANCE}
+    assert by_subnet[built.subnets["forwarding instance, then NAT gateway"]] == {NatKind.ZONAL}
+    assert by_subnet[built.subnets["spoke"]] == {NatKind.ZONAL}
+    for clean in ("endpoint", "internet gateway", "no route", "blackhole", "peering", "excluded"):
+        assert by_subnet[built.subnets[clean]] == set()
+    assert {each.account_id for each in nats} == {sandbox.account_id}
+    assert all(each.vpc_id and each.route_table_ids for each in nats)
+    assert [each.id for each in nats] == sorted({each.id for each in nats})
+
+
+def test_a_private_nat_gateway_is_one(sandbox: Sandbox) -> None:
+    """It translates, too, and AWS charges for what it processes."""
+    account = Account(sandbox)
+    vpc_id = account.vpc()
+    made = account.ec2.create_nat_gateway(SubnetId=account.subnet(vpc_id), ConnectivityType="private")
+    account.subnet(vpc_id, account.table(vpc_id, NatGatewayId=made["NatGateway"]["NatGatewayId"]))
+    _, [nat] = look()
+    assert (nat.kind, nat.vpc_id) == (NatKind.PRIVATE, vpc_id)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_flagged_subnet_has_its_nats(name: str) -> None:
+    """Of every recording, a subnet flagged for a NAT is a user of some, the one on its verdict's path among them."""
+    source = Source(from_dump=FOLDER / name)
+    seen, nats = look(source)
+    flagged = [each for each in judge_all(seen.views, RuleParameters(), Selection()) if each.reason in CROSSING]
+    for verdict in flagged:
+        used = {each.id for each in nats if verdict.subnet_id in each.subnet_ids and each.region == verdict.region}
+        assert used & {hop.id for hop in verdict.path}
+    assert {key for each in nats for key in each.subnet_ids} == {each.subnet_id for each in flagged}
+
+
+def test_a_gateway_that_nobody_lists_has_no_known_owner() -> None:
+    """A route's target is enough to know that there is a NAT gateway, but not whose."""
+    _, [nat] = look(Source(from_dump=FOLDER / "nat-gateway-not-listed"))
+    assert (nat.kind, nat.account_id, nat.gateway) == (NatKind.UNLISTED, None, None)
+
+
+def test_a_network_accounts_gateway_is_reached_by_its_role(sandbox: Sandbox) -> None:
+    """Central egress: the NAT gateway is the network account's, and so are the credentials for it."""
+    hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
+    spoke_account = Account(sandbox)
+    hub.share(spoke_account)
+    spoke = hub.join(spoke_account)
+    seen, [nat] = look(parameters=RuleParameters(network_role_arn=ROLE))
+    assert (nat.id, nat.account_id, nat.subnet_ids) == (hub.nat, NETWORK_ACCOUNT, (spoke.subnet,))
+    clients = seen.reach.clients(nat.account_id, nat.region)
+    assert clients is not None
+    assert clients.caller[0] == NETWORK_ACCOUNT
+    sandbox.faults.deny("sts", "AssumeRole")
+    with pytest.raises(ApiError, match="sts:AssumeRole"):
+        seen.reach.clients(nat.account_id, nat.region)
+
+
+def test_an_account_that_was_read_is_reached_in_any_region(sandbox: Sandbox) -> None:
+    """The clients are the account's own, in the Region asked for; nothing leads to an account that was not read."""
+    BehindNatGateway(Account(sandbox))
+    seen, _ = look(Source(live=LiveOptions(regions=("us-east-1",))))
+    clients = seen.reach.clients(sandbox.account_id, "eu-west-1")
+    assert clients is not None
+    assert clients.region == "eu-west-1"
+    assert seen.reach.clients(NETWORK_ACCOUNT, "us-east-1") is None
+    assert seen.reach.clients(None, "us-east-1") is None
+
+
+def test_a_dump_reaches_nobody() -> None:
+    """There are no credentials in a dump, whatever role is named."""
+    seen, [nat] = look(Source(from_dump=FOLDER / "nat-gateway-zonal"))
+    assert isinstance(nat.gateway, NatGateway)
+    assert seen.reach.clients(nat.account_id, nat.region) is None
+    assert Reach(network_role_arn=ROLE).clients(NETWORK_ACCOUNT, "us-east-1") is None
