@@ -57,6 +57,12 @@ def brought_lists(snapshot: Snapshot, endpoint: VpcEndpoint) -> list[PrefixList]
     ]
 
 
+def is_associated(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint) -> bool:
+    """Whether a table has every route that its association with an endpoint would bring."""
+    routed = {route.destination for route in table.routes if route.target_id == endpoint.id}
+    return routed >= {each.id for each in brought_lists(snapshot, endpoint)}
+
+
 def endpoint_to_create(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
     """The endpoint that a VPC without one would get, available, as far as routing is concerned."""
     snapshot = tracer.snapshot
@@ -92,7 +98,7 @@ def endpoint_findings(
 ) -> Iterator[Finding]:
     """What speaks against using this endpoint, or against making it now."""
     owner = owner_tag(endpoint, settings)
-    if owner and not settings.adopt_iac_owned:
+    if owner and not settings.adopt_iac_owned and not is_associated(snapshot, table, endpoint):
         yield Finding(
             Blocker.OWNED_BY_IAC,
             f"{endpoint.id} carries the tag {owner}: a tool owns it",

@@ -11,6 +11,7 @@ from express_path.domain.endpoint_choice import (
     brought_lists,
     endpoint_findings,
     endpoint_to_create,
+    is_associated,
     usable_endpoints,
 )
 from express_path.domain.evidence import Evidence, Policy
@@ -110,14 +111,16 @@ def _heal(judge: Judge, verdict: Verdict, around: Circumstances) -> Plan:
         action=Action.BLOCKED if blockers else plan.action,
         blockers=shortened(blockers),
         warnings=shortened(warnings),
+        patches={} if is_associated(judge.snapshot, table, endpoint) else plan.patches,
     )
 
 
 def _endpoint(judge: Judge, verdict: Verdict, table: RouteTable, settings: HealSettings) -> VpcEndpoint:
-    """The endpoint to associate: the best that cures, else the best that fits; a new one where none fits."""
+    """The endpoint to associate: the best that cures, else that in use, else the best that fits, else a new one."""
     usable = usable_endpoints(judge.tracer, table, settings)
     curing = [each for each in usable if cures(judge, table, each, verdict.subnet_id)]
-    return next(iter([*curing, *usable]), None) or endpoint_to_create(judge.tracer, table)
+    in_use = [each for each in usable if is_associated(judge.snapshot, table, each)]
+    return next(iter([*curing, *in_use, *usable]), None) or endpoint_to_create(judge.tracer, table)
 
 
 def _findings(judge: Judge, verdict: Verdict, endpoint: VpcEndpoint, around: Circumstances) -> Iterator[Finding]:

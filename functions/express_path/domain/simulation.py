@@ -48,11 +48,11 @@ def in_the_way(judge: Judge, changed: Snapshot, subnet_id: str) -> Iterator[Find
 
 def _finding(changed: Snapshot, traced: Traced, route: Route | None, table_id: str) -> Finding:
     where = f"{route.destination} -> {route.target_id} in {table_id}" if route else table_id
-    if _hijacks(changed, traced, route):
+    if route and _hijacks(changed, traced, route):
         return Finding(
             Blocker.MORE_SPECIFIC_ROUTE,
             f"{where} wins {traced.region.block} over the endpoint's route",
-            "delete that route, or make it shorter than the prefix list's block",
+            f"delete {route.destination} from {table_id}, or make it shorter than the prefix list's block",
         )
     return Finding(
         Blocker.WOULD_NOT_CURE,
@@ -61,10 +61,8 @@ def _finding(changed: Snapshot, traced: Traced, route: Route | None, table_id: s
     )
 
 
-def _hijacks(changed: Snapshot, traced: Traced, route: Route | None) -> bool:
+def _hijacks(changed: Snapshot, traced: Traced, route: Route) -> bool:
     """Whether a route wins because it is longer than the prefix list's block, or static and as long."""
-    if route is None:
-        return False
     block = traced.region.block
     listed = [each for prefix_list in changed.express_prefix_lists for each in prefix_list.cidrs or ()]
     return any(contains(each, block) and (each != block or route.destination == block) for each in listed)

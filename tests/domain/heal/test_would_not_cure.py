@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from express_path.domain.addresses import Family, parse_cidr
-from express_path.domain.healing import Action, Blocker
-from express_path.domain.network import PrefixList, Rank, Route
+from express_path.domain.healing import MANAGED_TAG, Action, Blocker
+from express_path.domain.network import PrefixList, Rank, Route, VpcEndpoint
 from express_path.domain.parameters import RuleParameters
 from express_path.domain.reasons import Compliance
 from express_path.domain.simulation import with_association
@@ -26,6 +26,7 @@ from tests.domain.make import EXPRESS_LIST, endpoint, route, subnet
 
 OWN_LIST = PrefixList("pl-own", "own", Family.IPV4, (parse_cidr("198.51.100.128/25"),), aws_owned=False)
 TWIN = replace(OWN_LIST, cidrs=EXPRESS_LIST.cidrs)
+MANAGED = {MANAGED_TAG: "true"}
 HIDDEN = PrefixList("pl-hidden", "hidden", Family.IPV4, None, aws_owned=False)
 
 
@@ -66,6 +67,32 @@ def test_partly_nat_by_a_more_specific_route_is_not_healed_twice() -> None:
     )
     plan = planned(found)
     assert (plan.verdict.reason, blockers(plan)) == ("PARTLY_NAT", [Blocker.MORE_SPECIFIC_ROUTE])
+    assert plan.blockers[0].cure.startswith("delete 198.51.100.9/32 from rtb-1,")
+
+
+@pytest.mark.parametrize(
+    "used",
+    [endpoint(), endpoint(state="pending"), endpoint(tags={"aws:cloudformation:stack-name": "network"})],
+    ids=["available", "pending", "a stack's"],
+)
+@pytest.mark.parametrize("others", [(), (endpoint("vpce-0"),), (endpoint("vpce-0", tags=MANAGED),)])
+def test_table_that_uses_an_endpoint_gets_no_patch(used: VpcEndpoint, others: tuple[VpcEndpoint, ...]) -> None:
+    """An association that is there already changes nothing, so no patch shows it, and no tool is asked to make it.
+
+    Neither does another endpoint of the VPC help; only the route in the way does, and the cure names it.
+    """
+    hijack = route("198.51.100.9/32", "nat-1")
+    found = network(TO_NAT, route("pl-express", "vpce-express"), hijack, endpoints=(*others, used))
+    plan = planned(found)
+    assert (plan.patches, plan.endpoint_id, blockers(plan)) == ({}, "vpce-express", [Blocker.MORE_SPECIFIC_ROUTE])
+
+
+def test_table_that_uses_an_endpoint_for_one_family_gets_a_patch() -> None:
+    """A dual-stack endpoint whose IPv6 route is not there yet has something to bring."""
+    dual = endpoint(ip_address_type="dualstack")
+    hijack = route("198.51.100.9/32", "nat-1")
+    half = network(TO_NAT, route("pl-express", dual.id), hijack, subnets=(DUAL_STACK,), lists=BOTH, endpoints=(dual,))
+    assert planned(half).patches
 
 
 @pytest.mark.parametrize(
