@@ -298,6 +298,20 @@ def healed(builder: Builder, vpc: Private, **tags: str) -> str:
     return endpoint
 
 
+def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Builder) -> None:
+    """By the command and by the runbook, each with the run's id as it is to be typed."""
+    builder.endpoint(vpc.vpc, vpc.table)
+    said = ask("verify", vpc.subnet, runId="run-2")["undo"]
+    assert "express-path undo run-2" in said
+    assert "RemoveS3ExpressGatewayEndpoint with RunId=run-2" in said
+
+
+def test_run_that_another_was_faster_than_names_the_other(ask: Ask, vpc: Private, builder: Builder) -> None:
+    """Only the run on the table's tag can be undone: its id is given, not that of the run that only verified."""
+    healed(builder, vpc)
+    assert "express-path undo run-1" in ask("verify", vpc.subnet, runId="run-2")["undo"]
+
+
 def test_undo_is_planned_step_by_step(ask: Ask, builder: Builder, vpc: Private) -> None:
     """First the association goes, then the endpoint, then the tags."""
     endpoint = healed(builder, vpc)

@@ -36,7 +36,7 @@ from express_path.handlers.services import services
 
 logger = Logger(service="express-path")
 
-UNDO = "to undo, start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
+UNDO = "to undo: express-path undo {run_id}, or start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
 VERIFY_ATTEMPTS = 5
 VERIFY_SECONDS = 2
 """How often and how far apart a heal is verified in one invocation: routes settle within seconds."""
@@ -82,15 +82,18 @@ def plan_undo(account_id: str, request: HealRequest) -> dict[str, Any]:
 
 def verify(account_id: str, request: HealRequest) -> dict[str, Any]:
     """The verdict after a heal, asked again for some seconds while routes settle; raises NotCuredError."""
-    verdict = _judge(account_id, request.subnet_id).verdict(request.subnet_id)
+    judge = _judge(account_id, request.subnet_id)
     for _ in range(VERIFY_ATTEMPTS - 1):
-        if verdict.compliance is Compliance.COMPLIANT:
+        if judge.verdict(request.subnet_id).compliance is Compliance.COMPLIANT:
             break
         time.sleep(VERIFY_SECONDS)
-        verdict = _judge(account_id, request.subnet_id).verdict(request.subnet_id)
+        judge = _judge(account_id, request.subnet_id)
+    verdict = judge.verdict(request.subnet_id)
     if verdict.compliance is not Compliance.COMPLIANT:
         raise NotCuredError(request.subnet_id, verdict.annotation)
-    return {**verdict_answer(verdict), "undo": UNDO.format(run_id=request.run_id)}
+    # Where another run was faster, its id is on the table, and only that run can be undone.
+    run_id = judge.snapshot.route_tables[str(verdict.route_table_id)].tags.get(RUN_TAG, request.run_id)
+    return {**verdict_answer(verdict), "undo": UNDO.format(run_id=run_id)}
 
 
 def _judge(account_id: str, subnet_id: str) -> Judge:
