@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from math import sqrt
-from statistics import fmean, median
+from statistics import fmean, median, quantiles
 from typing import NamedTuple
 
 Points = Sequence[tuple[datetime, float]]
@@ -22,15 +22,15 @@ FEWEST = 12
 """A run has at least so many periods, and lasts at least SHORTEST."""
 CALM = 0.4
 """A run's jitter is at most this share of what the window's other traffic would have at the run's level."""
-STILL = 0.01
+STILL = 0.02
 """The most jitter, as a share of the level, where there is no other traffic to compare with."""
 
 
 class Plateau(NamedTuple):
     """From start to end, throughput ran flat at level (the mean), in the unit of the points.
 
-    jitter is the median step from period to period there, as a share of the level; usual_jitter what the window's
-    other traffic would have at that level, None where there is too little of it.
+    jitter is the step from period to period that three quarters of the steps there do not exceed, as a share of the
+    level; usual_jitter what the window's other traffic would have at that level, None where there is too little of it.
     """
 
     start: datetime
@@ -57,8 +57,9 @@ def plateaus(points: Points, period: timedelta, least: float) -> list[Plateau]:
     3. level: the means of its middle half and of its flanks are equal within EVEN, and those of its two halves. A
        parabola, as any smooth peak is near its top, leaves the band with a difference of BAND / 2, and a steady rise
        of BAND / 2 between the halves: twice as much as EVEN lets pass;
-    4. calm: its median step is at most CALM of the usual one. Independent flows that add up jitter with the square
-       root of their sum, the least that free traffic does, so steps are compared after division by that root.
+    4. calm: it jitters (upper quartile of the steps) at most CALM times as much as other traffic. Independent flows
+       that add up jitter with the square root of their sum, the least that free traffic does, so steps are compared
+       after division by that root.
     """
     ordered = sorted(points)
     flat = [run for run in _flat_runs(ordered, period) if fmean(run.smooth) >= least]
@@ -75,8 +76,8 @@ def plateaus(points: Points, period: timedelta, least: float) -> list[Plateau]:
 def _judged(run: _Run, period: timedelta, usual: Sequence[float]) -> Plateau | None:
     """The plateau that a run is, if it is calm."""
     level = fmean(run.smooth)
-    jitter = median(step for _, step in _steps(run.points, period)) / level
-    expected = median(usual) / sqrt(level) if len(usual) >= FEWEST else 0.0
+    jitter = _upper_quartile([step for _, step in _steps(run.points, period)]) / level
+    expected = _upper_quartile(usual) / sqrt(level) if len(usual) >= FEWEST else 0.0
     if jitter > (CALM * expected or STILL):
         return None
     return Plateau(run.points[0][0], run.points[-1][0] + period, level, jitter, expected or None)
@@ -88,6 +89,10 @@ def _steps(points: Points, period: timedelta, *, rooted: bool = False) -> Iterat
         mean = (here + there) / 2
         if later - time <= 2 * period and mean > 0:
             yield time, abs(there - here) / (sqrt(mean) if rooted else 1)
+
+
+def _upper_quartile(steps: Sequence[float]) -> float:
+    return quantiles(steps, n=4)[2]
 
 
 def _flat_runs(points: Points, period: timedelta) -> Iterator[_Run]:
