@@ -9,7 +9,7 @@ from typing import Any
 from moto.config.models import ConfigBackend
 from moto.config.responses import ConfigResponse
 
-from sandbox.config_service import compliance, evaluations, history, rules
+from sandbox.config_service import compliance, evaluation_status, evaluations, history, recorder, rules
 from sandbox.config_service.results import ConfigResults, results_of
 from sandbox.patches import Patches
 
@@ -25,6 +25,8 @@ def apply(patches: Patches) -> None:
         patches.wrap(ConfigResponse, name, partial(_checked, operation))
     patches.wrap(ConfigResponse, "describe_config_rules", _with_evaluation_modes)
     patches.wrap(ConfigResponse, "get_resource_config_history", _history_or_moto)
+    evaluation_status.apply(patches)
+    recorder.apply(patches)
 
 
 @contextmanager

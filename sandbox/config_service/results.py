@@ -63,6 +63,10 @@ class ConfigResults:
         """Return what a result token stands for, or None if it was never issued or has expired."""
         return self._tokens.get(value)
 
+    def last_invoked(self, rule_name: str) -> float | None:
+        """Return when a rule was last invoked (seconds since 1970), None if it never was."""
+        return max((token.issued for token in self._tokens.values() if token.rule_name == rule_name), default=None)
+
     def expire_tokens(self) -> None:
         """Let every token that was issued so far expire."""
         self._tokens.clear()

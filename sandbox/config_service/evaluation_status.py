@@ -1,0 +1,86 @@
+"""DescribeConfigRuleEvaluationStatus: when rules were invoked and reported, as far as AWS Config tells."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from moto.config.models import ConfigBackend, config_backends
+from moto.config.responses import ConfigResponse
+
+from sandbox.config_service import checks
+from sandbox.config_service.results import ConfigResults, results_of
+from sandbox.patches import Patches
+
+MAXIMUM_NAMES = 25
+"""Rules of one request (botocore model)."""
+
+Status = dict[str, Any]
+
+
+class Statuses:
+    """What a test may set, by rule: members of the answer, which replace those worked out; or that there is no row.
+
+    Times are seconds since 1970. The reference says that there is no status of custom Lambda rules
+    (https://docs.aws.amazon.com/config/latest/APIReference/API_ConfigRuleEvaluationStatus.html), yet recorded answers
+    have one; `silent` holds the rules of which AWS Config tells nothing.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is set."""
+        self.activated: dict[str, float] = {}
+        self.told: dict[str, Status] = {}
+        self.silent: set[str] = set()
+
+
+def statuses_of(account_id: str, region: str) -> Statuses:
+    """Return the settings of one account and Region; they live and die with moto's backend, reset included."""
+    return _statuses(config_backends[account_id][region])
+
+
+def apply(patches: Patches) -> None:
+    """Let moto answer DescribeConfigRuleEvaluationStatus for as long as `patches` is in force."""
+    patches.wrap(ConfigResponse, "put_config_rule", _activating)
+    patches.set(ConfigResponse, "describe_config_rule_evaluation_status", _answer)
+
+
+def _statuses(backend: ConfigBackend) -> Statuses:
+    found: Statuses = vars(backend).setdefault("express_path_statuses", Statuses())
+    return found
+
+
+def _activating(original: Callable[..., str]) -> Callable[..., str]:
+    def answer(self: ConfigResponse) -> str:
+        answered = original(self)
+        name = json.loads(self.body)["ConfigRule"]["ConfigRuleName"]
+        _statuses(self.config_backend).activated.setdefault(name, time.time())
+        return answered
+
+    return answer
+
+
+def _answer(self: ConfigResponse) -> str:
+    asked = json.loads(self.body or "{}")
+    backend, results = self.config_backend, results_of(self.current_account, self.region)
+    checks.length(asked.get("ConfigRuleNames") or [], "configRuleNames", MAXIMUM_NAMES)
+    names = asked.get("ConfigRuleNames") or sorted(backend.config_rules)
+    rows = [_status(backend, results, name) for name in names if name not in _statuses(backend).silent]
+    page, token = checks.page(rows, asked.get("NextToken"), asked.get("Limit") or len(rows) or 1)
+    return json.dumps({"ConfigRulesEvaluationStatus": list(page)} | ({"NextToken": token} if token else {}))
+
+
+def _status(backend: ConfigBackend, results: ConfigResults, name: str) -> Status:
+    """Return one row: invoked when a result token was issued last, evaluated when a result was taken in last."""
+    rule = checks.rule(backend, name)
+    statuses = _statuses(backend)
+    row: Status = {
+        "ConfigRuleName": name,
+        "ConfigRuleArn": rule.config_rule_arn,
+        "ConfigRuleId": rule.config_rule_id,
+        "FirstActivatedTime": statuses.activated.get(name),
+        "LastSuccessfulInvocationTime": results.last_invoked(name),
+        "LastSuccessfulEvaluationTime": max((each.recorded for each in results.of_rule(name)), default=None),
+    }
+    row = {key: value for key, value in row.items() if value is not None}
+    row["FirstEvaluationStarted"] = "LastSuccessfulInvocationTime" in row
+    return row | statuses.told.get(name, {})

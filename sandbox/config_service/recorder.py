@@ -1,0 +1,125 @@
+"""The recorder and the delivery channel as AWS Config describes them: recording frequencies, and statuses."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from moto.config.exceptions import NoSuchDeliveryChannelException, ValidationException
+from moto.config.models import ConfigBackend, config_backends
+from moto.config.responses import ConfigResponse
+
+from sandbox.patches import Patches
+
+FREQUENCIES = ("CONTINUOUS", "DAILY")
+"""How often changes are recorded (botocore model, RecordingFrequency)."""
+KINDS = ("configHistoryDeliveryInfo", "configSnapshotDeliveryInfo", "configStreamDeliveryInfo")
+Failure = tuple[str, str]
+"""The code and message of an error."""
+
+
+@dataclass
+class Recording:
+    """What a test may set: the failure of the latest recording event, and those of deliveries by kind; and the modes.
+
+    `modes` are the recording modes of the recorders, which moto drops.
+    """
+
+    failure: Failure | None = None
+    deliveries: dict[str, Failure] = field(default_factory=dict)
+    modes: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def recording_of(account_id: str, region: str) -> Recording:
+    """Return the settings of one account and Region; they live and die with moto's backend, reset included."""
+    return _recording(config_backends[account_id][region])
+
+
+def apply(patches: Patches) -> None:
+    """Let moto keep recording modes and tell statuses for as long as `patches` is in force."""
+    patches.wrap(ConfigResponse, "put_configuration_recorder", _keeping_mode)
+    patches.wrap(ConfigResponse, "describe_configuration_recorders", _with_mode)
+    patches.wrap(ConfigResponse, "describe_configuration_recorder_status", _with_status)
+    patches.set(ConfigResponse, "describe_delivery_channel_status", _delivery_channel_status)
+
+
+def _recording(backend: ConfigBackend) -> Recording:
+    found: Recording = vars(backend).setdefault("express_path_recording", Recording())
+    return found
+
+
+def _keeping_mode(original: Callable[..., str]) -> Callable[..., str]:
+    """Keep recordingMode; without one, changes are recorded continuously.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_RecordingMode.html
+    """
+
+    def answer(self: ConfigResponse) -> str:
+        recorder = json.loads(self.body or "{}").get("ConfigurationRecorder", {})
+        mode = recorder.get("recordingMode") or {"recordingFrequency": "CONTINUOUS"}
+        for each in (mode, *mode.get("recordingModeOverrides", ())):
+            if each.get("recordingFrequency") not in FREQUENCIES:
+                raise ValidationException(f"recordingFrequency must be one of {', '.join(FREQUENCIES)}.")
+        answered = original(self)
+        _recording(self.config_backend).modes[recorder["name"]] = mode
+        return answered
+
+    return answer
+
+
+def _with_mode(original: Callable[..., str]) -> Callable[..., str]:
+    def answer(self: ConfigResponse) -> str:
+        told = json.loads(original(self))
+        for each in told["ConfigurationRecorders"]:
+            each["arn"] = _arn(self.config_backend, each["name"])
+            each["recordingMode"] = _recording(self.config_backend).modes[each["name"]]
+        return json.dumps(told)
+
+    return answer
+
+
+def _with_status(original: Callable[..., str]) -> Callable[..., str]:
+    """Tell what became of the latest recording event, in the spelling of the AWS CLI's own example.
+
+    https://docs.aws.amazon.com/cli/latest/reference/configservice/describe-configuration-recorder-status.html
+    """
+
+    def answer(self: ConfigResponse) -> str:
+        told = json.loads(original(self))
+        for each in told["ConfigurationRecordersStatus"]:
+            each["arn"] = _arn(self.config_backend, each["name"])
+            if each.get("lastStatus"):
+                each.update(_outcome(_recording(self.config_backend).failure))
+        return json.dumps(told)
+
+    return answer
+
+
+def _delivery_channel_status(self: ConfigResponse) -> str:
+    """Tell the last deliveries of each kind; without a topic nothing is streamed.
+
+    https://docs.aws.amazon.com/cli/latest/reference/configservice/describe-delivery-channel-status.html
+    """
+    channels = self.config_backend.delivery_channels
+    names = json.loads(self.body or "{}").get("DeliveryChannelNames") or list(channels)
+    for name in names:
+        if name not in channels:
+            raise NoSuchDeliveryChannelException(name)
+    failures = _recording(self.config_backend).deliveries
+    rows = []
+    for name in names:
+        row: dict[str, Any] = {"name": name} | {kind: _outcome(failures.get(kind)) for kind in KINDS}
+        if not channels[name].sns_topic_arn:
+            row[KINDS[2]] = {"lastStatus": "NOT_APPLICABLE"}
+        rows.append(row)
+    return json.dumps({"DeliveryChannelsStatus": rows})
+
+
+def _outcome(failure: Failure | None) -> dict[str, str]:
+    if failure is None:
+        return {"lastStatus": "SUCCESS"}
+    return {"lastStatus": "FAILURE", "lastErrorCode": failure[0], "lastErrorMessage": failure[1]}
+
+
+def _arn(backend: ConfigBackend, name: str) -> str:
+    return f"arn:{backend.partition}:config:{backend.region_name}:{backend.account_id}:configuration-recorder/{name}"

@@ -1,0 +1,50 @@
+"""Service Quotas: applied values apart from AWS's defaults, as not every quota has one."""
+
+import json
+from collections.abc import Callable
+
+from moto.servicequotas.exceptions import NoSuchResource
+from moto.servicequotas.models import ServiceQuotasBackend, servicequotas_backends
+from moto.servicequotas.responses import ServiceQuotasResponse
+
+from sandbox.patches import Patches
+
+Applied = dict[str, float | None]
+"""Values that were granted, by the quota's code; None where Service Quotas knows no applied value."""
+
+
+def applied_quotas(account_id: str, region: str) -> Applied:
+    """Return the applied values of one account and Region that differ from the default; a test may set them."""
+    return _applied(servicequotas_backends[account_id][region])
+
+
+def apply(patches: Patches) -> None:
+    """Let moto tell applied and default values apart for as long as `patches` is in force.
+
+    GetServiceQuota does not find a quota that has no applied value; GetAWSDefaultServiceQuota, which moto lacks, does:
+    https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html
+    """
+    patches.wrap(ServiceQuotasResponse, "get_service_quota", _get_applied)
+    patches.set(ServiceQuotasResponse, "get_aws_default_service_quota", _get_default)
+
+
+def _applied(backend: ServiceQuotasBackend) -> Applied:
+    found: Applied = vars(backend).setdefault("express_path_applied", {})
+    return found
+
+
+def _get_applied(original: Callable[..., str]) -> Callable[..., str]:
+    def answer(self: ServiceQuotasResponse) -> str:
+        told = json.loads(original(self))
+        code = told["Quota"]["QuotaCode"]
+        value = _applied(self.backend).get(code, told["Quota"]["Value"])
+        if value is None:
+            raise NoSuchResource
+        return json.dumps({"Quota": told["Quota"] | {"Value": value}})
+
+    return answer
+
+
+def _get_default(self: ServiceQuotasResponse) -> str:
+    asked = json.loads(self.body)
+    return json.dumps({"Quota": self.backend.get_service_quota(asked["ServiceCode"], asked["QuotaCode"])})

@@ -1,0 +1,56 @@
+"""DescribeConfigRuleEvaluationStatus, which moto lacks."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sandbox.config_loop import ConfigLoop
+from sandbox.config_service import ConfigResults
+from sandbox.config_service.evaluation_status import statuses_of
+from sandbox.refusals import refused
+from sandbox.server import Sandbox
+
+
+def status(sandbox: Sandbox) -> dict[str, Any]:
+    """The one row of the answer."""
+    [row] = sandbox.client("config").describe_config_rule_evaluation_status()["ConfigRulesEvaluationStatus"]
+    return dict(row)
+
+
+def test_times_come_with_invocations_and_results(
+    sandbox: Sandbox, loop: ConfigLoop, results: ConfigResults, evaluation: Callable[..., dict[str, Any]]
+) -> None:
+    """A new rule is activated; an invocation, and results that were taken in, leave their times.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_ConfigRuleEvaluationStatus.html
+    """
+    new = status(sandbox)
+    assert new["FirstEvaluationStarted"] is False
+    assert new["FirstActivatedTime"]
+    assert "LastSuccessfulInvocationTime" not in new
+    token = results.issue_token(loop.rule.name)
+    assert status(sandbox)["LastSuccessfulInvocationTime"] >= new["FirstActivatedTime"]
+    assert "LastSuccessfulEvaluationTime" not in status(sandbox)
+    sandbox.client("config").put_evaluations(Evaluations=[evaluation()], ResultToken=token)
+    assert status(sandbox)["LastSuccessfulEvaluationTime"] >= status(sandbox)["LastSuccessfulInvocationTime"]
+    assert status(sandbox)["FirstEvaluationStarted"] is True
+
+
+def test_failures_are_told(sandbox: Sandbox, loop: ConfigLoop) -> None:
+    """What AWS Config met when it invoked the rule is in the row, with code and message."""
+    told = {"LastFailedInvocationTime": 1e9, "LastErrorCode": "AccessDenied", "LastErrorMessage": "may not"}
+    statuses_of(sandbox.account_id, sandbox.region).told[loop.rule.name] = told
+    assert status(sandbox)["LastErrorCode"] == "AccessDenied"
+
+
+def test_there_may_be_no_row(sandbox: Sandbox, loop: ConfigLoop) -> None:
+    """By its reference the call tells nothing of custom Lambda rules."""
+    statuses_of(sandbox.account_id, sandbox.region).silent.add(loop.rule.name)
+    call = sandbox.client("config").describe_config_rule_evaluation_status
+    assert call(ConfigRuleNames=[loop.rule.name])["ConfigRulesEvaluationStatus"] == []
+
+
+def test_an_unknown_rule_is_refused(sandbox: Sandbox) -> None:
+    """A name that no rule has is an error, and so are too many names (botocore model)."""
+    call = sandbox.client("config").describe_config_rule_evaluation_status
+    assert refused(call, ConfigRuleNames=["none"]) == "NoSuchConfigRuleException"
+    assert refused(call, ConfigRuleNames=[str(number) for number in range(26)]) == "ValidationException"

@@ -1,0 +1,32 @@
+"""Service Quotas: applied values and defaults are two calls."""
+
+from sandbox.refusals import refused
+from sandbox.server import Sandbox
+from sandbox.service_quotas import applied_quotas
+
+ENDPOINTS = {"ServiceCode": "vpc", "QuotaCode": "L-1B52E74A"}
+
+
+def test_a_quota_that_was_raised_is_the_applied_one(sandbox: Sandbox) -> None:
+    """GetServiceQuota tells what was granted, GetAWSDefaultServiceQuota what everybody has.
+
+    https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetAWSDefaultServiceQuota.html
+    """
+    quotas = sandbox.client("service-quotas")
+    assert quotas.get_service_quota(**ENDPOINTS)["Quota"]["Value"] == 20
+    applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = 50
+    assert quotas.get_service_quota(**ENDPOINTS)["Quota"]["Value"] == 50
+    assert quotas.get_aws_default_service_quota(**ENDPOINTS)["Quota"]["Value"] == 20
+
+
+def test_a_quota_may_have_no_applied_value(sandbox: Sandbox) -> None:
+    """Where only the default is known, GetServiceQuota does not find the quota; an unknown code nobody finds.
+
+    https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html
+    """
+    quotas = sandbox.client("service-quotas")
+    applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None
+    assert refused(quotas.get_service_quota, **ENDPOINTS) == "NoSuchResourceException"
+    assert quotas.get_aws_default_service_quota(**ENDPOINTS)["Quota"]["Value"] == 20
+    unknown = {"ServiceCode": "vpc", "QuotaCode": "L-00000000"}
+    assert refused(quotas.get_aws_default_service_quota, **unknown) == "NoSuchResourceException"
