@@ -248,10 +248,11 @@ READS = [
     [*(("ec2", each) for each in READS), ("s3", "ListDirectoryBuckets"), ("s3", "GetBucketPolicy")],
 )
 def test_what_cannot_be_read_is_not_taken_for_safe(
-    ask: Ask, sandbox: Sandbox, vpc: Private, service: str, operation: str
+    ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private, service: str, operation: str
 ) -> None:
     """A denied read fails the plan and names the permission: a heal on half the evidence would be a guess."""
     sandbox.client("s3").create_bucket(Bucket=BUCKET)
+    interface_behind(builder, vpc)
     sandbox.faults.deny(service, operation)
     with pytest.raises(ApiError) as raised:
         ask("plan", vpc.subnet, dryRun="true")
@@ -262,6 +263,66 @@ def test_bucket_without_a_policy_is_fine(ask: Ask, sandbox: Sandbox, vpc: Privat
     """Most directory buckets have no policy of their own."""
     sandbox.client("s3").create_bucket(Bucket=BUCKET)
     assert ask("plan", vpc.subnet)["blockers"] == []
+
+
+def interface_behind(builder: Builder, vpc: Private, *egress: dict[str, Any], of: str = "") -> str:
+    """Put a network interface into the private subnet, with a group of these egress rules alone; return the group."""
+    made = builder.ec2.create_security_group(GroupName="own", Description="own", VpcId=of or vpc.vpc)
+    group_id = str(made["GroupId"])
+    [group] = builder.ec2.describe_security_groups(GroupIds=[group_id])["SecurityGroups"]
+    builder.ec2.revoke_security_group_egress(GroupId=group_id, IpPermissions=group["IpPermissionsEgress"])
+    if egress:
+        builder.ec2.authorize_security_group_egress(GroupId=group_id, IpPermissions=list(egress))
+    builder.ec2.create_network_interface(SubnetId=vpc.subnet, Groups=[group_id])
+    return group_id
+
+
+def https_to(list_id: str) -> dict[str, Any]:
+    """A rule that lets TCP 443 out to a prefix list."""
+    return {"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "PrefixListIds": [{"PrefixListId": list_id}]}
+
+
+def test_group_that_lets_out_to_a_customers_list_is_read(ask: Ask, builder: Builder, vpc: Private) -> None:
+    """A prefix list that holds the service's blocks is as good as the blocks; one that does not blocks the heal."""
+    interface_behind(builder, vpc, https_to(builder.prefix_list("0.0.0.0/1", "128.0.0.0/1")))
+    assert names(ask("plan", vpc.subnet)) == []
+    closed = Private(builder)
+    builder.ec2.modify_vpc_attribute(VpcId=closed.vpc, EnableDnsHostnames={"Value": True})
+    interface_behind(builder, closed, https_to(builder.prefix_list("10.0.0.0/8")))
+    assert names(ask("plan", closed.subnet, dryRun="true")) == ["SECURITY_GROUP_EGRESS"]
+
+
+@pytest.mark.parametrize("code", ["UnauthorizedOperation", "InvalidPrefixListID.NotFound"])
+def test_list_of_a_group_that_cannot_be_read_is_said_to_be_unknown(
+    ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private, code: str
+) -> None:
+    """The plan is blocked, and says that it does not know and which list it could not read."""
+    list_id = builder.prefix_list("0.0.0.0/0")
+    interface_behind(builder, vpc, https_to(list_id))
+    sandbox.faults.fail("ec2", "GetManagedPrefixListEntries", code, 400)
+    [blocker] = ask("plan", vpc.subnet, dryRun="true")["blockers"]
+    assert blocker["name"] == "SECURITY_GROUP_EGRESS"
+    assert "is unknown" in blocker["evidence"]
+    assert list_id in blocker["evidence"]
+
+
+def test_list_that_is_throttled_fails_the_plan(ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """What may be read a moment later is not called unreadable."""
+    interface_behind(builder, vpc, https_to(builder.prefix_list("0.0.0.0/0")))
+    sandbox.faults.throttle("ec2", "GetManagedPrefixListEntries")
+    with pytest.raises(ApiError) as raised:
+        ask("plan", vpc.subnet, dryRun="true")
+    assert raised.value.operation == "ec2:GetManagedPrefixListEntries"
+
+
+def test_group_of_another_vpc_is_read(ask: Ask, builder: Builder, vpc: Private) -> None:
+    """An interface may use a group that another VPC shares with its own, so groups are read by their ids.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/security-group-assoc.html
+    """
+    anywhere = {"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}
+    interface_behind(builder, vpc, anywhere, of=builder.vpc("10.9.0.0/16"))
+    assert names(ask("plan", vpc.subnet)) == []
 
 
 def test_verified_subnet_is_told(ask: Ask, builder: Builder, vpc: Private) -> None:

@@ -1,6 +1,6 @@
 """Clients of AWS, and the translation of its refusals into errors that carry data."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthFailure"})
 """The codes by which AWS says that a permission is missing."""
+
+_FILTER_VALUES = 200
+"""The most values that one EC2 filter takes (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html)."""
 
 # Standard mode backs off with jitter and keeps a retry quota; throttling that outlasts it must fail the invocation.
 _RETRYING = Config(retries={"mode": "standard", "total_max_attempts": 6}, connect_timeout=5, read_timeout=20)
@@ -116,6 +119,15 @@ def pages(client: Any, service: str, operation: str, field: str, **parameters: o
     with calling(f"{service}:{name}"):
         paginator = client.get_paginator(operation)
         return [row for page in paginator.paginate(**parameters) for row in page[field]]
+
+
+def filtered(ec2: "EC2Client", operation: str, field: str, name: str, values: Sequence[str]) -> list[Mapping[str, Any]]:
+    """All rows of a paginated call of EC2, filtered by values, however many these are."""
+    found = []
+    for start in range(0, len(values), _FILTER_VALUES):
+        by_value = [{"Name": name, "Values": values[start : start + _FILTER_VALUES]}]
+        found += pages(ec2, "ec2", operation, field, Filters=by_value)
+    return found
 
 
 def unless_denied(read: Callable[[], _Result]) -> _Result | None:

@@ -1,14 +1,21 @@
 """Reading what a pre-flight asks about besides the snapshot: reads only, and few."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.aws import Aws, calling, filtered, pages
 from express_path.adapters.fields import Description, block, rows, text
+from express_path.adapters.hop_reader import OptionalReads
+from express_path.adapters.prefix_list_records import entry_blocks
+from express_path.domain.addresses import Cidr
 from express_path.domain.endpoint_choice import express_endpoints
 from express_path.domain.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
 from express_path.domain.verdict import Judge, Verdict
 from express_path.errors import ApiError
+
+Blocks = tuple[Cidr, ...]
 
 
 def evidence_for(aws: Aws, judge: Judge, verdict: Verdict, *, calendar_open: bool) -> Evidence:
@@ -19,36 +26,58 @@ def evidence_for(aws: Aws, judge: Judge, verdict: Verdict, *, calendar_open: boo
     tables = {each.id: judge.tracer.governing_table(each) for each in judge.snapshot.subnets.values()}
     governed = frozenset(key for key, table in tables.items() if table and table.id == verdict.route_table_id)
     endpoint_ids = [each.id for each in express_endpoints(judge.snapshot, verdict.vpc_id)]
-    return read_evidence(aws, verdict.vpc_id, governed, endpoint_ids, calendar_open=calendar_open)
+    known = {key: each.cidrs for key, each in judge.snapshot.prefix_lists.items() if each.cidrs is not None}
+    return replace(_read(aws, verdict.vpc_id, governed, endpoint_ids, known), calendar_open=calendar_open)
 
 
-def read_evidence(
-    aws: Aws, vpc_id: str, subnet_ids: frozenset[str], endpoint_ids: Sequence[str], *, calendar_open: bool
+def _read(
+    aws: Aws,
+    vpc_id: str,
+    subnet_ids: frozenset[str],
+    endpoint_ids: Sequence[str],
+    known: Mapping[str, Blocks],
 ) -> Evidence:
-    """What concerns a heal of the table of these subnets; endpoint_ids are the VPC's S3 Express gateway endpoints.
-
-    Raises ApiError where any of it cannot be read: what is not known is not safe.
-    """
     of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]}
     gateways = [{"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]
     endpoints = pages(aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=gateways)
     interfaces = pages(aws.ec2, "ec2", "describe_network_interfaces", "NetworkInterfaces", **of_vpc)
-    groups = pages(aws.ec2, "ec2", "describe_security_groups", "SecurityGroups", **of_vpc)
     acls = pages(aws.ec2, "ec2", "describe_network_acls", "NetworkAcls", **of_vpc)
+    group_sets = frozenset(_groups(each) for each in interfaces if each.get("SubnetId") in subnet_ids)
+    # By id: a group may be of another VPC (https://docs.aws.amazon.com/vpc/latest/userguide/security-group-assoc.html).
+    group_ids = sorted(frozenset().union(*group_sets))
+    groups = filtered(aws.ec2, "describe_security_groups", "SecurityGroups", "group-id", group_ids)
+    egress_rules = {text(each, "GroupId", "SecurityGroups"): _egress_rules(each) for each in groups}
     return Evidence(
-        group_sets=frozenset(
-            frozenset(text(group, "GroupId", "Groups") for group in rows(each, "Groups", "NetworkInterfaces"))
-            for each in interfaces
-            if each.get("SubnetId") in subnet_ids
-        ),
-        egress_rules={text(each, "GroupId", "SecurityGroups"): _egress_rules(each) for each in groups},
+        group_sets=group_sets,
+        egress_rules=egress_rules,
+        prefix_lists={**known, **_unknown_lists(aws, egress_rules.values(), known)},
         network_acls=tuple(_network_acl(each) for each in acls if _is_in_force(each, subnet_ids)),
         dns_support=_vpc_attribute(aws, vpc_id, "enableDnsSupport"),
         dns_hostnames=_vpc_attribute(aws, vpc_id, "enableDnsHostnames"),
         policies=(*_endpoint_policies(endpoints, endpoint_ids), *_bucket_policies(aws)),
         gateway_endpoints=sum(str(each.get("State")).lower() not in ("deleted", "failed") for each in endpoints),
-        calendar_open=calendar_open,
     )
+
+
+def _groups(interface: Description) -> frozenset[str]:
+    return frozenset(text(group, "GroupId", "Groups") for group in rows(interface, "Groups", "NetworkInterfaces"))
+
+
+def _unknown_lists(
+    aws: Aws, rules: Iterable[tuple[EgressRule, ...]], known: Mapping[str, Blocks]
+) -> dict[str, Blocks | None]:
+    """The blocks of prefix lists that rules name and that the snapshot does not hold, None where they may not be read.
+
+    Another account's list that is shared no more is not found.
+    """
+    named = {list_id for each in rules for rule in each for list_id in rule.prefix_list_ids}
+    optional = OptionalReads()
+    return {each: optional.read(partial(_blocks, aws, each)) for each in sorted(named - known.keys())}
+
+
+def _blocks(aws: Aws, list_id: str) -> Blocks:
+    entries = pages(aws.ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
+    return entry_blocks(entries, list_id)
 
 
 def _ports(rule: Description) -> Ports:

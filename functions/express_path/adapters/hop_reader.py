@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from express_path.adapters.aws import DENIED, Aws, calling, pages
+from express_path.adapters.aws import DENIED, Aws, calling, filtered, pages
 from express_path.adapters.ec2_records import network_interface
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
 from express_path.domain.network import (
@@ -16,9 +16,6 @@ from express_path.domain.network import (
 )
 from express_path.domain.targets import TargetKind
 from express_path.errors import ApiError
-
-_FILTER_VALUES = 200
-"""The most values that one EC2 filter takes (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html)."""
 
 _Result = TypeVar("_Result")
 
@@ -64,19 +61,10 @@ def read_network_interfaces(aws: Aws, tables: Iterable[RouteTable]) -> dict[str,
     instance_ids = targets(known, TargetKind.INSTANCE)
     operation, field = "describe_network_interfaces", "NetworkInterfaces"
     rows = [
-        *_filtered(aws, operation, field, "network-interface-id", interface_ids),
-        *_filtered(aws, operation, field, "attachment.instance-id", instance_ids),
+        *filtered(aws.ec2, operation, field, "network-interface-id", interface_ids),
+        *filtered(aws.ec2, operation, field, "attachment.instance-id", instance_ids),
     ]
     return {record.id: record for record in map(network_interface, rows)}
-
-
-def _filtered(aws: Aws, operation: str, field: str, name: str, values: list[str]) -> list[Mapping[str, Any]]:
-    """All rows of a call filtered by values, however many these are."""
-    found = []
-    for start in range(0, len(values), _FILTER_VALUES):
-        by_value = [{"Name": name, "Values": values[start : start + _FILTER_VALUES]}]
-        found += pages(aws.ec2, "ec2", operation, field, Filters=by_value)
-    return found
 
 
 def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str, Instance]:
@@ -87,9 +75,10 @@ def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str
     instance_ids = sorted({each.instance_id for each in interfaces if each.instance_id and not each.source_dest_check})
     if not instance_ids:
         return {}
-    reservations = _filtered(aws, "describe_instances", "Reservations", "instance-id", instance_ids)
+    reservations = filtered(aws.ec2, "describe_instances", "Reservations", "instance-id", instance_ids)
     types = {row["InstanceId"]: row["InstanceType"] for each in reservations for row in each["Instances"]}
-    described = _filtered(aws, "describe_instance_types", "InstanceTypes", "instance-type", sorted(set(types.values())))
+    names = sorted(set(types.values()))
+    described = filtered(aws.ec2, "describe_instance_types", "InstanceTypes", "instance-type", names)
     cards = {row["InstanceType"]: row["NetworkInfo"]["NetworkCards"] for row in described}
     return {key: _instance(key, name, cards.get(name, [])) for key, name in types.items()}
 

@@ -60,10 +60,15 @@ class Policy(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a pre-flight knows; group_sets are the security groups that a subnet's network interfaces use together."""
+    """What a pre-flight knows.
+
+    group_sets are the security groups that a subnet's network interfaces use together, egress_rules the rules of those
+    that can be seen, prefix_lists the blocks of lists that such rules name, None where the entries cannot be read.
+    """
 
     group_sets: frozenset[frozenset[str]] = frozenset()
     egress_rules: Mapping[str, tuple[EgressRule, ...]] = field(default_factory=dict)
+    prefix_lists: Mapping[str, tuple[Cidr, ...] | None] = field(default_factory=dict)
     network_acls: tuple[NetworkAcl, ...] = ()
     dns_support: bool = True
     dns_hostnames: bool = True

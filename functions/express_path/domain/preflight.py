@@ -1,7 +1,7 @@
 """The pre-flight of a heal: what in a VPC would break, or be broken by, traffic through the endpoint."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from express_path.domain.addresses import Cidr
 from express_path.domain.evidence import AclEntry, Evidence, NetworkAcl, Policy, Ports
@@ -43,22 +43,29 @@ def calendar_findings(evidence: Evidence) -> Iterator[Finding]:
 
 def _security_groups(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Finding]:
     """Interfaces without any group, such as those of NAT gateways, filter nothing."""
+    known = {**evidence.prefix_lists, **{each.id: each.cidrs for each in lists}}
     for groups in sorted(filter(None, evidence.group_sets), key=sorted):
-        allowed = _egress(evidence, groups, lists)
-        closed = [block for each in lists for block in each.cidrs or () if not _covers(allowed, block)]
+        rules = [each for group in groups for each in evidence.egress_rules.get(group, ()) if _spans(each.ports, HTTPS)]
+        named = {list_id for rule in rules for list_id in rule.prefix_list_ids}
+        allowed = [block for rule in rules for block in rule.cidrs]
+        allowed += [block for list_id in named for block in known.get(list_id) or ()]
+        closed = [(each, block) for each in lists for block in each.cidrs or () if not _covers(allowed, block)]
         if closed:
-            yield Finding(
-                Blocker.SECURITY_GROUP_EGRESS,
-                f"{', '.join(sorted(groups))} lets no TCP 443 out to {closed[0]}",
-                f"allow egress TCP 443 to the prefix list {lists[0].id}",
+            unread = dict.fromkeys(groups - evidence.egress_rules.keys(), "ec2:DescribeSecurityGroups")
+            unread |= dict.fromkeys(
+                (each for each in named if known.get(each) is None), "ec2:GetManagedPrefixListEntries"
             )
+            yield _closed(", ".join(sorted(groups)), *closed[0], unread)
 
 
-def _egress(evidence: Evidence, groups: Iterable[str], lists: Sequence[PrefixList]) -> list[Cidr]:
-    known = {each.id: each.cidrs or () for each in lists}
-    rules = [rule for group in groups for rule in evidence.egress_rules.get(group, ()) if _spans(rule.ports, HTTPS)]
-    by_list = (block for rule in rules for list_id in rule.prefix_list_ids for block in known.get(list_id, ()))
-    return [*(block for rule in rules for block in rule.cidrs), *by_list]
+def _closed(groups: str, brought: PrefixList, block: Cidr, unread: Mapping[str, str]) -> Finding:
+    """What is not let out to, or what, with the operation that would read it, hides whether it is."""
+    evidence, cure = f"{groups} lets no TCP 443 out to {block}", f"allow egress TCP 443 to the prefix list {brought.id}"
+    if unread:
+        hidden = ", ".join(f"{each} cannot be read ({operation})" for each, operation in sorted(unread.items()))
+        evidence = f"whether {groups} lets TCP 443 out to {block} is unknown: {hidden}"
+        cure += ", or let it be read"
+    return Finding(Blocker.SECURITY_GROUP_EGRESS, evidence, cure)
 
 
 def _covers(allowed: Iterable[Cidr], block: Cidr) -> bool:

@@ -1,6 +1,7 @@
 """The pre-flight: what in a VPC would break, or be broken by, traffic through the endpoint."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,15 @@ from tests.domain.heal.situation import BOTH, EXPRESS_LIST_6, blockers, network,
 from tests.domain.make import EXPRESS_LIST, endpoint
 
 ALL, HTTPS, ANY_TCP = Ports("-1", None, None), Ports("tcp", 443, 443), Ports("tcp", 0, 65535)
+
+
+LISTS = {
+    "pl-whole": (parse_cidr("198.51.0.0/16"),),
+    "pl-half": (parse_cidr("198.51.100.0/25"),),
+    "pl-rest": (parse_cidr("198.51.100.128/26"), parse_cidr("198.51.100.192/26")),
+    "pl-elsewhere": (parse_cidr("10.0.0.0/8"), parse_cidr("::/0")),
+    "pl-hidden": None,
+}
 
 
 def found(evidence: Evidence, *lists: object) -> list[Blocker]:
@@ -66,19 +76,65 @@ def test_group_that_lets_https_out_is_fine(rules: tuple[EgressRule, ...]) -> Non
         (to("0.0.0.0/0", ports=Ports("tcp", None, 443)),),
         (to("0.0.0.0/0", ports=Ports("tcp", 443, None)),),
         (to("::/0"),),
-        (to(lists=("pl-other",)),),
+        (to(lists=("pl-elsewhere",)),),
+        (to(lists=("pl-half",)),),
+        (to(lists=("pl-whole",), ports=Ports("tcp", 80, 80)),),
+        (to(lists=("pl-hidden",), ports=Ports("tcp", 80, 80)),),
     ],
     ids=[
         *["none", "half", "all but an eighth", "HTTP", "UDP", "UDP by number", "ICMP", "above 443"],
-        *["no first port", "no last port", "IPv6", "other prefix list"],
+        *["no first port", "no last port", "IPv6", "list elsewhere", "list of a half", "list for HTTP"],
+        "unreadable list for HTTP",
     ],
 )
 def test_group_that_keeps_https_in_blocks(rules: tuple[EgressRule, ...]) -> None:
     """SECURITY_GROUP_EGRESS: a part of the list that no rule lets TCP 443 out to."""
-    [finding] = preflight(groups(web=rules), (EXPRESS_LIST,))
+    [finding] = preflight(replace(groups(web=rules), prefix_lists=LISTS), (EXPRESS_LIST,))
     assert finding.blocker is Blocker.SECURITY_GROUP_EGRESS
     assert finding.evidence == "web lets no TCP 443 out to 198.51.100.0/24"
     assert "pl-express" in finding.cure
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        (to(lists=("pl-whole",)),),
+        (to(lists=("pl-half",)), to("198.51.100.128/25")),
+        (to(lists=("pl-half", "pl-rest")),),
+    ],
+    ids=["whole", "half beside a block", "two halves"],
+)
+def test_group_that_names_a_prefix_list_with_the_blocks_is_fine(rules: tuple[EgressRule, ...]) -> None:
+    """A customer's prefix list lets out what its entries say, as blocks in the rule would."""
+    assert found(replace(groups(web=rules), prefix_lists=LISTS)) == []
+
+
+@pytest.mark.parametrize("rules", [(to(lists=("pl-hidden",)),), (to(lists=("pl-hidden", "pl-half")),)])
+def test_list_that_cannot_be_read_is_unknown_and_said(rules: tuple[EgressRule, ...]) -> None:
+    """It may let everything out or nothing: the finding says neither, and what to do in either case."""
+    [finding] = preflight(replace(groups(web=rules), prefix_lists=LISTS), (EXPRESS_LIST,))
+    assert finding.blocker is Blocker.SECURITY_GROUP_EGRESS
+    assert finding.evidence == (
+        "whether web lets TCP 443 out to 198.51.100.0/24 is unknown: pl-hidden cannot be read"
+        " (ec2:GetManagedPrefixListEntries)"
+    )
+    assert "pl-express" in finding.cure
+
+
+def test_group_that_cannot_be_seen_is_unknown_and_said() -> None:
+    """A group that EC2 does not list, as one of another account may be, is not taken for closed."""
+    unseen = Evidence(group_sets=frozenset({frozenset({"sg-1", "sg-2"})}), egress_rules={"sg-1": ()})
+    [finding] = preflight(unseen, (EXPRESS_LIST,))
+    assert finding.evidence == (
+        "whether sg-1, sg-2 lets TCP 443 out to 198.51.100.0/24 is unknown: sg-2 cannot be read"
+        " (ec2:DescribeSecurityGroups)"
+    )
+
+
+@pytest.mark.parametrize("lists", [("pl-hidden",), ("pl-not-asked",)])
+def test_list_that_cannot_be_read_does_not_matter_where_others_let_out(lists: tuple[str, ...]) -> None:
+    """Rules add up, so what one lets out for certain no other takes back."""
+    assert found(replace(groups(web=(to(lists=lists), to("0.0.0.0/0"))), prefix_lists=LISTS)) == []
 
 
 def test_groups_of_one_interface_add_up() -> None:
