@@ -22,7 +22,9 @@ from sandbox.dynamic import Client
 from sandbox.ec2 import Ec2
 from sandbox.faults import Faults
 from sandbox.front import Front
+from sandbox.logs import Logs
 from sandbox.patches import Patches
+from sandbox.prices import Prices
 
 HOST = "127.0.0.1"
 CREDENTIALS = {
@@ -40,7 +42,7 @@ class Sandbox:
 
     `endpoint_url` is known once it runs; `account_id` owns everything made with default credentials; `calls` is the
     call log, `faults` makes operations fail, `ec2` holds the knobs of the EC2 corrections and the sharing of subnets,
-    `metrics` records what AWS's services tell CloudWatch.
+    `metrics` records what AWS's services tell CloudWatch, `logs` has the knobs of Logs Insights, `prices` lists prices.
     """
 
     def __init__(self, region: str = "us-east-1") -> None:
@@ -52,11 +54,13 @@ class Sandbox:
         self.faults = Faults()
         self.ec2 = Ec2()
         self.metrics = Metrics(self.account_id, region)
+        self.logs = Logs()
+        self.prices = Prices()
         self._patches = Patches()
         # One session for all clients, as it reads the models from disk once; making clients is not safe among threads.
         self._session = boto3.session.Session()
         self._making_clients = Lock()
-        self._server = _Server(self.calls, self.faults)
+        self._server = _Server(self.calls, self.faults, self.prices)
 
     def __enter__(self) -> Self:
         """Apply the corrections, empty every backend and start serving. RuntimeError if another one is running."""
@@ -69,6 +73,7 @@ class Sandbox:
             config_service.apply(self._patches)
             service_quotas.apply(self._patches)
             self.metrics.apply(self._patches)
+            self.logs.apply(self._patches)
             self.reset()
             self._server.start()
         except BaseException:
@@ -92,6 +97,8 @@ class Sandbox:
         self.faults.clear()
         self.ec2.reset()
         self.metrics.reset()
+        self.logs.reset()
+        self.prices.reset()
         moto_api_backend.reset()
         self.calls.clear()
 
@@ -158,9 +165,9 @@ class _QuietHandler(MotoRequestHandler):
 class _Server(ThreadedMotoServer):
     """moto's threaded server behind the sandbox's front; closes its socket when stopped."""
 
-    def __init__(self, calls: CallLog, faults: Faults) -> None:
+    def __init__(self, calls: CallLog, faults: Faults, prices: Prices) -> None:
         super().__init__(ip_address=HOST, port=0, verbose=False)
-        self._front = Front(DomainDispatcherApplication(create_backend_app), calls, faults)
+        self._front = Front(prices.before(DomainDispatcherApplication(create_backend_app)), calls, faults)
 
     def _server_entry(self) -> None:
         self._server = make_server(HOST, 0, self._front, threaded=True, request_handler=_QuietHandler)

@@ -1,0 +1,87 @@
+"""One query of Logs Insights: records parsed by a glob, filtered, and summed up by group.
+
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax.html. Any other command is not understood, and
+fails loudly.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from uuid import uuid4
+
+from sandbox.logs.conditions import Record, condition
+
+_PARSE = re.compile(r'parse @message "(?P<glob>[^"]+)" as (?P<names>[\w, ]+)')
+_STATS = re.compile(r"stats sum\((?P<field>\w+)\) as (?P<alias>\w+) by (?P<groups>[\w, ]+)")
+_LONGEST = 10_000
+"""How many characters a query has at most."""
+
+
+class Query:
+    """A query that runs until it was looked at once, and then ends in a status."""
+
+    def __init__(self, text: str, events: Sequence[str], ending: str) -> None:
+        """Understand a query. NotImplementedError for a command that is not known here."""
+        if len(text) > _LONGEST:
+            raise ValueError("a query has at most 10,000 characters")
+        self.id = str(uuid4())
+        self.status = "Running"
+        self._ending, self._events = ending, events
+        parse, *filters, stats = (each.strip() for each in text.split("\n|"))
+        parsed, summed = _PARSE.fullmatch(parse), _STATS.fullmatch(stats)
+        if not parsed or not summed or not all(each.startswith("filter ") for each in filters):
+            raise NotImplementedError(f"the sandbox does not understand the query {text}")
+        self._glob, self._names = _pattern(parsed["glob"]), parsed["names"].split(", ")
+        self._conditions = [condition(each.removeprefix("filter ")) for each in filters]
+        self._sum, self._alias, self._groups = summed["field"], summed["alias"], summed["groups"].split(", ")
+
+    def look(self) -> dict[str, object]:
+        """Status, results and statistics as of now; what was not stopped ends thereafter."""
+        status = self.status
+        records = self._matching() if status == "Complete" else []
+        scanned = float(sum(map(len, self._events)))
+        if status == "Running":
+            self.status = self._ending
+        return {
+            "status": status,
+            "results": self._summed(records),
+            "statistics": {
+                "recordsMatched": float(len(records)),
+                "recordsScanned": float(len(self._events)),
+                "bytesScanned": scanned,
+            },
+        }
+
+    def _matching(self) -> list[Record]:
+        records = (self._record(each) for each in self._events)
+        return [each for each in records if all(fits(each) for fits in self._conditions)]
+
+    def _record(self, message: str) -> Record:
+        """The fields of a message; none where the glob does not match it."""
+        found = self._glob.fullmatch(message)
+        return dict(zip(self._names, found.groups(), strict=True)) if found else {}
+
+    def _summed(self, records: Iterable[Record]) -> list[list[dict[str, str]]]:
+        """One row for each group; what is no number adds nothing, and a sum of nothing is left out."""
+        groups: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        for record in records:
+            numbers = groups[tuple(record.get(each, "") for each in self._groups)]
+            if record.get(self._sum, "").isdecimal():
+                numbers.append(float(record[self._sum]))
+        return [
+            [
+                *({"field": name, "value": value} for name, value in zip(self._groups, key, strict=True) if value),
+                *({"field": self._alias, "value": _number(sum(numbers))} for _ in numbers[:1]),
+            ]
+            for key, numbers in groups.items()
+        ]
+
+
+def _pattern(glob: str) -> re.Pattern[str]:
+    """A glob of parse: each * is the shortest text that fits, the last one all the rest."""
+    *first, last = glob.split("*")
+    return re.compile("(.*?)".join(map(re.escape, first)) + "(.*)" + re.escape(last))
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value.is_integer() else str(value)

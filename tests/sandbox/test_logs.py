@@ -1,0 +1,168 @@
+"""Logs Insights as AWS has it, where moto neither filters nor adds up."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from sandbox.dynamic import Client
+from sandbox.server import Sandbox
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+PARSE = 'parse @message "* * * *" as interface, source, size, state'
+SUM = "stats sum(size) as total by interface, state"
+
+
+@pytest.fixture
+def logs(sandbox: Sandbox) -> Client:
+    """A client of CloudWatch Logs, with a log group that holds some records."""
+    client = sandbox.client("logs")
+    client.create_log_group(logGroupName="group")
+    client.create_log_stream(logGroupName="group", logStreamName="stream")
+    put(client, "eni-1 10.0.0.1 5 OK", "eni-1 10.0.0.2 7 OK", "eni-2 10.1.0.1 11 OK", "eni-2 - - SKIPDATA")
+    return client
+
+
+def put(client: Client, *messages: str, age: timedelta = timedelta(hours=1)) -> None:
+    """Put records of that age."""
+    events = [{"timestamp": int((NOW - age).timestamp() * 1000), "message": each} for each in messages]
+    client.put_log_events(logGroupName="group", logStreamName="stream", logEvents=events)
+
+
+def ask(client: Client, *commands: str, start: datetime = NOW - timedelta(days=1), end: datetime = NOW) -> Any:  # noqa: ANN401
+    """Return the answer to a query that has ended."""
+    query_id = client.start_query(
+        logGroupName="group",
+        startTime=int(start.timestamp()),
+        endTime=int(end.timestamp()),
+        queryString="\n| ".join([PARSE, *commands]),
+    )["queryId"]
+    assert client.get_query_results(queryId=query_id)["results"] == []
+    return client.get_query_results(queryId=query_id)
+
+
+def sums(answer: dict[str, Any]) -> dict[tuple[str, str], str | None]:
+    """Return the total of each group."""
+    rows = [{each["field"]: each["value"] for each in row} for row in answer["results"]]
+    return {(row["interface"], row["state"]): row.get("total") for row in rows}
+
+
+def test_what_passes_all_filters_is_added_up_by_group(logs: Client) -> None:
+    """A sum leaves out what is no number, and is absent where nothing is left.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Stats.html.
+    """
+    assert sums(ask(logs, SUM)) == {("eni-1", "OK"): "12", ("eni-2", "OK"): "11", ("eni-2", "SKIPDATA"): None}
+    assert sums(ask(logs, 'filter interface in ["eni-1", "eni-9"]', 'filter state = "OK"', SUM)) == {
+        ("eni-1", "OK"): "12"
+    }
+
+
+@pytest.mark.parametrize(
+    ("condition", "total"),
+    [
+        ('isIpv4InSubnet(source, "10.0.0.0/24")', 12),
+        ('isIpv4InSubnet(source, "10.0.0.0/16") and interface = "eni-2"', 0),
+        ('interface = "eni-2" and state = "OK" or isIpv4InSubnet(source, "10.0.0.2/32")', 18),
+        ('interface = "eni-2" and (state = "SKIPDATA" or isIpv4InSubnet(source, "10.0.0.2/32"))', 0),
+        ('missing = "x"', 0),
+    ],
+)
+def test_conditions_are_evaluated(logs: Client, condition: str, total: int) -> None:
+    """`and` binds closer than `or`, and what is no address is in no subnet.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-operations-functions.html.
+    """
+    found = sums(ask(logs, f"filter {condition}", SUM))
+    assert sum(int(each or 0) for each in found.values()) == total
+
+
+def test_a_record_that_does_not_match_has_no_fields(logs: Client) -> None:
+    """Another format's record is in no group that is filtered for; the last star takes the rest of a line.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Parse.html.
+    """
+    put(logs, "eni-1 10.0.0.1", "eni-1 10.0.0.1 5 OK and more")
+    found = sums(ask(logs, 'filter interface = "eni-1"', SUM))
+    assert found == {("eni-1", "OK"): "12", ("eni-1", "OK and more"): "5"}
+
+
+def test_both_ends_of_the_time_range_are_included(logs: Client) -> None:
+    """Seconds count (https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_StartQuery.html)."""
+    then = NOW - timedelta(hours=1)
+    second = timedelta(seconds=1)
+    assert sums(ask(logs, SUM, start=then, end=then + second)) != {}
+    assert sums(ask(logs, SUM, start=then - second, end=then)) != {}
+    assert sums(ask(logs, SUM, start=then + second, end=then + 2 * second)) == {}
+    assert sums(ask(logs, SUM, start=then - 2 * second, end=then - second)) == {}
+
+
+def test_a_query_runs_before_it_completes_and_says_what_it_scanned(logs: Client) -> None:
+    """Statistics count all records of the range, whatever the filter.
+
+    https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_QueryStatistics.html.
+    """
+    answer = ask(logs, 'filter interface = "eni-1"', SUM)
+    assert answer["status"] == "Complete"
+    scanned = answer["statistics"]
+    assert (scanned["recordsMatched"], scanned["recordsScanned"]) == (2, 4)
+    assert scanned["bytesScanned"] == sum(map(len, ["eni-1 10.0.0.1 5 OK"] * 2)) + len("eni-2 10.1.0.1 11 OK") + 18
+
+
+def test_a_query_can_end_otherwise_and_be_stopped_while_it_runs(sandbox: Sandbox, logs: Client) -> None:
+    """A failed one has no results; one that has ended cannot be stopped.
+
+    https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_StopQuery.html.
+    """
+    sandbox.logs.endings += ["Failed", "Running"]
+    assert ask(logs, SUM)["status"] == "Failed"
+    window = {"startTime": int(NOW.timestamp()) - 60, "endTime": int(NOW.timestamp())}
+    query_id = logs.start_query(logGroupName="group", queryString=f"{PARSE}\n| {SUM}", **window)["queryId"]
+    for _ in range(3):
+        assert logs.get_query_results(queryId=query_id)["status"] == "Running"
+    assert logs.stop_query(queryId=query_id)["success"] is True
+    assert logs.get_query_results(queryId=query_id)["status"] == "Cancelled"
+    with pytest.raises(ClientError, match="is not running"):
+        logs.stop_query(queryId=query_id)
+
+
+def test_what_does_not_exist_or_is_no_range_is_refused(logs: Client) -> None:
+    """Unknown log groups and queries, and a range that ends before it begins.
+
+    https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_StartQuery.html.
+    """
+    query = {"queryString": f"{PARSE}\n| {SUM}", "startTime": 1, "endTime": 2}
+    with pytest.raises(logs.exceptions.ResourceNotFoundException):
+        logs.start_query(logGroupName="other", **query)
+    with pytest.raises(logs.exceptions.ResourceNotFoundException):
+        logs.get_query_results(queryId="none")
+    with pytest.raises(logs.exceptions.InvalidParameterException):
+        logs.start_query(logGroupName="group", **query | {"startTime": 3})
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sort size desc",
+        "filter size > 5",
+        "filter interface like /eni/",
+        'filter (interface = "eni-1"',
+        'filter interface = "eni-1" source',
+        "filter interface = other",
+        "filter interface in",
+        "filter ",
+    ],
+)
+def test_what_is_not_understood_fails_loudly(logs: Client, command: str) -> None:
+    """A command or condition that the sandbox does not know never gets an invented answer."""
+    with pytest.raises(ClientError) as raised:
+        ask(logs, command, SUM)
+    assert raised.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
+
+
+def test_a_query_has_at_most_10000_characters(logs: Client) -> None:
+    """Longer ones are refused (botocore model: logs QueryString)."""
+    listed = ", ".join(['"eni-0123456789abcdef0"'] * 500)
+    with pytest.raises(ClientError):
+        ask(logs, f"filter interface in [{listed}]", SUM)

@@ -1,0 +1,61 @@
+"""The Price List as AWS has it: in a few Regions, with filters that all must match, in pages of JSON strings."""
+
+import json
+
+import pytest
+from botocore.exceptions import ClientError
+
+from sandbox.server import Sandbox
+
+FAMILY = {"Type": "TERM_MATCH", "Field": "productFamily", "Value": "NAT Gateway"}
+
+
+def region(name: str) -> dict[str, str]:
+    """Return a filter by Region."""
+    return {"Type": "TERM_MATCH", "Field": "regionCode", "Value": name}
+
+
+def test_products_match_all_filters_and_come_as_strings(sandbox: Sandbox) -> None:
+    """Each is a document with its attributes and the terms on demand.
+
+    https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/price-list-query-api-find-services-products.html.
+    """
+    for name in ("eu-west-2", "us-east-1"):
+        sandbox.prices.list_nat_gateway(name, "NatGateway-Bytes", "0.05")
+    answer = sandbox.client("pricing").get_products(ServiceCode="AmazonEC2", Filters=[FAMILY, region("eu-west-2")])
+    [product] = map(json.loads, answer["PriceList"])
+    assert product["product"]["attributes"]["regionCode"] == "eu-west-2"
+    [term] = product["terms"]["OnDemand"].values()
+    [dimension] = term["priceDimensions"].values()
+    assert (dimension["unit"], dimension["pricePerUnit"]) == ("GB", {"USD": "0.05"})
+
+
+def test_products_come_in_pages(sandbox: Sandbox) -> None:
+    """At most 100 at once (botocore model: pricing GetProducts)."""
+    for _ in range(101):
+        sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
+    pricing = sandbox.client("pricing")
+    first = pricing.get_products(ServiceCode="AmazonEC2")
+    second = pricing.get_products(ServiceCode="AmazonEC2", NextToken=first["NextToken"])
+    assert [len(each["PriceList"]) for each in (first, second)] == [100, 1]
+    assert "NextToken" not in second
+
+
+def test_only_a_few_regions_answer(sandbox: Sandbox) -> None:
+    """Elsewhere there is no endpoint, for which a server error stands here.
+
+    https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html.
+    """
+    with pytest.raises(ClientError) as raised:
+        sandbox.client("pricing", "eu-west-2").get_products(ServiceCode="AmazonEC2")
+    assert raised.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
+
+
+def test_what_is_not_understood_fails_loudly(sandbox: Sandbox) -> None:
+    """Another kind of filter or another operation never gets an invented answer."""
+    pricing = sandbox.client("pricing")
+    sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
+    with pytest.raises(ClientError, match="CONTAINS"):
+        pricing.get_products(ServiceCode="AmazonEC2", Filters=[FAMILY | {"Type": "CONTAINS"}])
+    with pytest.raises(ClientError, match="GetProducts alone"):
+        pricing.describe_services()
