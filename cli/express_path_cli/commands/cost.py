@@ -1,0 +1,111 @@
+"""express-path cost: what S3 Express traffic costs at the NAT gateways on flagged paths."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from express_path.domain.costs import window
+from express_path_cli import options
+from express_path_cli.cost_report import CostOptions, CostReport, report_on
+from express_path_cli.crew import Crew
+from express_path_cli.flagged_nats import flagged_nats
+from express_path_cli.formats.cost_json import as_cost_json
+from express_path_cli.formats.cost_table import as_cost_table, as_text_table
+from express_path_cli.groups import Made
+from express_path_cli.output import tell_about, write_file
+from express_path_cli.problems import COULD_NOT_TELL, OptionError, say
+from express_path_cli.progress import watching
+from express_path_cli.result import Seen
+from express_path_cli.selection import Selection, judge_all
+from express_path_cli.sources import Source
+
+_WHAT = "What to count"
+_LONGEST = 454
+EXAMPLES = """
+express-path cost  # at most, for the last 30 days
+express-path cost --flow-logs vpc-flow-logs --days 7  # measured, too
+express-path cost --organization --role-name Audit --format json  # every account
+"""
+
+
+class Form(StrEnum):
+    """How costs are written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def _counted(
+    *,
+    days: Annotated[
+        int, typer.Option(min=1, max=_LONGEST, help="How many days to look back.", rich_help_panel=_WHAT)
+    ] = 30,
+    price_per_gb: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="USD",
+            help="The price of a GB that a NAT gateway processes; else that of the AWS Price List.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    flow_logs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOG-GROUP",
+            help="Measure S3 Express's share in the flow logs of this log group of CloudWatch Logs, which charges by "
+            "the GB scanned.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+) -> CostOptions:
+    return CostOptions(window(datetime.now(UTC), days), price_per_gb, flow_logs)
+
+
+def cost(
+    *,
+    source: options.Where,
+    parameters: options.Asked,
+    counted: Annotated[CostOptions, Made(_counted)],
+    form: Annotated[Form, typer.Option("--format", "-f", help="How it is written.")] = Form.TABLE,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say what S3 Express costs at most at the NAT gateways on flagged paths.
+
+    The metrics of NAT gateways know no destination, so this is an upper bound; --flow-logs measures the share of S3
+    Express. A gateway endpoint saves that, but no hourly charges. Exit status: 0 told, 2 something could not be told;
+    it is named on standard error, and the rest is still reported.
+    """
+    _check(source)
+    with watching(quiet=quiet) as watch, Crew(source.live.workers, watch) as crew:
+        seen = source.look(parameters, watch)
+        nats = flagged_nats(seen.views, judge_all(seen.views, parameters, Selection()))
+        report = report_on(nats, seen, counted, crew)
+    tell_about(Seen(failures=report.failures, notes=report.notes), quiet=quiet)
+    if seen.views or not seen.failures:
+        _write(report, form, output)
+    raise typer.Exit(COULD_NOT_TELL if report.failures else 0)
+
+
+def _check(source: Source) -> None:
+    if source.from_dump or source.aggregator:
+        option = "--from-dump" if source.from_dump else "--aggregator"
+        raise OptionError(
+            f"{option} holds no CloudWatch metrics, so it cannot tell cost",
+            "leave it out; --organization --role-name reads every account",
+        )
+
+
+def _write(report: CostReport, form: Form, output: Path | None) -> None:
+    if output:
+        write_file(output, as_cost_json(report) if form is Form.JSON else as_text_table(report))
+        say(f"wrote {output}")
+    elif form is Form.JSON:
+        typer.echo(as_cost_json(report), nl=False)
+    else:
+        Console(highlight=False).print(as_cost_table(report))

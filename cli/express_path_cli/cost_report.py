@@ -1,0 +1,65 @@
+"""What S3 Express costs at the NATs on flagged paths, put together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from express_path.domain.costs import Window
+from express_path_cli.costing import NatCost, Place, Prices, costs_of, places_of, read_traffic
+from express_path_cli.crew import Crew
+from express_path_cli.flagged_nats import FlaggedNat, NatKind
+from express_path_cli.measuring import measure, with_shares
+from express_path_cli.result import Failure, Seen
+
+
+@dataclass(frozen=True)
+class CostOptions:
+    """What is counted: a window, a price in US dollars a GB if one is given, a log group of flow logs if one is."""
+
+    window: Window
+    usd_per_gb: float | None = None
+    log_group: str | None = None
+
+
+@dataclass(frozen=True)
+class CostReport:
+    """What each NAT costs; failures name what is missing, notes tell of guesses.
+
+    all_read tells that no account, Region or NAT gateway is missing. bytes_scanned is what CloudWatch Logs Insights
+    scanned, and charges for.
+    """
+
+    window: Window
+    costs: Sequence[NatCost] = ()
+    all_read: bool = True
+    log_group: str | None = None
+    bytes_scanned: float = 0.0
+    failures: Sequence[Failure] = ()
+    notes: Sequence[str] = ()
+
+    @property
+    def gateways(self) -> list[NatCost]:
+        """The NAT gateways, which alone are charged for by the GB."""
+        return [each for each in self.costs if each.nat.kind is not NatKind.INSTANCE]
+
+    @property
+    def instances(self) -> list[NatCost]:
+        """The NAT instances."""
+        return [each for each in self.costs if each.nat.kind is NatKind.INSTANCE]
+
+
+def report_on(nats: Sequence[FlaggedNat], seen: Seen, asked: CostOptions, crew: Crew) -> CostReport:
+    """Read traffic and prices, and flow logs where a log group is named; what fails is kept beside the rest."""
+    places = places_of(nats, seen.reach, crew)
+    prices = Prices(asked.usd_per_gb)
+    costs = costs_of(nats, places, read_traffic(places, asked.window, crew), prices, asked.window)
+    report = CostReport(asked.window, costs, not (seen.failures or crew.failures), asked.log_group)
+    if asked.log_group:
+        report = _measured(report, asked.log_group, places, seen, crew)
+    failures = (*seen.failures, *sorted(crew.failures, key=lambda each: each.where))
+    return replace(report, failures=failures, notes=(*seen.notes, *prices.notes))
+
+
+def _measured(report: CostReport, log_group: str, places: Sequence[Place], seen: Seen, crew: Crew) -> CostReport:
+    shares = measure(log_group, places, seen.views, report.window, crew)
+    costs = with_shares(report.costs, shares.by_gateway)
+    return replace(report, costs=costs, bytes_scanned=shares.bytes_scanned)

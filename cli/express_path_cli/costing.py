@@ -1,0 +1,154 @@
+"""What the NAT gateways on flagged paths cost by the GB: traffic and prices, account by account."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from express_path.adapters.nat_metrics import meters_of, read_metrics
+from express_path.adapters.nat_prices import listed_prices
+from express_path.adapters.organization_clients import MovingAws
+from express_path.domain.costs import (
+    ASSUMED_PRICE,
+    TRAFFIC,
+    Amount,
+    Basis,
+    Measured,
+    Price,
+    Window,
+    amount,
+    charged_bytes,
+)
+from express_path.domain.metrics import Series
+from express_path.errors import ApiError
+from express_path_cli.crew import Crew
+from express_path_cli.flagged_nats import FlaggedNat, NatKind
+from express_path_cli.problems import OptionError, one_line
+from express_path_cli.reach import Reach
+from express_path_cli.result import Failure
+
+_PERIOD = 3600
+"""Hours: CloudWatch keeps them for 455 days, so one period serves every window."""
+
+
+@dataclass(frozen=True)
+class NatCost:
+    """One NAT: its traffic, price, what S3 Express costs there at most, and as flow logs measure it.
+
+    None stands for what could not be read, and for what a NAT instance does not have.
+    """
+
+    nat: FlaggedNat
+    series: tuple[Series, ...] | None = None
+    price: Price | None = None
+    bound: Amount | None = None
+    measured: Measured | None = None
+
+
+class Place(NamedTuple):
+    """NAT gateways of one account and Region, and the clients to ask there."""
+
+    account_id: str
+    region: str
+    aws: MovingAws
+    nats: tuple[FlaggedNat, ...]
+
+    def __str__(self) -> str:
+        """As a person says it."""
+        return f"account {self.account_id} {self.region}"
+
+
+def places_of(nats: Iterable[FlaggedNat], reach: Reach, crew: Crew) -> list[Place]:
+    """The NAT gateways by account and Region; those to which no credentials lead are kept as the crew's failures."""
+    by_place: dict[tuple[str | None, str], list[FlaggedNat]] = defaultdict(list)
+    for nat in nats:
+        if nat.kind is not NatKind.INSTANCE:
+            by_place[nat.account_id, nat.region].append(nat)
+    found = []
+    for (account_id, region), here in by_place.items():
+        try:
+            aws = reach.clients(account_id, region)
+        except ApiError as error:
+            crew.failures += [Failure(_name(nat), error) for nat in here]
+            continue
+        if aws and account_id:
+            found.append(Place(account_id, region, aws, tuple(here)))
+        else:
+            crew.failures += [Failure(_name(nat), _unreachable(nat)) for nat in here]
+    return found
+
+
+def _name(nat: FlaggedNat) -> str:
+    return f"{nat.id} {nat.region}"
+
+
+def _unreachable(nat: FlaggedNat) -> OptionError:
+    owner = f"account {nat.account_id}" if nat.account_id else "an account that is not known here"
+    return OptionError(
+        f"its metrics are not readable from here, as it belongs to {owner}",
+        "use --organization --role-name, --parameter networkRoleArn=..., or that account's --profile",
+    )
+
+
+def read_traffic(places: Sequence[Place], during: Window, crew: Crew) -> dict[str, tuple[Series, ...]]:
+    """The traffic of every NAT gateway that can be read, by its id."""
+
+    def read(place: Place) -> dict[str, tuple[Series, ...]]:
+        meters = meters_of(place.aws, [nat.gateway for nat in place.nats if nat.gateway])
+        series = read_metrics(place.aws, meters, TRAFFIC, during.start, during.end, _PERIOD)
+        return {nat.id: tuple(one for one in series if one.meter.nat_gateway_id == nat.id) for nat in place.nats}
+
+    return {key: series for _, found in crew.each(places, read) for key, series in found.items()}
+
+
+class Prices:
+    """The price in each Region: the given one, else the listed one, else one that is assumed; notes tell of guesses."""
+
+    def __init__(self, given: float | None) -> None:
+        """Ask nobody where a price is given."""
+        self.notes: list[str] = []
+        self._given = None if given is None else Price(given, Basis.GIVEN)
+        self._listed: dict[str, Mapping[str, Price]] = {}
+
+    def of(self, nat: FlaggedNat, aws: MovingAws) -> Price:
+        """The price at one NAT gateway; AWS is asked once for each Region."""
+        if self._given:
+            return self._given
+        if nat.region not in self._listed:
+            self._listed[nat.region] = self._ask(nat.region, aws)
+        listed = self._listed[nat.region]
+        own = listed.get("RegionalNatGateway") if nat.kind is NatKind.REGIONAL else None
+        return own or listed.get("NatGateway", ASSUMED_PRICE)
+
+    def _ask(self, region: str, aws: MovingAws) -> Mapping[str, Price]:
+        try:
+            found = listed_prices(aws, region)
+            why = "the Price List has none in US dollars"
+        except ApiError as error:
+            found, why = {}, one_line(error)
+        if "NatGateway" not in found:
+            self.notes.append(
+                f"{region}: the price of {ASSUMED_PRICE.usd_per_gb} USD a GB is a guess, that of us-east-1; "
+                f"--price-per-gb sets yours ({why})"
+            )
+        return found
+
+
+def costs_of(
+    nats: Sequence[FlaggedNat],
+    places: Sequence[Place],
+    traffic: Mapping[str, tuple[Series, ...]],
+    prices: Prices,
+    during: Window,
+) -> list[NatCost]:
+    """What each NAT costs at most, in the order of the NATs."""
+    clients = {nat.id: place.aws for place in places for nat in place.nats}
+    found = []
+    for nat in nats:
+        series = traffic.get(nat.id)
+        if series is None:
+            found.append(NatCost(nat))
+        else:
+            price = prices.of(nat, clients[nat.id])
+            found.append(NatCost(nat, series, price, amount(charged_bytes(series), price, during)))
+    return found

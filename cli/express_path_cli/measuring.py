@@ -1,0 +1,114 @@
+"""Measuring by flow logs what of the NAT gateways' traffic is S3 Express's."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from express_path.adapters.flow_logs import LogGroup, Reading, read_express_bytes, read_log_group, read_nat_places
+from express_path.domain.addresses import Cidr, Family
+from express_path.domain.costs import Measured, Window, charged_bytes, measured
+from express_path.domain.flow_logs import FlowLog, NatPlace, NotRecordedError, recording
+from express_path.domain.snapshot import Snapshot
+from express_path_cli.costing import NatCost, Place
+from express_path_cli.crew import Crew
+from express_path_cli.problems import OptionError
+from express_path_cli.result import Failure, View
+
+
+class Share(NamedTuple):
+    """The S3 Express bytes of one NAT gateway during a window; whole where no record is known to be missing."""
+
+    bytes: float
+    window: Window
+    whole: bool
+
+
+class Shares(NamedTuple):
+    """The shares by NAT gateway, those that no flow log tells, and the bytes that all queries scanned."""
+
+    by_gateway: dict[str, Share]
+    untold: list[NotRecordedError]
+    bytes_scanned: float
+
+
+def express_blocks(views: Sequence[View], region: str) -> tuple[Cidr, ...]:
+    """The IPv4 blocks of S3 Express in a Region, which alone a NAT gateway translates to. Raises OptionError."""
+    snapshot = next(view.tracer.snapshot for view in views if view.region == region)
+    lists = [each for each in snapshot.express_prefix_lists if each.family is Family.IPV4]
+    blocks = tuple(block for each in lists for block in each.cidrs or ())
+    if not blocks:
+        raise OptionError(f"the prefix list of S3 Express in {region} is not readable", _allow(snapshot))
+    return blocks
+
+
+def _allow(snapshot: Snapshot) -> str:
+    return f"allow ec2:DescribePrefixLists in account {snapshot.account_id}"
+
+
+def measure(log_group: str, places: Sequence[Place], views: Sequence[View], during: Window, crew: Crew) -> Shares:
+    """The shares of all places; what fails is kept as the crew's failures."""
+
+    def read(place: Place) -> Shares:
+        return _measure_place(log_group, place, express_blocks(views, place.region), during)
+
+    found: dict[str, Share] = {}
+    untold: list[NotRecordedError] = []
+    scanned = 0.0
+    for place, shares in crew.each(places, read, lambda place: f"{place}: flow logs"):
+        found |= shares.by_gateway
+        scanned += shares.bytes_scanned
+        untold += shares.untold
+        crew.failures += [Failure(f"{each.nat_gateway_id} {place.region}", each) for each in shares.untold]
+    return Shares(found, untold, scanned)
+
+
+def _measure_place(name: str, place: Place, blocks: Sequence[Cidr], during: Window) -> Shares:
+    group = read_log_group(place.aws, name)
+    where = read_nat_places(place.aws, [nat.id for nat in place.nats])
+    told: dict[tuple[tuple[str, ...], Window], list[NatPlace]] = defaultdict(list)
+    untold = []
+    for nat in place.nats:
+        try:
+            at = where.get(nat.id, NatPlace(nat.id, (), "", ""))
+            flow_log = recording(at, name, group.flow_logs)
+            told[flow_log.fields, _recorded(at, group, flow_log, during)].append(at)
+        except NotRecordedError as error:
+            untold.append(error)
+    found: dict[str, Share] = {}
+    scanned = 0.0
+    for (fields, window), at_once in told.items():
+        interfaces = [each for at in at_once for each in at.interface_ids]
+        reading = read_express_bytes(place.aws, name, fields, interfaces, blocks, window)
+        scanned += reading.bytes_scanned
+        found |= {at.nat_gateway_id: _share(at, fields, reading, window) for at in at_once}
+    return Shares(found, untold, scanned)
+
+
+def _recorded(at: NatPlace, group: LogGroup, flow_log: FlowLog, during: Window) -> Window:
+    """The part of a window of which there are records."""
+    since = max(flow_log.created, group.kept_since)
+    left = during.since(since)
+    if not left.days:
+        raise NotRecordedError(at.nat_gateway_id, group.name, f"its records begin only at {since:%Y-%m-%d %H:%M} UTC")
+    return left
+
+
+def _share(at: NatPlace, fields: Sequence[str], reading: Reading, window: Window) -> Share:
+    whole = "log-status" in fields and not reading.skipped & {*at.interface_ids}
+    return Share(sum(reading.by_interface.get(each, 0) for each in at.interface_ids), window, whole)
+
+
+def with_shares(costs: Sequence[NatCost], shares: Mapping[str, Share]) -> list[NatCost]:
+    """The costs, with what was measured beside what is at most, of the same hours."""
+    return [
+        replace(each, measured=_measured(each, shares[each.nat.id])) if each.nat.id in shares else each
+        for each in costs
+    ]
+
+
+def _measured(cost: NatCost, share: Share) -> Measured | None:
+    if cost.series is None or cost.price is None:
+        return None
+    of = charged_bytes(cost.series, share.window)
+    return measured(share.bytes, of, cost.price, share.window, whole=share.whole)
