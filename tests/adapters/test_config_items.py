@@ -82,6 +82,16 @@ def test_vpc_of_a_deleted_resource_stands_in_the_diff(shaped: Callable[[Object],
     assert change_of(deleted, None, item(configuration=shaped(TABLE))) == expected
 
 
+@all_shapes
+def test_tags_that_look_like_ids_name_no_resource(shaped: Callable[[Object], object]) -> None:
+    """Names such as vpc-prod or subnet-a are common in tags, which stand beside the ids and change as those do."""
+    tags = [{"key": "Name", "value": "vpc-prod"}, {"key": "subnet-of", "value": "subnet-a"}]
+    now = item(configuration=shaped({"tags": tags, "vpcId": "vpc-7"}))
+    before = item(configuration=shaped({"tags": tags}))
+    retagged = diff(Configuration_Tags_0=({"key": "Name", "value": "subnet-b"}, None))
+    assert change_of(now, retagged, before) == Change(ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-7")
+
+
 def test_vpc_may_be_unknown() -> None:
     """An item without configuration, relationships and diff names no VPC."""
     assert change_of(item(configuration=None, relationships=...), None).vpc_id is None

@@ -175,6 +175,15 @@ def test_deleted_subnet_is_marked_by_either_status(rule: Rule, status: str) -> N
     assert rule.sandbox.calls.of("ec2") == []
 
 
+def test_subnet_named_like_a_vpc_is_evaluated(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A tag Name=vpc-prod-a stands before the VPC's id in the item, and is no id."""
+    builder.tag(vpc.subnet, "Name", "vpc-prod-a")
+    builder.tag(vpc.table, "Name", "vpc-prod-private")
+    assert rule.changes(of=vpc.subnet) == {vpc.subnet: "NAT_GATEWAY"}
+    builder.route(vpc.table, "198.18.0.0/15", NatGatewayId=vpc.nat)
+    assert rule.changes(of=vpc.table) == {vpc.subnet: "NAT_GATEWAY"}
+
+
 def test_item_that_does_not_name_the_vpc_is_evaluated_all_the_same(rule: Rule, vpc: Private) -> None:
     """Route tables and NAT gateways whose VPC is unknown are looked for in the whole account."""
     assert rule.tell(item("RouteTable", vpc.table)) == {vpc.subnet: "NAT_GATEWAY"}

@@ -42,8 +42,8 @@ def change_of(item: Item, diff: Item | None, earlier: Item | None = None) -> Cha
     return Change(
         resource_type=ResourceType(resource_type),
         resource_id=resource_id,
-        vpc_id=next(_ids("vpc-", [*now, *related, *before]), None),
-        earlier_subnet_ids=frozenset(_ids("subnet-", before)),
+        vpc_id=next(_ids("vpc", [*now, *related, *before]), None),
+        earlier_subnet_ids=frozenset(_ids("subnet", before)),
         main_changed=("main", True) in (*before, *updated),
         deleted=status in _DELETED,
     )
@@ -115,5 +115,8 @@ def _diff_leaves(diff: Item | None, side: str) -> Iterator[Leaf]:
         yield from _leaves(change.get(side), name.rpartition(".")[2].lower())
 
 
-def _ids(prefix: str, leaves: Iterable[Leaf]) -> Iterator[str]:
-    return (value for _, value in leaves if isinstance(value, str) and value.startswith(prefix))
+def _ids(kind: str, leaves: Iterable[Leaf]) -> Iterator[str]:
+    """The ids of one kind of resource, by field: the values of tags may look like ids."""
+    for name, value in leaves:
+        if name in (f"{kind}id", "resourceid") and isinstance(value, str) and value.startswith(f"{kind}-"):
+            yield value
