@@ -22,7 +22,7 @@ from sandbox.config_items.notifications import (
 )
 from sandbox.config_items.recorder import Change, Recorder
 from sandbox.config_service import results_of
-from sandbox.config_service.deployment import FUNCTION_NAME, deploy_rule
+from sandbox.config_service.deployment import FUNCTION_NAME, Deployed, deploy_rule, rule_exists
 from sandbox.config_service.invocation import Delivery, Invoke, failure_record, invoke_asynchronously
 from sandbox.config_service.scope import Scope
 from sandbox.server import Sandbox
@@ -44,6 +44,8 @@ class _Queued:
 class ConfigLoop:
     """One rule of AWS Config in a running sandbox, and the recorder that feeds it.
 
+    The rule is deployed, unless it is given as `deployed`: one that a conformance pack has put in place, for instance.
+
     `invoke` takes an event and returns the function's answer or raises. `deliveries` are all invocations so far,
     `on_failure` the records of the events that failed three times. `oversized_above` (bytes) may be lowered so that
     smaller items count as oversized.
@@ -54,19 +56,20 @@ class ConfigLoop:
         sandbox: Sandbox,
         invoke: Invoke,
         *,
-        rule_name: str = RULE_NAME,
         parameters: Mapping[str, str] | None = None,
         scope: Scope | None = None,
         style: ItemStyle | None = None,
+        deployed: Deployed | None = None,
     ) -> None:
         """Deploy the rule. Nothing is recorded or invoked yet."""
+        known = deployed or deploy_rule(sandbox, RULE_NAME, parameters, scope or Scope())
         self.sandbox = sandbox
-        self.scope = scope or Scope()
+        self.rule, self.scope = known.identity, known.scope
         self.oversized_above = MAXIMUM_NOTIFICATION
         self.deliveries: list[Delivery] = []
         self.on_failure: list[dict[str, Any]] = []
         self.results = results_of(sandbox.account_id, sandbox.region)
-        self.rule = deploy_rule(sandbox, rule_name, parameters, self.scope)
+        self._message_types = known.message_types
         recorded = Recorded(sandbox.account_id, sandbox.region, style or ItemStyle())
         self._recorder = Recorder(direct_client(sandbox, "ec2"), recorded)
         self._function_arn = f"arn:aws:lambda:{sandbox.region}:{sandbox.account_id}:function:{FUNCTION_NAME}"
@@ -115,8 +118,14 @@ class ConfigLoop:
         return [self._deliver(each) for each in due]
 
     def scheduled(self) -> Delivery:
-        """Invoke the function as the periodic trigger does, and return what became of it."""
-        return self._deliver(_Queued(scheduled_notification(self.rule.account_id, self._recorder.now())))
+        """Invoke the function as the periodic trigger does, and return what became of it.
+
+        LookupError if the rule has no such trigger. A rule that has been deleted meanwhile still gets this one event.
+        """
+        notification = scheduled_notification(self.rule.account_id, self._recorder.now())
+        if not self._triggers(notification):
+            raise LookupError(f"{self.rule.name} has no periodic trigger")
+        return self._deliver(_Queued(notification))
 
     def _deliver(self, queued: _Queued) -> Delivery:
         token = self.results.issue_token(self.rule.name)
@@ -129,14 +138,22 @@ class ConfigLoop:
 
     def _queue_change(self, change: Change) -> None:
         left = not self.scope.holds(change.item)
+        if not rule_exists(self.sandbox, self.rule.name):
+            return
         if left and not (change.previous and self.scope.holds(change.previous)):
             return
         notification = change_notification(change.item, change.diff, self._recorder.now())
         if len(json.dumps(notification).encode()) > self.oversized_above:
             notification = oversized_notification(change.item, change.diff["changeType"], self._recorder.now())
-        self._queue.append(_Queued(notification, left_scope=left))
+        if self._triggers(notification):
+            self._queue.append(_Queued(notification, left_scope=left))
+
+    def _triggers(self, notification: dict[str, Any]) -> bool:
+        """Return whether the rule is invoked by messages of this type."""
+        return notification["messageType"] in self._message_types
 
     def _queue_everything_again(self) -> None:
         for item in self._recorder.last.values():
-            if self.scope.holds(item):
-                self._queue.append(_Queued(change_notification(item, None, self._recorder.now())))
+            notification = change_notification(item, None, self._recorder.now())
+            if self.scope.holds(item) and self._triggers(notification):
+                self._queue.append(_Queued(notification))

@@ -49,7 +49,7 @@ def summary_by_rule(backend: ConfigBackend, results: ConfigResults, parameters: 
     checks.compliance_filter(wanted, refused="NOT_APPLICABLE")
     for name in names:
         checks.rule(backend, name)
-    rows = [{"ConfigRuleName": name, "Compliance": _sum(results.of_rule(name))} for name in names]
+    rows = [{"ConfigRuleName": name, "Compliance": in_sum(results.of_rule(name))} for name in names]
     return _page_of_sums("ComplianceByConfigRules", rows, wanted, parameters, SUMMARY_PAGE)
 
 
@@ -61,7 +61,7 @@ def summary_by_resource(_backend: ConfigBackend, results: ConfigResults, paramet
     wanted = parameters.get("ComplianceTypes") or []
     checks.compliance_filter(wanted, refused="NOT_APPLICABLE")
     rows = [
-        {"ResourceType": resource[0], "ResourceId": resource[1], "Compliance": _sum(results.of_resource(resource))}
+        {"ResourceType": resource[0], "ResourceId": resource[1], "Compliance": in_sum(results.of_resource(resource))}
         for resource in results.resources()
         if resource_type in (None, resource[0]) and resource_id in (None, resource[1])
     ]
@@ -83,7 +83,7 @@ def _chosen(found: Iterable[Result], parameters: Parameters, refused: str) -> li
 
 def _page_of_details(chosen: list[Result], parameters: Parameters, size: int) -> dict[str, Any]:
     rows, token = checks.page(chosen, parameters.get("NextToken"), size)
-    answer: dict[str, Any] = {"EvaluationResults": [_detail(result) for result in rows]}
+    answer: dict[str, Any] = {"EvaluationResults": [as_detail(result) for result in rows]}
     return answer | ({"NextToken": token} if token else {})
 
 
@@ -93,7 +93,7 @@ def _page_of_sums(key: str, rows: list[Any], wanted: list[str], parameters: Para
     return {key: list(shown)} | ({"NextToken": token} if token else {})
 
 
-def _detail(result: Result) -> dict[str, Any]:
+def as_detail(result: Result) -> dict[str, Any]:
     """Return a result as the API's EvaluationResult (botocore model)."""
     qualifier = {
         "ConfigRuleName": result.rule_name,
@@ -113,7 +113,7 @@ def _detail(result: Result) -> dict[str, Any]:
     }
 
 
-def _sum(found: list[Result]) -> dict[str, Any]:
+def in_sum(found: list[Result]) -> dict[str, Any]:
     """Return the API's Compliance of several results: NON_COMPLIANT if one is, with the number of those."""
     bad = sum(result.compliance == "NON_COMPLIANT" for result in found)
     if bad:

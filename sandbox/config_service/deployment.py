@@ -4,8 +4,10 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from botocore.exceptions import ClientError
+from moto.config.models import config_backends
 
 from sandbox.config_items.direct import direct_client
 from sandbox.config_items.notifications import RuleIdentity
@@ -21,33 +23,67 @@ MESSAGE_TYPES = (
 )
 
 
-def deploy_rule(sandbox: Sandbox, name: str, parameters: Mapping[str, str] | None, scope: Scope) -> RuleIdentity:
-    """Put the recorder, the function and the rule in place, or the rule anew if they are there; return who it is."""
+@dataclass(frozen=True)
+class Deployed:
+    """A rule that is in place: who it is, whose changes invoke it, and which types of messages it gets."""
+
+    identity: RuleIdentity
+    scope: Scope
+    message_types: frozenset[str]
+
+
+def deploy_rule(sandbox: Sandbox, name: str, parameters: Mapping[str, str] | None, scope: Scope) -> Deployed:
+    """Put the recorder, the function and the rule in place, or the rule anew if they are there; return it."""
+    prepare(sandbox)
     config: Client = direct_client(sandbox, "config")
-    recorder_role = (
-        f"arn:aws:iam::{sandbox.account_id}:role/aws-service-role/config.amazonaws.com/AWSServiceRoleForConfig"
-    )
-    recorder = {"name": "default", "roleARN": recorder_role, "recordingGroup": {"allSupported": True}}
-    config.put_configuration_recorder(ConfigurationRecorder=recorder)
     details = [{"EventSource": "aws.config", "MessageType": message_type} for message_type in MESSAGE_TYPES]
     rule = {
         "ConfigRuleName": name,
         "Scope": scope.definition(),
         "Source": {
             "Owner": "CUSTOM_LAMBDA",
-            "SourceIdentifier": _function_arn(sandbox),
+            "SourceIdentifier": function_arn(sandbox),
             "SourceDetails": details,
         },
         **({} if parameters is None else {"InputParameters": json.dumps(dict(parameters))}),
     }
     config.put_config_rule(ConfigRule=rule)
+    return deployed(sandbox, name)
+
+
+def deployed(sandbox: Sandbox, name: str) -> Deployed:
+    """Return the rule of this name that PutConfigRule or a conformance pack has put in place, as it stands there.
+
+    botocore's ClientError with NoSuchConfigRuleException if there is none.
+    """
+    config: Client = direct_client(sandbox, "config")
     known = config.describe_config_rules(ConfigRuleNames=[name])["ConfigRules"][0]
-    return RuleIdentity(
-        name, known["ConfigRuleArn"], known["ConfigRuleId"], sandbox.account_id, recorder_role, parameters
+    parameters = json.loads(known["InputParameters"]) if "InputParameters" in known else None
+    identity = RuleIdentity(
+        name, known["ConfigRuleArn"], known["ConfigRuleId"], sandbox.account_id, _recorder_role(sandbox), parameters
     )
+    details = known["Source"].get("SourceDetails", [])
+    types = frozenset(detail["MessageType"] for detail in details)
+    return Deployed(identity, Scope.of(known.get("Scope") or {}), types)
 
 
-def _function_arn(sandbox: Sandbox) -> str:
+def rule_exists(sandbox: Sandbox, name: str) -> bool:
+    """Return whether there is a rule of this name."""
+    return name in config_backends[sandbox.account_id][sandbox.region].config_rules
+
+
+def prepare(sandbox: Sandbox) -> None:
+    """Put the recorder in place, without which there can be no rule."""
+    config: Client = direct_client(sandbox, "config")
+    recorder = {"name": "default", "roleARN": _recorder_role(sandbox), "recordingGroup": {"allSupported": True}}
+    config.put_configuration_recorder(ConfigurationRecorder=recorder)
+
+
+def _recorder_role(sandbox: Sandbox) -> str:
+    return f"arn:aws:iam::{sandbox.account_id}:role/aws-service-role/config.amazonaws.com/AWSServiceRoleForConfig"
+
+
+def function_arn(sandbox: Sandbox) -> str:
     """Return the ARN of the function, which PutConfigRule looks up; its code runs elsewhere."""
     functions: Client = direct_client(sandbox, "lambda")
     try:
@@ -62,6 +98,8 @@ def _function_arn(sandbox: Sandbox) -> str:
         Handler="express_path.handlers.evaluate.handler",
         Code={"ZipFile": _empty_archive()},
     )
+    permission = {"StatementId": "config", "Action": "lambda:InvokeFunction", "Principal": "config.amazonaws.com"}
+    functions.add_permission(FunctionName=FUNCTION_NAME, SourceAccount=sandbox.account_id, **permission)
     return str(answer["FunctionArn"])
 
 

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from moto.config.models import ConfigBackend
+from moto.config.models import ConfigBackend, ConfigRule
 from moto.config.responses import ConfigResponse
 
-from sandbox.config_service import compliance, evaluation_status, evaluations, history, recorder, rules
+from sandbox.config_service import compliance, evaluation_status, evaluations, history, packs, recorder, rules
 from sandbox.config_service.results import ConfigResults, results_of
 from sandbox.patches import Patches
 
@@ -25,6 +25,8 @@ def apply(patches: Patches) -> None:
         patches.wrap(ConfigResponse, name, partial(_checked, operation))
     patches.wrap(ConfigResponse, "describe_config_rules", _with_evaluation_modes)
     patches.wrap(ConfigResponse, "get_resource_config_history", _history_or_moto)
+    patches.set(ConfigRule, "MAX_RULES", rules.MAXIMUM_RULES)
+    patches.wrap(ConfigBackend, "_match_arn", _pack_or_moto)
     evaluation_status.apply(patches)
     recorder.apply(patches)
 
@@ -56,12 +58,15 @@ def _start_evaluation(backend: ConfigBackend, results: ConfigResults, parameters
 
 
 def _delete_results(backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:
+    packs.linked.refuse(backend, parameters.get("ConfigRuleName"))
     rules.delete_results(backend, results, parameters.get("ConfigRuleName") or "")
     return {}
 
 
 def _check_new_rule(backend: ConfigBackend, _results: ConfigResults, parameters: Parameters) -> None:
-    rules.check_new_rule(backend, parameters.get("ConfigRule") or {})
+    definition = parameters.get("ConfigRule") or {}
+    packs.linked.refuse_definition(backend, definition)
+    rules.check_new_rule(backend, definition)
 
 
 ADDED: dict[str, Operation] = {
@@ -72,6 +77,14 @@ ADDED: dict[str, Operation] = {
     "describe_compliance_by_resource": compliance.summary_by_resource,
     "start_config_rules_evaluation": _start_evaluation,
     "delete_evaluation_results": _delete_results,
+    "put_conformance_pack": packs.operations.put,
+    "delete_conformance_pack": packs.operations.remove,
+    "describe_conformance_packs": packs.operations.describe,
+    "describe_conformance_pack_status": packs.operations.status,
+    "describe_conformance_pack_compliance": packs.compliance.by_rule,
+    "get_conformance_pack_compliance_details": packs.compliance.details,
+    "get_conformance_pack_compliance_summary": packs.compliance.summary,
+    "list_conformance_pack_compliance_scores": packs.compliance.scores,
 }
 """Operations by the name of moto's method; each takes the parsed request and returns the answer."""
 
@@ -113,6 +126,16 @@ def _history_or_moto(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self) if found is None else json.dumps(found)
 
     return answer
+
+
+def _pack_or_moto(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the calls about tags find conformance packs too; moto knows rules, aggregators and authorizations."""
+
+    def match(self: ConfigBackend, resource_arn: str) -> object:
+        of_packs = {pack.arn: pack for pack in packs.packs_of(self).known.values()}
+        return of_packs.get(resource_arn) or original(self, resource_arn)
+
+    return match
 
 
 def _memory(response: ConfigResponse) -> ConfigResults:

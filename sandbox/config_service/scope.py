@@ -1,8 +1,8 @@
 """The scope of a rule: which resources' changes invoke it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from sandbox.config_items.items import Item
 from sandbox.config_items.kinds import NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
@@ -14,6 +14,7 @@ RESOURCE_TYPES = (ROUTE_TABLE, SUBNET, VPC_ENDPOINT, NAT_GATEWAY)
 class Scope:
     """Resource types; or one type and one resource of it; or a tag (key, and value unless that is None).
 
+    No types at all stand for every type that is recorded.
     https://docs.aws.amazon.com/config/latest/APIReference/API_Scope.html
     """
 
@@ -26,7 +27,18 @@ class Scope:
         if self.tag:
             key, value = self.tag
             return key in item["tags"] and value in (None, item["tags"][key])
-        return item["resourceType"] in self.resource_types and self.resource_id in (None, item["resourceId"])
+        is_type = not self.resource_types or item["resourceType"] in self.resource_types
+        return is_type and self.resource_id in (None, item["resourceId"])
+
+    @classmethod
+    def of(cls, definition: Mapping[str, Any]) -> Self:
+        """Return the scope in a rule's definition, of which every member may be missing."""
+        tag = definition.get("TagKey")
+        return cls(
+            tuple(definition.get("ComplianceResourceTypes") or ()),
+            definition.get("ComplianceResourceId"),
+            (tag, definition.get("TagValue")) if tag else None,
+        )
 
     def definition(self) -> dict[str, Any]:
         """Return the Scope of PutConfigRule."""

@@ -7,6 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from sandbox.config_loop import RULE_NAME, ConfigLoop
+from sandbox.config_service.deployment import FUNCTION_NAME
 from sandbox.server import Sandbox
 
 
@@ -40,6 +41,46 @@ def test_rule_limits(sandbox: Sandbox, excess: dict[str, Any]) -> None:
     config = sandbox.client("config")
     (rule,) = config.describe_config_rules()["ConfigRules"]
     assert error_of(config.put_config_rule, ConfigRule=rule | excess) == "ValidationException"
+
+
+def test_function_must_let_config_invoke_it(sandbox: Sandbox, loop: ConfigLoop) -> None:
+    """A custom rule needs its function, and the permission of config.amazonaws.com for the account, without more.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_lambda-functions.html
+    """
+    config, functions = sandbox.client("config"), sandbox.client("lambda")
+    (rule,) = config.describe_config_rules(ConfigRuleNames=[loop.rule.name])["ConfigRules"]
+    definition = {key: rule[key] for key in ("ConfigRuleName", "Source")}
+    permission = {"FunctionName": FUNCTION_NAME, "StatementId": "own", "Action": "lambda:InvokeFunction"}
+    functions.remove_permission(FunctionName=FUNCTION_NAME, StatementId="config")
+    for more in (
+        {"Principal": "events.amazonaws.com"},
+        {"Principal": "config.amazonaws.com", "SourceAccount": "111111111111"},
+        {"Principal": "config.amazonaws.com", "SourceArn": loop.rule.arn},
+        {"Principal": "config.amazonaws.com", "PrincipalOrgID": "o-exampleorgid"},
+    ):
+        functions.add_permission(**permission, **more)
+        assert error_of(config.put_config_rule, ConfigRule=definition) == "InsufficientPermissionsException"
+        functions.remove_permission(FunctionName=FUNCTION_NAME, StatementId="own")
+    functions.add_permission(**permission, Principal="config.amazonaws.com")
+    config.put_config_rule(ConfigRule=definition)
+    functions.delete_function(FunctionName=FUNCTION_NAME)
+    assert error_of(config.put_config_rule, ConfigRule=definition) == "InsufficientPermissionsException"
+
+
+@pytest.mark.usefixtures("loop")
+def test_scope_is_described_as_it_was_put(sandbox: Sandbox) -> None:
+    """A scope by tag has TagKey and TagValue; a single resource needs its type.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_Scope.html
+    """
+    config = sandbox.client("config")
+    source = {"Owner": "AWS", "SourceIdentifier": "ENCRYPTED_VOLUMES"}
+    for name, scope in (("both", {"TagKey": "k", "TagValue": "v"}), ("key", {"TagKey": "k"})):
+        config.put_config_rule(ConfigRule={"ConfigRuleName": name, "Source": source, "Scope": scope})
+        assert config.describe_config_rules(ConfigRuleNames=[name])["ConfigRules"][0]["Scope"] == scope
+    lonely = {"ConfigRuleName": "lonely", "Source": source, "Scope": {"ComplianceResourceId": "subnet-1"}}
+    assert error_of(config.put_config_rule, ConfigRule=lonely) == "InvalidParameterValueException"
 
 
 def test_deployed_rule_is_as_described(sandbox: Sandbox, loop: ConfigLoop) -> None:
