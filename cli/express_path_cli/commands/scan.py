@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
+from express_path.adapters.memory import without_collector
 from express_path_cli import options
 from express_path_cli.formats.registry import Format
 from express_path_cli.groups import Made
-from express_path_cli.memory import without_collector
 from express_path_cli.output import tell_about, write_result
 from express_path_cli.problems import COULD_NOT_TELL
 from express_path_cli.progress import watching

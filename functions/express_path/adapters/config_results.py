@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from express_path.adapters.aws import calling, pages
 from express_path.adapters.config_events import ConfigEvent
+from express_path.adapters.memory import without_collector
 from express_path.domain.fanout import ResourceType
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Verdict
@@ -55,6 +56,7 @@ def _evaluation(event: ConfigEvent, verdict: Verdict) -> "EvaluationTypeDef":
     }
 
 
+@without_collector()
 def known_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, Known]:
     """What AWS Config holds of every subnet that the rule has reported, by subnet id."""
     results = pages(

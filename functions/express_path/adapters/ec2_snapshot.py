@@ -14,6 +14,7 @@ from express_path.adapters.hop_reader import (
     read_transit_gateways,
     targets,
 )
+from express_path.adapters.memory import without_collector
 from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
 from express_path.domain.merging import merged
 from express_path.domain.network import RouteTable
@@ -35,6 +36,7 @@ class SnapshotReader:
         self._external_id = external_id
         self._prefix_lists = PrefixListReader(aws.ec2, aws.region)
 
+    @without_collector()
     def read(self, account_id: str, vpc_id: str | None, asked: RuleParameters) -> Snapshot:
         """The network of one VPC, or of the account's whole Region where vpc_id is None.
 
@@ -100,6 +102,12 @@ class SnapshotReader:
         by_id = {"Filters": [{"Name": "subnet-id", "Values": [subnet_id]}]}
         found = self._read("describe_subnets", "Subnets", subnet, by_id)
         return found[subnet_id].vpc_id if subnet_id in found else None
+
+    def leads_to_transit_gateway(self, vpc_id: str) -> bool:
+        """Whether a route table of a VPC has a route to a transit gateway."""
+        of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]}
+        tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
+        return bool(targets(tables.values(), TargetKind.TRANSIT_GATEWAY))
 
     def read_tagged(self, account_id: str, key: str, value: str) -> Snapshot:
         """The route tables with that tag, and all gateway endpoints of the Region."""
