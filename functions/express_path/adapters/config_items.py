@@ -43,6 +43,7 @@ def change_of(item: Item, diff: Item | None, earlier: Item | None = None) -> Cha
         resource_type=ResourceType(resource_type),
         resource_id=resource_id,
         vpc_id=next(_ids("vpc", [*now, *related, *before]), None),
+        owner_id=next((str(value) for name, value in now if name == "ownerid" and value), None),
         earlier_subnet_ids=frozenset(_ids("subnet", before)),
         main_changed=("main", True) in (*before, *updated),
         deleted=status in _DELETED,

@@ -20,8 +20,8 @@ class ResourceType(StrEnum):
 class Change:
     """A changed resource, as far as AWS Config's item tells of it.
 
-    vpc_id is None where the item does not name the VPC. earlier_subnet_ids are the subnets that a route table governed
-    before, main_changed whether the table became, or ceased to be, a main one.
+    vpc_id and owner_id are None where the item does not name the VPC or the owner. earlier_subnet_ids are the subnets
+    that a route table governed before, main_changed whether the table became, or ceased to be, a main one.
     """
 
     resource_type: ResourceType
@@ -30,6 +30,7 @@ class Change:
     earlier_subnet_ids: frozenset[str] = frozenset()
     main_changed: bool = False
     deleted: bool = False
+    owner_id: str | None = None
 
 
 def concerned_subnets(change: Change, tracer: Tracer) -> list[str]:

@@ -35,6 +35,10 @@ class RuleParameters:
     exclude_tag: str = "express-path:exclude"
     network_role_arn: str | None = None
 
+    def includes(self, vpc_id: str) -> bool:
+        """Whether vpcIds lets a VPC be evaluated."""
+        return not self.vpc_ids or vpc_id in self.vpc_ids
+
     def compliance_of(self, reason: Reason) -> Compliance:
         """What a reason means for compliance under these parameters."""
         if reason is Reason.UNRESOLVED_EGRESS:

@@ -107,7 +107,7 @@ class Judge:
         return None
 
     def _is_excluded(self, subnet: Subnet, table: RouteTable | None) -> bool:
-        if self._parameters.vpc_ids and subnet.vpc_id not in self._parameters.vpc_ids:
+        if not self._parameters.includes(subnet.vpc_id):
             return True
         wanted = self._parameters.exclude_tag
         vpc = self.snapshot.vpcs.get(subnet.vpc_id)
@@ -146,6 +146,12 @@ class Judge:
 def left_scope(account: Account, region: str, subnet_id: str) -> Verdict:
     """The verdict on a subnet that AWS Config says is no longer in the rule's scope."""
     return _outside(account, region, subnet_id, Outcome(Reason.EXCLUDED, note="it left the rule's scope"))
+
+
+def left_out(account: Account, region: str, subnet_id: str, owner_id: str) -> Verdict:
+    """The verdict on a subnet of a VPC that vpcIds leaves out: its owner's to decide, else excluded."""
+    reason = Reason.EXCLUDED if owner_id == account.id else Reason.NOT_OWNED
+    return _outside(account, region, subnet_id, Outcome(reason))
 
 
 def gone(account: Account, region: str, subnet_id: str) -> Verdict:

@@ -16,7 +16,7 @@ from express_path.domain.fanout import Change, ResourceType, concerned_subnets
 from express_path.domain.reasons import Compliance
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.tracing import Tracer
-from express_path.domain.verdict import Account, Judge, Verdict, gone, left_scope
+from express_path.domain.verdict import Account, Judge, Verdict, gone, left_out, left_scope
 from express_path.errors import EventError
 from express_path.handlers.services import services
 
@@ -67,8 +67,38 @@ def evaluate_item(event: ConfigEvent) -> Evaluation:
     if change.resource_type is ResourceType.VPC_ENDPOINT and change.vpc_id is None:
         logger.info("the item does not name the endpoint's VPC: everything is evaluated")
         return sweep(event)
+    return _elsewhere(event, change) or _concerned(event, change)
+
+
+def _elsewhere(event: ConfigEvent, change: Change) -> Evaluation | None:
+    """What a change in a VPC that vpcIds leaves out comes to, as far as its item tells; None where EC2 must be read.
+
+    A subnet never changes its VPC. Other changes there concern subnets inside only through a transit gateway.
+    """
+    if change.vpc_id is None or event.parameters.includes(change.vpc_id):
+        return None
+    if change.resource_type is ResourceType.SUBNET:
+        account, region = Account(event.account_id), services().aws.region
+        owner_id = change.owner_id
+        return Evaluation([left_out(account, region, change.resource_id, owner_id)]) if owner_id else None
+    of_one_vpc = change.resource_type is ResourceType.VPC_ENDPOINT
+    if of_one_vpc or not services().snapshots.leads_to_transit_gateway(change.vpc_id):
+        logger.info("dropped: vpcIds leaves out every subnet concerned")
+        return Evaluation([])
+    return None
+
+
+def _concerned(event: ConfigEvent, change: Change) -> Evaluation:
+    """The verdicts on the subnets concerned; those that vpcIds leaves out are the sweep's, save a changed one."""
     judge = _judge(event, change.vpc_id)
-    return Evaluation([judge.verdict(each) for each in concerned_subnets(change, judge.tracer)], judge.snapshot)
+    verdicts = [judge.verdict(each) for each in concerned_subnets(change, judge.tracer)]
+    kept = [each for each in verdicts if each.subnet_id == change.resource_id or _is_inside(event, each)]
+    return Evaluation(kept, judge.snapshot)
+
+
+def _is_inside(event: ConfigEvent, verdict: Verdict) -> bool:
+    """Whether vpcIds lets a subnet be evaluated; of a subnet that is gone, the VPC is not known."""
+    return not verdict.vpc_id or event.parameters.includes(verdict.vpc_id)
 
 
 def sweep(event: ConfigEvent) -> Evaluation:

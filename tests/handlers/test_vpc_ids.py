@@ -1,0 +1,141 @@
+"""The parameter vpcIds: what happens in other VPCs costs next to nothing, and is never left flagged."""
+
+import pytest
+
+from sandbox.config_items.items import ItemStyle
+from sandbox.networks.account import Account
+from sandbox.networks.central_egress import Hub
+from sandbox.server import Sandbox
+from tests.handlers.network import Builder, Private
+from tests.handlers.rule import Item, Rule
+
+# AWS Config's items have had several shapes over the years.
+SHORT = ItemStyle(explicit_nulls=False, state_as_object=True, indirect_relationships=False)
+
+
+@pytest.fixture
+def inside(builder: Builder) -> Private:
+    """The VPC that vpcIds names."""
+    return Private(builder)
+
+
+@pytest.fixture
+def outside(builder: Builder) -> Private:
+    """Another VPC."""
+    return Private(builder)
+
+
+@pytest.fixture(params=[ItemStyle(), SHORT], ids=["nulls", "short"])
+def rule(sandbox: Sandbox, inside: Private, request: pytest.FixtureRequest) -> Rule:
+    """The rule for one VPC alone."""
+    return Rule(sandbox, {"vpcIds": inside.vpc}, style=request.param)
+
+
+def operations(rule: Rule) -> list[str]:
+    """Return the operations of EC2 and of AWS Config's reports that were called, in order."""
+    return [each.operation for each in rule.sandbox.calls if each.service in ("ec2", "config")]
+
+
+def changed(rule: Rule, resource_id: str) -> dict[str, str]:
+    """Let AWS Config tell of one changed resource; the calls that remain are the function's own."""
+    rule.heeds = f'"resourceId": "{resource_id}", "resourceName": null, "ARN"'
+    rule.loop.notice()
+    rule.sandbox.calls.clear()
+    deliveries = rule.loop.deliver()
+    assert [each.error for each in deliveries if each.error] == []
+    return rule.answers([each.answer for each in deliveries])
+
+
+def test_subnet_elsewhere_is_answered_from_its_own_item(rule: Rule, outside: Private) -> None:
+    """A subnet never changes its VPC, so its item says all: EC2 is not asked, and one call reports."""
+    assert changed(rule, outside.subnet) == {outside.subnet: "EXCLUDED"}
+    assert operations(rule) == ["PutEvaluations"]
+    held = rule.held()[outside.subnet]
+    assert held.compliance == "NOT_APPLICABLE"
+    rule.sweep()
+    assert rule.held()[outside.subnet] == held
+
+
+def test_shared_subnet_elsewhere_is_its_owners(rule: Rule, outside: Private) -> None:
+    """NOT_OWNED comes before EXCLUDED, and the item names the owner too."""
+    item: Item = {
+        "awsAccountId": "123456789012",
+        "configurationItemCaptureTime": rule.now,
+        "configurationItemStatus": "OK",
+        "resourceType": "AWS::EC2::Subnet",
+        "resourceId": outside.subnet,
+        "configuration": {"vpcId": outside.vpc, "ownerId": "210987654321"},
+    }
+    rule.sandbox.calls.clear()
+    assert rule.tell(item) == {outside.subnet: "NOT_OWNED"}
+    assert operations(rule) == ["PutEvaluations"]
+    assert rule.tell({**item, "configuration": {"vpcId": outside.vpc}}) == {outside.subnet: "EXCLUDED"}
+    assert "DescribeSubnets" in operations(rule)
+
+
+def test_deleted_subnet_elsewhere_is_gone(rule: Rule, builder: Builder, outside: Private) -> None:
+    """A subnet that is gone is DELETED, wherever it was."""
+    rule.overlook()
+    builder.ec2.delete_subnet(SubnetId=outside.subnet)
+    assert changed(rule, outside.subnet) == {outside.subnet: "DELETED"}
+
+
+def test_subnet_inside_is_evaluated(rule: Rule, inside: Private) -> None:
+    """The VPC that vpcIds names is judged as ever."""
+    assert changed(rule, inside.subnet) == {inside.subnet: "NAT_GATEWAY"}
+
+
+def test_endpoint_elsewhere_costs_nothing(rule: Rule, builder: Builder, outside: Private) -> None:
+    """An endpoint concerns its own VPC alone, of which there is nothing to say."""
+    rule.overlook()
+    endpoint = builder.endpoint(outside.vpc, outside.table)
+    assert changed(rule, endpoint) == {}
+    assert operations(rule) == []
+
+
+@pytest.mark.parametrize("resource", ["table", "nat"])
+def test_table_and_nat_gateway_elsewhere_cost_one_read(rule: Rule, outside: Private, resource: str) -> None:
+    """Without a route to a transit gateway nothing leads from another VPC through this one, so nothing is concerned."""
+    assert changed(rule, getattr(outside, resource)) == {}
+    assert operations(rule) == ["DescribeRouteTables"]
+
+
+def test_egress_vpc_elsewhere_concerns_the_spokes_inside(sandbox: Sandbox) -> None:
+    """Where a transit gateway leads through another VPC, its tables and NAT gateways decide for subnets inside.
+
+    Of the subnets elsewhere, which are as excluded as before, nothing is posted.
+    """
+    account = Account(sandbox)
+    hub = Hub(account)
+    spoke = hub.join(account)
+    rule = Rule(sandbox, {"vpcIds": spoke.vpc})
+    rule.overlook()
+    account.route(hub.egress_table, "198.18.0.0/15", NatGatewayId=hub.nat)
+    assert set(changed(rule, hub.egress_table)) == {spoke.subnet}
+    rule.overlook()
+    account.ec2.delete_nat_gateway(NatGatewayId=hub.nat)
+    assert set(changed(rule, hub.nat)) == {spoke.subnet}
+
+
+def test_subnets_elsewhere_are_not_posted_for_a_change_inside(sandbox: Sandbox) -> None:
+    """The spokes of an egress VPC that is inside are concerned by its changes, but excluded."""
+    account = Account(sandbox)
+    hub = Hub(account)
+    hub.join(account)
+    rule = Rule(sandbox, {"vpcIds": hub.vpc})
+    rule.overlook()
+    account.ec2.delete_nat_gateway(NatGatewayId=hub.nat)
+    assert not set(changed(rule, hub.nat).values()) & {"EXCLUDED"}
+
+
+def test_subnet_flagged_before_vpc_ids_was_changed_is_excluded_by_the_sweep(
+    sandbox: Sandbox, inside: Private, outside: Private
+) -> None:
+    """What AWS Config holds of a VPC that is left out now comes to NOT_APPLICABLE, once."""
+    Rule(sandbox).sweep()
+    narrowed = Rule(sandbox, {"vpcIds": inside.vpc})
+    assert narrowed.held()[outside.subnet].compliance == "NON_COMPLIANT"
+    assert narrowed.sweep() == {outside.subnet: "EXCLUDED", outside.public_subnet: "EXCLUDED"}
+    assert narrowed.held()[outside.subnet].compliance == "NOT_APPLICABLE"
+    assert narrowed.held()[inside.subnet].compliance == "NON_COMPLIANT"
+    assert narrowed.sweep() == {}
