@@ -1,4 +1,8 @@
-"""The calls that read compliance, by Config's rules."""
+"""The calls that read compliance, by Config's rules.
+
+https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByConfigRule.html and
+https://docs.aws.amazon.com/config/latest/APIReference/API_DescribeComplianceByConfigRule.html
+"""
 
 from collections.abc import Callable
 from typing import Any

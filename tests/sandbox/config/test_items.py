@@ -1,4 +1,8 @@
-"""Configuration items in the shape that AWS Config gives the types of a VPC."""
+"""Configuration items in the shape that AWS Config gives the types of a VPC.
+
+https://docs.aws.amazon.com/config/latest/developerguide/resource-config-reference.html has the relationships, and
+https://github.com/awslabs/aws-config-resource-schema the keys.
+"""
 
 from typing import Any
 

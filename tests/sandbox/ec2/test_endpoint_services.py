@@ -1,6 +1,7 @@
 """DescribeVpcEndpointServices (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeVpcEndpointServices.html)."""
 
 from sandbox.dynamic import Client
+from sandbox.ec2.regions import REGIONS
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
 
@@ -22,6 +23,18 @@ def test_s3express_exists_only_where_offered(sandbox: Sandbox) -> None:
     name = "com.amazonaws.eu-west-2.s3express"
     assert name not in client.describe_vpc_endpoint_services()["ServiceNames"]
     assert refused(lambda: client.describe_vpc_endpoint_services(ServiceNames=[name])) == "InvalidServiceName"
+
+
+def test_s3express_is_a_gateway_service_in_fifteen_regions(sandbox: Sandbox) -> None:
+    """Each Region that AWS lists for S3 Express One Zone has the service, under the Region's own name.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/directory-bucket-az-networking.html
+    """
+    assert len(REGIONS) == 15
+    for region in REGIONS:
+        name = f"com.amazonaws.{region}.s3express"
+        (detail,) = sandbox.client("ec2", region).describe_vpc_endpoint_services(ServiceNames=[name])["ServiceDetails"]
+        assert detail["ServiceType"] == [{"ServiceType": "Gateway"}]
 
 
 def test_filters_by_name_type_and_address_type(ec2: Client) -> None:

@@ -1,4 +1,8 @@
-"""Transit gateways: attachments and their states, defaults, sharing, and the routes of VPCs to them."""
+"""Transit gateways: attachments and their states, defaults, sharing, and the routes of VPCs to them.
+
+https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html and, for what a spoke may do,
+https://docs.aws.amazon.com/vpc/latest/tgw/working-with-transit-gateways.html
+"""
 
 from typing import Any
 

@@ -1,4 +1,8 @@
-"""Transit gateway route tables: associations, propagations, static routes, prefix lists, and searches."""
+"""Transit gateway route tables: associations, propagations, static routes, prefix lists, and searches.
+
+https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html and
+https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_SearchTransitGatewayRoutes.html
+"""
 
 from ipaddress import IPv4Network
 from itertools import islice
