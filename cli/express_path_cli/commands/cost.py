@@ -27,7 +27,7 @@ _WHAT = "What to count"
 _LONGEST = 454
 EXAMPLES = """
 express-path cost  # at most, for the last 30 days
-express-path cost --flow-logs vpc-flow-logs --days 7  # measured, too
+express-path cost --flow-logs vpc-flow-logs --days 7  # also as flow logs measure it
 express-path cost --organization --role-name Audit --format json  # every account
 """
 

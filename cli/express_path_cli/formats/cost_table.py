@@ -21,9 +21,8 @@ def as_cost_table(report: CostReport) -> RenderableType:
     """A row for each NAT, the dearest first, and what the numbers mean."""
     if not report.costs:
         return Text(_NONE)
-    start, end = report.window
     table = Table(
-        title=f"S3 Express through NATs, {start:%Y-%m-%d} to {end:%Y-%m-%d} ({report.window.days:.0f} days)",
+        title=f"S3 Express through NATs, {_days(report)} to {report.window.end:%Y-%m-%d}",
         title_justify="left",
         title_style="bold",
         show_lines=True,
@@ -82,6 +81,11 @@ def _measured(cost: NatCost, report: CostReport) -> Text:
     )
 
 
+def _days(report: CostReport) -> str:
+    days = round(report.window.days)
+    return f"{days} day{'' if days == 1 else 's'}"
+
+
 def _size(number: float) -> str:
     return decimal(round(number))
 
@@ -91,7 +95,7 @@ def _explained(report: CostReport) -> Iterator[str]:
     if bounds:
         usd, monthly = sum(each.usd for each in bounds), sum(each.usd_a_month for each in bounds)
         missing = "" if report.all_read else ", without what could not be read"
-        yield f"Upper bound of all: ${usd:,.2f} in {report.window.days:.0f} days, ${monthly:,.2f}/month{missing}."
+        yield f"Upper bound of all: ${usd:,.2f} in {_days(report)}, ${monthly:,.2f}/month{missing}."
     measured = [each.measured.amount for each in report.gateways if each.measured]
     if measured:
         missing = "" if len(measured) == len(report.gateways) else ", without what is not measured"

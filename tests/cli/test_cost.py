@@ -1,0 +1,248 @@
+"""What S3 Express costs at most: traffic, prices, whose NAT gateway it is, and what cannot be read."""
+
+from datetime import UTC, datetime
+from itertools import count
+
+import pytest
+
+from express_path.domain.costs import window
+from express_path.domain.parameters import RuleParameters
+from express_path_cli.cost_report import CostOptions, report_on
+from express_path_cli.crew import Crew
+from express_path_cli.flagged_nats import flagged_nats
+from express_path_cli.problems import one_line
+from express_path_cli.progress import Silent
+from express_path_cli.selection import Selection, judge_all
+from express_path_cli.sources import Source
+from sandbox.networks.account import Account
+from sandbox.networks.central_egress import Hub
+from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
+from sandbox.server import Sandbox
+from tests.cli.costs import by_id, carry, cost, told
+from tests.cli.recordings import FOLDER
+
+NETWORK_ACCOUNT = "222222222222"
+
+
+def test_what_came_in_from_both_sides_is_priced_as_an_upper_bound(sandbox: Sandbox) -> None:
+    """100 GB out and 900 back cost a thousand times the price, and 365/12 of it a month, at one day's rate."""
+    network = BehindNatGateway(Account(sandbox))
+    carry(network.account, network.nat, 100, 900)
+    sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
+    document = told("--days", "1")
+    [gateway] = document["natGateways"]
+    assert gateway["upperBound"]["usd"] == pytest.approx(50)
+    assert gateway["upperBound"]["usdPerMonth"] == pytest.approx(50 * 365 / 12)
+    assert (gateway["usdPerGb"], gateway["priceBasis"], gateway["measured"]) == (0.05, "listed", None)
+    assert gateway["bytes"] == {
+        "BytesInFromSource": pytest.approx(100e9),
+        "BytesOutToDestination": pytest.approx(100e9),
+        "BytesInFromDestination": pytest.approx(900e9),
+        "BytesOutToSource": pytest.approx(900e9),
+    }
+    assert (gateway["id"], gateway["kind"], gateway["accountId"]) == (network.nat, "zonal NAT gateway", "123456789012")
+    assert (gateway["vpcId"], gateway["subnetIds"], gateway["routeTableIds"]) == (
+        network.vpc,
+        [network.subnet],
+        [network.table],
+    )
+    assert document["upperBound"] == {**gateway["upperBound"], "complete": True}
+    assert (document["schemaVersion"], document["days"], document["measured"]) == (1, 1, None)
+    assert document["meaning"].startswith("Upper bound")
+
+
+def test_only_the_days_asked_for_count(sandbox: Sandbox) -> None:
+    """Thirty days unless told otherwise, up to the last complete hour."""
+    network = BehindNatGateway(Account(sandbox))
+    carry(network.account, network.nat, 40, 0, days=40)
+    bytes_of = {days: told(*days)["upperBound"]["bytes"] for days in [(), ("--days", "7"), ("--days", "454")]}
+    assert bytes_of == {
+        (): pytest.approx(30e9),
+        ("--days", "7"): pytest.approx(7e9),
+        ("--days", "454"): pytest.approx(40e9),
+    }
+
+
+def test_a_regional_gateway_is_the_sum_of_its_zones(sandbox: Sandbox) -> None:
+    """Its price is its own where the Price List has one."""
+    account = Account(sandbox)
+    vpc_id = account.vpc()
+    account.internet_gateway(vpc_id)
+    account.subnet(vpc_id, zone="b")
+    subnet_id = account.subnet(vpc_id)
+    nat = account.ec2.create_nat_gateway(VpcId=vpc_id, AvailabilityMode="regional")["NatGateway"]["NatGatewayId"]
+    account.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=account.table(vpc_id, NatGatewayId=nat))
+    carry(account, nat, 1, 2, zone="us-east-1a")
+    carry(account, nat, 10, 20, zone="us-east-1b")
+    sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
+    sandbox.prices.list_nat_gateway("us-east-1", "RegionalNatGateway-Bytes", "0.1")
+    [gateway] = told("--days", "1")["natGateways"]
+    assert gateway["bytesByZone"] == {"us-east-1a": pytest.approx(3e9), "us-east-1b": pytest.approx(30e9)}
+    assert (gateway["kind"], gateway["upperBound"]["usd"]) == ("regional NAT gateway", pytest.approx(3.3))
+
+
+def test_a_gateway_without_traffic_costs_nothing(sandbox: Sandbox) -> None:
+    """CloudWatch has no datapoints then."""
+    network = BehindNatGateway(Account(sandbox))
+    assert by_id(told())[network.nat]["upperBound"] == {"bytes": 0, "usd": 0, "usdPerMonth": 0}
+
+
+def test_a_nat_instance_is_named_and_has_no_price(sandbox: Sandbox) -> None:
+    """It has no NAT metrics, and AWS charges nothing by the GB for it."""
+    network = BehindNatInstance(Account(sandbox))
+    document = told()
+    assert document["natGateways"] == []
+    [instance] = document["natInstances"]
+    assert (instance["id"], instance["kind"]) == (network.interface, "NAT instance")
+    assert document["upperBound"] == {"bytes": 0, "usd": 0, "usdPerMonth": 0, "complete": True}
+    assert "no NAT metrics" in cost().stdout
+
+
+def test_without_a_nat_there_is_nothing_to_save(sandbox: Sandbox) -> None:
+    """No price is asked for, either."""
+    network = BehindNatGateway(Account(sandbox))
+    network.account.endpoint(network.vpc, network.table)
+    result = cost()
+    assert (result.exit_code, result.stdout) == (0, "No flagged path crosses a NAT: there is nothing to save.\n")
+    assert sandbox.calls.of("pricing") == []
+    assert told()["natGateways"] == []
+
+
+def test_a_given_price_is_used_and_no_other_asked_for(sandbox: Sandbox) -> None:
+    """The Price List may be denied to everybody."""
+    network = BehindNatGateway(Account(sandbox))
+    carry(network.account, network.nat, 10, 0)
+    [gateway] = told("--days", "1", "--price-per-gb", "0.02")["natGateways"]
+    assert (gateway["usdPerGb"], gateway["priceBasis"]) == (0.02, "given")
+    assert gateway["upperBound"]["usd"] == pytest.approx(0.2)
+    assert sandbox.calls.of("pricing") == []
+
+
+def test_a_price_that_is_not_listed_is_a_guess_and_called_one(sandbox: Sandbox) -> None:
+    """Denied or absent: the note says why, once for a Region; nothing failed."""
+    account = Account(sandbox)
+    for network in (BehindNatGateway(account), BehindNatGateway(account)):
+        carry(account, network.nat, 10, 0)
+    result = cost("--days", "1")
+    [note] = result.stderr.splitlines()
+    assert "us-east-1: the price of 0.045 USD a GB is a guess" in note
+    assert "the Price List has none in US dollars" in note
+    assert "a guess: the price of us-east-1" in result.stdout
+    assert result.exit_code == 0
+    sandbox.faults.deny("pricing", "GetProducts")
+    denied = cost("--days", "1")
+    assert "allow pricing:GetProducts" in denied.stderr
+    assert denied.exit_code == 0
+    assert cost("--quiet").stderr == ""
+
+
+def test_a_network_accounts_gateway_is_read_with_its_role(sandbox: Sandbox) -> None:
+    """Central egress: the metrics are in the account that owns the NAT gateway."""
+    hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
+    spokes = Account(sandbox)
+    hub.share(spokes)
+    hub.join(spokes)
+    carry(hub.account, hub.nat, 10, 0)
+    role = f"networkRoleArn=arn:aws:iam::{NETWORK_ACCOUNT}:role/Network"
+    [gateway] = told("--days", "1", "--parameter", role)["natGateways"]
+    assert (gateway["accountId"], gateway["upperBound"]["bytes"]) == (NETWORK_ACCOUNT, pytest.approx(10e9))
+    assert {call.account_id for call in sandbox.calls.of("cloudwatch")} == {NETWORK_ACCOUNT}
+
+
+def test_a_role_that_no_longer_lets_in_is_named(sandbox: Sandbox) -> None:
+    """What the network account's metrics would tell is missing, and said to be."""
+    hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
+    spokes = Account(sandbox)
+    hub.share(spokes)
+    hub.join(spokes)
+    # NAT gateways are read in the spokes' account, then, by the role, in the network account; metrics come after both.
+    reads = count(1)
+
+    def deny_after_both() -> None:
+        if next(reads) == 2:
+            sandbox.faults.deny("sts", "AssumeRole")
+
+    sandbox.faults.before("ec2", "DescribeNatGateways", deny_after_both, times=2)
+    result = cost("--parameter", f"networkRoleArn=arn:aws:iam::{NETWORK_ACCOUNT}:role/Network")
+    assert result.exit_code == 2
+    assert f"{hub.nat} us-east-1: sts:AssumeRole failed with AccessDenied" in result.stderr
+    assert "not readable" in result.stdout
+
+
+def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
+    """It is in the result without numbers, and in the failures with what to do."""
+    seen = Source(from_dump=FOLDER / "nat-gateway-not-listed").look(RuleParameters(), Silent())
+    nats = flagged_nats(seen.views, judge_all(seen.views, RuleParameters(), Selection()))
+    asked = CostOptions(window(datetime.now(UTC), 1))
+    with Crew(1, Silent()) as crew:
+        report = report_on(nats, seen, asked, crew)
+    [failure] = report.failures
+    assert failure.where == f"{nats[0].id} {nats[0].region}"
+    assert "not readable from here, as it belongs to an account that is not known here" in one_line(failure.error)
+    assert [each.bound for each in report.costs] == [None]
+    assert not report.all_read
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox) -> None:
+    """One Region's metrics are denied, the other's are there; the sum says that it is not whole."""
+    account = Account(sandbox)
+    network = BehindNatGateway(account)
+    elsewhere = sandbox.client("ec2", "eu-west-1")
+    vpc_id = elsewhere.create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
+    subnet_id = elsewhere.create_subnet(VpcId=vpc_id, CidrBlock="10.9.0.0/24")["Subnet"]["SubnetId"]
+    private = elsewhere.create_nat_gateway(SubnetId=subnet_id, ConnectivityType="private")["NatGateway"]
+    [table] = elsewhere.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])["RouteTables"]
+    elsewhere.create_route(
+        RouteTableId=table["RouteTableId"], DestinationCidrBlock="0.0.0.0/0", NatGatewayId=private["NatGatewayId"]
+    )
+    carry(account, network.nat, 10, 0)
+    sandbox.faults.deny("cloudwatch", "GetMetricData", times=1)
+    both = ("--region", "eu-west-1", "--region", "us-east-1", "--workers", "1", "--days", "1")
+    result = cost(*both)
+    assert result.exit_code == 2
+    assert "account 123456789012 eu-west-1: cloudwatch:GetMetricData failed with AccessDenied" in result.stderr
+    assert "not readable" in result.stdout
+    assert "without what could not be read" in " ".join(result.stdout.split())
+    sandbox.faults.deny("cloudwatch", "GetMetricData", times=1)
+    document = told(*both, exit_code=2)
+    found = by_id(document)
+    assert found[private["NatGatewayId"]]["upperBound"] is None
+    assert found[private["NatGatewayId"]]["bytes"] is None
+    assert found[network.nat]["upperBound"]["bytes"] == pytest.approx(10e9)
+    assert document["upperBound"]["complete"] is False
+
+
+def test_a_region_that_could_not_be_scanned_is_missing_from_the_sum(sandbox: Sandbox) -> None:
+    """A denied scan makes the whole incomplete; where nothing was read, nothing is printed."""
+    BehindNatGateway(Account(sandbox))
+    sandbox.faults.deny("ec2", "DescribeSubnets", times=1)
+    document = told("--region", "eu-west-1", "--region", "us-east-1", "--workers", "1", exit_code=2)
+    assert document["upperBound"]["complete"] is False
+    sandbox.faults.deny("ec2", "DescribeSubnets")
+    result = cost()
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("option", ["--from-dump", "--aggregator"])
+def test_sources_without_metrics_are_one_line(option: str) -> None:
+    """A dump and an aggregator hold no CloudWatch."""
+    result = cost(option, str(FOLDER / "nat-gateway-zonal"))
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert f"{option} holds no CloudWatch metrics, so it cannot tell cost" in line
+
+
+@pytest.mark.parametrize("days", ["0", "455"])
+def test_days_that_cloudwatch_does_not_keep_are_refused(days: str) -> None:
+    """From one day to 454."""
+    assert cost("--days", days).exit_code == 2
+
+
+def test_incomplete_metrics_are_no_sum(sandbox: Sandbox) -> None:
+    """A window that begins before the metrics' retention would be short, so its answer is refused."""
+    network = BehindNatGateway(Account(sandbox))
+    carry(network.account, network.nat, 10, 0)
+    sandbox.metrics.trouble = sandbox.metrics.trouble._replace(status="InternalError")
+    result = cost("--days", "1")
+    assert result.exit_code == 2
+    assert "cloudwatch:GetMetricData failed with InternalError" in result.stderr

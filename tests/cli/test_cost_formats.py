@@ -1,0 +1,73 @@
+"""What cost prints: the same numbers for a person and for a program, in any width, always called an upper bound."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from express_path_cli.main import app
+from sandbox.networks.account import Account
+from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
+from sandbox.server import Sandbox
+from tests.cli.costs import carry, cost, interface_of
+from tests.cli.flow_records import GROUP, FlowLogs, crossing
+
+
+@pytest.fixture
+def dear_and_cheap(sandbox: Sandbox) -> list[str]:
+    """Two NAT gateways, the second of which carried more, and a NAT instance."""
+    account = Account(sandbox)
+    networks = [BehindNatGateway(account), BehindNatGateway(account)]
+    for network, volume in zip(networks, (10, 123_456), strict=True):
+        carry(account, network.nat, volume, 0)
+    BehindNatInstance(account)
+    return [each.nat for each in networks]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("more", [(), ("--flow-logs", GROUP)], ids=["bound", "measured"])
+def test_the_table_fits_and_cuts_nothing(
+    sandbox: Sandbox, dear_and_cheap: list[str], width: int, more: tuple[str, ...]
+) -> None:
+    """Every id and number is whole at 80 columns and at 120."""
+    account = Account(sandbox)
+    logs = FlowLogs(account)
+    interface, address = interface_of(account, dear_and_cheap[1])
+    [row] = account.ec2.describe_nat_gateways(NatGatewayIds=[dear_and_cheap[1]])["NatGateways"]
+    logs.publish(row["VpcId"])
+    logs.record(*crossing(interface, "10.0.2.5", address, "192.0.2.1", 10**12, 10**13))
+    result = CliRunner(env={"COLUMNS": str(width)}).invoke(app, ["cost", "--days", "1", *more])
+    assert max(map(len, result.stdout.splitlines())) <= width
+    assert "…" not in result.stdout
+    assert "Upper bound" in result.stdout
+    assert all(each in result.stdout for each in dear_and_cheap)
+    assert "$5,555.52" in result.stdout
+    assert ("$495.00" in result.stdout) == bool(more)
+    assert result.stdout.index(dear_and_cheap[1]) < result.stdout.index(dear_and_cheap[0])
+
+
+def test_the_table_says_what_the_numbers_mean(dear_and_cheap: list[str]) -> None:
+    """That they are at most, what is left aside, and whose price it is."""
+    assert dear_and_cheap
+    said = " ".join(cost("--days", "1", "--price-per-gb", "0.045").stdout.split())
+    assert "Upper bound of all: $5,555.97 in 1 day," in said
+    assert "Upper bound: the metrics of NAT gateways know no destination" in said
+    assert "Hourly charges are left aside" in said
+    assert "Prices: $0.045 a GB (as given)." in said
+    assert "no GB charge" in said
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_file_holds_what_would_be_printed(dear_and_cheap: list[str], tmp_path: Path, form: str) -> None:
+    """Nothing but that it was written is said on the terminal."""
+    file = tmp_path / "cost"
+    result = cost("--days", "1", "--format", form, "--output", str(file), "--quiet")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert f"wrote {file}" in result.stderr
+    text = file.read_text(encoding="utf-8")
+    assert all(each in text for each in dear_and_cheap)
+    if form == "json":
+        assert json.loads(text)["schemaVersion"] == 1
+    else:
+        assert "Upper bound" in text
