@@ -2,19 +2,20 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
+from express_path.errors import ApiError
 from express_path.handlers.services import services
-from sandbox.config_items.direct import direct_client
 from sandbox.server import Sandbox
 from tests.handlers.network import ANYWHERE_IPV6, Builder, Private
 from tests.handlers.rule import Rule
+from tests.iam.stack import NETWORK_ROLE, Stack
 from tests.template.expand import Expanded
 from tests.template.iam import actions
 
-NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
 PARAMETERS = {"scope": "DIRECTORY_BUCKETS", "networkRoleArn": NETWORK_ROLE}
 # IAM's name of an operation where it is not the operation's own:
 # https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html
@@ -91,31 +92,70 @@ def test_network_account_is_only_read(sandbox: Sandbox, builder: Builder, vpc: P
 
 
 @pytest.fixture
-def by_its_role(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the function have the credentials of a role with the template's policies, which are enforced."""
-    iam: Any = direct_client(sandbox, "iam")
-    trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
-    role = iam.create_role(RoleName="evaluate", AssumeRolePolicyDocument=json.dumps({"Statement": [trust]}))["Role"]
-    # moto enforces actions; of resources it knows those of S3 alone.
-    anywhere = [{**part, "Resource": "*"} for policy in policies() for part in policy["PolicyDocument"]["Statement"]]
-    iam.put_role_policy(
-        RoleName="evaluate",
-        PolicyName="all",
-        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": anywhere}),
-    )
-    for name, value in sandbox.assume(role["Arn"]).items():
+def stack(sandbox: Sandbox) -> Stack:
+    """The template's roles, as the stack makes them where a network account is named, and that account's role."""
+    network_account, role_name = NETWORK_ROLE.split(":")[4], NETWORK_ROLE.rpartition("/")[2]
+    iam = sandbox.client("iam", credentials=sandbox.credentials(network_account))
+    trust = {"Effect": "Allow", "Principal": {"AWS": sandbox.account_id}, "Action": "sts:AssumeRole"}
+    iam.create_role(RoleName=role_name, AssumeRolePolicyDocument=json.dumps({"Statement": [trust]}))
+    reads = {"Effect": "Allow", "Action": sorted(each for each in allowed() if each.startswith("ec2:"))}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [{**reads, "Resource": "*"}]})
+    iam.put_role_policy(RoleName=role_name, PolicyName="read", PolicyDocument=document)
+    return Stack(sandbox, NetworkRoleArn=NETWORK_ROLE)
+
+
+@contextmanager
+def by_its_role(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the function have its role's credentials, and require a permission for every request."""
+    for name, value in stack.credentials("EvaluateRole").items():
         monkeypatch.setenv(name.upper(), value)
     services.cache_clear()
-    with sandbox.enforcing_iam():
+    with stack.enforced():
         yield
 
 
+def refused(stack: Stack) -> set[str]:
+    """Return the operations that failed, with the errors."""
+    return {f"{each.operation} {each.error}" for each in stack.sandbox.calls if each.error}
+
+
 def test_role_is_enough_where_permissions_are_enforced(
-    sandbox: Sandbox, builder: Builder, vpc: Private, by_its_role: None
+    stack: Stack, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With no more than the template's policies, every way of the function ends in verdicts."""
-    assert by_its_role is None
-    assert vpc.subnet in use_everything(Rule(sandbox), builder, vpc)
+    """With the template's statements as they stand, every way of the function ends in verdicts, and none is refused."""
+    bucket(stack.sandbox)
+    rule = Rule(stack.sandbox, PARAMETERS)
+    with by_its_role(stack, monkeypatch):
+        assert vpc.subnet in use_everything(rule, builder, vpc)
+        assert refused(stack) == set()
+
+
+@pytest.mark.parametrize(
+    ("sid", "operation"),
+    [
+        ("ReadPrefixListEntries", "GetManagedPrefixListEntries UnauthorizedOperation"),
+        ("ReadTransitGatewayRoutes", "SearchTransitGatewayRoutes UnauthorizedOperation"),
+        ("ReadOwnResults", "GetComplianceDetailsByConfigRule AccessDeniedException"),
+        ("FollowTransitGateways", "AssumeRole AccessDenied"),
+    ],
+)
+def test_statement_with_other_resources_is_not_enough(
+    stack: Stack, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch, sid: str, operation: str
+) -> None:
+    """That the test above passes says something only if a statement that names other resources has it fail."""
+    for policy in stack.template.deployed(stack.template.properties("EvaluateRole"))["Policies"]:
+        for statement in policy["PolicyDocument"]["Statement"]:
+            if statement["Sid"] == sid:
+                statement["Resource"] = "arn:aws:ec2:us-east-1:000000000000:prefix-list/pl-0"
+        stack.iam.put_role_policy(
+            RoleName=stack.role_name("EvaluateRole"),
+            PolicyName=policy["PolicyName"],
+            PolicyDocument=json.dumps(policy["PolicyDocument"]),
+        )
+    rule = Rule(stack.sandbox, PARAMETERS)
+    with by_its_role(stack, monkeypatch), suppress(ApiError):
+        use_everything(rule, builder, vpc)
+    assert refused(stack) == {operation}
 
 
 def bucket(sandbox: Sandbox) -> None:
