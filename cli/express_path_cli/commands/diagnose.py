@@ -1,0 +1,123 @@
+"""express-path diagnose: whether a NAT on the path holds S3 Express traffic up."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from express_path_cli import options
+from express_path_cli.crew import Crew
+from express_path_cli.diagnosing import NatDiagnosis, diagnose_all, nats_to_diagnose
+from express_path_cli.formats.chart_svg import as_svg
+from express_path_cli.formats.diagnosis_json import as_diagnosis_json
+from express_path_cli.formats.diagnosis_text import panels, print_diagnoses
+from express_path_cli.groups import Made
+from express_path_cli.output import tell_about, write_file
+from express_path_cli.problems import COULD_NOT_TELL, OptionError, say
+from express_path_cli.progress import watching
+from express_path_cli.result import Seen
+from express_path_cli.selection import Selection, judge_all
+from express_path_cli.sources import Source
+from express_path_cli.timing import HOURS, Timing, timing
+
+_WHEN = "When to look at"
+EXAMPLES = """
+express-path diagnose  # every NAT on a flagged path, the last 24 hours
+express-path diagnose subnet-0a1b2c3d4e5f60718 --hours 3 --chart nat.svg  # what this subnet crosses
+express-path diagnose --from 2026-03-01T09:00 --to 2026-03-01T15:00 --format json  # an incident, in UTC
+"""
+
+
+class Form(StrEnum):
+    """How diagnoses are written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def _timing(
+    *,
+    hours: Annotated[
+        float | None,
+        typer.Option(
+            min=0.5,
+            metavar="NUMBER",
+            help=f"How many hours to look back, from --to or from now; {HOURS} unless given.",
+            rich_help_panel=_WHEN,
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--from", metavar="TIME", help="Begin then: ISO 8601, UTC unless it says.", rich_help_panel=_WHEN),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="End then; else now.", rich_help_panel=_WHEN)
+    ] = None,
+    period: Annotated[
+        int | None,
+        typer.Option(
+            min=60,
+            metavar="SECONDS",
+            help="Length of a period; else the finest that CloudWatch has, for at most 720 of them.",
+            rich_help_panel=_WHEN,
+        ),
+    ] = None,
+) -> Timing:
+    return timing(datetime.now(UTC), hours, since, until, period)
+
+
+def diagnose(
+    *,
+    subnet: Annotated[
+        str | None, typer.Argument(metavar="[SUBNET]", help="Only the NATs that this subnet crosses.")
+    ] = None,
+    source: options.Where,
+    parameters: options.Asked,
+    during: Annotated[Timing, Made(_timing)],
+    chart: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="Write the charts there, too, as SVG.")] = None,
+    form: Annotated[Form, typer.Option("--format", "-f", help="How it is written.")] = Form.TEXT,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say whether a NAT gateway on a flagged path holds S3 Express traffic up, with a chart.
+
+    Looks in CloudWatch for throughput that runs flat at a ceiling, refused connections, dropped packets, and peaks
+    near the most that a NAT gateway carries. Exit status: 0 no symptom, 1 some, 2 something could not be told; it is
+    named on standard error, and the rest is still reported.
+    """
+    _check(source, chart)
+    with watching(quiet=quiet) as watch, Crew(source.live.workers, watch) as crew:
+        seen = source.look(parameters, watch)
+        verdicts = judge_all(seen.views, parameters, Selection())
+        nats = nats_to_diagnose(seen.views, verdicts, subnet)
+        told = diagnose_all(nats, verdicts, seen, during, crew)
+    failures = [*seen.failures, *crew.failures]
+    tell_about(Seen(failures=failures, notes=seen.notes), quiet=quiet)
+    if seen.views or not seen.failures:
+        _write(told, during, form, chart)
+    raise typer.Exit(COULD_NOT_TELL if failures else any(each.has_symptoms for each in told))
+
+
+def _check(source: Source, chart: Path | None) -> None:
+    if source.from_dump or source.aggregator:
+        option = "--from-dump" if source.from_dump else "--aggregator"
+        raise OptionError(
+            f"{option} holds no CloudWatch metrics, so it cannot tell symptoms",
+            "leave it out; --organization --role-name reads every account",
+        )
+    if chart and chart.suffix.lower() != ".svg":
+        raise OptionError(f"--chart {chart}: charts are written as SVG", "end the name in .svg; any browser shows it")
+
+
+def _write(told: list[NatDiagnosis], during: Timing, form: Form, chart: Path | None) -> None:
+    if chart:
+        drawn = panels(told)
+        if drawn:
+            write_file(chart, as_svg(drawn))
+        say(f"wrote {chart}" if drawn else f"{chart} was not written: there are no datapoints to draw")
+    if form is Form.JSON:
+        typer.echo(as_diagnosis_json(told, during), nl=False)
+    else:
+        print_diagnoses(Console(highlight=False), told, during)

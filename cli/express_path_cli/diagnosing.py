@@ -1,0 +1,77 @@
+"""Diagnosing the NAT gateways on flagged paths, account by account."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from express_path.adapters.nat_metrics import meters_of, read_metrics
+from express_path.domain.symptoms import Diagnosis, State, diagnose
+from express_path.domain.symptoms_load import METRICS
+from express_path.domain.verdict import Verdict
+from express_path_cli.costing import Place, places_of
+from express_path_cli.crew import Crew
+from express_path_cli.flagged_nats import FlaggedNat, flagged_nats
+from express_path_cli.problems import OptionError
+from express_path_cli.result import Seen, View, is_flagged
+from express_path_cli.timing import Timing
+
+
+@dataclass(frozen=True)
+class NatDiagnosis:
+    """One NAT, and what its metrics tell: one diagnosis, or one for each zone of a regional NAT gateway.
+
+    None stands for metrics that could not be read, and for a NAT instance's: CloudWatch has none of those. heals are
+    the subnets to heal, one of each route table, which heals that table's other subnets, too.
+    """
+
+    nat: FlaggedNat
+    heals: tuple[str, ...]
+    diagnoses: tuple[Diagnosis, ...] | None = None
+
+    @property
+    def has_symptoms(self) -> bool:
+        """Whether any of its meters shows one."""
+        return any(each.state is State.SYMPTOMS for each in self.diagnoses or ())
+
+
+def nats_to_diagnose(views: Sequence[View], verdicts: Sequence[Verdict], subnet_id: str | None) -> list[FlaggedNat]:
+    """The NATs on flagged paths, or on that of one subnet. Raises OptionError where there is no such subnet."""
+    nats = flagged_nats(views, verdicts)
+    if subnet_id is None:
+        return nats
+    if all(each.subnet_id != subnet_id for each in verdicts):
+        raise OptionError(f"no subnet {subnet_id} was found", "name its --region and --profile")
+    return [each for each in nats if subnet_id in each.subnet_ids]
+
+
+def diagnose_all(
+    nats: Sequence[FlaggedNat], verdicts: Iterable[Verdict], seen: Seen, during: Timing, crew: Crew
+) -> list[NatDiagnosis]:
+    """What the metrics of each NAT tell, those with symptoms first; what fails is kept as the crew's failures."""
+    places = places_of(nats, seen.reach, crew)
+
+    def read(place: Place) -> dict[str, tuple[Diagnosis, ...]]:
+        return _diagnose_place(place, during)
+
+    found = {
+        key: told
+        for _, here in crew.each(places, read, lambda place: f"{place}: metrics")
+        for key, told in here.items()
+    }
+    tables = {each.subnet_id: each.route_table_id for each in verdicts if is_flagged(each)}
+    told = [NatDiagnosis(nat, _one_of_each_table(nat, tables), found.get(nat.id)) for nat in nats]
+    return sorted(told, key=lambda each: not each.has_symptoms)
+
+
+def _diagnose_place(place: Place, during: Timing) -> dict[str, tuple[Diagnosis, ...]]:
+    start, end, period = during
+    meters = meters_of(place.aws, [nat.gateway for nat in place.nats if nat.gateway])
+    series = read_metrics(place.aws, meters, METRICS, start, end, period)
+    told = [diagnose(meter, series, start, end, period) for meter in meters]
+    return {nat.id: tuple(each for each in told if each.meter.nat_gateway_id == nat.id) for nat in place.nats}
+
+
+def _one_of_each_table(nat: FlaggedNat, tables: dict[str, str | None]) -> tuple[str, ...]:
+    first: dict[str | None, str] = {}
+    for subnet_id in nat.subnet_ids:
+        first.setdefault(tables[subnet_id], subnet_id)
+    return tuple(first.values())

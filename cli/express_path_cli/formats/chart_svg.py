@@ -1,0 +1,52 @@
+"""Charts of throughput as one SVG file that needs nothing else: light and dark, with words for screen readers."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from express_path.domain.symptoms import Diagnosis
+from express_path_cli.formats.chart_svg_panel import WIDTH, draw_panel
+
+_STYLE = """
+svg { --back: #ffffff; --ink: #1f2328; --faint: #59636e; --grid: #d1d9e0; --line: #0969da; --mark: #bc4c00 }
+@media (prefers-color-scheme: dark) {
+  svg { --back: #0d1117; --ink: #f0f6fc; --faint: #9198a1; --grid: #3d444d; --line: #4493f8; --mark: #f0883e }
+}
+text { font: 13px system-ui, sans-serif; fill: var(--ink) }
+.title { font-weight: 600; font-size: 16px }
+.faint { fill: var(--faint) }
+.end { text-anchor: end }
+.middle { text-anchor: middle }
+.back { fill: var(--back) }
+.grid { stroke: var(--grid); fill: none }
+.area { fill: var(--line); fill-opacity: 0.2; stroke: var(--line); stroke-width: 1.5; stroke-linejoin: round }
+.peak { fill: none; stroke: var(--faint); stroke-width: 1; stroke-dasharray: 2 2 }
+.band { fill: none; stroke: var(--mark); stroke-width: 1.5; stroke-dasharray: 6 3 }
+.mark { fill: var(--mark) }
+"""
+
+
+class Panel(NamedTuple):
+    """One chart of several: its title, what a person should read above it, and the diagnosis to draw."""
+
+    title: str
+    sentences: tuple[str, ...]
+    diagnosis: Diagnosis
+
+
+def as_svg(panels: Sequence[Panel]) -> str:
+    """One document with a chart for each panel, one below the other; what is text stays text, whatever it holds."""
+    root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-labelledby": "title desc"})
+    SubElement(root, "title", id="title").text = "Throughput of the NAT gateways that S3 Express traffic crosses"
+    words = (" ".join((f"{each.title}:", *each.sentences)) for each in panels)
+    SubElement(root, "desc", id="desc").text = "\n".join(words)
+    SubElement(root, "style").text = _STYLE
+    SubElement(root, "rect", {"class": "back", "width": "100%", "height": "100%"})
+    top = 0
+    for each in panels:
+        top += draw_panel(root, top, each.title, each.sentences, each.diagnosis)
+    root.set("viewBox", f"0 0 {WIDTH} {top}")
+    root.set("width", str(WIDTH))
+    root.set("height", str(top))
+    indent(root)
+    return tostring(root, encoding="unicode") + "\n"

@@ -1,0 +1,200 @@
+"""Charts: scales and words, what a terminal shows, and the SVG file."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from express_path.domain.metrics import Meter
+from express_path.domain.symptoms import Diagnosis
+from express_path.domain.symptoms_findings import Finding, Severity, Symptom
+from express_path.domain.symptoms_load import Load
+from express_path_cli.formats.chart_marks import lanes
+from express_path_cli.formats.chart_scale import averaged, axis, count, duration, rate, share, span, ticks
+from express_path_cli.formats.chart_svg import Panel, as_svg
+from express_path_cli.formats.chart_text import as_text_chart
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+PERIOD = timedelta(minutes=5)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def points(values: Sequence[float | None]) -> tuple[tuple[datetime, float], ...]:
+    """Points of such values, and none for None."""
+    return tuple((START + index * PERIOD, value) for index, value in enumerate(values) if value is not None)
+
+
+def finding(symptom: Symptom, first: int, last: int, value: float, unit: str = "bit/s") -> Finding:
+    """A finding from one period to another."""
+    return Finding(symptom, Severity.HIGH, START + first * PERIOD, START + last * PERIOD, value, unit, {})
+
+
+GBPS = [*[5.0] * 36, *[25.0] * 36, None, None, None, *[0.0] * 33, *[0.02] * 36]
+LOAD = Load(
+    carried=points([None if each is None else each * 1e9 for each in GBPS]),
+    dropped=points([0.0] * 40 + [3.0, 2.0] + [0.0] * 102),
+    refused=points([0.0] * 50 + [1.0] + [0.0] * 93),
+    peak_bits=points([28e9] * 72),
+)
+FINDINGS = (finding(Symptom.PLATEAU, 36, 72, 25e9), finding(Symptom.PEAK_NEAR_LIMIT, 60, 61, 95e9))
+DIAGNOSIS = Diagnosis(Meter("nat-1"), START, START + 144 * PERIOD, 300, LOAD, FINDINGS)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(24.87e9, "24.9 Gbit/s"), (3e6, "3 Mbit/s"), (999.6e6, "1000 Mbit/s"), (512.0, "512 bit/s"), (0.0, "0 bit/s")],
+)
+def test_rates_have_three_digits(value: float, text: str) -> None:
+    """In the largest unit that leaves at least one before the point."""
+    assert rate(value, "bit/s") == text
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"), [(190, "3 h 10 min"), (45, "45 min"), (60, "1 h"), (1500, "1 d 1 h"), (0, "0 min")]
+)
+def test_durations_have_two_units(minutes: int, text: str) -> None:
+    """The largest two that count."""
+    assert duration(timedelta(minutes=minutes)) == text
+
+
+def test_numbers_are_said_as_people_say_them() -> None:
+    """Thousands are set apart, shares are percent, and a time of one day names it once."""
+    assert (count(1204, "packet"), count(1, "packet")) == ("1,204 packets", "1 packet")
+    assert (share(0.000343), share(0.5), share(0)) == ("0.034 %", "50 %", "0 %")
+    assert span(START, START + PERIOD) == "2026-03-01 00:00 to 00:05 UTC"
+    assert span(START, START + 300 * PERIOD) == "2026-03-01 00:00 to 2026-03-02 01:00 UTC"
+
+
+@pytest.mark.parametrize("highest", [0.0, 1.0, 3e3, 2.5e9, 24.9e9, 25e9, 25.1e9, 99.9e9])
+def test_an_axis_ends_just_above_what_it_shows(highest: float) -> None:
+    """Its steps are round, at most five, and add up to its top."""
+    found = axis(highest, "bit/s", 5)
+    labels = list(found.labels())
+    assert highest <= found.top <= max(2 * highest, 1)
+    assert len(labels) <= 6
+    assert labels[0] == (0, "0")
+    assert labels[-1][0] == pytest.approx(found.top)
+
+
+@pytest.mark.parametrize("hours", [0.5, 3, 24, 24 * 30, 24 * 455])
+def test_ticks_are_round_and_few(hours: float) -> None:
+    """All lie in the window, equally far apart, and midnights are dates."""
+    end = START + timedelta(hours=hours, minutes=7)
+    found = ticks(START + timedelta(minutes=3), end, 8)
+    times = [time for time, _ in found]
+    assert 1 < len(found) <= 8
+    assert START < times[0] <= times[-1] <= end
+    assert len({later - time for time, later in pairwise(times)}) == 1
+    assert all((label == f"{time:%b %d}") is (time.hour == time.minute == 0) for time, label in found)
+
+
+def test_columns_average_the_periods_that_they_meet() -> None:
+    """Several periods to a column, several columns to a period, and a gap that is none."""
+    values = points([1.0, 3.0, None, 5.0])
+    end = START + 4 * PERIOD
+    assert averaged(values, PERIOD, START, end, 2) == [2.0, 5.0]
+    assert averaged(values, PERIOD, START, end, 8) == [1, 1, 3, 3, None, None, 5, 5]
+    assert averaged([(START - PERIOD, 9.0), (end, 9.0)], PERIOD, START, end, 4) == [None] * 4
+
+
+def test_lanes_mark_what_was_seen_when() -> None:
+    """Drops that touch are one mark; what was not seen has no lane."""
+    found = {lane.name: lane.spans for lane in lanes(DIAGNOSIS)}
+    assert found == {
+        "plateau": ((START + 36 * PERIOD, START + 72 * PERIOD),),
+        "drops": ((START + 40 * PERIOD, START + 42 * PERIOD),),
+        "no ports": ((START + 50 * PERIOD, START + 51 * PERIOD),),
+        "peaks": ((START + 60 * PERIOD, START + 61 * PERIOD),),
+        "no data": ((START + 72 * PERIOD, START + 75 * PERIOD),),
+    }
+    quiet = DIAGNOSIS._replace(findings=(), load=Load(carried=points([1.0] * 144)))
+    assert lanes(quiet) == []
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_terminal_shows_heights_times_and_marks(width: int, ascii_only: bool) -> None:
+    """The chart fits, its plateau stands at 25 Gbit/s above its mark, and colour tells nothing by itself."""
+    lines = as_text_chart(DIAGNOSIS, width, ascii_only=ascii_only).plain.splitlines()
+    assert max(map(len, lines)) <= width
+    assert lines[0] == "Gbit/s carried, both directions"
+    [top] = [line for line in lines if line.strip().startswith("25 ")]
+    full = "#" if ascii_only else "█"
+    plateau = next(line for line in lines if line.strip().startswith("plateau"))
+    flat, marked = (
+        {index for index, sign in enumerate(line) if sign in signs} for line, signs in ((top, full), (plateau, "=━"))
+    )
+    # Columns at the edges meet periods of both sides.
+    assert len(marked) > 6
+    assert len(flat ^ marked) <= 2
+    assert [line.split()[0] for line in lines[-4:]] == ["drops", "no", "peaks", "no"]
+    assert any(line.strip().startswith("UTC") and "Mar 01" in line for line in lines)
+    assert all(line.isascii() for line in lines) is ascii_only
+
+
+def test_gaps_and_trickles_are_told_apart() -> None:
+    """No datapoint and zero leave the column empty, the gap is marked; the least traffic shows a sliver."""
+    lines = as_text_chart(DIAGNOSIS, 155, ascii_only=False).plain.splitlines()
+    floor = next(index for index, line in enumerate(lines) if " 0 ┼" in line)
+    lowest = lines[floor - 1][11:].ljust(144)
+    assert set(lowest[73:107]) == {" "}
+    assert set(lowest[109:143]) == {"▁"}
+    assert lines[-1][11:].strip() == "???"
+
+
+def drawn(*panels: Panel) -> ET.Element:
+    """The file as XML."""
+    return ET.fromstring(as_svg(panels))
+
+
+def test_the_svg_has_words_for_who_cannot_see_it() -> None:
+    """A title, and all sentences as its description, to which the image points."""
+    root = drawn(Panel("nat-1: symptoms", ("It ran flat.", "Heal it."), DIAGNOSIS))
+    assert root.get("role") == "img"
+    assert root.get("aria-labelledby") == "title desc"
+    assert root.findtext(f"{SVG}title")
+    assert root.findtext(f"{SVG}desc") == "nat-1: symptoms: It ran flat. Heal it."
+    assert "prefers-color-scheme: dark" in (root.findtext(f"{SVG}style") or "")
+
+
+def test_the_svg_draws_each_stretch_of_data_and_each_mark() -> None:
+    """Two areas around the gap, the dotted peaks, a frame for the plateau, and a bar in each lane."""
+    root = drawn(Panel("nat-1", (), DIAGNOSIS))
+    by_class = {name: root.findall(f".//*[@class='{name}']") for name in ("area", "peak", "band", "mark")}
+    assert {name: len(found) for name, found in by_class.items()} == {"area": 2, "peak": 1, "band": 1, "mark": 5}
+    band, plateau_mark = by_class["band"][0], by_class["mark"][0]
+    assert (band.get("x"), band.get("width")) == (plateau_mark.get("x"), plateau_mark.get("width"))
+    texts = [each.text for each in root.iter(f"{SVG}text")]
+    assert {"Gbit/s", "plateau", "drops", "no ports", "peaks", "no data", "Mar 01", "06:00"} <= {*texts}
+
+
+def test_a_plateau_in_packets_is_framed_over_the_whole_height() -> None:
+    """Its level has another unit than the axis."""
+    in_packets = DIAGNOSIS._replace(findings=(finding(Symptom.PLATEAU, 36, 72, 1e6, "packets/s"),))
+    [band] = drawn(Panel("nat-1", (), in_packets)).findall(".//*[@class='band']")
+    assert band.get("height") == "220.0"
+
+
+def test_an_idle_gateway_can_be_drawn() -> None:
+    """A line at zero, with no peaks and no marks."""
+    idle = Diagnosis(Meter("nat-1"), START, START + 3 * PERIOD, 300, Load(carried=points([0.0] * 3)), ())
+    root = drawn(Panel("nat-1", (), idle))
+    assert len(root.findall(".//*[@class='area']")) == 1
+    assert root.findall(".//*[@class='peak']") == []
+
+
+def test_charts_stand_one_below_the_other() -> None:
+    """The file is as high as all of them."""
+    one, two = drawn(Panel("a", (), DIAGNOSIS)), drawn(Panel("a", (), DIAGNOSIS), Panel("b", (), DIAGNOSIS))
+    assert float(two.get("height") or 0) == 2 * float(one.get("height") or 0)
+
+
+def test_what_is_text_stays_text() -> None:
+    """Nothing that a name holds becomes markup, and long lines are folded, whole words where they can be."""
+    hostile = "</text><script>alert(1)</script> & \"'"
+    root = drawn(Panel(hostile, (hostile * 5, "x" * 300), DIAGNOSIS))
+    assert root.findall(f".//{SVG}script") == []
+    assert any(each.text == hostile for each in root.iter(f"{SVG}text"))
+    assert max(len(each.text or "") for each in root.iter(f"{SVG}text")) <= 125

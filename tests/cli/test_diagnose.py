@@ -1,0 +1,406 @@
+"""express-path diagnose in the sandbox: symptoms, plain negatives, failures, and every way to ask."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from math import pi, sin
+from pathlib import Path
+from random import Random
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from typer.testing import Result
+
+from express_path.domain.symptoms_load import METRICS
+from express_path_cli.diagnosing import NatDiagnosis
+from express_path_cli.flagged_nats import FlaggedNat, NatKind
+from express_path_cli.formats.diagnosis_words import undiagnosed
+from sandbox.networks.account import Account
+from sandbox.networks.central_egress import Hub
+from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
+from sandbox.server import Sandbox
+from tests.cli.recordings import FOLDER, invoke
+
+NETWORK_ACCOUNT = "222222222222"
+MINUTES = 1500
+PACKET = 1400.0
+NOTHING_DROPPED = {"PacketsDropCount": [0.0] * MINUTES, "ErrorPortAllocation": [0.0] * MINUTES}
+
+
+def diagnose(*options: str) -> Result:
+    """Run the command."""
+    return invoke(["diagnose", *options])
+
+
+def told(*options: str, exit_code: int) -> dict[str, Any]:
+    """Run the command for JSON and return the document."""
+    result = diagnose("--format", "json", *options)
+    assert result.exit_code == exit_code, result.stderr
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+def meter(document: dict[str, Any]) -> dict[str, Any]:
+    """The one meter of a document's one NAT."""
+    [nat] = document["nats"]
+    [only] = nat["meters"]
+    found: dict[str, Any] = only
+    return found
+
+
+def carry(
+    account: Account, nat_gateway_id: str, gbps: Sequence[float], zone: str | None = None, **more: Sequence[float]
+) -> None:
+    """Let CloudWatch know what a NAT gateway carried in each of the last minutes, and of whatever else is given."""
+    now = datetime.now(UTC).replace(second=0, microsecond=0)
+    times = [now - timedelta(minutes=len(gbps) - index) for index in range(len(gbps))]
+    carried = [each * 1e9 / 8 * 60 for each in gbps]
+    values = {
+        "BytesOutToDestination": [each / 10 for each in carried],
+        "BytesOutToSource": [each * 9 / 10 for each in carried],
+        "PacketsInFromSource": [each / PACKET / 2 for each in carried],
+        "PacketsInFromDestination": [each / PACKET / 2 for each in carried],
+        "PeakBytesPerSecond": [each / 60 * 1.06 for each in carried],
+        **NOTHING_DROPPED,
+        **more,
+    }
+    assert values.keys() <= METRICS.keys()
+    place = (account.account_id, account.sandbox.region)
+    for metric, points in values.items():
+        account.sandbox.metrics.record(nat_gateway_id, metric, zip(times, points, strict=True), zone, place)
+
+
+def free(random: Random) -> list[float]:
+    """A day's traffic in Gbit/s: a round rise and fall between 4 and 36, that jitters."""
+    return [20 * (1 + 0.8 * sin(2 * pi * index / 1440 - 3)) * max(0, random.gauss(1, 0.1)) for index in range(MINUTES)]
+
+
+def held_up(random: Random) -> list[float]:
+    """The same under a ceiling of 24.9 Gbit/s."""
+    return [min(each, 24.9 * random.gauss(1, 0.004)) for each in free(random)]
+
+
+@pytest.fixture
+def network(sandbox: Sandbox) -> BehindNatGateway:
+    """A private subnet behind a NAT gateway."""
+    return BehindNatGateway(Account(sandbox))
+
+
+def saturate(network: BehindNatGateway) -> None:
+    """Let its NAT gateway run flat for hours, drop packets there, and run out of ports for some minutes."""
+    gbps = held_up(Random(2))
+    drops = [each * 1e4 if each > 24 and index % 7 == 0 else 0 for index, each in enumerate(gbps)]
+    refused = [3.0 if 900 < index < 905 else 0.0 for index in range(MINUTES)]
+    busy = [40_000 + 1000 * each for each in gbps]
+    carry(
+        network.account,
+        network.nat,
+        gbps,
+        PacketsDropCount=drops,
+        ErrorPortAllocation=refused,
+        ActiveConnectionCount=busy,
+    )
+
+
+def flowing(result: Result) -> str:
+    """What was printed, in one line."""
+    return " ".join(result.stdout.split())
+
+
+def test_a_saturated_gateway_is_told_in_one_sentence(network: BehindNatGateway) -> None:
+    """What it did, for how long, what it dropped, whose traffic that is, and what takes it off."""
+    saturate(network)
+    other = network.account.subnet(network.vpc, network.table)
+    result = diagnose()
+    assert (result.exit_code, result.stderr) == (1, "")
+    text = flowing(result)
+    first, second = sorted((network.subnet, other))
+    assert f"SYMPTOMS: {network.nat} ran flat at 24.8 Gbit/s for 9 h" in text
+    assert "dropped packets (0.0" in text
+    assert "and 12 refused connections" in text
+    assert f"{first}, {second} reach S3 Express through it; the free gateway endpoint takes that traffic off:" in text
+    assert f"\n  express-path heal {first} --region us-east-1\n" in result.stdout
+    assert f"express-path heal {second}" not in result.stdout
+    for words in ("HIGH plateau, ", "HIGH port allocation errors, ", "HIGH packets dropped, ", "55,000", "10-second"):
+        assert words in text
+    assert "Gbit/s carried, both directions" in result.stdout
+    assert "express-path cost --flow-logs measures the share" in text
+
+
+def test_the_json_has_every_number(network: BehindNatGateway) -> None:
+    """Findings with times, values, units and evidence, beside the sentence and the commands."""
+    saturate(network)
+    document = told(exit_code=1)
+    [nat] = document["nats"]
+    assert (document["schemaVersion"], document["period"], nat["id"]) == (1, 300, network.nat)
+    assert (nat["kind"], nat["accountId"], nat["region"]) == ("zonal NAT gateway", "123456789012", "us-east-1")
+    assert (nat["vpcId"], nat["subnetIds"]) == (network.vpc, [network.subnet])
+    assert nat["healCommands"] == [f"express-path heal {network.subnet} --region us-east-1"]
+    only = meter(document)
+    assert (only["availabilityZone"], only["state"], only["missing"]) == (None, "SYMPTOMS", 0)
+    assert [each["symptom"] for each in only["findings"]] == ["PLATEAU", "PORT_ALLOCATION_ERRORS", "PACKETS_DROPPED"]
+    plateau = only["findings"][0]
+    assert (plateau["severity"], plateau["unit"]) == ("HIGH", "bit/s")
+    assert plateau["value"] == pytest.approx(24.8e9, rel=0.01)
+    assert document["start"] <= plateau["start"] < plateau["end"] <= document["end"]
+    assert plateau["evidence"]["jitter"] < 0.4 * plateau["evidence"]["usualJitter"]
+    assert plateau["evidence"]["activeConnections"] > 60_000
+    assert plateau["evidence"]["portAllocationErrors"] == 12
+
+
+def test_a_plateau_without_drops_is_not_blamed_on_the_gateway(network: BehindNatGateway) -> None:
+    """The clients may be no faster: the sentence says so."""
+    carry(network.account, network.nat, held_up(Random(2)))
+    result = diagnose()
+    assert result.exit_code == 1
+    assert "and dropped nothing, so it may be a limit of its clients instead" in flowing(result)
+    assert "MEDIUM plateau" in result.stdout
+
+
+def test_free_traffic_is_no_symptom_and_still_crosses_a_nat(network: BehindNatGateway) -> None:
+    """An honest negative: no sign, of how much at most, and that it is paid for."""
+    carry(network.account, network.nat, free(Random(2)))
+    result = diagnose()
+    assert result.exit_code == 0
+    assert f"NO SIGN: {network.nat} shows no sign of saturation in this window: at most 3" in flowing(result)
+    assert f"{network.subnet} still reaches S3 Express through it, which is paid for by the GB:" in flowing(result)
+    assert "Gbit/s carried" in result.stdout
+
+
+def test_few_dropped_packets_are_told_and_are_no_symptom(network: BehindNatGateway) -> None:
+    """Up to 0.01 % is what AWS calls normal."""
+    drops = [5.0 if index == 700 else 0.0 for index in range(MINUTES)]
+    carry(network.account, network.nat, free(Random(2)), PacketsDropCount=drops)
+    result = diagnose()
+    assert result.exit_code == 0
+    assert "LOW packets dropped, " in result.stdout
+    assert "no more than the 0.01 % that AWS calls normal" in flowing(result)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"ErrorPortAllocation": [0.0] * (MINUTES - 20) + [1.0] + [0.0] * 19}, "had no source port left for 1 connec"),
+        ({"PacketsDropCount": [0.0] * (MINUTES - 20) + [9e9] + [0.0] * 19}, "dropped 9,000,000,000 packets ("),
+        ({"PeakBytesPerSecond": [12e9] * MINUTES}, "peaked at 96 Gbit/s, near the most that a NAT gateway carries"),
+    ],
+    ids=["ports", "drops", "peaks"],
+)
+def test_each_symptom_has_its_sentence(network: BehindNatGateway, more: dict[str, Sequence[float]], words: str) -> None:
+    """Any of them alone is enough for status 1."""
+    carry(network.account, network.nat, free(Random(2)), **more)
+    result = diagnose("--hours", "3")
+    assert result.exit_code == 1
+    assert words in flowing(result)
+
+
+def test_a_plateau_at_the_last_ceiling_says_so(network: BehindNatGateway) -> None:
+    """Nothing is dropped yet, and nothing more goes through."""
+    carry(network.account, network.nat, [10.0, 20.0] * 600 + [95.0] * 300, PeakBytesPerSecond=[1.0] * MINUTES)
+    assert re.search(
+        r"ran flat at 95 Gbit/s for [45] h .*near the most that a NAT gateway carries", flowing(diagnose())
+    )
+
+
+def test_drops_of_unknown_share_are_told_without_one(network: BehindNatGateway) -> None:
+    """Without the packets that arrived there is no share, and no traffic to draw."""
+    now = datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(hours=1)
+    network.account.sandbox.metrics.record(network.nat, "PacketsDropCount", [(now, 7.0)])
+    result = diagnose()
+    assert result.exit_code == 1
+    assert f"{network.nat} dropped 7 packets: " in flowing(result)
+    assert "UTC: 7 dropped packets" in flowing(result)
+    assert "carried, both directions" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("gbps", "words"),
+    [
+        ([0.0] * MINUTES, "IDLE: {} carried nothing in this window; "),
+        ([], "NO DATA: CloudWatch has no datapoints of {} in this window; "),
+        ([0.0] * 720, "IDLE: {} carried nothing in the 50 % of this window that CloudWatch knows; "),
+    ],
+    ids=["idle", "no data", "half"],
+)
+def test_nothing_carried_and_nothing_known_are_told_apart(
+    network: BehindNatGateway, gbps: Sequence[float], words: str
+) -> None:
+    """A window that CloudWatch knows in part is judged as such."""
+    quiet = {metric: [0.0] * len(gbps) for metric in NOTHING_DROPPED}
+    carry(network.account, network.nat, gbps, **quiet)
+    result = diagnose()
+    assert result.exit_code == 0
+    assert words.format(network.nat) in flowing(result)
+
+
+def test_a_regional_gateway_is_diagnosed_zone_by_zone(sandbox: Sandbox) -> None:
+    """The zone that is held up is named."""
+    account = Account(sandbox)
+    vpc_id = account.vpc()
+    account.internet_gateway(vpc_id)
+    account.subnet(vpc_id, zone="b")
+    subnet_id = account.subnet(vpc_id)
+    nat = account.ec2.create_nat_gateway(VpcId=vpc_id, AvailabilityMode="regional")["NatGateway"]["NatGatewayId"]
+    account.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=account.table(vpc_id, NatGatewayId=nat))
+    carry(account, nat, free(Random(2)), "us-east-1a")
+    carry(account, nat, held_up(Random(2)), "us-east-1b")
+    meters = told(exit_code=1)["nats"][0]["meters"]
+    assert [(each["availabilityZone"], each["state"]) for each in meters] == [
+        ("us-east-1a", "NO_SIGN"),
+        ("us-east-1b", "SYMPTOMS"),
+    ]
+    text = flowing(diagnose())
+    assert f"{nat} in us-east-1b ran flat at" in text
+    assert f"{nat} in us-east-1a shows no sign" in text
+    assert text.count("Gbit/s carried, both directions") == 1
+
+
+def test_gateways_with_symptoms_come_first(sandbox: Sandbox) -> None:
+    """Whichever id is smaller; each is told with its own subnets."""
+    account = Account(sandbox)
+    networks = [BehindNatGateway(account) for _ in range(2)]
+    quiet, busy = sorted(networks, key=lambda each: each.nat)
+    carry(account, quiet.nat, free(Random(2)))
+    saturate(busy)
+    nats = told(exit_code=1)["nats"]
+    assert [(each["id"], each["subnetIds"]) for each in nats] == [(each.nat, [each.subnet]) for each in (busy, quiet)]
+    only = told(quiet.subnet, exit_code=0)["nats"]
+    assert [each["id"] for each in only] == [quiet.nat]
+
+
+def test_a_nat_instance_is_named_and_not_diagnosed(sandbox: Sandbox) -> None:
+    """CloudWatch has no NAT metrics of it, and the sentence says where to look."""
+    network = BehindNatInstance(Account(sandbox))
+    result = diagnose()
+    assert result.exit_code == 0
+    assert f"{network.interface} is not diagnosed: CloudWatch has no NAT metrics of an instance" in flowing(result)
+    [nat] = told(exit_code=0)["nats"]
+    assert (nat["meters"], nat["kind"]) == (None, "NAT instance")
+    assert "bw_out_allowance_exceeded" in nat["sentence"]
+
+
+def test_a_regional_gateway_that_is_nowhere_yet_is_named() -> None:
+    """It has no address in any zone, and CloudWatch has heard of none."""
+    nat = FlaggedNat("nat-1", NatKind.REGIONAL, "us-east-1", "123456789012", "vpc-1", ("subnet-1",), ("rtb-1",))
+    assert undiagnosed(NatDiagnosis(nat, ("subnet-1",), ())) == (
+        "nat-1 is not diagnosed: CloudWatch has metrics of none of its zones; subnet-1 reaches S3 Express through it"
+    )
+
+
+def test_many_subnets_and_tables_are_told_as_a_few_and_more(network: BehindNatGateway) -> None:
+    """A sentence holds three subnets, a screen eight commands; the JSON has all."""
+    for _ in range(9):
+        table = network.account.table(network.vpc, NatGatewayId=network.nat)
+        network.account.subnet(network.vpc, table)
+    saturate(network)
+    result = diagnose()
+    assert "and 7 more reach S3 Express through it" in flowing(result)
+    assert result.stdout.count("express-path heal subnet-") == 8
+    assert "and one for each of 2 more route tables" in flowing(result)
+    assert len(told(exit_code=1)["nats"][0]["healCommands"]) == 10
+
+
+def test_many_findings_are_told_as_the_worst_and_more(network: BehindNatGateway) -> None:
+    """Eight lines are enough on a screen."""
+    refused = [1.0 if index % 130 == 0 else 0.0 for index in range(MINUTES)]
+    carry(network.account, network.nat, free(Random(2)), ErrorPortAllocation=refused)
+    result = diagnose()
+    assert result.stdout.count("HIGH port allocation errors") == 8
+    assert "more: --format json has all" in result.stdout
+
+
+def test_without_a_nat_on_the_path_there_is_nothing_to_diagnose(network: BehindNatGateway) -> None:
+    """No metric is asked for; a subnet that is not there is an error."""
+    network.account.endpoint(network.vpc, network.table)
+    for options in ((), (network.subnet,), (network.public,)):
+        result = diagnose(*options)
+        assert (result.exit_code, result.stdout) == (
+            0,
+            "No path asked for crosses a NAT on its way to S3 Express: nothing to diagnose.\n",
+        )
+    assert network.account.sandbox.calls.of("cloudwatch") == []
+    absent = diagnose("subnet-00000000000000000")
+    assert absent.exit_code == 2
+    assert "no subnet subnet-00000000000000000 was found (name its --region and --profile)" in absent.stderr
+
+
+def test_the_chart_is_written_as_svg(network: BehindNatGateway, tmp_path: Path) -> None:
+    """With the sentence in its words; where nothing is drawn, no file is made."""
+    file = tmp_path / "nat.svg"
+    empty = diagnose("--chart", str(file))
+    assert f"{file} was not written: there are no datapoints to draw" in empty.stderr
+    assert not file.exists()
+    saturate(network)
+    result = diagnose("--chart", str(file), "--quiet")
+    assert (result.exit_code, result.stderr) == (1, f"express-path: wrote {file}\n")
+    root = ET.fromstring(file.read_text(encoding="utf-8"))
+    words = root.findtext("{http://www.w3.org/2000/svg}desc") or ""
+    assert f"{network.nat} ran flat at 24.8 Gbit/s" in words
+    assert f"express-path heal {network.subnet} --region us-east-1" in words
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--from-dump", str(FOLDER)), "--from-dump holds no CloudWatch metrics, so it cannot tell symptoms (leave"),
+        (("--aggregator", "all"), "--aggregator holds no CloudWatch metrics"),
+        (("--chart", "nat.png"), "--chart nat.png: charts are written as SVG (end the name in .svg"),
+        (("--from", "noon"), "--from noon: no time (such as 2026-03-01T09:00 (UTC)"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(options: tuple[str, ...], message: str) -> None:
+    """Before anything is read."""
+    result = diagnose(*options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_denied_metrics_are_named_and_the_rest_reported(sandbox: Sandbox) -> None:
+    """The NAT is named with what heals it; the status says that something could not be told."""
+    network = BehindNatGateway(Account(sandbox))
+    saturate(network)
+    sandbox.faults.deny("cloudwatch", "GetMetricData")
+    result = diagnose()
+    assert result.exit_code == 2
+    assert "account 123456789012 us-east-1: metrics: cloudwatch:GetMetricData failed with AccessDenied" in result.stderr
+    assert f"{network.nat} is not diagnosed: its metrics could not be read" in flowing(result)
+    assert f"express-path heal {network.subnet} --region us-east-1" in result.stdout
+
+
+def test_a_region_that_cannot_be_read_is_named_beside_the_others(network: BehindNatGateway) -> None:
+    """Symptoms of one Region are told, and status 2 wins over 1."""
+    saturate(network)
+    result = diagnose("--region", "us-east-1", "--region", "no-where-1")
+    assert result.exit_code == 2
+    assert "account 123456789012 no-where-1: " in result.stderr
+    assert "ran flat at 24.8 Gbit/s" in result.stdout
+    alone = diagnose("--region", "no-where-1")
+    assert (alone.exit_code, alone.stdout) == (2, "")
+
+
+def test_central_egress_is_diagnosed_in_the_network_account(sandbox: Sandbox) -> None:
+    """By its role; without one, the path beyond the transit gateway is not known to cross a NAT."""
+    hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
+    spokes = Account(sandbox)
+    hub.share(spokes)
+    spoke = hub.join(spokes)
+    carry(hub.account, hub.nat, held_up(Random(2)))
+    role = f"networkRoleArn=arn:aws:iam::{NETWORK_ACCOUNT}:role/Network"
+    [nat] = told("--parameter", role, exit_code=1)["nats"]
+    assert (nat["id"], nat["accountId"], nat["subnetIds"]) == (hub.nat, NETWORK_ACCOUNT, [spoke.subnet])
+
+
+@pytest.mark.parametrize("shape", [held_up, free], ids=["held up", "free"])
+def test_a_window_in_the_past_is_looked_at_alone(
+    network: BehindNatGateway, shape: Callable[[Random], list[float]]
+) -> None:
+    """The hours before the plateau have none, whatever came later."""
+    carry(network.account, network.nat, shape(Random(2)))
+    start = datetime.now(UTC) - timedelta(hours=24)
+    window = ("--from", start.isoformat(), "--to", (start + timedelta(hours=6)).isoformat())
+    document = told(*window, exit_code=0)
+    assert document["period"] == 60
+    assert meter(document)["state"] == "NO_SIGN"
