@@ -7,7 +7,7 @@ from moto.config.exceptions import InvalidParameterValueException
 from moto.config.models import ConfigBackend
 
 from sandbox.config_service import checks
-from sandbox.config_service.packs import sources
+from sandbox.config_service.packs import role, sources
 from sandbox.config_service.packs.deployment import delete, deploy
 from sandbox.config_service.packs.errors import TooManyPacksError
 from sandbox.config_service.packs.memory import Pack, new_pack, packs_of
@@ -54,6 +54,7 @@ def put(backend: ConfigBackend, _results: ConfigResults, parameters: Parameters)
     pack.begin("UPDATE" if pack.stack_arn else "CREATE")
     packs.known[name] = pack
     pack.request, pack.requested = parameters, time.time()
+    role.ensure(backend)
     deploy(backend, pack, resources)
     return {"ConformancePackArn": pack.arn}
 

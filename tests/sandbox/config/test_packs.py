@@ -68,6 +68,14 @@ def test_rules_have_the_packs_suffix_and_belong_to_the_service(sandbox: Sandbox,
     assert len(rule["Source"]["SourceDetails"]) == 3
 
 
+def test_service_linked_role_is_made_once(sandbox: Sandbox, config: Client) -> None:
+    """The first pack of an account makes the role AWSServiceRoleForConfigConforms; the next one finds it."""
+    created(config, ONE)
+    role = sandbox.client("iam").get_role(RoleName="AWSServiceRoleForConfigConforms")["Role"]
+    assert role["Path"] == "/aws-service-role/config-conforms.amazonaws.com/"
+    created(config, ONE, "another")
+
+
 def test_what_is_in_progress_cannot_be_changed(config: Client) -> None:
     """A pack that is being created or deleted is in use (botocore model, ResourceInUseException)."""
     put(config, ONE)
