@@ -27,6 +27,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: object) -> None:
+        """Make what is asked for out of its options, and run the command."""
         for name, maker in makers.items():
             given[name] = maker(**{option: given.pop(option) for option in inspect.signature(maker).parameters})
         command(**given)

@@ -33,10 +33,12 @@ class _Bar:
         self._progress, self._task, self._total = progress, task, 0
 
     def expect(self, places: int) -> None:
+        """Make the bar longer."""
         self._total += places
         self._progress.update(self._task, total=self._total)
 
     def done(self, place: str) -> None:
+        """Move the bar on by one, and name the place."""
         self._progress.update(self._task, advance=1, description=place)
 
 

@@ -109,6 +109,7 @@ def _json(response: Mapping[str, object]) -> str:
     """As the AWS CLI prints it: four spaces, times in ISO 8601."""
 
     def time(value: object) -> str:
+        """A time as the AWS CLI prints it. Raises TypeError for anything else."""
         if isinstance(value, datetime):
             return value.isoformat()
         raise TypeError(f"{value!r} has no JSON form")

@@ -85,6 +85,7 @@ def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str
 
 def _instance(instance_id: str, instance_type: str, cards: list[Mapping[str, Any]]) -> Instance:
     def total(field: str) -> float | None:
+        """The sum over all cards in Gbit/s, None where AWS tells it of none."""
         known = [float(card[field]) for card in cards if card.get(field) is not None]
         return sum(known) if known else None
 

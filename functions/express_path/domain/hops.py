@@ -117,6 +117,7 @@ def onward_from(network: Network, entries: Sequence[Entry], region: Region, visi
 
 def _behind_appliance(traced: Traced) -> Traced:
     def seen_from_before(outcome: Outcome) -> Outcome:
+        """A NAT behind the appliance, seen from before it."""
         if outcome.reason in (Reason.NAT_GATEWAY, Reason.NAT_INSTANCE):
             return replace(outcome, reason=Reason.NAT_BEHIND_APPLIANCE)
         return outcome
@@ -169,6 +170,7 @@ def _forwarded(network: Network, entry: Entry, block: Cidr, visit: Visit) -> Ite
 
 def _beyond_interface(traced: Traced) -> Traced:
     def seen_from_before(outcome: Outcome) -> Outcome:
+        """What an interface may do with traffic that its table takes nowhere certain is unknown."""
         if outcome.reason in (Reason.NO_ROUTE, Reason.INTERNET_GATEWAY):
             note = "its subnet's table does not certainly lead to an internet gateway"
             return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note)

@@ -10,7 +10,8 @@ from express_path.domain.snapshot import Snapshot
 
 class _Owned(Protocol):
     @property
-    def owner_id(self) -> str: ...
+    def owner_id(self) -> str:
+        """The account that the resource belongs to."""
 
 
 _Resource = TypeVar("_Resource", bound=_Owned)

@@ -77,6 +77,7 @@ def parse_parameters(values: Mapping[str, object]) -> RuleParameters:
 
 def _one_of(allowed: tuple[StrEnum, ...]) -> Reader:
     def read(name: str, value: str) -> StrEnum:
+        """The allowed value that is spelt so. Raises ParameterError."""
         for each in allowed:
             if value == each:
                 return each

@@ -168,5 +168,6 @@ class _Cover:
     holes: list[Cidr] = field(default_factory=list)
 
     def rest(self) -> Iterator[Part]:
+        """The part that no longer prefix takes out of the block, if any address is left."""
         if sum(hole.size for hole in self.holes) < self.block.size:
             yield Part(Region(self.block, tuple(self.holes)), self.routes)
