@@ -1,8 +1,7 @@
 """The operations of AWS Config's API that the sandbox adds to moto's response class, or puts right in it."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -29,17 +28,6 @@ def apply(patches: Patches) -> None:
     patches.wrap(ConfigBackend, "_match_arn", _pack_or_moto)
     evaluation_status.apply(patches)
     recorder.apply(patches)
-
-
-@contextmanager
-def in_force() -> Iterator[None]:
-    """Have AWS Config answered so inside a `with` block."""
-    patches = Patches()
-    apply(patches)
-    try:
-        yield
-    finally:
-        patches.undo()
 
 
 def _put_evaluations(backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:
