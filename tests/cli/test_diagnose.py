@@ -13,6 +13,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import Result
 
+from express_path.domain.symptoms import State
+from express_path.domain.symptoms_findings import Severity, Symptom
 from express_path.domain.symptoms_load import METRICS
 from express_path_cli.diagnosing import NatDiagnosis
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
@@ -404,3 +406,10 @@ def test_a_window_in_the_past_is_looked_at_alone(
     document = told(*window, exit_code=0)
     assert document["period"] == 60
     assert meter(document)["state"] == "NO_SIGN"
+
+
+@pytest.mark.parametrize("word", [*Symptom, *State, *Severity])
+def test_whoever_reads_a_symptom_finds_what_to_do(word: str) -> None:
+    """Every symptom, state and severity is in the document for people on call."""
+    document = Path(__file__).parents[2] / "docs" / "diagnose.md"
+    assert f"`{word}`" in document.read_text(encoding="utf-8")
