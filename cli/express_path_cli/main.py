@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.commands import collect, explain, heal, scan
+from express_path_cli.commands import collect, explain, heal, report, scan
 from express_path_cli.groups import with_groups
 from express_path_cli.problems import DEBUG, Reporting
 
@@ -56,6 +56,7 @@ def _examples(module: ModuleType) -> str:
 COMMANDS: Mapping[str, ModuleType] = {
     "scan": scan,
     "explain": explain,
+    "report": report,
     "heal": heal,
     "undo": heal,
     "collect": collect,

@@ -102,5 +102,6 @@ def scan(
     tell_about(seen, quiet=quiet)
     if seen.views or not seen.failures:
         listed = [each for each in verdicts if matches(each, shown)]
-        write_result(Result(listed, datetime.now(UTC), seen.failures, seen.views), output_format, output)
+        result = Result(listed, datetime.now(UTC), seen.failures, seen.views, seen.notes, parameters)
+        write_result(result, output_format, output)
     raise typer.Exit(COULD_NOT_TELL if seen.failures else any(matches(each, failing) for each in verdicts))

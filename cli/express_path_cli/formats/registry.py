@@ -11,6 +11,7 @@ from express_path_cli.formats.markdown_table import as_markdown
 from express_path_cli.formats.ocsf_findings import as_ocsf
 from express_path_cli.formats.sarif_log import as_sarif
 from express_path_cli.formats.terminal_table import as_text_table
+from express_path_cli.report.document import as_html
 from express_path_cli.result import Render
 
 
@@ -21,6 +22,7 @@ class Format(StrEnum):
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
+    HTML = "html"
     JUNIT = "junit"
     SARIF = "sarif"
     ASFF = "asff"
@@ -32,6 +34,7 @@ RENDER: Mapping[Format, Render] = {
     Format.JSON: as_json,
     Format.CSV: as_csv,
     Format.MARKDOWN: as_markdown,
+    Format.HTML: as_html,
     Format.JUNIT: as_junit,
     Format.SARIF: as_sarif,
     Format.ASFF: as_asff,

@@ -1,0 +1,37 @@
+// Elements are made, never parsed out of text: what AWS or a person named stays text.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+const byId = (id) => document.getElementById(id);
+
+/** An HTML element; attributes that are null or false are left out, those that begin with "on" listen. */
+function element(name, attributes = {}, ...children) {
+    return filled(document.createElement(name), attributes, children);
+}
+
+/** An SVG element, likewise. */
+function drawn(name, attributes = {}, ...children) {
+    return filled(document.createElementNS(SVG, name), attributes, children);
+}
+
+function filled(made, attributes, children) {
+    for (const [key, value] of Object.entries(attributes)) {
+        if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+        else if (value !== null && value !== false) made.setAttribute(key, value === true ? "" : value);
+    }
+    made.append(...children.filter((child) => child !== null && child !== ""));
+    return made;
+}
+
+/** A text that may break after each underscore. */
+function breakable(text) {
+    const parts = text.split(/(?<=_)/);
+    return parts.flatMap((part, place) => (place ? [element("wbr"), part] : [part]));
+}
+
+const code = (text) => element("code", {}, text);
+
+const numbers = new Intl.NumberFormat("en");
+
+/** A number and its noun, such as 1,200 subnets. */
+const count = (number, noun) => `${numbers.format(number)} ${noun}${number === 1 ? "" : "s"}`;

@@ -1,0 +1,197 @@
+// Where the boxes and lines of a VPC's drawing go: subnets, their route tables, then hop after hop to the way out.
+
+const BOX = { pad: 10, line: 17, gap: 14, lane: 56, listed: 5, apart: 4 };
+const WIDTHS = { subnets: 288, roomy: 370, table: 206, hop: 208 };
+
+/** The drawing of a VPC: { width, height, nodes, edges }; a node has x, y, width, height, lines and ports. */
+function layoutOf(vpc) {
+    const plan = { nodes: new Map(), edges: new Map() };
+    for (const group of groupsOf(vpc)) {
+        const { byTable } = group;
+        if (byTable.size > BOX.apart) addTables(plan, group, [...byTable.keys()], group.subnets);
+        else for (const [table, governed] of byTable) addTables(plan, group, [table], governed);
+    }
+    return placed([...plan.nodes.values()], [...plan.edges.values()]);
+}
+
+/** Subnets that share verdict and ways, worst first, each with its tables. */
+function groupsOf(vpc) {
+    const groups = new Map();
+    const inOrder = [...vpc.subnets].sort(
+        (one, other) => one.complianceRank - other.complianceRank || one.reason.rank - other.reason.rank,
+    );
+    for (const subnet of inOrder) {
+        const key = `${subnet.compliance} ${subnet.wayPlace} ${subnet.besidesPlace}`;
+        if (!groups.has(key)) groups.set(key, { key, first: subnet, subnets: [], byTable: new Map() });
+        const group = groups.get(key);
+        group.subnets.push(subnet);
+        if (!group.byTable.has(subnet.table)) group.byTable.set(subnet.table, []);
+        group.byTable.get(subnet.table).push(subnet);
+    }
+    return [...groups.values()];
+}
+
+function addTables(plan, group, tables, governed) {
+    const { first } = group;
+    const from = node(plan, 0, `${group.key} ${tables[0].id}`, { kind: "subnets", ...subnetLines(governed, first) });
+    const box = { kind: "table", ...tableLines(tables) };
+    const to = node(plan, 1, tables.length > 1 ? `several ${group.key}` : `table ${tables[0].id}`, box);
+    edge(plan, from, null, to, first.reason.line);
+    for (const way of [first.way, ...first.besides]) addWay(plan, to, way);
+}
+
+function addWay(plan, table, way) {
+    const { line } = way.reason;
+    if (way.hops.length === 0) {
+        const end = node(plan, 2, `end ${way.reason.name}`, {
+            kind: "end",
+            lines: [title(way.reason.name), ...wrapped(way.reason.meaning, WIDTHS.hop - 2 * BOX.pad)],
+        });
+        edge(plan, table, null, end, line);
+        return;
+    }
+    let before = table;
+    for (const [place, hop] of way.hops.entries()) {
+        const isLast = place === way.hops.length - 1;
+        const box = hopBox(hop, line, isLast);
+        const next = node(plan, place + 2, `${hop.id} ${box.kind}`, box);
+        edge(plan, before, port(before, hop, next, line), next, line);
+        before = next;
+    }
+}
+
+/** How a hop's box looks. Where traffic ends or is lost from sight, it is another box than the same hop in force. */
+function boxKind(hop, line, isLast) {
+    if (hop.isNat) return "nat";
+    if (!isLast || line === "nat") return "hop";
+    return line === "none" ? "end" : line;
+}
+
+function hopBox(hop, line, isLast) {
+    const kind = boxKind(hop, line, isLast);
+    const lines = [title(hop.kind), mono(hop.id)];
+    if (hop.name) lines.push(plain(hop.name));
+    if (kind === "end") lines.push(plain("nothing goes on from here"));
+    if (kind === "unresolved") lines.push(plain("from here on, not told"));
+    return { kind, lines };
+}
+
+const title = (text) => ({ text, look: "title" });
+const plain = (text) => ({ text, look: "plain" });
+const mono = (text) => ({ text, look: "mono" });
+
+function subnetLines(governed, first) {
+    const lines = [
+        title(count(governed.length, "subnet")),
+        { text: `${MARKS[first.compliance]} ${first.reason.name}`, look: "verdict" },
+    ];
+    const shown = governed.length <= BOX.listed + 1 ? governed : governed.slice(0, BOX.listed);
+    for (const subnet of shown) lines.push({ text: subnet.id, look: "mono", aside: subnet.name });
+    if (shown.length < governed.length) lines.push(plain(`and ${numbers.format(governed.length - shown.length)} more`));
+    return { lines };
+}
+
+function tableLines(tables) {
+    if (tables.length === 1) {
+        const [table] = tables;
+        const lines = [title("route table"), mono(table.id || "not seen")];
+        return { lines: table.name ? [...lines, plain(table.name)] : lines };
+    }
+    const shown = tables.length <= BOX.listed + 1 ? tables : tables.slice(0, BOX.listed);
+    const lines = [title(count(tables.length, "route table")), ...shown.map((table) => mono(table.id || "not seen"))];
+    if (shown.length < tables.length) lines.push(plain(`and ${numbers.format(tables.length - shown.length)} more`));
+    return { lines };
+}
+
+const pen = document.createElement("canvas").getContext("2d");
+const FONTS = { title: "600 12px", verdict: "600 12px", plain: "12px", mono: "11px" };
+
+/** How wide a text is, in pixels, by the page's own fonts. */
+function widthOf(text, look) {
+    pen.font = `${FONTS[look]} ${getComputedStyle(document.documentElement).getPropertyValue(look === "mono" ? "--mono" : "--sans")}`;
+    return pen.measureText(text).width;
+}
+
+/** A sentence in lines of a width. */
+function wrapped(text, width) {
+    const lines = [""];
+    for (const word of text.split(" ")) {
+        const longer = `${lines.at(-1)} ${word}`.trim();
+        if (widthOf(longer, "plain") <= width) lines[lines.length - 1] = longer;
+        else lines.push(word);
+    }
+    return lines.map(plain);
+}
+
+function node(plan, column, key, box) {
+    const whole = `${column} ${key}`;
+    if (!plan.nodes.has(whole)) plan.nodes.set(whole, { ...box, column, key: whole, ports: [] });
+    return plan.nodes.get(whole);
+}
+
+/** The line in a box that names a route, where the line to its target begins; its place among the box's ports. */
+function port(from, hop, to, line) {
+    const key = `${hop.destination} ${to.key}`;
+    const known = from.ports.findIndex((each) => each.key === key);
+    return known >= 0 ? known : from.ports.push({ key, text: hop.destination, line }) - 1;
+}
+
+/** A line between boxes; of several on the same course the first one stays, which is the worst. */
+function edge(plan, from, fromPort, to, line) {
+    const key = `${from.key}|${fromPort}|${to.key}`;
+    if (!plan.edges.has(key)) plan.edges.set(key, { from, fromPort, to, line });
+}
+
+function placed(nodes, edges) {
+    const depth = Math.max(...nodes.map((each) => each.column));
+    let x = 1;
+    for (let column = 0; column <= depth; column += 1) {
+        const width = [depth > 3 ? WIDTHS.subnets : WIDTHS.roomy, WIDTHS.table][column] ?? WIDTHS.hop;
+        const here = nodes.filter((each) => each.column === column);
+        for (const each of here) {
+            each.x = x;
+            each.width = width;
+            each.height =
+                2 * BOX.pad + BOX.line * (each.lines.length + each.ports.length) + (each.ports.length ? 6 : 0);
+        }
+        const starts = startsAt(edges);
+        // Tables stand where their worst subnets do, hops in the middle of what leads to them.
+        stack(here, (each) => (column < 2 ? Math.min(...(starts.get(each) ?? [0])) : mean(starts.get(each) ?? [0])));
+        x += width + BOX.lane;
+    }
+    const first = nodes.filter((each) => each.column === 0);
+    const ends = new Map(edges.filter(({ from }) => from.column === 0).map(({ from, to }) => [from, endOf({ to }).y]));
+    stack(first, (each) => ends.get(each));
+    const height = Math.max(...nodes.map((each) => each.y + each.height)) + 1;
+    return { width: x - BOX.lane + 1, height, nodes, edges };
+}
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** For each box the heights at which lines to it begin, as far as those are placed. */
+function startsAt(edges) {
+    const starts = new Map();
+    for (const each of edges.filter(({ from }) => from.y !== undefined))
+        starts.set(each.to, [...(starts.get(each.to) ?? []), startOf(each).y]);
+    return starts;
+}
+
+/** Place boxes below each other, each as near to where it is wanted as those before it let it. */
+function stack(boxes, wanted) {
+    const inOrder = boxes.map((box, place) => ({ box, place, middle: wanted(box) }));
+    inOrder.sort((one, other) => one.middle - other.middle || one.place - other.place);
+    let free = 1;
+    for (const { box, middle } of inOrder) {
+        box.y = Math.max(free, middle - box.height / 2);
+        free = box.y + box.height + BOX.gap;
+    }
+}
+
+const portY = (box, place) => box.y + BOX.pad + BOX.line * (box.lines.length + place) + 6 + BOX.line / 2;
+
+const startOf = ({ from, fromPort }) => ({
+    x: from.x + from.width,
+    y: fromPort === null ? from.y + from.height / 2 : portY(from, fromPort),
+});
+
+const endOf = ({ to }) => ({ x: to.x, y: to.y + to.height / 2 });

@@ -1,0 +1,52 @@
+// The page: what it holds, and what happens when the state changes.
+
+function show() {
+    const found = matching();
+    showFilters(found);
+    showSummary();
+    showVpcs(found);
+    showTable(found);
+}
+
+function changed() {
+    show();
+    writeFragment();
+}
+
+/** Light or dark is the system's choice, until the button is pressed; nothing is stored. */
+function makeTheme() {
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
+    const button = byId("theme");
+    const say = () => {
+        button.textContent = isDark() ? "Light theme" : "Dark theme";
+    };
+    button.addEventListener("click", () => {
+        document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+        say();
+    });
+    system.addEventListener("change", say);
+    say();
+    button.hidden = false;
+}
+
+byId("without-script").remove();
+makeTheme();
+makeSummary(changed);
+if (subnets.length > 0) {
+    readFragment();
+    makeFilters(changed);
+    makeVpcs();
+    makeTable(changed);
+    document.querySelector(".skip").hidden = false;
+    const [worst] = [...vpcs].sort((one, other) => other.crossing - one.crossing);
+    openVpcs.add(worst.key);
+    show();
+    addEventListener("hashchange", () => {
+        if (!location.hash.includes("=") && location.hash) return;
+        readFragment();
+        show();
+    });
+    addEventListener("beforeprint", unfoldForPrint);
+    addEventListener("afterprint", foldAfterPrint);
+}

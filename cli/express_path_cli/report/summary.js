@@ -1,0 +1,103 @@
+// Totals by compliance and reason, each a button that chooses its subnets; and with which parameters they were decided.
+
+const FEW_REASONS = 6;
+
+function makeSummary(changed) {
+    const place = byId("summary");
+    if (subnets.length > 0) place.append(complianceTotals(changed), reasonTotals(changed));
+    place.append(decidedWith());
+    place.classList.toggle("few", place.querySelectorAll(".reason").length <= FEW_REASONS);
+    place.hidden = false;
+}
+
+function complianceTotals(changed) {
+    const totals = totalsOf((subnet) => subnet.compliance);
+    const tiles = compliances.map((name) =>
+        element(
+            "li",
+            {},
+            element(
+                "button",
+                { type: "button", class: `tile ${name}`, ...pressing("compliance", name, changed) },
+                element("span", { class: "figure" }, numbers.format(totals.get(name) ?? 0)),
+                badge(name),
+            ),
+        ),
+    );
+    return element(
+        "div",
+        { class: "card" },
+        element("h2", {}, "By compliance"),
+        element("ul", { class: "tiles" }, ...tiles),
+        element("p", { class: "quiet" }, "Choose a number to see its subnets only."),
+    );
+}
+
+function reasonTotals(changed) {
+    const totals = totalsOf((subnet) => subnet.reason);
+    const most = Math.max(1, ...totals.values());
+    const rows = [...totals].map(([reason, number]) => {
+        const bar = element("span", { class: `share line-${reason.line}`, "aria-hidden": "true" });
+        bar.style.inlineSize = `${(100 * number) / most}%`;
+        return element(
+            "li",
+            {},
+            element(
+                "button",
+                { type: "button", class: "reason", ...pressing("reason", reason.name, changed) },
+                element("span", { class: "name" }, reason.name),
+                element("span", { class: "meaning" }, reason.meaning),
+                element("span", { class: "track" }, bar),
+                element("span", { class: "number" }, numbers.format(number)),
+            ),
+        );
+    });
+    return element(
+        "div",
+        { class: "card" },
+        element("h2", {}, "By reason"),
+        element("ul", { class: "reasons" }, ...rows),
+    );
+}
+
+/** A button that chooses one value, or all again when it is pressed once more. */
+function pressing(key, value, changed) {
+    return {
+        "data-key": key,
+        "data-value": value,
+        "aria-pressed": "false",
+        onclick: () => choose(key, state[key] === value ? "" : value, changed),
+    };
+}
+
+function showSummary() {
+    for (const button of byId("summary").querySelectorAll("button[data-key]"))
+        button.setAttribute("aria-pressed", String(state[button.dataset.key] === button.dataset.value));
+}
+
+function decidedWith() {
+    const rows = data.parameters.map(([name, value, isChanged]) =>
+        element(
+            "div",
+            {},
+            element("dt", {}, name),
+            element("dd", {}, value || "none", isChanged ? element("em", {}, " set") : ""),
+        ),
+    );
+    return element(
+        "div",
+        { class: "card" },
+        element("h2", {}, "Decided with"),
+        element("dl", {}, ...rows),
+        element("p", { class: "quiet" }, `Rule parameters; made by express-path ${data.version}.`),
+    );
+}
+
+function badge(compliance) {
+    return element(
+        "span",
+        { class: `badge ${compliance}` },
+        element("span", { "aria-hidden": "true" }, MARKS[compliance]),
+        compliance,
+    );
+}

@@ -1,0 +1,146 @@
+// The list of VPCs, each of which opens to its picture.
+
+const FIRST_VPCS = 10;
+const MORE_VPCS = 50;
+const LINES = {
+    nat: "crosses a NAT",
+    endpoint: "gateway endpoint",
+    internet: "internet gateway",
+    unresolved: "cannot be told",
+    none: "no traffic",
+};
+
+const openVpcs = new Set();
+let listedVpcs = [];
+let shownVpcs = FIRST_VPCS;
+
+function makeVpcs() {
+    const samples = Object.entries(LINES).map(([line, words]) =>
+        element(
+            "li",
+            {},
+            drawn(
+                "svg",
+                { width: 44, height: 10, "aria-hidden": "true" },
+                drawn("path", { class: `edge line-${line}`, d: "M1 5H43" }),
+            ),
+            words,
+        ),
+    );
+    byId("networks").append(
+        element("ul", { class: "legend", "aria-label": "How lines are drawn" }, ...samples),
+        element("div", { id: "vpcs" }),
+        element("p", { id: "more-vpcs" }),
+    );
+    byId("networks").hidden = false;
+}
+
+/** Show the VPCs of these subnets, those with most NAT paths first; drawings are made when they are opened. */
+function showVpcs(found) {
+    const wanted = new Set(found.map((subnet) => subnet.vpc));
+    listedVpcs = vpcs.filter((vpc) => wanted.has(vpc));
+    listedVpcs.sort((one, other) => other.crossing - one.crossing || (one.key < other.key ? -1 : 1));
+    shownVpcs = FIRST_VPCS;
+    listVpcs();
+}
+
+function listVpcs() {
+    const shown = listedVpcs.slice(0, shownVpcs);
+    byId("vpcs").replaceChildren(...shown.map(panelOf));
+    const left = listedVpcs.length - shown.length;
+    const more = element(
+        "button",
+        { type: "button", class: "action", onclick: showMoreVpcs },
+        left > MORE_VPCS ? `Show ${MORE_VPCS} more of ${numbers.format(left)} VPCs` : `Show ${count(left, "more VPC")}`,
+    );
+    byId("more-vpcs").replaceChildren(...(left > 0 ? [more] : []));
+    byId("networks").hidden = listedVpcs.length === 0;
+}
+
+function showMoreVpcs() {
+    const before = shownVpcs;
+    shownVpcs += MORE_VPCS;
+    listVpcs();
+    byId("vpcs").children[before].querySelector("summary").focus();
+}
+
+function panelOf(vpc) {
+    const compliant = vpc.subnets.filter((subnet) => subnet.compliance === "COMPLIANT").length;
+    const said = vpc.crossing
+        ? `${numbers.format(vpc.crossing)} of ${count(vpc.subnets.length, "subnet")} through a NAT`
+        : `${count(vpc.subnets.length, "subnet")}, none through a NAT`;
+    const panel = element(
+        "details",
+        { class: "vpc", "data-vpc": vpc.key, open: openVpcs.has(vpc.key) },
+        element(
+            "summary",
+            {},
+            element("span", { class: "chevron", "aria-hidden": "true" }),
+            element(
+                "span",
+                { class: "title" },
+                vpc.name ? element("strong", {}, vpc.name) : "",
+                code(vpc.id || "no VPC"),
+            ),
+            element("span", { class: "quiet" }, `${vpc.region} · account ${vpc.account}`),
+            proportion(vpc, compliant),
+            element("span", { class: vpc.crossing ? "said nat" : "said" }, said),
+        ),
+    );
+    panel.addEventListener("toggle", () => draw(panel, vpc));
+    return panel;
+}
+
+function proportion(vpc, compliant) {
+    const all = vpc.subnets.length;
+    const parts = [
+        ["nat", vpc.crossing],
+        ["endpoint", compliant],
+        ["none", all - vpc.crossing - compliant],
+    ];
+    let from = 0;
+    const bars = parts.map(([line, number]) => {
+        const bar = drawn("rect", {
+            class: `part-${line}`,
+            x: (100 * from) / all,
+            width: (100 * number) / all,
+            height: 8,
+        });
+        from += number;
+        return bar;
+    });
+    return drawn(
+        "svg",
+        { class: "proportion", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
+        ...bars,
+    );
+}
+
+function draw(panel, vpc) {
+    if (panel.open) openVpcs.add(vpc.key);
+    else openVpcs.delete(vpc.key);
+    if (!panel.open || panel.querySelector(".canvas")) return;
+    const only = () => choose("vpc", vpc.key, changed);
+    panel.append(
+        element(
+            "div",
+            { class: "canvas", tabindex: "0", role: "group", "aria-label": `Drawing of ${vpc.id}` },
+            pictureOf(vpc),
+        ),
+        element(
+            "p",
+            { class: "under" },
+            element("button", { type: "button", class: "action", onclick: only }, "Only this VPC's subnets"),
+        ),
+    );
+}
+
+/** Open a VPC's drawing and go there; the choices are dropped if they hide it. */
+function goToVpc(vpc) {
+    openVpcs.add(vpc.key);
+    shownVpcs = Math.max(shownVpcs, listedVpcs.indexOf(vpc) + 1);
+    listVpcs();
+    const summary = [...byId("vpcs").children].find((panel) => panel.dataset.vpc === vpc.key).querySelector("summary");
+    summary.scrollIntoView({ block: "start" });
+    summary.focus({ preventScroll: true });
+}

@@ -1,0 +1,87 @@
+"""A real browser for the report: Chromium, driven by Playwright, and what the page asks for or complains of."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Route, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+WIDE, NARROW = (1440, 900), (390, 844)
+"""Viewports, in CSS pixels."""
+
+
+def find_chromium() -> str | None:
+    """The first Chromium or Chrome on PATH."""
+    return next((path for path in map(shutil.which, NAMES) if path), None)
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A running browser; a skipped test where there is none. It ends with the block, as its event loop must."""
+    program = find_chromium()
+    if program is None:
+        pytest.skip(f"no browser: the report's page needs {' or '.join(NAMES)} on PATH (make browser installs one)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """Opens report files, and keeps what they ask for beyond themselves and what they complain of."""
+
+    def __init__(self, browser: Browser) -> None:
+        """Nothing is open yet."""
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+
+    def open(
+        self, file: Path, fragment: str = "", *, size: tuple[int, int] = WIDE, dark: bool = False, script: bool = True
+    ) -> Page:
+        """Open a file as a person does, from disk."""
+        context = self._browser.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=script,
+        )
+        self._contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        context.route("**/*", self._keep_here)
+        page.on("request", self._note)
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.goto(f"{file.as_uri()}{fragment}")
+        return page
+
+    def _keep_here(self, route: Route) -> None:
+        if route.request.url.startswith("file:"):
+            route.continue_()
+        else:
+            route.abort()
+
+    def _note(self, request: Request) -> None:
+        self.requests.append(request.url.partition("#")[0])
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def close(self) -> None:
+        """Close every page."""
+        for context in self._contexts:
+            context.close()

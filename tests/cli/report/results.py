@@ -1,0 +1,92 @@
+"""Results to make reports of: networks of the recordings, judged by the engine, as accounts of one organization."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from express_path.domain.network import Subnet
+from express_path.domain.parameters import RuleParameters
+from express_path.domain.tracing import Tracer
+from express_path.domain.verdict import Account
+from express_path.errors import ApiError
+from express_path_cli.progress import Silent
+from express_path_cli.report.document import as_html
+from express_path_cli.result import Failure, Result, View
+from express_path_cli.selection import Selection, judge_all
+from express_path_cli.sources import Source
+from tests.cli.recordings import FOLDER
+
+MADE_AT = datetime(2026, 2, 13, 5, 48, 51, tzinfo=UTC)
+SHOWN = (
+    "nat-gateway-zonal",
+    "gateway-endpoint",
+    "firewall-then-nat-instance",
+    "transit-gateway-hijacks-part",
+    "transit-gateway-inspection-then-egress",
+    "isolated-subnet",
+    "cloud-wan-core-network",
+    "table-in-force-unreadable",
+    "shared-subnet-beside-its-owner",
+    "two-regions",
+    "nat-gateway-deleted-default-route-blackhole",
+)
+"""Recordings that between them have every compliance, every kind of line, and paths of up to six hops."""
+DENIED = Failure(
+    "account 444455556666 (payments) eu-west-1",
+    ApiError("ec2:DescribeSubnets", "UnauthorizedOperation", "You are not authorized <to> perform this operation."),
+)
+NOTE = "account 111122223333 us-east-1: ec2:DescribeNetworkInterfaces was denied & counts as unknown"
+
+
+def views_of(recording: str) -> list[View]:
+    """The views of one recording."""
+    return list(Source(from_dump=FOLDER / recording).look(RuleParameters(), Silent()).views)
+
+
+def result_of(views: Sequence[View], parameters: RuleParameters | None = None, **more: object) -> Result:
+    """What a scan of these views would find."""
+    chosen = parameters or RuleParameters()
+    verdicts = judge_all(views, chosen, Selection())
+    return Result(verdicts, MADE_AT, views=views, parameters=chosen, **more)  # type: ignore[arg-type]
+
+
+def as_account(view: View, number: int) -> View:
+    """The same network as another account's: what the dumped account owned, that account owns."""
+    account_id, snapshot = f"{number:012}", view.tracer.snapshot
+    subnets = {
+        key: replace(each, owner_id=account_id) if each.owner_id == view.account.id else each
+        for key, each in snapshot.subnets.items()
+    }
+    moved = replace(snapshot, account_id=account_id, subnets=subnets)
+    return View(Account(account_id, view.account.has_directory_buckets), Tracer(moved), view.subnet_ids)
+
+
+def organization(**more: object) -> Result:
+    """The recordings above as one organization, each of their accounts another one's."""
+    views = [view for recording in SHOWN for view in views_of(recording)]
+    return result_of([as_account(view, 111111111111 + number) for number, view in enumerate(views)], **more)
+
+
+def named(view: View, name: str) -> View:
+    """The same network with this name on each subnet, VPC and table."""
+    snapshot, tags = view.tracer.snapshot, {"Name": name}
+
+    def renamed(each: Subnet) -> Subnet:
+        return replace(each, tags=tags)
+
+    changed = replace(
+        snapshot,
+        subnets={key: renamed(each) for key, each in snapshot.subnets.items()},
+        vpcs={key: replace(each, tags=tags) for key, each in snapshot.vpcs.items()},
+        route_tables={key: replace(each, tags=tags) for key, each in snapshot.route_tables.items()},
+        vpc_endpoints={key: replace(each, tags=tags) for key, each in snapshot.vpc_endpoints.items()},
+    )
+    return View(view.account, Tracer(changed), view.subnet_ids)
+
+
+def written(result: Result, folder: Path) -> Path:
+    """A report's file."""
+    file = folder / "report.html"
+    file.write_text(as_html(result), encoding="utf-8", newline="")
+    return file

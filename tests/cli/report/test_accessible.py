@@ -1,0 +1,138 @@
+"""The report for those who do not use a mouse or do not see it: axe-core's rules, the keyboard, what is read aloud."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from express_path_cli.result import Result
+from tests.cli.report.browser import NARROW, WIDE, Visit
+from tests.cli.report.results import DENIED, MADE_AT, NOTE, organization, written
+
+AXE = Path(__file__).parents[3] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+"""Where `npm ci` puts the package of axe/package-lock.json: outside of the tests, in a folder that git ignores."""
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+"""Level AA of WCAG 2.2, and what axe calls best practice (https://github.com/dequelabs/axe-core/blob/develop/doc/API.md)."""
+
+
+@pytest.fixture
+def axe() -> str:
+    """The checker's source, or no test."""
+    if shutil.which("npm") is None:
+        pytest.skip("no npm: the check of the report's accessibility needs axe-core")
+    if not AXE.is_file():
+        pytest.skip("no axe-core: copy tests/cli/report/axe/package*.json to build/axe and run 'npm ci' there")
+    return AXE.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A report with everything in it."""
+    return written(organization(failures=[DENIED], notes=[NOTE]), tmp_path)
+
+
+def violations(page: Page, axe: str) -> list[str]:
+    """Each rule that the page breaks, and where."""
+    page.evaluate(axe)
+    found = page.evaluate("rules => axe.run(document, { runOnly: rules })", RULES)
+    assert found["passes"], "the rules were applied"
+    return [f"{each['id']}: {json.dumps(each['nodes'][0]['html'])[:300]}" for each in found["violations"]]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_no_rule_is_broken(visit: Visit, file: Path, axe: str, *, dark: bool, size: tuple[int, int]) -> None:
+    """In both themes, wide and narrow, with rows and drawings open, axe-core finds nothing: names, roles, contrast."""
+    page = visit.open(file, dark=dark, size=size)
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    for opener in page.locator(".opener").all()[::6]:
+        opener.click()
+    page.locator("#summary button").first.click()
+    page.locator("#shown").wait_for()
+    assert violations(page, axe) == []
+
+
+def test_an_empty_page_breaks_none_either(visit: Visit, tmp_path: Path, axe: str) -> None:
+    """A page without a subnet is as accessible."""
+    assert violations(visit.open(written(Result((), MADE_AT), tmp_path)), axe) == []
+
+
+def test_a_broken_rule_is_found(visit: Visit, file: Path, axe: str) -> None:
+    """The check can fail: text without contrast and a button without a name are found."""
+    page = visit.open(file)
+    page.locator("h1").evaluate("each => { each.style.color = 'rgb(240, 240, 240)'; }")
+    page.locator("#theme").evaluate("each => { each.textContent = ''; }")
+    assert {each.partition(":")[0] for each in violations(page, axe)} == {"color-contrast", "button-name"}
+
+
+def test_keyboard_reaches_everything_in_order(visit: Visit, file: Path) -> None:
+    """The first stop skips to the subnets; every stop is visible, and has an outline."""
+    page = visit.open(file)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the subnets")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to the subnets")).to_be_in_viewport()
+    stops = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        stop = page.evaluate(
+            """() => {
+                const at = document.activeElement;
+                const { outlineStyle, outlineWidth } = getComputedStyle(at);
+                return [at.outerHTML.slice(0, 80), outlineStyle !== 'none' && outlineWidth !== '0px'];
+            }"""
+        )
+        assert stop[1], stop
+        stops.append(stop[0])
+    order = [
+        next(place for place, each in enumerate(stops) if mark in each)
+        for mark in ('id="theme"', "tile", 'class="reason"', 'id="search"', "choose-vpc", "<summary", "canvas")
+    ]
+    assert order == sorted(order)
+
+
+def test_skip_link_leads_to_the_table(visit: Visit, file: Path) -> None:
+    """After the skip link, the next stop is in the table; choices are kept."""
+    page = visit.open(file, "#compliance=COMPLIANT")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#subnets') !== null")
+    assert set(page.locator("#rows .cell-compliance").all_inner_texts()) == {"✓\nCOMPLIANT"}
+
+
+def test_landmarks_tables_and_pictures_have_names(visit: Visit, file: Path) -> None:
+    """What is read aloud: landmarks, the table with its headings, the drawing with its paths in words, the count."""
+    page = visit.open(file, size=NARROW)
+    for role in ("banner", "main", "search"):
+        expect(page.get_by_role(role)).to_have_count(1)  # type: ignore[arg-type]
+    for name in ("Totals", "VPCs", "Subnets"):
+        expect(page.get_by_role("region", name=name, exact=True)).to_have_count(1)
+    table = page.get_by_role("table", name="Each subnet, and by which path")
+    assert table.get_by_role("columnheader").count() == 9
+    assert table.get_by_role("rowheader").count() == page.locator("#rows tr.subnet").count()
+    picture = page.get_by_role("img", name="Paths of").first
+    words = page.locator(f"#{picture.get_attribute('aria-describedby')}").text_content() or ""
+    assert "by route table rtb-" in words
+    assert "then " in words
+    page.get_by_role("searchbox").fill("nat-")
+    expect(page.get_by_role("status").first).to_contain_text("subnets chosen")
+
+
+def test_nothing_moves_where_motion_is_unwanted(visit: Visit, file: Path) -> None:
+    """With reduced motion asked for, nothing is animated."""
+    page = visit.open(file)
+    page.emulate_media(reduced_motion="reduce")
+    assert page.locator(".chevron").first.evaluate("each => getComputedStyle(each).transitionDuration") == "0s"
+
+
+def test_meaning_is_never_by_colour_alone(visit: Visit, file: Path) -> None:
+    """A NAT path differs in line style and in words; a compliance has a mark and its word."""
+    page = visit.open(file)
+    styles = page.locator(".legend .edge").evaluate_all(
+        "all => all.map(each => getComputedStyle(each).strokeDasharray)"
+    )
+    assert len(set(styles)) == len(styles) == 5
+    marks = {"✕\nNON_COMPLIANT", "✓\nCOMPLIANT", "\N{EN DASH}\nNOT_APPLICABLE"}
+    assert set(page.locator("#rows .cell-compliance").all_inner_texts()) == marks

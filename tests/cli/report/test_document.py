@@ -1,0 +1,230 @@
+"""The report's file: what it says without a browser, and that nothing which AWS names can become part of its markup."""
+
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from express_path.domain.parameters import parse_parameters
+from express_path.domain.reasons import Compliance, Reason
+from express_path.domain.verdict import Verdict
+from express_path_cli.report.document import as_html
+from express_path_cli.report.fixes import FIXES, HEALS
+from express_path_cli.report.headline import CROSSES, headline, whereabouts
+from express_path_cli.result import Result
+from tests.cli.recordings import FOLDER, invoke
+from tests.cli.report.results import DENIED, MADE_AT, NOTE, named, organization, result_of, views_of
+
+HOSTILE = """</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>'"&amp;${alert(3)}\u2028"""
+
+
+class Parsed(HTMLParser):
+    """What an HTML parser makes of a report: elements in order, and the text of its scripts, styles and headings."""
+
+    def __init__(self, text: str) -> None:
+        """Parse all of it."""
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self._within = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep an element."""
+        self.elements.append((tag, dict(attrs)))
+        self._within = tag
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002  # what html.parser declares
+        """Leave an element."""
+        self._within = ""
+
+    def handle_data(self, data: str) -> None:
+        """Keep a text."""
+        self.texts.setdefault(self._within, []).append(data)
+
+    def data(self) -> dict[str, Any]:
+        """What is in the data block."""
+        [block] = [text for text in self.texts["script"] if text.startswith("{")]
+        parsed: dict[str, Any] = json.loads(block)
+        return parsed
+
+
+def verdict(reason: Reason, vpc_id: str = "vpc-1", account_id: str = "111122223333") -> Verdict:
+    """A verdict with a reason, wherever it is."""
+    compliance = Compliance.NON_COMPLIANT if reason in CROSSES else Compliance.COMPLIANT
+    return Verdict(account_id, "us-east-1", vpc_id, "subnet-1", "use1-az4", "rtb-1", compliance, reason, f"{reason}: x")
+
+
+def test_policy_lets_the_pages_own_style_and_script_run_and_nothing_else() -> None:
+    """The hashes in the Content-Security-Policy are those of the style and the script, and all else is forbidden."""
+    page = Parsed(as_html(organization()))
+    [policy] = [
+        str(attributes["content"])
+        for tag, attributes in page.elements
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    directives = {name: value for name, _, value in (each.strip().partition(" ") for each in policy.split(";"))}
+    [style] = page.texts["style"]
+    [script] = [text for text in page.texts["script"] if not text.startswith("{")]
+    for directive, text in (("style-src", style), ("script-src", script)):
+        assert directives[directive] == f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+    assert directives["default-src"] == directives["base-uri"] == directives["form-action"] == "'none'"
+    assert "unsafe" not in policy
+
+
+def test_nothing_leads_out_of_the_file() -> None:
+    """No element names another file or address: what it has is in it."""
+    text = as_html(organization())
+    for tag, attributes in Parsed(text).elements:
+        assert tag not in ("base", "form", "iframe", "img", "object")
+        for name in ("src", "href", "action", "data"):
+            assert str(attributes.get(name) or "#").startswith(("#", "data:")), (tag, attributes)
+    assert set(re.findall(r"https?://[^\s\"'<>)]+", text)) <= {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"localStorage|sessionStorage|indexedDB|document\.cookie|fetch\(|XMLHttpRequest", text)
+
+
+@pytest.mark.parametrize(
+    "hostile", [HOSTILE, "<!--<script>", "</SCRIPT >", "]]>", "\x00\N{RIGHT-TO-LEFT OVERRIDE}\N{ANCHOR}"]
+)
+def test_names_stay_data(hostile: str) -> None:
+    """Whatever a subnet, VPC, table or failure is called, a parser finds the same elements, and the name unchanged."""
+    views = views_of("gateway-endpoint")
+    usual = Parsed(as_html(result_of([named(each, "usual") for each in views], failures=[DENIED])))
+    failure = DENIED._replace(where=hostile)
+    hostile_result = result_of([named(each, hostile) for each in views], failures=[failure], notes=[])
+    page = Parsed(as_html(hostile_result))
+    assert [tag for tag, _ in page.elements] == [tag for tag, _ in usual.elements]
+    found = page.data()
+    assert {row[1] for row in found["subnets"]} == {hostile}
+    assert {row[3] for row in found["vpcs"]} == {hostile}
+    assert {name for _, name in found["tables"]} == {hostile}
+
+
+def test_data_tells_every_verdict() -> None:
+    """Each row, put together again from the lists, is the verdict: ids, zone, compliance, reason, hops and words."""
+    result = organization()
+    page = Parsed(as_html(result)).data()
+    for row, each in zip(page["subnets"], result.verdicts, strict=True):
+        vpc, way = page["vpcs"][row[2]], page["ways"][row[8]]
+        table_id, _ = page["tables"][row[4]]
+        assert (*vpc[:3], row[0], page["zones"][row[3]], table_id or None) == each[:3] + each[3:6]
+        assert page["compliances"][row[5]] == each.compliance
+        assert page["reasons"][row[6]][0] == page["reasons"][way[0]][0] == each.reason
+        assert page["annotations"][row[7]] == each.annotation
+        assert [(hop[1], hop[2]) for hop in way[1]] == [(hop.id, hop.destination) for hop in each.path]
+
+
+def test_a_path_that_crosses_a_nat_marks_its_nat() -> None:
+    """Every way whose reason is a NAT has one hop marked so, a gateway or an instance; no other way has one."""
+    page = Parsed(as_html(organization())).data()
+    marked = {(page["reasons"][reason][0], hop[0]) for reason, hops in page["ways"] for hop in hops if hop[4]}
+    for reason, hops in page["ways"]:
+        assert sum(hop[4] for hop in hops) == (page["reasons"][reason][0] in CROSSES)
+    assert {kind for _, kind in marked} == {"NAT gateway", "NAT instance's interface"}
+    assert {reason for reason, _ in marked} >= {"PARTLY_NAT", "NAT_GATEWAY", "NAT_INSTANCE"}
+
+
+def test_partly_nat_shows_the_endpoint_beside_the_nat() -> None:
+    """Where some addresses use the endpoint and some a NAT, the report has both ways."""
+    page = Parsed(as_html(result_of(views_of("transit-gateway-hijacks-part")))).data()
+    [row] = [each for each in page["subnets"] if page["reasons"][each[6]][0] == "PARTLY_NAT"]
+    besides = [page["ways"][place] for place in page["besides"][row[9]]]
+    assert [page["reasons"][reason][0] for reason, _ in besides] == ["ENDPOINT"]
+    assert besides[0][1][-1][0] == "gateway endpoint"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "says", "where"),
+    [
+        ([], "No subnet was found", "have none"),
+        ([verdict(Reason.ENDPOINT)], "No subnet of 1 reaches", "There are 1 VPC, 1 account and 1 Region."),
+        ([verdict(Reason.PARTLY_NAT)], "1 of 1 subnet reaches", "They are in 1 VPC, 1 account and 1 Region."),
+        (
+            [verdict(Reason.NAT_GATEWAY), verdict(Reason.NAT_INSTANCE), verdict(Reason.ENDPOINT, "vpc-2", "2")],
+            "2 of 3 subnets reach S3 Express through a NAT",
+            "They are in 1 of 2 VPCs, 1 of 2 accounts and 1 Region.",
+        ),
+    ],
+)
+def test_headline_counts_what_crosses_a_nat(verdicts: list[Verdict], says: str, where: str) -> None:
+    """The headline counts reasons that cross a NAT, partly or wholly, of all subnets, and says where they are."""
+    result = Result(verdicts, MADE_AT)
+    assert headline(result).startswith(says)
+    assert where in whereabouts(result)
+    assert headline(result) in as_html(result)
+
+
+def test_what_could_not_be_read_stands_in_the_page_itself() -> None:
+    """Failures with their hints, and notes, are plain text of the page, and the headline says that some is missing."""
+    text = as_html(organization(failures=[DENIED], notes=[NOTE]))
+    assert "1 place could not be read and is not counted." in text
+    assert "<strong>account 444455556666 (payments) eu-west-1</strong>" in text
+    assert "You are not authorized &lt;to&gt; perform" in text
+    assert "allow ec2:DescribeSubnets" in text
+    assert "was denied &amp; counts as unknown" in text
+    sections = {
+        attributes["aria-labelledby"]: "hidden" in attributes
+        for tag, attributes in Parsed(text).elements
+        if tag == "section" and "told" in str(attributes.get("class"))
+    }
+    assert sections == {"failures-title": False, "notes-title": False}
+    assert "2026-02-13 05:48 UTC" in text
+
+
+def test_rule_parameters_are_shown_and_those_that_were_set_are_marked() -> None:
+    """The page tells each rule parameter's value, and which of them is not the default."""
+    chosen = parse_parameters({"publicSubnets": "NON_COMPLIANT", "vpcIds": "vpc-2,vpc-1"})
+    page = Parsed(as_html(result_of(views_of("gateway-endpoint"), chosen))).data()
+    shown = {name: (value, is_set) for name, value, is_set in page["parameters"]}
+    assert shown["publicSubnets"] == ("NON_COMPLIANT", 1)
+    assert shown["vpcIds"] == ("vpc-1, vpc-2", 1)
+    assert shown["scope"] == ("ALL", 0)
+    assert shown["networkRoleArn"] == ("", 0)
+
+
+def test_every_reason_that_can_be_non_compliant_says_what_to_do() -> None:
+    """A row that asks for a change says which; a heal is offered where one can cure."""
+    assert all(FIXES[reason] for reason in (*CROSSES, Reason.UNRESOLVED_EGRESS, Reason.INTERNET_GATEWAY))
+    assert HEALS <= CROSSES
+    assert Reason.PARTLY_NAT not in HEALS
+
+
+@pytest.mark.parametrize(
+    ("recording", "status"), [("gateway-endpoint", 0), ("nat-gateway-zonal", 1), ("vpc-without-subnets", 0)]
+)
+def test_report_writes_its_file_and_ends_as_a_scan_does(
+    recording: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without options the file is express-path.html here; the status is a scan's, and the file is named."""
+    monkeypatch.chdir(tmp_path)
+    told = invoke(["report", "--from-dump", str(FOLDER / recording)])
+    assert (told.exit_code, told.stdout) == (status, "")
+    assert "wrote express-path.html: " in told.stderr
+    assert told.exit_code == invoke(["scan", "--from-dump", str(FOLDER / recording)]).exit_code
+    assert (tmp_path / "express-path.html").read_text(encoding="utf-8").endswith("</html>\n")
+
+
+def test_scan_writes_the_same_document(tmp_path: Path) -> None:
+    """Scan --format html is the report, with the rule parameters of that scan."""
+    dump, set_one = str(FOLDER / "nat-gateway-zonal"), ["--parameter", "publicSubnets=NON_COMPLIANT"]
+    reported, scanned = tmp_path / "reported.html", tmp_path / "scanned.html"
+    invoke(["report", "--from-dump", dump, *set_one, "--output", str(reported)])
+    invoke(["scan", "--from-dump", dump, *set_one, "--format", "html", "--output", str(scanned)])
+    made_at = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d[^ \"<]*")
+    both = [made_at.sub("", each.read_text(encoding="utf-8")) for each in (reported, scanned)]
+    assert both[0] == both[1]
+    assert '["publicSubnets","NON_COMPLIANT",1]' in both[0]
+
+
+def test_bad_input_is_one_line_and_no_file(tmp_path: Path) -> None:
+    """Where nothing can be read, nothing is written, and the status is 2."""
+    file = tmp_path / "report.html"
+    told = invoke(["report", "--from-dump", str(tmp_path / "nothing"), "--output", str(file)])
+    assert told.exit_code == 2
+    assert len(told.stderr.splitlines()) == 1
+    assert not file.exists()

@@ -1,0 +1,325 @@
+"""The report as a person uses it, in a real browser: choose, sort, open, draw, print, share."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from express_path.domain.reasons import Reason
+from express_path.domain.verdict import Verdict
+from express_path_cli.report.headline import CROSSES
+from express_path_cli.result import Result
+from tests.cli.report.browser import NARROW, Visit
+from tests.cli.report.results import DENIED, MADE_AT, NOTE, named, organization, result_of, views_of, written
+from tests.cli.report.test_document import HOSTILE
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    """An organization of many kinds of network."""
+    return organization(failures=[DENIED], notes=[NOTE])
+
+
+@pytest.fixture
+def file(result: Result, tmp_path: Path) -> Path:
+    """Its report."""
+    return written(result, tmp_path)
+
+
+def listed(page: Page) -> list[str]:
+    """The subnets in the table, in its order."""
+    return [str(each) for each in page.locator("#rows tr.subnet th code").all_inner_texts()]
+
+
+def ids(verdicts: list[Verdict]) -> list[str]:
+    """The subnets of verdicts, in order of their ids."""
+    return sorted(each.subnet_id for each in verdicts)
+
+
+def row_of(page: Page, reason: Reason) -> Locator:
+    """The first row with a reason."""
+    return page.locator("tr.subnet", has=page.get_by_role("cell", name=reason, exact=True)).first
+
+
+def test_everything_is_shown_first(visit: Visit, file: Path, result: Result) -> None:
+    """The table begins with all subnets, worst first; totals, failures and notes are visible."""
+    page = visit.open(file)
+    crossing = [each for each in result.verdicts if each.reason in CROSSES]
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        f"{len(crossing)} of {len(result.verdicts)} subnets reach S3 Express through a NAT"
+    )
+    assert sorted(listed(page)) == ids(list(result.verdicts))
+    flagged = ids([each for each in result.verdicts if each.compliance == "NON_COMPLIANT"])
+    assert sorted(listed(page)[: len(flagged)]) == flagged
+    expect(page.get_by_role("region", name="Could not be read")).to_contain_text("You are not authorized <to> perform")
+    expect(page.get_by_role("region", name="To know about what was read")).to_contain_text("was denied & counts")
+    expect(page.get_by_role("button", name=re.compile(rf"^{len(flagged)}.*NON_COMPLIANT$"))).to_be_visible()
+
+
+@pytest.mark.parametrize("choice", ["compliance", "reason", "account", "region", "vpc"])
+def test_each_choice_keeps_its_subnets(visit: Visit, file: Path, result: Result, choice: str) -> None:
+    """Every value of every choice shows exactly its subnets, and the count that is read aloud says how many."""
+    page = visit.open(file)
+
+    def value_of(each: Verdict) -> str:
+        vpc = f"{each.account_id}/{each.region}/{each.vpc_id}"
+        return {"account": each.account_id, "vpc": vpc}.get(choice) or str(getattr(each, choice))
+
+    for value in sorted({value_of(each) for each in result.verdicts}):
+        page.locator(f"#choose-{choice}").select_option(value)
+        expected = [each for each in result.verdicts if value_of(each) == value]
+        assert sorted(listed(page)) == ids(expected)
+        expect(page.locator("#shown")).to_contain_text(f"{len(expected)} of {len(result.verdicts)} subnets chosen")
+    page.get_by_role("button", name="Clear").click()
+    assert len(listed(page)) == len(result.verdicts)
+
+
+def test_search_finds_ids_targets_and_words_together(visit: Visit, file: Path, result: Result) -> None:
+    """Each word of a search must be somewhere in the row; what fits nothing says so."""
+    page = visit.open(file)
+    nat = next(each for each in result.verdicts if each.reason is Reason.NAT_GATEWAY)
+    search = page.get_by_role("searchbox", name="Search")
+    search.fill(f"{nat.path[0].id.upper()} {nat.account_id}")
+    expect(page.locator("#shown")).to_contain_text("chosen")
+    expected = [
+        each
+        for each in result.verdicts
+        if each.account_id == nat.account_id and any(hop.id == nat.path[0].id for hop in each.path)
+    ]
+    assert sorted(listed(page)) == ids(expected)
+    search.fill("nothing-is-called-so")
+    expect(page.get_by_text("No subnet fits.")).to_be_visible()
+    expect(page.locator("#networks")).to_be_hidden()
+    assert listed(page) == []
+
+
+def test_totals_choose_and_let_go(visit: Visit, file: Path, result: Result) -> None:
+    """A reason's total is a button: pressed, its subnets are shown; pressed again, all."""
+    page = visit.open(file)
+    button = page.locator("#summary").get_by_role("button", name=re.compile("^NO_ROUTE"))
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    assert sorted(listed(page)) == ids([each for each in result.verdicts if each.reason is Reason.NO_ROUTE])
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "false")
+    assert len(listed(page)) == len(result.verdicts)
+
+
+def test_headings_sort_both_ways(visit: Visit, file: Path, result: Result) -> None:
+    """A heading sorts by its column, and once more the other way round; screen readers are told."""
+    page = visit.open(file)
+    heading = page.get_by_role("columnheader", name="Subnet")
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    assert listed(page) == ids(list(result.verdicts))
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    assert listed(page) == ids(list(result.verdicts))[::-1]
+    account = page.get_by_role("columnheader", name="Account")
+    account.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "none")
+    shown = page.locator("#rows .cell-account").all_inner_texts()
+    assert shown == sorted(shown)
+
+
+@pytest.mark.parametrize("key", [None, "Enter", "Space"])
+def test_a_row_opens_to_its_path(visit: Visit, file: Path, result: Result, key: str | None) -> None:
+    """By mouse or keyboard a row opens to its annotation, every hop in order, and the commands for it."""
+    page = visit.open(file)
+    row = row_of(page, Reason.NAT_GATEWAY)
+    subnet_id = row.locator("th code").inner_text()
+    verdict = next(each for each in result.verdicts if each.subnet_id == subnet_id)
+    opener = row.get_by_role("button")
+    if key:
+        opener.focus()
+        page.keyboard.press(key)
+    else:
+        row.locator(".cell-path").click()
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    detail = page.locator(f"#{opener.get_attribute('aria-controls')}")
+    expect(detail).to_contain_text(verdict.annotation)
+    hops = detail.get_by_role("listitem").all_inner_texts()
+    assert [hop.id in text for hop, text in zip(verdict.path, hops[2:], strict=True)] == [True] * len(verdict.path)
+    assert f"deciding route {verdict.path[0].destination}" in hops[2].replace("\n", " ")
+    expect(detail).to_contain_text(f"express-path explain {subnet_id} --region {verdict.region}")
+    expect(detail).to_contain_text(f"express-path heal {subnet_id} --region {verdict.region}")
+    opener.press("Enter")
+    expect(detail).to_have_count(0)
+
+
+def test_a_compliant_row_asks_for_nothing(visit: Visit, file: Path) -> None:
+    """Where all is well, there is nothing to do and no heal."""
+    page = visit.open(file)
+    row_of(page, Reason.ENDPOINT).get_by_role("button").click()
+    expect(page.locator(".detail")).to_contain_text("Nothing.")
+    expect(page.locator(".detail")).not_to_contain_text("express-path heal")
+
+
+def test_a_link_shows_the_same_again(visit: Visit, file: Path, result: Result) -> None:
+    """The fragment of the address keeps choices, order and opened rows: another window opens to the same."""
+    page = visit.open(file)
+    page.locator("#choose-compliance").select_option("NON_COMPLIANT")
+    page.get_by_role("columnheader", name="VPC").get_by_role("button").click()
+    row_of(page, Reason.NAT_GATEWAY).get_by_role("button").click()
+    shared = page.url.partition("#")[2]
+    assert shared
+    again = visit.open(file, f"#{shared}")
+    assert listed(again) == listed(page)
+    assert again.locator(".detail").all_inner_texts() == page.locator(".detail").all_inner_texts() != []
+    again.get_by_role("button", name="Clear").click()
+    assert len(listed(again)) == len(result.verdicts)
+
+
+def test_a_link_of_another_report_shows_what_there_is(visit: Visit, file: Path) -> None:
+    """A fragment that names what this report does not have finds nothing, and can be cleared."""
+    page = visit.open(file, "#vpc=gone&reason=GONE&sort=gone&open=gone&else=%00")
+    expect(page.get_by_text("No subnet fits.")).to_be_visible()
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator("#rows tr.subnet").first).to_be_visible()
+
+
+def test_drawings_show_tables_hops_and_nats(visit: Visit, file: Path, result: Result) -> None:
+    """Each VPC's drawing has its subnets or their number, its tables and every hop of every path; a NAT says so."""
+    page = visit.open(file)
+    by_vpc: dict[str, list[Verdict]] = {}
+    for each in result.verdicts:
+        by_vpc.setdefault(f"{each.account_id}/{each.region}/{each.vpc_id}", []).append(each)
+    while page.locator("#more-vpcs button").count():
+        page.locator("#more-vpcs button").click()
+    assert page.locator("#vpcs details").count() == len(by_vpc)
+    for key, verdicts in by_vpc.items():
+        panel = page.locator(f'details[data-vpc="{key}"]')
+        if panel.get_attribute("open") is None:
+            assert panel.locator(".canvas").count() == 0, "drawings are made when they are opened"
+            panel.locator("summary").click()
+        picture = panel.get_by_role("img")
+        drawn = picture.text_content() or ""
+        for each in verdicts:
+            assert (each.route_table_id or "not seen") in drawn
+            assert all(hop.id in drawn for hop in each.path), each
+            crosses = each.reason in CROSSES
+            assert not crosses or picture.locator(".edge.line-nat").count() >= 2
+            assert not crosses or picture.locator(".box-nat").count() >= 1
+            assert not crosses or picture.get_by_text("NAT", exact=True).count() >= 1
+
+
+def test_many_subnets_of_one_table_are_drawn_as_one_box(visit: Visit, tmp_path: Path) -> None:
+    """250 subnets on one table are a box with their number; nothing in the drawing is cut off or overlaps."""
+    page = visit.open(written(result_of(views_of("subnets-on-the-main-table-250")), tmp_path))
+    picture = page.get_by_role("img").first
+    expect(picture).to_contain_text("249 subnets")
+    size = picture.evaluate("svg => [svg.width.baseVal.value, svg.height.baseVal.value]")
+    boxes = picture.locator(".box > rect").evaluate_all(
+        "all => all.map(each => ['x', 'y', 'width', 'height'].map(name => each[name].baseVal.value))"
+    )
+    assert size[1] < 1200
+    for place, (x, y, width, height) in enumerate(boxes):
+        assert x >= 0
+        assert y >= 0
+        assert x + width <= size[0]
+        assert y + height <= size[1]
+        for left, top, wide, high in boxes[place + 1 :]:
+            assert x + width <= left or left + wide <= x or y + height <= top or top + high <= y
+
+
+def test_texts_of_drawings_stay_in_their_boxes(visit: Visit, tmp_path: Path) -> None:
+    """However long names are, no text of a drawing leaves its box."""
+    long_names = [named(each, "データ処理-" * 8 + "x" * 60) for each in views_of("firewall-then-nat-instance")]
+    page = visit.open(written(result_of(long_names), tmp_path))
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    page.get_by_role("img").first.wait_for()
+    beyond = page.evaluate(
+        """() => [...document.querySelectorAll('.box')].flatMap(box => {
+            const { left, right } = box.querySelector('rect').getBoundingClientRect();
+            return [...box.querySelectorAll('text')].filter(text => {
+                const at = text.getBoundingClientRect();
+                return at.left < left - 1 || at.right > right + 1;
+            }).map(text => text.textContent);
+        })"""
+    )
+    assert beyond == []
+
+
+def test_row_and_drawing_lead_to_each_other(visit: Visit, file: Path, result: Result) -> None:
+    """From an opened row to its VPC's drawing, and from there to that VPC's subnets alone."""
+    page = visit.open(file)
+    row = row_of(page, Reason.NO_ROUTE)
+    subnet_id = row.locator("th code").inner_text()
+    row.get_by_role("button").click()
+    page.get_by_role("button", name="Show its VPC's drawing").click()
+    verdict = next(each for each in result.verdicts if each.subnet_id == subnet_id)
+    panel = page.locator(f'details[data-vpc="{verdict.account_id}/{verdict.region}/{verdict.vpc_id}"]')
+    expect(panel.get_by_role("img")).to_be_visible()
+    expect(panel.locator("summary")).to_be_focused()
+    panel.get_by_role("button", name="Only this VPC's subnets").click()
+    in_vpc = [
+        each
+        for each in result.verdicts
+        if (each.account_id, each.region, each.vpc_id) == (verdict.account_id, verdict.region, verdict.vpc_id)
+    ]
+    assert sorted(listed(page)) == ids(in_vpc)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_theme_follows_the_system_until_it_is_chosen(visit: Visit, file: Path, dark: bool) -> None:
+    """Light or dark as the system is; the button turns it round, without any storage."""
+    page = visit.open(file, dark=dark)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    first = page.evaluate(ground)
+    page.get_by_role("button", name="Light theme" if dark else "Dark theme").click()
+    second = page.evaluate(ground)
+    lightness = [sum(map(int, re.findall(r"\d+", each)[:3])) for each in (first, second)]
+    assert (lightness[0] < lightness[1]) is dark
+    expect(page.get_by_role("button", name="Dark theme" if dark else "Light theme")).to_be_visible()
+
+
+@pytest.mark.parametrize("name", [HOSTILE, "<b>bold</b>", "javascript:alert(1)", "\\u003cimg src=x>"])
+def test_hostile_names_are_shown_as_they_are(visit: Visit, tmp_path: Path, name: str) -> None:
+    """A name that is markup is text in the table, in the drawing and in the filters: nothing of it runs."""
+    views = [named(each, name) for each in views_of("nat-gateway-zonal")]
+    page = visit.open(written(result_of(views, failures=[DENIED._replace(where=name)]), tmp_path))
+    page.on("dialog", lambda dialog: visit.complaints.append(dialog.message))
+    page.locator(".opener").first.click()
+    for shown in page.locator("#rows .called").all():
+        assert shown.text_content() == name
+    assert page.locator("svg desc").first.text_content()
+    assert page.locator(".title strong").first.text_content() == name
+    assert page.locator("#failures-title ~ ul strong").text_content() == name
+    assert page.locator("main img, main script, main b").count() == 0
+
+
+def test_without_script_the_headline_and_failures_remain(visit: Visit, file: Path) -> None:
+    """Where scripts do not run, the page still says how many, what could not be read, and what else to do."""
+    page = visit.open(file, script=False)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("reach S3 Express through a NAT")
+    expect(page.get_by_text("need JavaScript")).to_be_visible()
+    expect(page.get_by_role("region", name="Could not be read")).to_be_visible()
+    expect(page.get_by_role("searchbox")).to_have_count(0)
+
+
+def test_nothing_found_is_a_whole_page(visit: Visit, tmp_path: Path) -> None:
+    """A scan without a subnet says so, with the parameters that it had, and without an empty table."""
+    page = visit.open(written(Result((), MADE_AT), tmp_path))
+    expect(page.get_by_role("heading", level=1)).to_have_text("No subnet was found")
+    expect(page.get_by_text("publicSubnets")).to_be_visible()
+    expect(page.get_by_role("table")).to_have_count(0)
+
+
+@pytest.mark.parametrize("size", [NARROW, (320, 600), (768, 1024), (1920, 1080)])
+def test_page_never_scrolls_sideways(visit: Visit, file: Path, size: tuple[int, int]) -> None:
+    """From a phone to a wide screen, only drawings scroll sideways, within themselves."""
+    page = visit.open(file, size=size)
+    page.locator(".opener").first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+def test_paper_gets_every_row_that_was_chosen(visit: Visit, file: Path, result: Result, tmp_path: Path) -> None:
+    """A print has no buttons, is light even where the screen is dark, and holds the rows."""
+    page = visit.open(file, dark=True)
+    page.emulate_media(media="print", color_scheme="dark")
+    expect(page.get_by_role("button", name="Light theme")).to_be_hidden()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert len(listed(page)) == len(result.verdicts)
+    page.pdf(path=tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
