@@ -47,6 +47,14 @@ def _authorizing(original: Moto) -> Moto:
         class Checked(iam_request_class):  # type: ignore[misc] # moto's class for requests to this service
             """A request whose caller's policies are evaluated here; its signature stays moto's affair."""
 
+            def _create_aws_request(self) -> Moto:
+                """Return what was signed. Of a GET without a body, moto takes the parameters in its path for one."""
+                parameters = vars(self)["_data"]
+                self._data = parameters if self._body or self._method != "GET" else {}
+                signed = super()._create_aws_request()
+                self._data = parameters
+                return signed
+
             def check_action_permitted(self, resource: str) -> None:
                 """Raise the service's own error unless everything that the request needs is allowed."""
                 if not _is_permitted(self, _request(response), resource):

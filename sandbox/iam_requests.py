@@ -39,6 +39,12 @@ DIRECTORY_BUCKETS = "s3express:"
 https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html
 """
 
+METRICS = "monitoring:"
+"""How moto begins actions on CloudWatch, after the name that their requests are signed for; IAM has cloudwatch.
+
+https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudwatch.html
+"""
+
 AUTOMATION_ROLE = "AutomationAssumeRole"
 """The parameter of a runbook whose value becomes its role, by convention, and is what the caller passes."""
 
@@ -49,6 +55,7 @@ def authorizations(request: Request, action: str, resource: str) -> list[Authori
         bucket = request.parameters.get("Bucket")
         return [Authorization(action, arn(request, "s3express", f"bucket/{bucket}") if bucket else "*")]
     reader = READERS.get(f"{request.service}:{request.operation}")
+    action = action.replace(METRICS, "cloudwatch:")
     return list(reader(request)) if reader else [Authorization(action, resource)]
 
 

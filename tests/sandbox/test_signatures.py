@@ -1,0 +1,47 @@
+"""Requests where permissions are enforced: what was signed, and the actions that policies name."""
+
+import json
+
+from sandbox.dynamic import Client
+from sandbox.iam_conditions import enforced
+from sandbox.refusals import refused
+from sandbox.server import Sandbox
+
+READS = {
+    "Version": "2012-10-17",
+    "Statement": {"Effect": "Allow", "Action": ["lambda:Get*", "cloudwatch:ListMetrics"], "Resource": "*"},
+}
+
+
+def credentials_of(sandbox: Sandbox, name: str) -> dict[str, str]:
+    """Credentials of a new user who may read."""
+    iam: Client = sandbox.client("iam")
+    iam.create_user(UserName=name)
+    iam.put_user_policy(UserName=name, PolicyName="reads", PolicyDocument=json.dumps(READS))
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    return {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+
+
+def test_a_get_without_a_body_is_signed_without_one(sandbox: Sandbox) -> None:
+    """A user's GET passes, with the name in its path; with another user's secret it does not.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+    """
+    credentials = credentials_of(sandbox, "ann")
+    ann = sandbox.client("lambda", credentials=credentials)
+    forged = sandbox.client("lambda", credentials=credentials | {"aws_secret_access_key": "another"})
+    with enforced(sandbox):
+        absent = refused(ann.get_function_configuration, FunctionName="absent")
+        assert absent == "ResourceNotFoundException"
+        assert refused(forged.get_function_configuration, FunctionName="absent") not in (absent, "AccessDenied")
+
+
+def test_policies_name_cloudwatch_by_its_own_prefix(sandbox: Sandbox) -> None:
+    """Actions on metrics are cloudwatch:..., although requests are signed for monitoring.
+
+    https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudwatch.html
+    """
+    metrics = sandbox.client("cloudwatch", credentials=credentials_of(sandbox, "ann"))
+    with enforced(sandbox):
+        assert metrics.list_metrics()["Metrics"] == []
+        assert refused(metrics.describe_alarms).startswith("AccessDenied")
