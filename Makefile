@@ -14,6 +14,9 @@ CHECKOV_VENV := .venv-checkov/.ready
 RIE := .lambda-rie/aws-lambda-rie
 # Where there is Node, the runbooks are run by another implementation of Automation too; without, those tests are skipped.
 CDK := $(if $(shell command -v npm),build/cdk/.ready)
+# Likewise the report's page is checked for accessibility where there is npm.
+AXE := $(if $(shell command -v npm),build/axe/.ready)
+CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
 PYTHON_SOURCES := $(wildcard functions cli sandbox benchmarks tests)
 LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov
 
@@ -41,7 +44,7 @@ bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.
 ##@ Develop
 
 .PHONY: test
-test: $(VENV) $(RIE) $(SAM_VENV) $(CDK) ## Run all tests, measuring coverage.
+test: $(VENV) $(RIE) $(SAM_VENV) $(CDK) $(AXE) browser ## Run all tests, measuring coverage.
 	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
 
 .PHONY: check
@@ -73,6 +76,16 @@ template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the template and build wh
 	.venv-checkov/bin/checkov --file template.yaml --framework cloudformation --skip-download --quiet --compact
 	.venv-sam/bin/sam build
 
+.PHONY: browser
+browser: ## Have a Chromium for the report's tests: the one here, or Debian's package where root may install it.
+	@if [ -n "$(CHROMIUM)" ]; then exit; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then $(APT_GET_CHROMIUM) && exit; fi; \
+	echo 'No Chromium on PATH and none could be installed: the tests of the report in a browser will be skipped.'
+
+.PHONY: picture
+picture: $(VENV) ## Take the picture of the report that docs/report.md shows.
+	.venv/bin/python -m tests.cli.report.picture docs/report.png
+
 .PHONY: lock
 lock: $(VENV) ## Lock the requirement files again, at the newest versions their .in files allow.
 	for name in $(filter-out requirements/rie,$(LOCKS)); do $(UV_COMPILE) $$name.in --output-file $$name.txt || exit; done
@@ -86,6 +99,8 @@ clean: ## Remove every environment and build.
 
 UV_COMPILE = .venv/bin/uv pip compile --quiet --upgrade --universal --python-version=3.11 --generate-hashes \
 	--custom-compile-command='make lock'
+APT_GET_CHROMIUM = apt-get update --quiet=2 \
+	&& DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends chromium
 UV_SYNC = .venv/bin/uv pip sync --quiet --require-hashes
 
 .venv/bin/uv: requirements/uv.txt
@@ -121,8 +136,11 @@ $(RIE): .venv/bin/uv requirements/rie.txt
 	touch $@
 
 build/cdk/.ready: tests/runbooks/cdk/package.json tests/runbooks/cdk/package-lock.json
-	rm -rf build/cdk
-	mkdir -p build/cdk
-	cp $^ build/cdk/
-	npm ci --prefix build/cdk --ignore-scripts --no-audit --no-fund --loglevel=error
+build/axe/.ready: tests/cli/report/axe/package.json tests/cli/report/axe/package-lock.json
+
+build/%/.ready:
+	rm -rf build/$*
+	mkdir -p build/$*
+	cp $^ build/$*/
+	npm ci --prefix build/$* --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
