@@ -21,19 +21,18 @@ class Timing(NamedTuple):
     period: int
 
 
-def timing(now: datetime, hours: float | None, since: str | None, until: str | None, period: int | None) -> Timing:
+def timing(now: datetime, hours: int | None, since: str | None, until: str | None, period: int | None) -> Timing:
     """The window that options ask for; the period under way, of which not all is known, is left out.
 
     Raises OptionError for a window that is too short to tell, or of which CloudWatch has no datapoints (any more).
     """
     if since and hours is not None:
         raise OptionError("--from and --hours exclude each other", "leave one of them out")
-    end = min(_time("--to", until), now) if until else now
-    start = _time("--from", since) if since else end - timedelta(hours=hours or HOURS)
+    end = min(_time("--to", until, now), now) if until else now
+    start = _time("--from", since, now) if since else end - timedelta(hours=hours or HOURS)
     finest = finest_period(start, now)
     if finest is None:
-        oldest = now - LONGEST_RETENTION
-        raise OptionError(f"CloudWatch has nothing before {oldest:%Y-%m-%d}", "choose a later window")
+        raise _too_old(now)
     chosen = period or _chosen(end - start, finest)
     if chosen % finest:
         raise OptionError(
@@ -69,12 +68,19 @@ def _floor(time: datetime, period: int) -> datetime:
     return datetime.fromtimestamp(time.timestamp() // period * period, UTC)
 
 
-def _time(option: str, text: str) -> datetime:
+def _time(option: str, text: str, now: datetime) -> datetime:
     """A time in ISO 8601, of UTC where it names no zone."""
     try:
         time = datetime.fromisoformat(text)
-        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+        time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (ValueError, OverflowError) as error:
         raise OptionError(
             f"{option} {text}: no time", "such as 2026-03-01T09:00 (UTC) or 2026-03-01T09:00+01:00"
         ) from error
+    if now - time > LONGEST_RETENTION:
+        raise _too_old(now)
+    return time
+
+
+def _too_old(now: datetime) -> OptionError:
+    return OptionError(f"CloudWatch has nothing before {now - LONGEST_RETENTION:%Y-%m-%d}", "choose a later window")

@@ -172,13 +172,13 @@ def test_free_traffic_is_no_symptom_and_still_crosses_a_nat(network: BehindNatGa
 
 
 def test_few_dropped_packets_are_told_and_are_no_symptom(network: BehindNatGateway) -> None:
-    """Up to 0.01 % is what AWS calls normal."""
+    """Up to 0.01 %, AWS suspects nothing."""
     drops = [5.0 if index == 700 else 0.0 for index in range(MINUTES)]
     carry(network.account, network.nat, free(Random(2)), PacketsDropCount=drops)
     result = diagnose()
     assert result.exit_code == 0
     assert "LOW packets dropped, " in result.stdout
-    assert "no more than the 0.01 % that AWS calls normal" in flowing(result)
+    assert "not above the 0.01 % from which on AWS suspects a problem" in flowing(result)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def at(text: str) -> datetime:
 
 
 def window(
-    hours: float | None = None, since: str | None = None, until: str | None = None, period: int | None = None
+    hours: int | None = None, since: str | None = None, until: str | None = None, period: int | None = None
 ) -> Timing:
     """The window that options ask for."""
     return timing(NOW, hours, since, until, period)
@@ -28,9 +28,9 @@ def test_the_last_day_is_looked_at_unless_told_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hours", "period"), [(0.5, 60), (12, 60), (24, 300), (60, 300), (120, 900), (24 * 30, 3600), (24 * 400, 24 * 3600)]
+    ("hours", "period"), [(1, 60), (12, 60), (24, 300), (60, 300), (120, 900), (24 * 30, 3600), (24 * 400, 24 * 3600)]
 )
-def test_periods_are_the_finest_of_which_there_are_not_too_many(hours: float, period: int) -> None:
+def test_periods_are_the_finest_of_which_there_are_not_too_many(hours: int, period: int) -> None:
     """At most 720, and only such as CloudWatch has of so old a time."""
     found = window(hours)
     assert found.period == period
@@ -62,6 +62,8 @@ def test_times_may_name_their_zone() -> None:
         ({"since": "yesterday"}, "--from yesterday: no time"),
         ({"until": "0001-01-01T00:00+14:00"}, "no time"),
         ({"since": "2024-03-20"}, "CloudWatch has nothing before 2024-12-20"),
+        ({"until": "0001-01-01"}, "CloudWatch has nothing before 2024-12-20"),
+        ({"hours": 455 * 24, "until": "2026-03-19"}, "CloudWatch has nothing before 2024-12-20"),
         ({"since": "2026-03-20T12:00", "until": "2026-03-20T11:00"}, "0 periods of 60 s are too few"),
         ({"hours": 1, "period": 600}, "6 periods of 600 s are too few to tell a plateau"),
         ({"since": "2026-03-20T12:10"}, "24 periods of 60 s are too few"),

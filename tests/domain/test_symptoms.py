@@ -113,7 +113,7 @@ def test_bytes_and_packets_that_are_flat_together_are_one_plateau() -> None:
     assert "portAllocationErrors" not in diagnosis.findings[0].evidence
 
 
-def test_few_drops_are_what_aws_calls_normal() -> None:
+def test_few_drops_are_no_symptom() -> None:
     """Up to 0.01 % of what arrived is told and is no symptom."""
     diagnosis = told(QUIET, PacketsDropCount={3: 900.0})
     finding = only(diagnosis)

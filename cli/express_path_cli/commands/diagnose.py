@@ -41,9 +41,10 @@ class Form(StrEnum):
 def _timing(
     *,
     hours: Annotated[
-        float | None,
+        int | None,
         typer.Option(
-            min=0.5,
+            min=1,
+            max=455 * 24,
             metavar="NUMBER",
             help=f"How many hours to look back, from --to or from now; {HOURS} unless given.",
             rich_help_panel=_WHEN,
@@ -72,7 +73,10 @@ def _timing(
 def diagnose(
     *,
     subnet: Annotated[
-        str | None, typer.Argument(metavar="[SUBNET]", help="Only the NATs that this subnet crosses.")
+        str | None,
+        typer.Argument(
+            metavar="SUBNET", help="Only the NATs that this subnet crosses; those on all flagged paths unless given."
+        ),
     ] = None,
     source: options.Where,
     parameters: options.Asked,

@@ -117,7 +117,8 @@ def _numbers(finding: Finding) -> Iterator[str]:
 
 
 def _compared(part: float | None) -> str:
-    """Dropped packets beside what AWS calls normal."""
+    """Dropped packets beside the share from which on AWS suspects a problem."""
     if part is None:
         return ""
-    return f", {'more' if part > MANY_DROPS else 'no more'} than the {100 * MANY_DROPS:g} % that AWS calls normal"
+    relation = "above" if part > MANY_DROPS else "not above"
+    return f", {relation} the {100 * MANY_DROPS:g} % from which on AWS suspects a problem"

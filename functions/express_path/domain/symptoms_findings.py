@@ -21,7 +21,7 @@ NEAR = 0.9
 LOWEST_BITS, HIGHEST_BITS = (gbps * 1e9 for gbps in NAT_GATEWAY_GBPS)
 LOWEST_PACKETS, HIGHEST_PACKETS = 1e6, 1e7
 MANY_DROPS = 0.0001
-"""The share of dropped packets from which AWS says that something is wrong
+"""The share of dropped packets above which AWS suspects a problem
 (https://docs.aws.amazon.com/vpc/latest/userguide/metrics-dimensions-nat-gateway.html)."""
 APART = timedelta(hours=1)
 """Events further apart than this are told as two."""
@@ -37,7 +37,7 @@ class Symptom(StrEnum):
 
 
 class Severity(StrEnum):
-    """HIGH: traffic is held up. MEDIUM: it may well be. LOW: known, and within what AWS calls normal."""
+    """HIGH: traffic is held up. MEDIUM: it may well be. LOW: too little for AWS to suspect a problem."""
 
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
@@ -148,5 +148,5 @@ def _evidence(load: Load, start: datetime, end: datetime) -> dict[str, float]:
 
 
 def _many_drops(evidence: Mapping[str, float]) -> bool:
-    """Whether so many packets were dropped that AWS calls it a problem; any, where the share is not known."""
+    """Whether so many packets were dropped that AWS suspects a problem; any, where the share is not known."""
     return evidence.get("droppedShare", evidence.get("droppedPackets", 0)) > MANY_DROPS
