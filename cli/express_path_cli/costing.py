@@ -143,12 +143,13 @@ def costs_of(
 ) -> list[NatCost]:
     """What each NAT costs at most, in the order of the NATs."""
     clients = {nat.id: place.aws for place in places for nat in place.nats}
-    found = []
-    for nat in nats:
-        series = traffic.get(nat.id)
-        if series is None:
-            found.append(NatCost(nat))
-        else:
-            price = prices.of(nat, clients[nat.id])
-            found.append(NatCost(nat, series, price, amount(charged_bytes(series), price, during)))
-    return found
+    return [
+        _cost(nat, prices.of(nat, clients[nat.id]), traffic, during) if nat.id in clients else NatCost(nat)
+        for nat in nats
+    ]
+
+
+def _cost(nat: FlaggedNat, price: Price, traffic: Mapping[str, tuple[Series, ...]], during: Window) -> NatCost:
+    series = traffic.get(nat.id)
+    bound = None if series is None else amount(charged_bytes(series), price, during)
+    return NatCost(nat, series, price, bound)

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from express_path.adapters.flow_logs import LogGroup, Reading, read_express_bytes, read_log_group, read_nat_places
 from express_path.domain.addresses import Cidr, Family
-from express_path.domain.costs import Measured, Window, charged_bytes, measured
+from express_path.domain.costs import Measured, Price, Window, charged_bytes, measured
 from express_path.domain.flow_logs import FlowLog, NatPlace, NotRecordedError, recording
+from express_path.domain.metrics import Series
 from express_path.domain.snapshot import Snapshot
 from express_path_cli.costing import NatCost, Place
 from express_path_cli.crew import Crew
@@ -102,13 +103,12 @@ def _share(at: NatPlace, fields: Sequence[str], reading: Reading, window: Window
 def with_shares(costs: Sequence[NatCost], shares: Mapping[str, Share]) -> list[NatCost]:
     """The costs, with what was measured beside what is at most, of the same hours."""
     return [
-        replace(each, measured=_measured(each, shares[each.nat.id])) if each.nat.id in shares else each
+        replace(each, measured=_measured(shares[each.nat.id], each.price, each.series or ()))
+        if each.price and each.nat.id in shares
+        else each
         for each in costs
     ]
 
 
-def _measured(cost: NatCost, share: Share) -> Measured | None:
-    if cost.series is None or cost.price is None:
-        return None
-    of = charged_bytes(cost.series, share.window)
-    return measured(share.bytes, of, cost.price, share.window, whole=share.whole)
+def _measured(share: Share, price: Price, series: Sequence[Series]) -> Measured:
+    return measured(share.bytes, charged_bytes(series, share.window), price, share.window, whole=share.whole)

@@ -6,11 +6,17 @@ from typing import Any
 import pytest
 
 from express_path.adapters import flow_logs
+from express_path.domain.parameters import RuleParameters
+from express_path_cli.measuring import express_blocks
+from express_path_cli.problems import OptionError
+from express_path_cli.progress import Silent
+from express_path_cli.sources import Source
 from sandbox.networks.account import Account
 from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox
 from tests.cli.costs import by_id, carry, cost, express_address, interface_of, told
 from tests.cli.flow_records import DEFAULT, GROUP, FlowLogs, crossing
+from tests.cli.recordings import FOLDER
 
 CUSTOM = "interface-id log-status bytes pkt-dstaddr pkt-srcaddr dstaddr srcaddr action flow-direction"
 SHORT = "srcaddr dstaddr bytes interface-id"
@@ -208,3 +214,20 @@ def test_a_denied_query_is_named_with_its_permission(sandbox: Sandbox, logged: L
     assert "logs:StartQuery failed with AccessDeniedException" in result.stderr
     assert "allow logs:StartQuery" in result.stderr
     assert "$100.00" in result.stdout
+
+
+def test_what_flow_logs_tell_is_told_without_metrics(sandbox: Sandbox, logged: Logged) -> None:
+    """Of bytes that are not known there is no share, but the price of what was measured is known."""
+    logged.logs.publish(logged.vpc)
+    logged.logs.record(*logged.flow(10**9, 9 * 10**9))
+    sandbox.faults.deny("cloudwatch", "GetMetricData")
+    found = by_id(told(*MEASURE, exit_code=2))[logged.nat]
+    assert found["upperBound"] is None
+    assert (found["measured"]["usd"], found["measured"]["share"]) == (pytest.approx(0.5), None)
+
+
+def test_without_the_blocks_of_s3_express_nothing_is_measured() -> None:
+    """A query for no address would find nothing, which looks like no traffic."""
+    seen = Source(from_dump=FOLDER / "region-without-the-service").look(RuleParameters(), Silent())
+    with pytest.raises(OptionError, match="prefix list of S3 Express"):
+        express_blocks(seen.views, seen.views[0].region)

@@ -151,6 +151,7 @@ def test_what_does_not_exist_or_is_no_range_is_refused(logs: Client) -> None:
         'filter interface = "eni-1" source',
         "filter interface = other",
         "filter interface in",
+        "filter interface =",
         "filter ",
     ],
 )
