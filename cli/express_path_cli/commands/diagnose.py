@@ -38,35 +38,33 @@ class Form(StrEnum):
     JSON = "json"
 
 
-def _timing(
-    *,
-    hours: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=455 * 24,
-            metavar="NUMBER",
-            help=f"How many hours to look back, from --to or from now; {HOURS} unless given.",
-            rich_help_panel=_WHEN,
-        ),
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option("--from", metavar="TIME", help="Begin then: ISO 8601, UTC unless it says.", rich_help_panel=_WHEN),
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="End then; else now.", rich_help_panel=_WHEN)
-    ] = None,
-    period: Annotated[
-        int | None,
-        typer.Option(
-            min=60,
-            metavar="SECONDS",
-            help="Length of a period; else the finest that CloudWatch has, for at most 720 of them.",
-            rich_help_panel=_WHEN,
-        ),
-    ] = None,
-) -> Timing:
+Hours = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=455 * 24,
+        metavar="NUMBER",
+        help=f"How many hours to look back, from --to or from now; {HOURS} unless given.",
+        rich_help_panel=_WHEN,
+    ),
+]
+Since = Annotated[
+    str | None,
+    typer.Option("--from", metavar="TIME", help="Begin then: ISO 8601, UTC unless it says.", rich_help_panel=_WHEN),
+]
+Until = Annotated[str | None, typer.Option("--to", metavar="TIME", help="End then; else now.", rich_help_panel=_WHEN)]
+Period = Annotated[
+    int | None,
+    typer.Option(
+        min=60,
+        metavar="SECONDS",
+        help="Length of a period; else the finest that CloudWatch has, for at most 720 of them.",
+        rich_help_panel=_WHEN,
+    ),
+]
+
+
+def _timing(*, hours: Hours = None, since: Since = None, until: Until = None, period: Period = None) -> Timing:
     return timing(datetime.now(UTC), hours, since, until, period)
 
 
