@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.commands import collect, explain, heal, report, scan
+from express_path_cli.commands import collect, cost, explain, heal, report, scan
 from express_path_cli.groups import with_groups
 from express_path_cli.problems import DEBUG, Reporting
 
@@ -57,6 +57,7 @@ COMMANDS: Mapping[str, ModuleType] = {
     "scan": scan,
     "explain": explain,
     "report": report,
+    "cost": cost,
     "heal": heal,
     "undo": heal,
     "collect": collect,
