@@ -38,6 +38,12 @@ class Form(StrEnum):
     JSON = "json"
 
 
+Subnet = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SUBNET", help="Only the NATs that this subnet crosses; those on all flagged paths unless given."
+    ),
+]
 Hours = Annotated[
     int | None,
     typer.Option(
@@ -70,12 +76,7 @@ def _timing(*, hours: Hours = None, since: Since = None, until: Until = None, pe
 
 def diagnose(
     *,
-    subnet: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SUBNET", help="Only the NATs that this subnet crosses; those on all flagged paths unless given."
-        ),
-    ] = None,
+    subnet: Subnet = None,
     source: options.Where,
     parameters: options.Asked,
     during: Annotated[Timing, Made(_timing)],
@@ -90,16 +91,18 @@ def diagnose(
     named on standard error, and the rest is still reported.
     """
     _check(source, chart)
-    with watching(quiet=quiet) as watch, Crew(source.live.workers, watch) as crew:
+    with watching(quiet=quiet) as watch:
         seen = source.look(parameters, watch)
-        verdicts = judge_all(seen.views, parameters, Selection())
-        nats = nats_to_diagnose(seen.views, verdicts, subnet)
+    tell_about(seen, quiet=quiet)
+    verdicts = judge_all(seen.views, parameters, Selection())
+    nats = nats_to_diagnose(seen.views, verdicts, subnet)
+    with watching(quiet=quiet) as watch, Crew(source.live.workers, watch) as crew:
         told = diagnose_all(nats, verdicts, seen, during, crew)
-    failures = [*seen.failures, *crew.failures]
-    tell_about(Seen(failures=failures, notes=seen.notes), quiet=quiet)
+    tell_about(Seen(failures=crew.failures), quiet=quiet)
     if seen.views or not seen.failures:
         _write(told, during, form, chart)
-    raise typer.Exit(COULD_NOT_TELL if failures else any(each.has_symptoms for each in told))
+    failed = seen.failures or crew.failures
+    raise typer.Exit(COULD_NOT_TELL if failed else any(each.has_symptoms for each in told))
 
 
 def _check(source: Source, chart: Path | None) -> None:
