@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.commands import collect, cost, explain, heal, report, scan
+from express_path_cli.commands import collect, cost, doctor, explain, heal, report, scan
 from express_path_cli.groups import with_groups
 from express_path_cli.problems import DEBUG, Reporting
 
@@ -60,6 +60,7 @@ COMMANDS: Mapping[str, ModuleType] = {
     "cost": cost,
     "heal": heal,
     "undo": heal,
+    "doctor": doctor,
     "collect": collect,
 }
 """Every subcommand, in the order in which --help lists them, with the module that holds its function."""

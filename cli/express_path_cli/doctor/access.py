@@ -1,0 +1,57 @@
+"""Who is asking, where, and what may they read."""
+
+from collections.abc import Callable
+
+from express_path.adapters.aws import DENIED
+from express_path.adapters.read_probes import Probe
+from express_path.domain.checkup import Answer, fail, ok, unknown, warn
+from express_path.errors import ApiError
+from express_path_cli.doctor.look import Look
+
+
+def identity(look: Look) -> Answer:
+    """Who makes the calls."""
+    account, arn = look.identity()
+    return ok(f"account {account}, as {arn}")
+
+
+def service(look: Look) -> Answer:
+    """Whether the Region has S3 Express."""
+    region = look.aws.region
+    if look.aws.offers_s3_express():
+        return ok(f"{region} offers S3 Express")
+    return fail(f"{region} does not offer S3 Express: every subnet is NOT_APPLICABLE", "name another --region")
+
+
+def read(probe: Probe) -> Callable[[Look], Answer]:
+    """The question whether one read is allowed."""
+
+    def ask(look: Look) -> Answer:
+        try:
+            note = probe.trial(look.aws)
+        except ApiError as error:
+            if error.code not in DENIED:
+                raise
+            return unknown(
+                f"{error.code}, so a scan cannot see {probe.tells}: {error.message}", f"allow {error.operation}"
+            )
+        return ok(f"not tried: {note}" if note else f"shows {probe.tells}")
+
+    return ask
+
+
+def network_role(look: Look) -> Answer | None:
+    """Whether these credentials may follow transit gateways as the rule does."""
+    arn = look.parameter("NetworkRoleArn")
+    if not arn:
+        return None
+    try:
+        look.aws.assuming(arn, look.parameter("NetworkRoleExternalId"))
+    except ApiError as error:
+        if error.code not in DENIED:
+            raise
+        return warn(
+            f"you may not assume {arn}, so your scans cannot look beyond transit gateways; the rule's function may",
+            "nothing, unless your own scans should: then let the role trust you, and allow sts:AssumeRole",
+        )
+    return ok(f"you may assume {arn}")

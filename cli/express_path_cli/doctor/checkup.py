@@ -1,0 +1,83 @@
+"""Asking all questions, several at once; one that cannot be answered never hides the others."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from express_path.adapters.aws import DENIED
+from express_path.domain.checkup import Answer, State, unknown
+from express_path.errors import ApiError, ExpressPathError
+from express_path_cli.doctor.look import Look
+from express_path_cli.doctor.questions import QUESTIONS, Question
+from express_path_cli.problems import COULD_NOT_TELL, hint_for
+from express_path_cli.progress import Watch
+
+WORKERS = 8
+"""How many questions are asked at once."""
+_THROTTLED = frozenset(
+    {"Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"}
+)
+FAILED = 1
+"""Exit status where something fails."""
+
+
+class Check(NamedTuple):
+    """A question and its answer."""
+
+    question: Question
+    answer: Answer
+
+
+class Checkup(NamedTuple):
+    """All that was asked; account is None where not even that is known."""
+
+    account: str | None
+    region: str
+    checks: Sequence[Check]
+
+    @property
+    def exit_status(self) -> int:
+        """0 where all is OK or WARN, 1 where something fails, 2 where something needed could not be told."""
+        if any(each.answer.state is State.UNKNOWN and each.question.required for each in self.checks):
+            return COULD_NOT_TELL
+        return FAILED if any(each.answer.state is State.FAIL for each in self.checks) else 0
+
+
+def examine(look: Look, watch: Watch) -> Checkup:
+    """Ask everything."""
+
+    def ask(question: Question) -> Answer | None:
+        try:
+            return _repeatable(question.ask(look), look.again)
+        except ExpressPathError as error:
+            return unknown(str(error), _remedy(error))
+        finally:
+            watch.done(question.name)
+
+    watch.expect(len(QUESTIONS))
+    with ThreadPoolExecutor(WORKERS) as pool:
+        answers = list(pool.map(ask, QUESTIONS))
+    checks = [Check(question, answer) for question, answer in zip(QUESTIONS, answers, strict=True) if answer]
+    return Checkup(_account(look), look.aws.region, checks)
+
+
+def _repeatable(answer: Answer | None, again: str) -> Answer | None:
+    """The answer with the options of this call at the end of its command, if that is one of the AWS CLI."""
+    if answer is None or not answer.command.startswith("aws "):
+        return answer
+    return answer._replace(command=answer.command + again)
+
+
+def _account(look: Look) -> str | None:
+    try:
+        return look.identity()[0]
+    except ExpressPathError:
+        return None
+
+
+def _remedy(error: ExpressPathError) -> str:
+    if isinstance(error, ApiError) and error.code in DENIED:
+        return f"allow {error.operation} (docs/doctor.md has a policy with all that is asked here)"
+    if isinstance(error, ApiError) and error.code in _THROTTLED:
+        return "try again in some minutes: AWS refused for too many calls"
+    return hint_for(error) or "try again; if it stays so, ask AWS Support with this message"

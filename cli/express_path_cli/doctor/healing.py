@@ -1,0 +1,104 @@
+"""Can healing work."""
+
+from collections.abc import Callable
+
+from express_path.adapters.function_record import read_function
+from express_path.adapters.heal_parts import (
+    count_gateway_endpoints,
+    count_running_automations,
+    find_express_service,
+    read_calendar,
+    read_document_status,
+    read_endpoint_quota,
+    role_exists,
+)
+from express_path.adapters.rule_record import count_exceptions
+from express_path.domain.checkup import Answer, fail, ok
+from express_path.domain.heal_readiness import (
+    DEPLOY,
+    judge_automations,
+    judge_calendar,
+    judge_document,
+    judge_exceptions,
+    judge_mode,
+    judge_quota,
+    judge_remediation,
+    judge_service,
+    mode_of,
+)
+from express_path.domain.rule_health import judge_function
+from express_path_cli.doctor.look import Look
+
+
+def mode(look: Look) -> Answer:
+    """What AWS Config does about flagged subnets."""
+    meant = look.parameter("RemediationMode") or None
+    return judge_mode(meant, mode_of(look.remediation(), look.output("ApprovalDocumentName")))
+
+
+def remediation(look: Look) -> Answer | None:
+    """Whether the rule's remediation is the stack's runbook."""
+    if look.rule is None or not (look.stack() or look.remediation()):
+        return None
+    asks = look.parameter("RemediationMode") == "APPROVAL"
+    meant = look.output("ApprovalDocumentName" if asks else "HealDocumentName")
+    return judge_remediation(look.remediation(), meant)
+
+
+def runbook(output: str) -> Callable[[Look], Answer | None]:
+    """The question whether the runbook that an output names can be started."""
+
+    def ask(look: Look) -> Answer | None:
+        name = look.output(output)
+        return judge_document(name, read_document_status(look.aws.ssm, name)) if name else None
+
+    return ask
+
+
+def role(look: Look) -> Answer | None:
+    """Whether the role that changes routing is there."""
+    set_up = look.remediation()
+    arn = look.output("AutomationRoleArn") or (set_up.role_arn if set_up else "")
+    if not arn:
+        return None
+    if role_exists(look.aws.iam, arn):
+        return ok(f"{arn} is there")
+    return fail(f"{arn} does not exist: every heal would fail", DEPLOY)
+
+
+def plan_function(look: Look) -> Answer | None:
+    """Whether the function that plans and verifies can run."""
+    name = look.output("PlanFunctionArn").rpartition(":")[2]
+    return judge_function(name, read_function(look.aws.functions, name)) if name else None
+
+
+def exceptions(look: Look) -> Answer | None:
+    """Whether AWS Config leaves subnets alone."""
+    if look.rule is None or look.remediation() is None:
+        return None
+    return judge_exceptions(count_exceptions(look.aws.config, look.rule.name), look.rule.name)
+
+
+def endpoint_service(look: Look) -> Answer:
+    """Whether EC2 makes endpoints for S3 Express here."""
+    return judge_service(find_express_service(look.aws.ec2, look.aws.region))
+
+
+def endpoint_quota(look: Look) -> Answer:
+    """Whether another endpoint may be made."""
+    meant = look.parameter("GatewayEndpointQuota")
+    used = count_gateway_endpoints(look.aws.ec2)
+    return judge_quota(used, read_endpoint_quota(look.aws.quotas), int(meant) if meant else None)
+
+
+def automations(look: Look) -> Answer | None:
+    """Whether further runs would wait."""
+    if not (look.stack() or look.remediation()):
+        return None
+    return judge_automations(count_running_automations(look.aws.ssm))
+
+
+def calendar(look: Look) -> Answer | None:
+    """Whether the change calendar is open."""
+    name = look.parameter("ChangeCalendarName")
+    return judge_calendar(name, read_calendar(look.aws.ssm, name)) if name else None

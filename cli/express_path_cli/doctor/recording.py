@@ -1,0 +1,54 @@
+"""Is AWS Config recording what the rule waits for."""
+
+from express_path.adapters.config_recorder import read_bucket, read_deliveries
+from express_path.domain.checkup import Answer, fail
+from express_path.domain.recording import (
+    judge_deliveries,
+    judge_frequency,
+    judge_last_recording,
+    judge_recording,
+    judge_types,
+)
+from express_path_cli.doctor.look import Look
+
+
+def recorder(look: Look) -> Answer:
+    """Whether there is a recorder, and it is on."""
+    status = look.recorder_status()
+    if status is None:
+        return fail(
+            "AWS Config has no recorder in this Region: no rule can be deployed, and nothing invokes one",
+            "AWS Config, Settings: set it up for this Region",
+        )
+    return judge_recording(status)
+
+
+def last_recording(look: Look) -> Answer | None:
+    """Whether the recorder works."""
+    status = look.recorder_status()
+    return judge_last_recording(status) if status else None
+
+
+def recorded_types(look: Look) -> Answer | None:
+    """Whether the four types are recorded."""
+    found = look.recorder()
+    return judge_types(found) if found else None
+
+
+def frequency(look: Look) -> Answer | None:
+    """Whether they are recorded continuously or once a day."""
+    found = look.recorder()
+    return judge_frequency(found) if found else None
+
+
+def delivery(look: Look) -> Answer | None:
+    """Whether what is recorded is delivered."""
+    if look.recorder_status() is None:
+        return None
+    bucket = read_bucket(look.aws.config)
+    if bucket is None:
+        return fail(
+            "AWS Config has no delivery channel, without which no recorder starts",
+            "AWS Config, Settings: choose a bucket",
+        )
+    return judge_deliveries(bucket, read_deliveries(look.aws.config))

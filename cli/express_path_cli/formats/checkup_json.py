@@ -1,0 +1,31 @@
+"""A check-up as JSON, for other tools."""
+
+import json
+
+from express_path_cli.doctor.checkup import Checkup
+
+SCHEMA_VERSION = 1
+
+
+def as_checkup_json(found: Checkup) -> str:
+    """Every check with its state, finding and fix; accountId is null where it could not be told."""
+    checks = [
+        {
+            "group": question.group,
+            "name": question.name,
+            "required": question.required,
+            "state": answer.state,
+            "finding": answer.finding,
+            "fix": answer.fix,
+            "command": answer.command,
+        }
+        for question, answer in found.checks
+    ]
+    document = {
+        "schemaVersion": SCHEMA_VERSION,
+        "accountId": found.account,
+        "region": found.region,
+        "exitStatus": found.exit_status,
+        "checks": checks,
+    }
+    return json.dumps(document, indent=2) + "\n"

@@ -1,0 +1,533 @@
+"""express-path doctor against a whole deployment in the sandbox, without a fault and with each."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from express_path_cli.doctor.questions import QUESTIONS
+from sandbox.config_service.evaluation_status import statuses_of
+from sandbox.config_service.recorder import recording_of
+from sandbox.remediation import Remediation
+from sandbox.server import Sandbox
+from sandbox.service_quotas import applied_quotas
+from sandbox.ssm import Automation
+from tests.cli.recordings import invoke
+from tests.cli.whole_stack import RULE, STACK, WholeStack
+from tests.handlers.network import Builder, Private
+
+HOUR = timedelta(hours=1)
+TABLE, SUBNET = "AWS::EC2::RouteTable", "AWS::EC2::Subnet"
+Break = Callable[[WholeStack], object]
+
+
+@pytest.fixture
+def automation(sandbox: Sandbox) -> Iterator[Automation]:
+    """Systems Manager's Automation, and AWS Config's remediation with it."""
+    with Automation(sandbox) as running, Remediation(sandbox, running):
+        yield running
+
+
+@pytest.fixture
+def stack(sandbox: Sandbox, automation: Automation) -> WholeStack:
+    """A deployment without a fault, with healing off."""
+    assert automation.knobs
+    return WholeStack(sandbox)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retries come at once."""
+    monkeypatch.setattr("botocore.retries.standard.random.random", lambda: 0.0)
+
+
+def examine(*options: str) -> tuple[dict[str, dict[str, Any]], int]:
+    """Every check by name, and the exit status."""
+    result = invoke(["doctor", "--format", "json", *options])
+    assert result.stderr == ""
+    return {each["name"]: each for each in json.loads(result.stdout)["checks"]}, result.exit_code
+
+
+def bad(checks: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """The state of each check that is not OK."""
+    return {name: each["state"] for name, each in checks.items() if each["state"] != "OK"}
+
+
+def ago(span: timedelta) -> float:
+    """A moment so long ago, in seconds since 1970."""
+    return (datetime.now(UTC) - span).timestamp()
+
+
+def told(stack: WholeStack, **members: object) -> None:
+    """Let AWS Config tell something of the rule."""
+    statuses_of(stack.sandbox.account_id, stack.sandbox.region).told[RULE] = members
+
+
+def recording(stack: WholeStack) -> Any:  # noqa: ANN401
+    """What the sandbox's recorder meets."""
+    return recording_of(stack.sandbox.account_id, stack.sandbox.region)
+
+
+@pytest.mark.usefixtures("stack")
+def test_a_deployment_without_a_fault_is_well() -> None:
+    """All is OK and the status is 0; that healing is off is no fault."""
+    checks, status = examine()
+    assert bad(checks) == {}
+    assert status == 0
+    assert "healing is off" in checks["mode"]["finding"]
+    assert "last ran 0 minutes ago" in checks["last-run"]["finding"]
+    asked = {each.name for each in QUESTIONS}
+    assert asked - checks.keys() == {"network-role", "calendar"}
+
+
+def test_doctor_only_reads(sandbox: Sandbox, stack: WholeStack) -> None:
+    """Not one call changes anything, and shared facts are read once."""
+    assert stack.rule
+    examine()
+    assert sandbox.calls.mutating() == []
+    once = ["DescribeConfigRules", "DescribeConfigurationRecorders", "DescribeRemediationConfigurations"]
+    assert [len(sandbox.calls.of("config", each)) for each in once] == [1, 1, 1]
+
+
+def test_flagged_subnets_are_counted(stack: WholeStack, builder: Builder) -> None:
+    """How many subnets are NON_COMPLIANT is told, and is no fault of the deployment."""
+    assert Private(builder).subnet
+    stack.rule.sweep()
+    checks, status = examine()
+    assert (checks["verdicts"]["finding"], status) == ("1 subnet NON_COMPLIANT", 0)
+
+
+DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
+    "no recorder": (
+        lambda it: it.config.delete_configuration_recorder(ConfigurationRecorderName="default"),
+        "recorder",
+        "FAIL",
+        "no recorder",
+        "set it up",
+    ),
+    "stopped recorder": (
+        lambda it: it.config.stop_configuration_recorder(ConfigurationRecorderName="default"),
+        "recorder",
+        "FAIL",
+        "is stopped since",
+        "aws configservice start-configuration-recorder --configuration-recorder-name default",
+    ),
+    "failing recorder": (
+        lambda it: setattr(recording(it), "failure", ("AccessDenied", "the role may not")),
+        "last-recording",
+        "FAIL",
+        "AccessDenied: the role may not",
+        "role",
+    ),
+    "included types": (
+        lambda it: it.set_recorder({"resourceTypes": [TABLE, SUBNET]}),
+        "recorded-types",
+        "FAIL",
+        "does not record AWS::EC2::NatGateway, AWS::EC2::VPCEndpoint",
+        "add them to",
+    ),
+    "excluded types": (
+        lambda it: it.set_recorder(
+            {
+                "exclusionByResourceTypes": {"resourceTypes": [TABLE]},
+                "recordingStrategy": {"useOnly": "EXCLUSION_BY_RESOURCE_TYPES"},
+            }
+        ),
+        "recorded-types",
+        "FAIL",
+        f"does not record {TABLE}",
+        "take them out",
+    ),
+    "recorded daily": (
+        lambda it: it.set_recorder({"allSupported": True}, {"recordingFrequency": "DAILY"}),
+        "frequency",
+        "WARN",
+        "a day late",
+        "continuous",
+    ),
+    "one type recorded daily": (
+        lambda it: it.set_recorder(
+            {"allSupported": True},
+            {
+                "recordingFrequency": "CONTINUOUS",
+                "recordingModeOverrides": [{"resourceTypes": [SUBNET], "recordingFrequency": "DAILY"}],
+            },
+        ),
+        "frequency",
+        "WARN",
+        f"once a day: {SUBNET};",
+        "continuous",
+    ),
+    "no delivery": (
+        lambda it: recording(it).deliveries.update(configHistoryDeliveryInfo=("NoSuchBucket", "gone")),
+        "delivery",
+        "WARN",
+        "history: NoSuchBucket: gone",
+        "policies of the bucket",
+    ),
+    "no delivery channel": (
+        lambda it: (
+            it.config.stop_configuration_recorder(ConfigurationRecorderName="default"),
+            it.config.delete_delivery_channel(DeliveryChannelName="default"),
+        ),
+        "delivery",
+        "FAIL",
+        "no delivery channel",
+        "choose a bucket",
+    ),
+    "rule is gone": (
+        lambda it: (it.config.delete_remediation_configuration(ConfigRuleName=RULE), it.delete_rule()),
+        "rule",
+        "FAIL",
+        "is not deployed",
+        "sam deploy",
+    ),
+    "rule is being deleted": (
+        lambda it: it.set_rule("DELETING"),
+        "rule",
+        "FAIL",
+        "is DELETING",
+        "deploy it again",
+    ),
+    "rule is there twice": (
+        lambda it: it.copy_rule(f"OrgConfigRule-{RULE}-a1b2c3d4"),
+        "rule",
+        "WARN",
+        f"OrgConfigRule-{RULE}-a1b2c3d4",
+        "keep one",
+    ),
+    "missed schedule": (
+        lambda it: told(it, LastSuccessfulInvocationTime=ago(72 * HOUR)),
+        "last-run",
+        "FAIL",
+        "last ran 3 days ago",
+        "aws configservice start-config-rules-evaluation",
+    ),
+    "Config may not invoke": (
+        lambda it: told(it, LastFailedInvocationTime=ago(-HOUR), LastErrorCode="AccessDenied", LastErrorMessage="no"),
+        "last-error",
+        "FAIL",
+        "AccessDenied: no",
+        "deploy the stack again",
+    ),
+    "function is gone": (
+        lambda it: it.functions.delete_function(FunctionName=it.named("EvaluateFunction")),
+        "function",
+        "FAIL",
+        "does not exist",
+        "deploy the stack again",
+    ),
+    "function cannot run": (
+        lambda it: it.set_function("EvaluateFunction", "Failed"),
+        "function",
+        "FAIL",
+        "is Failed",
+        "deploy the stack again",
+    ),
+    "function fails": (
+        lambda it: it.count("EvaluateFunction", "Errors", HOUR, 3),
+        "errors",
+        "WARN",
+        "1 invocation in the last 24 hours, 3 failed",
+        "aws logs tail /aws/lambda/express-path-EvaluateFunction",
+    ),
+    "events were given up": (
+        lambda it: it.sqs.send_message(QueueUrl=it.queue, MessageBody="{}"),
+        "failed-events",
+        "WARN",
+        "1 event given up",
+        "aws sqs receive-message --queue-url http",
+    ),
+    "stack was rolled back": (
+        lambda it: it.set_stack("UPDATE_ROLLBACK_COMPLETE"),
+        "stack",
+        "WARN",
+        "UPDATE_ROLLBACK_COMPLETE",
+        "events",
+    ),
+    "healing was switched on by hand": (
+        lambda it: it.remediate(Automatic=True),
+        "mode",
+        "FAIL",
+        "RemediationMode OFF, but AWS Config is set to ON",
+        "deploy the stack again",
+    ),
+    "remediation is gone": (
+        lambda it: it.config.delete_remediation_configuration(ConfigRuleName=RULE),
+        "remediation",
+        "WARN",
+        "no remediation",
+        "deploy the stack again",
+    ),
+    "runbook is gone": (
+        lambda it: it.ssm.delete_document(Name="RemoveS3ExpressGatewayEndpoint"),
+        "undo-runbook",
+        "FAIL",
+        "does not exist",
+        "deploy the stack again",
+    ),
+    "role is gone": (
+        lambda it: it.iam.delete_role(RoleName=it.named("AutomationRole")),
+        "role",
+        "FAIL",
+        "does not exist",
+        "deploy the stack again",
+    ),
+    "plan function is gone": (
+        lambda it: it.functions.delete_function(FunctionName=it.named("PlanFunction")),
+        "plan-function",
+        "FAIL",
+        "does not exist",
+        "deploy the stack again",
+    ),
+    "quota is used up": (
+        lambda it: applied_quotas(it.sandbox.account_id, it.sandbox.region).update({"L-1B52E74A": 0}),
+        "endpoint-quota",
+        "FAIL",
+        "0 of 0 gateway endpoints",
+        "L-1B52E74A",
+    ),
+    "quota was raised": (
+        lambda it: applied_quotas(it.sandbox.account_id, it.sandbox.region).update({"L-1B52E74A": 50}),
+        "endpoint-quota",
+        "WARN",
+        "0 of 50",
+        "GatewayEndpointQuota=50",
+    ),
+}
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_defect_is_named_with_its_fix(stack: WholeStack, defect: str) -> None:
+    """Each defect shows in its own check, with what was found and what to do, and all else is still asked."""
+    spoil, name, state, finding, fix = DEFECTS[defect]
+    spoil(stack)
+    checks, status = examine()
+    found = checks[name]
+    assert (found["state"], finding in found["finding"]) == (state, True), found
+    assert fix in f"{found['fix']} {found['command']}"
+    assert status == (1 if state == "FAIL" else 0)
+    assert all(each["fix"] for each in checks.values() if each["state"] != "OK")
+    assert checks["identity"]["state"] == checks["endpoint-service"]["state"] == "OK"
+
+
+def test_where_config_tells_no_times_cloudwatch_does(sandbox: Sandbox, stack: WholeStack) -> None:
+    """AWS Config's reference says that custom rules have no status: then the function's invocations count."""
+    statuses_of(sandbox.account_id, sandbox.region).silent.add(RULE)
+    checks, status = examine()
+    assert bad(checks) == {}
+    assert status == 0
+    assert "last-error" not in checks
+    assert sandbox.calls.of("cloudwatch", "GetMetricData")
+    assert stack.rule
+
+
+def test_a_quota_without_applied_value_is_the_default(sandbox: Sandbox, stack: WholeStack) -> None:
+    """Where Service Quotas knows no applied value, AWS's default counts."""
+    applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None
+    assert examine()[0]["endpoint-quota"]["finding"].startswith("0 of 20")
+    assert stack.rule
+
+
+DENIED = {
+    "ec2:DescribeRouteTables": ("ec2", "DescribeRouteTables", "ec2:DescribeRouteTables"),
+    "config:DescribeConfigRules": ("config", "DescribeConfigRules", "rule"),
+    "config:DescribeConfigurationRecorders": ("config", "DescribeConfigurationRecorders", "recorded-types"),
+    "config:DescribeConfigRuleEvaluationStatus": ("config", "DescribeConfigRuleEvaluationStatus", "last-run"),
+    "lambda:GetFunctionConfiguration": ("lambda", "GetFunctionConfiguration", "function"),
+    "cloudformation:DescribeStacks": ("cloudformation", "DescribeStacks", "stack"),
+    "iam:GetRole": ("iam", "GetRole", "role"),
+    "ssm:DescribeDocument": ("ssm", "DescribeDocument", "heal-runbook"),
+}
+OPTIONAL = {
+    "ec2:DescribeNetworkInterfaces": ("ec2", "DescribeNetworkInterfaces", "ec2:DescribeNetworkInterfaces"),
+    "ec2:GetManagedPrefixListEntries": ("ec2", "GetManagedPrefixListEntries", "ec2:GetManagedPrefixListEntries"),
+    "s3express:ListAllMyDirectoryBuckets": ("s3", "ListDirectoryBuckets", "s3express:ListAllMyDirectoryBuckets"),
+    "servicequotas:GetServiceQuota": ("service-quotas", "GetServiceQuota", "endpoint-quota"),
+    "sqs:GetQueueAttributes": ("sqs", "GetQueueAttributes", "failed-events"),
+    "cloudwatch:GetMetricData": ("cloudwatch", "GetMetricData", "errors"),
+}
+
+
+@pytest.mark.parametrize("action", [*DENIED, *OPTIONAL])
+def test_a_missing_permission_is_named(sandbox: Sandbox, stack: WholeStack, action: str) -> None:
+    """What is denied is UNKNOWN and names the permission; the status is 2 where the answer was needed, else 0."""
+    service, operation, name = (DENIED | OPTIONAL)[action]
+    sandbox.faults.deny(service, operation)
+    checks, status = examine()
+    found = checks[name]
+    assert (found["state"], f"allow {action}" in found["fix"]) == ("UNKNOWN", True), found
+    assert status == (2 if action in DENIED else 0)
+    assert checks["recorder"]["state"] == checks["service"]["state"] == "OK"
+    assert stack.rule
+
+
+@pytest.mark.usefixtures("stack")
+def test_throttling_is_named_and_the_rest_asked(sandbox: Sandbox) -> None:
+    """A service that refuses for too many calls is UNKNOWN with its code; other services' checks stand."""
+    sandbox.faults.throttle("config", "*")
+    checks, status = examine()
+    assert status == 2
+    assert {name for name, state in bad(checks).items() if state == "UNKNOWN"} >= {"recorder", "rule", "frequency"}
+    assert "ThrottlingException" in checks["recorder"]["finding"]
+    assert checks["recorder"]["fix"].startswith("try again")
+    assert checks["ec2:DescribeSubnets"]["state"] == checks["stack"]["state"] == "OK"
+
+
+@pytest.mark.usefixtures("stack")
+def test_expired_credentials_are_named(sandbox: Sandbox) -> None:
+    """With credentials that have expired nothing can be told, and the fix is to sign in again."""
+    for service in ("sts", "ec2", "config", "cloudformation", "s3", "service-quotas"):
+        sandbox.faults.fail(service, "*", "ExpiredToken", 403)
+    checks, status = examine()
+    assert (status, checks["identity"]["state"]) == (2, "UNKNOWN")
+    assert "sign in again" in checks["identity"]["fix"]
+    assert {each["state"] for each in checks.values()} == {"UNKNOWN"}
+    assert json.loads(invoke(["doctor", "--format", "json"]).stdout)["accountId"] is None
+
+
+def test_a_region_without_the_service(sandbox: Sandbox) -> None:
+    """Where S3 Express is not offered, that is what fails, for scans and for heals."""
+    assert sandbox.region != "eu-south-2"
+    checks, status = examine("--region", "eu-south-2")
+    assert (checks["service"]["state"], checks["endpoint-service"]["state"], status) == ("FAIL", "FAIL", 1)
+    assert "--region" in checks["service"]["fix"]
+
+
+def test_an_account_where_nothing_is_deployed(sandbox: Sandbox, automation: Automation) -> None:
+    """Only what is missing is named, and nothing is asked about what is not there."""
+    assert automation.knobs
+    checks, status = examine()
+    assert bad(checks) == {"recorder": "FAIL", "stack": "WARN", "rule": "FAIL"}
+    assert status == 1
+    assert not {"last-run", "function", "role", "exceptions", "delivery"} & checks.keys()
+    assert sandbox.calls.of("config", "DescribeConfigRules")
+
+
+def test_a_rule_of_a_conformance_pack_is_found(stack: WholeStack) -> None:
+    """Without the stack the rule is found by what packs and organizations make of its name."""
+    stack.delete_stack()
+    name = f"{RULE}-conformance-pack-abcdefghi"
+    stack.copy_rule(name)
+    stack.config.delete_remediation_configuration(ConfigRuleName=RULE)
+    stack.delete_rule()
+    checks, status = examine()
+    assert (checks["rule"]["finding"], status) == (f"rule {name} is active", 0)
+    assert bad(checks) == {"stack": "WARN"}
+
+
+def test_an_organizations_function_is_elsewhere(stack: WholeStack, sandbox: Sandbox) -> None:
+    """The function of an organization's rule is in the account that deployed it, where it must be looked at."""
+    stack.move_function("210987654321")
+    checks, status = examine()
+    assert "is in account 210987654321" in checks["function"]["finding"]
+    assert "errors" not in checks
+    assert status == 0
+    assert not [each for each in sandbox.calls.of("lambda") if "Evaluate" in str(each.parameters)]
+
+
+@pytest.mark.parametrize("mode", ["ON", "APPROVAL"])
+def test_a_stack_that_heals(sandbox: Sandbox, automation: Automation, mode: str) -> None:
+    """With healing on, by itself or after a yes, the mode is told; an open calendar is fine, a closed one warns."""
+    asked = {
+        "RemediationMode": mode,
+        "ChangeCalendarName": "freeze",
+        "Approvers": "ann",
+        "ApprovalTopicArn": "arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
+    }
+    automation.knobs.open_calendars.add("freeze")
+    stack = WholeStack(sandbox, **asked)
+    checks, status = examine()
+    assert (bad(checks), status) == ({}, 0)
+    assert ("asks first" in checks["mode"]["finding"]) is (mode == "APPROVAL")
+    automation.knobs.closed_calendars.add("freeze")
+    assert examine()[0]["calendar"]["state"] == "WARN"
+    automation.knobs.open_calendars.clear()
+    automation.knobs.closed_calendars.clear()
+    assert (examine()[0]["calendar"]["state"], examine()[1]) == ("FAIL", 1)
+    assert stack.rule
+
+
+def test_excepted_subnets_are_counted(stack: WholeStack, builder: Builder) -> None:
+    """A subnet that AWS Config leaves alone is told, with the command that shows why."""
+    private = Private(builder)
+    stack.rule.sweep()
+    stack.config.put_remediation_exceptions(
+        ConfigRuleName=RULE, ResourceKeys=[{"ResourceType": SUBNET, "ResourceId": private.subnet}]
+    )
+    checks, status = examine()
+    assert (checks["exceptions"]["state"], status) == ("WARN", 0)
+    assert "1 subnet" in checks["exceptions"]["finding"]
+
+
+def test_a_network_role_is_tried(sandbox: Sandbox, automation: Automation) -> None:
+    """A stack that follows transit gateways names a role; that you may not assume it only concerns your own scans."""
+    assert automation.knobs
+    role = "arn:aws:iam::210987654321:role/network-reader"
+    assert WholeStack(sandbox, NetworkRoleArn=role).rule
+    checks, status = examine()
+    assert (checks["network-role"]["state"], status) == ("OK", 0)
+    sandbox.faults.deny("sts", "AssumeRole")
+    checks, status = examine()
+    assert (checks["network-role"]["state"], status) == ("WARN", 0)
+    assert role in checks["network-role"]["finding"]
+    sandbox.faults.clear()
+    sandbox.faults.throttle("sts", "AssumeRole")
+    checks, status = examine()
+    assert (checks["network-role"]["state"], status) == ("UNKNOWN", 0)
+
+
+def text(result: Result) -> str:
+    """What was printed, with its line breaks made blanks."""
+    return " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_the_text_says_states_in_words(stack: WholeStack, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Grouped by heading, with a word for each state, the fix below, no line too long but commands, and a sum."""
+    monkeypatch.setenv("COLUMNS", columns)
+    stack.set_recorder({"resourceTypes": [SUBNET]})
+    stack.config.stop_configuration_recorder(ConfigurationRecorderName="default")
+    result = invoke(["doctor"])
+    assert (result.exit_code, result.stderr) == (1, "")
+    for heading in dict.fromkeys(each.group for each in QUESTIONS):
+        assert f"\n{heading}\n" in result.stdout
+    assert "FAIL recorder: recorder default is stopped" in text(result)
+    assert "fix: start it aws configservice start-configuration-recorder" in text(result)
+    assert result.stdout.rstrip().endswith("from the top.")
+    assert "2 FAIL, 0 UNKNOWN. Something fails" in text(result)
+    long = [line for line in result.stdout.splitlines() if len(line) > int(columns)]
+    assert all(line.strip().startswith("aws ") for line in long)
+    assert all(line == line.rstrip() for line in result.stdout.splitlines())
+
+
+@pytest.mark.usefixtures("stack")
+def test_the_json_is_one_document() -> None:
+    """Other tools get the account, the Region and every check with the same members."""
+    document = json.loads(invoke(["doctor", "--format", "json"]).stdout)
+    assert (document["schemaVersion"], document["accountId"], document["region"]) == (1, "123456789012", "us-east-1")
+    members = ["group", "name", "required", "state", "finding", "fix", "command"]
+    assert {tuple(each) for each in document["checks"]} == {tuple(members)}
+    assert [each["name"] for each in document["checks"]] == [
+        each.name for each in QUESTIONS if each.name not in ("network-role", "calendar")
+    ]
+
+
+def test_commands_go_where_doctor_went(stack: WholeStack) -> None:
+    """A command to be copied has the options that were given here, else it would act somewhere else."""
+    stack.config.stop_configuration_recorder(ConfigurationRecorderName="default")
+    assert examine("--region", "us-east-1")[0]["recorder"]["command"].endswith("-name default --region us-east-1")
+    assert examine()[0]["recorder"]["command"].endswith("-name default")
+
+
+def test_another_stack_is_named(stack: WholeStack) -> None:
+    """--stack looks at another stack; without it, a stack of another name is told to be missing."""
+    stack.delete_stack()
+    checks, _ = examine()
+    assert (checks["stack"]["state"], STACK in checks["stack"]["finding"]) == ("WARN", True)
+    assert "--stack" in checks["stack"]["fix"]
+    stack.describe({}, name="network")
+    assert examine("--stack", "network")[0]["stack"]["state"] == "OK"

@@ -1,0 +1,77 @@
+"""The document for when nothing happens: every check is in it, and its policy is enough and not more."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from express_path.adapters.read_probes import OPTIONAL, REQUIRED
+from express_path_cli.doctor.questions import QUESTIONS
+from sandbox.dynamic import Client
+from sandbox.iam_conditions import enforced
+from sandbox.remediation import Remediation
+from sandbox.server import Sandbox
+from sandbox.service_quotas import applied_quotas
+from sandbox.ssm import Automation
+from tests.cli.recordings import invoke
+from tests.cli.whole_stack import WholeStack
+from tests.handlers.network import Builder, Private
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")
+POLICY = DOCUMENT.partition("```json\n")[2].partition("```")[0]
+IAM_NAMES = {"s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets"}
+"""Actions that are not named as their operations
+(https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html)."""
+
+
+def actions(sid: str) -> set[str]:
+    """The actions of a statement of the policy."""
+    [statement] = [each for each in json.loads(POLICY)["Statement"] if each["Sid"] == sid]
+    return set(statement["Action"])
+
+
+@pytest.mark.parametrize("name", [each.name for each in QUESTIONS])
+def test_every_check_is_explained(name: str) -> None:
+    """Whoever sees a check that is not OK finds it in the document."""
+    assert f"`{name}`" in DOCUMENT
+
+
+def test_what_a_scan_reads_is_what_is_tried() -> None:
+    """The statement for scans has every read that is tried, and no other."""
+    assert actions("ReadNetwork") == {each.action for each in (*REQUIRED, *OPTIONAL)}
+
+
+def called(sandbox: Sandbox) -> set[str]:
+    """The IAM actions of the calls so far; who the caller is may always be asked."""
+    made = {f"{each.service.replace('service-quotas', 'servicequotas')}:{each.operation}" for each in sandbox.calls}
+    return {IAM_NAMES.get(each, each) for each in made} - {"sts:GetCallerIdentity"}
+
+
+def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With just this policy nothing is UNKNOWN, and everything that it allows is used."""
+    private = Private(builder)
+    gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
+    attachment = {"TransitGatewayId": gateway, "VpcId": private.vpc, "SubnetIds": [private.subnet]}
+    builder.ec2.create_transit_gateway_vpc_attachment(**attachment)
+    applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None
+    with Automation(sandbox) as automation, Remediation(sandbox, automation):
+        automation.knobs.open_calendars.add("freeze")
+        assert WholeStack(sandbox, ChangeCalendarName="freeze").rule
+        credentials = somebody(sandbox)
+        sandbox.calls.clear()
+        for name, value in credentials.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.delenv("AWS_SESSION_TOKEN")
+        with enforced(sandbox):
+            checks = json.loads(invoke(["doctor", "--format", "json"]).stdout)["checks"]
+    assert [each["finding"] for each in checks if each["state"] != "OK"] == []
+    assert called(sandbox) == actions("ReadNetwork") | actions("CheckUp")
+
+
+def somebody(sandbox: Sandbox) -> dict[str, str]:
+    """The environment of a user who has the policy."""
+    iam: Client = sandbox.client("iam")
+    iam.create_user(UserName="oncall")
+    iam.put_user_policy(UserName="oncall", PolicyName="doctor", PolicyDocument=POLICY)
+    key = iam.create_access_key(UserName="oncall")["AccessKey"]
+    return {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}

@@ -1,0 +1,172 @@
+"""The whole stack in a sandbox, deployed from the template: recorder, rule, functions, queue, runbooks, remediation."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from moto.awslambda.models import lambda_backends
+from moto.cloudformation.models import cloudformation_backends
+from moto.cloudwatch.models import MetricDatum, cloudwatch_backends
+from moto.config.models import config_backends
+
+from sandbox.config_items.direct import direct_client
+from sandbox.server import Sandbox
+from tests.handlers.rule import Rule
+from tests.template.expand import Expanded
+
+STACK = "express-path"
+RULE = "s3express-no-nat-path"
+FUNCTIONS = ("EvaluateFunction", "PlanFunction")
+EMPTY_ARCHIVE = b"PK\x05\x06" + bytes(18)
+DOCUMENTS = ("HealDocument", "ApprovalDocument", "UndoDocument")
+
+
+@cache
+def _expanded(parameters: frozenset[tuple[str, str]]) -> Expanded:
+    """The template under these parameters, worked out once."""
+    return Expanded(**dict(parameters))
+
+
+class WholeStack:
+    """A deployment without a fault; its methods break and change it, as AWS or a person would."""
+
+    def __init__(self, sandbox: Sandbox, **parameters: str) -> None:
+        """Deploy everything that the template names, and let the rule sweep once."""
+        self.sandbox = sandbox
+        self.template = _expanded(frozenset(parameters.items()))
+        self.config: Any = direct_client(sandbox, "config")
+        self.ssm: Any = direct_client(sandbox, "ssm")
+        self.iam: Any = direct_client(sandbox, "iam")
+        self.cloudformation: Any = direct_client(sandbox, "cloudformation")
+        self.functions: Any = direct_client(sandbox, "lambda")
+        self.sqs: Any = direct_client(sandbox, "sqs")
+        self.rule = Rule(sandbox)
+        self._record()
+        self.queue = str(self.sqs.create_queue(QueueName="failed")["QueueUrl"])
+        for name in ("EvaluateRole", "PlanRole", "AutomationRole"):
+            trust = json.dumps(self.template.properties(name)["AssumeRolePolicyDocument"])
+            self.iam.create_role(RoleName=self.named(name), AssumeRolePolicyDocument=trust)
+        for name in FUNCTIONS:
+            self._deploy_function(name)
+        for name in DOCUMENTS:
+            self.publish(name)
+        self._permit()
+        self.config.put_config_rule(ConfigRule=self._rule())
+        self.remediate()
+        self.describe(parameters)
+        self.rule.sweep()
+        self.count("EvaluateFunction", "Invocations", timedelta(hours=1), 1)
+        sandbox.calls.clear()
+
+    def named(self, logical_id: str) -> str:
+        """The name of a resource."""
+        return str(self.template.deployed(f"<{logical_id}>"))
+
+    def arn(self, logical_id: str) -> str:
+        """The ARN of a role or function."""
+        return str(self.template.deployed(f"<{logical_id}.Arn>"))
+
+    def _record(self) -> None:
+        self.config.put_delivery_channel(DeliveryChannel={"name": "default", "s3BucketName": "config-history"})
+        self.config.start_configuration_recorder(ConfigurationRecorderName="default")
+
+    def set_recorder(self, group: dict[str, Any], mode: dict[str, Any] | None = None) -> None:
+        """Change what the recorder records, and how often."""
+        recorder = {"name": "default", "roleARN": self.arn("EvaluateRole"), "recordingGroup": group}
+        self.config.put_configuration_recorder(
+            ConfigurationRecorder=recorder | ({"recordingMode": mode} if mode else {})
+        )
+
+    def _permit(self) -> None:
+        """Let AWS Config invoke the rule's function."""
+        properties = self.template.deployed(self.template.properties("ConfigPermission"))
+        self.functions.add_permission(StatementId="config", **properties)
+
+    def _deploy_function(self, logical_id: str) -> None:
+        properties = self.template.properties(logical_id)
+        self.functions.create_function(
+            FunctionName=self.named(logical_id),
+            Runtime=properties["Runtime"],
+            Role=self.template.deployed(properties["Role"]),
+            Handler=properties["Handler"],
+            Code={"ZipFile": EMPTY_ARCHIVE},
+        )
+
+    def set_function(self, logical_id: str, state: str) -> None:
+        """Bring a function into a state of Lambda's."""
+        backend: Any = lambda_backends[self.sandbox.account_id][self.sandbox.region]
+        backend.get_function(self.named(logical_id)).state = state
+
+    def _rule(self) -> dict[str, Any]:
+        described = self.template.properties("ConfigRule")
+        properties = self.template.deployed({name: each for name, each in described.items() if name != "Description"})
+        return properties | {"InputParameters": json.dumps(properties["InputParameters"])}
+
+    def publish(self, logical_id: str) -> None:
+        """Store a runbook."""
+        properties = self.template.properties(logical_id)
+        self.ssm.create_document(
+            Name=properties["Name"], Content=json.dumps(properties["Content"]), DocumentType="Automation"
+        )
+
+    def remediate(self, **more: object) -> None:
+        """Set what AWS Config does about flagged subnets, as the template does; more replaces members of that."""
+        found = self.template.deployed(self.template.properties("Remediation"))
+        for name in ("MaximumAutomaticAttempts", "RetryAttemptSeconds"):
+            found[name] = int(found[name])
+        found["ExecutionControls"]["SsmControls"] = {
+            name: int(value) for name, value in found["ExecutionControls"]["SsmControls"].items()
+        }
+        self.config.put_remediation_configurations(RemediationConfigurations=[found | more])
+
+    def describe(self, parameters: dict[str, str], name: str = STACK) -> None:
+        """Make the CloudFormation stack, with the template's outputs and parameters."""
+        values = {name: str(value) for name, value in self.template.values.items() if "::" not in name}
+        outputs = {name: each["Value"] for name, each in self.template.outputs.items() if name != "RuleArn"}
+        deployed = self.template.deployed(outputs) | {"FailedEventsQueueUrl": self.queue}
+        template = {
+            "Parameters": {name: {"Type": "String", "Default": value} for name, value in values.items()},
+            "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+            "Outputs": {name: {"Value": value} for name, value in deployed.items()},
+        }
+        given = [{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()]
+        self.cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(template), Parameters=given)
+
+    def set_stack(self, status: str) -> None:
+        """Bring the stack into a status of CloudFormation's."""
+        backend: Any = cloudformation_backends[self.sandbox.account_id][self.sandbox.region]
+        [stack] = backend.stacks.values()
+        stack.status = status
+
+    def delete_stack(self) -> None:
+        """Forget the stack, but nothing that it deployed."""
+        self.cloudformation.delete_stack(StackName=STACK)
+
+    def set_rule(self, state: str) -> None:
+        """Bring the rule into a state of AWS Config's."""
+        self._known_rules[RULE].config_rule_state = state
+
+    def delete_rule(self) -> None:
+        """Take the rule away, as a person may."""
+        del self._known_rules[RULE]
+
+    def copy_rule(self, name: str) -> None:
+        """Deploy the rule once more, under another name."""
+        self.config.put_config_rule(ConfigRule=self._rule() | {"ConfigRuleName": name})
+
+    def move_function(self, account_id: str) -> None:
+        """Let the rule's function be one of another account, as an organization's rule has it."""
+        source = self._known_rules[RULE].source
+        source.source_identifier = source.source_identifier.replace(self.sandbox.account_id, account_id)
+
+    @property
+    def _known_rules(self) -> dict[str, Any]:
+        rules: dict[str, Any] = config_backends[self.sandbox.account_id][self.sandbox.region].config_rules
+        return rules
+
+    def count(self, logical_id: str, metric: str, ago: timedelta, number: int) -> None:
+        """Let CloudWatch have counted something of a function, so long ago."""
+        dimensions = [{"Name": "FunctionName", "Value": self.named(logical_id)}]
+        datum = MetricDatum("AWS/Lambda", metric, number, dimensions, datetime.now(UTC) - ago)
+        cloudwatch_backends[self.sandbox.account_id][self.sandbox.region].metric_data.append(datum)
