@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.commands import collect, cost, doctor, explain, heal, report, scan
+from express_path_cli.commands import collect, cost, diagnose, doctor, explain, heal, report, scan
 from express_path_cli.groups import with_groups
 from express_path_cli.problems import DEBUG, Reporting
 
@@ -58,6 +58,7 @@ COMMANDS: Mapping[str, ModuleType] = {
     "explain": explain,
     "report": report,
     "cost": cost,
+    "diagnose": diagnose,
     "heal": heal,
     "undo": heal,
     "doctor": doctor,
