@@ -1,7 +1,6 @@
 """What the page shows, as compact data: whatever repeats stands once in a list, and rows name its place there."""
 
 from collections.abc import Hashable, Mapping
-from importlib.metadata import version
 from typing import Any
 
 from express_path.domain.network import Tags
@@ -81,10 +80,8 @@ def _name(resources: Mapping[str, Any], key: str | None) -> str:
 
 
 def contents(result: Result) -> dict[str, Any]:
-    """Everything that the page shows but its headline: rows, lists, meanings, parameters, and when it was made."""
+    """Everything that the page shows but what stands in its markup: rows, lists, meanings and parameters."""
     return {
-        "madeAt": result.made_at.isoformat(timespec="seconds"),
-        "version": version("express-path"),
         "parameters": _parameters(result.parameters),
         "compliances": list(_COMPLIANCES),
         "reasons": [

@@ -5,6 +5,7 @@ from base64 import b64encode
 from functools import cache
 from hashlib import sha256
 from html import escape
+from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 
@@ -39,6 +40,7 @@ def as_html(result: Result) -> str:
         whereabouts=escape(" ".join(filter(None, (whereabouts(result), missing(result))))),
         made_at=result.made_at.isoformat(timespec="seconds"),
         made=f"{result.made_at:%Y-%m-%d %H:%M %Z}",
+        version=version("express-path"),
         failures="".join(map(_failure, result.failures)),
         notes="".join(f"<li>{escape(each)}</li>" for each in result.notes),
         without_failures="" if result.failures else "hidden",

@@ -14,13 +14,18 @@ function layoutOf(vpc) {
     return placed([...plan.nodes.values()], [...plan.edges.values()]);
 }
 
-/** Subnets that share verdict and ways, worst first, each with its tables. */
+const byName = new Intl.Collator("en", { numeric: true });
+
+/** Subnets that share verdict and ways, worst first, then by name, each with its tables. */
 function groupsOf(vpc) {
     const groups = new Map();
-    const inOrder = [...vpc.subnets].sort(
-        (one, other) => one.complianceRank - other.complianceRank || one.reason.rank - other.reason.rank,
+    const worstFirst = [...vpc.subnets].sort(
+        (one, other) =>
+            one.complianceRank - other.complianceRank ||
+            one.reason.rank - other.reason.rank ||
+            byName.compare(one.name || one.id, other.name || other.id),
     );
-    for (const subnet of inOrder) {
+    for (const subnet of worstFirst) {
         const key = `${subnet.compliance} ${subnet.wayPlace} ${subnet.besidesPlace}`;
         if (!groups.has(key)) groups.set(key, { key, first: subnet, subnets: [], byTable: new Map() });
         const group = groups.get(key);

@@ -1,12 +1,9 @@
 // Totals by compliance and reason, each a button that chooses its subnets; and with which parameters they were decided.
 
-const FEW_REASONS = 6;
-
 function makeSummary(changed) {
     const place = byId("summary");
     if (subnets.length > 0) place.append(complianceTotals(changed), reasonTotals(changed));
     place.append(decidedWith());
-    place.classList.toggle("few", place.querySelectorAll(".reason").length <= FEW_REASONS);
     place.hidden = false;
 }
 
@@ -84,13 +81,7 @@ function decidedWith() {
             element("dd", {}, value || "none", isChanged ? element("em", {}, " set") : ""),
         ),
     );
-    return element(
-        "div",
-        { class: "card" },
-        element("h2", {}, "Decided with"),
-        element("dl", {}, ...rows),
-        element("p", { class: "quiet" }, `Rule parameters; made by express-path ${data.version}.`),
-    );
+    return element("div", { class: "decided" }, element("h2", {}, "Decided with"), element("dl", {}, ...rows));
 }
 
 function badge(compliance) {
