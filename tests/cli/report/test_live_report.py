@@ -1,0 +1,57 @@
+"""The report of live accounts: names of their resources, and what could not be read."""
+
+from pathlib import Path
+
+import pytest
+
+from sandbox.server import Sandbox
+from tests.cli.recordings import invoke
+from tests.cli.report.test_document import Parsed
+from tests.handlers.network import Builder, Private
+
+OFF = "no-where-1"
+
+
+@pytest.fixture
+def network(builder: Builder) -> Private:
+    """A VPC with a public subnet, and a private one behind a NAT gateway, which has a name."""
+    made = Private(builder)
+    builder.ec2.create_tags(Resources=[made.subnet], Tags=[{"Key": "Name", "Value": "web </td>"}])
+    return made
+
+
+def test_a_region_that_fails_is_named_in_the_page_and_the_rest_reported(
+    sandbox: Sandbox, network: Private, tmp_path: Path
+) -> None:
+    """One Region fails: it is named in the file and on standard error, the other is reported, the status is 2."""
+    file = tmp_path / "report.html"
+    told = invoke(["report", "--region", sandbox.region, "--region", OFF, "--output", str(file)])
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert f"account {sandbox.account_id} {OFF}" in told.stderr
+    assert "wrote " in told.stderr
+    text = file.read_text(encoding="utf-8")
+    assert f"<strong>account {sandbox.account_id} {OFF}</strong>" in text
+    named = {row[0]: row[1] for row in Parsed(text).data()["subnets"]}
+    assert named[network.subnet] == "web </td>"
+
+
+@pytest.mark.usefixtures("network")
+def test_a_note_is_in_the_page(sandbox: Sandbox, tmp_path: Path) -> None:
+    """What an optional read would have told counts as unknown; the file says so, also where the terminal is quiet."""
+    sandbox.faults.deny("ec2", "DescribeManagedPrefixLists")
+    file = tmp_path / "report.html"
+    told = invoke(["report", "--quiet", "--output", str(file)])
+    assert told.exit_code == 1
+    assert "note: " not in told.stderr
+    assert "ec2:DescribeManagedPrefixLists was denied" in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("network")
+def test_where_nothing_can_be_read_there_is_no_file(sandbox: Sandbox, tmp_path: Path) -> None:
+    """A report of nothing would look like good news: the failure is named, nothing is written, the status is 2."""
+    sandbox.faults.deny("ec2", "DescribeSubnets")
+    file = tmp_path / "report.html"
+    told = invoke(["report", "--output", str(file)])
+    assert told.exit_code == 2
+    assert "ec2:DescribeSubnets" in told.stderr
+    assert not file.exists()
