@@ -50,6 +50,10 @@ ROUTES_COMMAND = (
     "--transit-gateway-route-table-id "
 )
 IDENTITY = "identity.json"
+_TOKENS = ("NextToken", "ContinuationToken")
+"""What an answer holds that is only one page (botocore model: paginators of ec2 and of s3 ListDirectoryBuckets)."""
+_NOTHING = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
+"""White space and byte order marks, in UTF-8 and UTF-16: PowerShell leaves such files behind where a call is denied."""
 
 
 def read_required(folder: Path, file: DumpFile) -> list[Description]:
@@ -70,6 +74,10 @@ def read_optional(folder: Path, file: DumpFile) -> list[Description] | None:
 
 def read_folder(folder: Path, field: str, command: str) -> dict[str, Description]:
     """The responses in a folder that holds one file per id; files that are empty are left out."""
+    if folder.is_file():
+        raise DumpError(
+            str(folder), "is a file where a folder is due", f"make one file in it for each id: {command}<id>"
+        )
     found = {}
     for path in sorted(folder.glob("*.json")):
         response = read_response(path, command + path.stem)
@@ -88,17 +96,18 @@ def read_list(path: Path, field: str, command: str) -> list[Description] | None:
 def read_response(path: Path, command: str) -> Description | None:
     """One call's JSON object, None where the file is missing or empty. Raises DumpError where it is anything else."""
     content = path.read_bytes() if path.is_file() else b""
-    if not content.strip():
+    if not content.strip(_NOTHING):
         return None
     remedy = f"make it again with: {command} > {path.name}"
     try:
         response = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DumpError(str(path), f"not JSON, or cut short ({error})", remedy) from error
     if not isinstance(response, Mapping):
         raise DumpError(str(path), "not the JSON object that the AWS CLI prints", remedy)
-    if response.get("NextToken"):
-        raise DumpError(str(path), "holds a NextToken, so the list is not whole", f"{remedy} without --max-items")
+    for token in _TOKENS:
+        if response.get(token):
+            raise DumpError(str(path), f"holds a {token}, so the list is not whole", f"{remedy} without --max-items")
     return response
 
 

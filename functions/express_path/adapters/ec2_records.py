@@ -4,8 +4,8 @@ A missing or unreadable field raises RecordError: a verdict out of half a descri
 Field names are those of the botocore model of ec2.
 """
 
-from express_path.adapters.fields import Description, block, ids, nested, rows, text
-from express_path.domain.addresses import Cidr
+from express_path.adapters.fields import Description, block, flag, ids, nested, number, optional_text, rows, text
+from express_path.domain.addresses import Cidr, Family
 from express_path.domain.network import (
     Association,
     NatGateway,
@@ -35,32 +35,35 @@ _TARGET_FIELDS = (
     "OdbNetworkArn",
 )
 """The fields that can name a route's target; an instance's interface comes before the instance."""
+_DESTINATION_FIELDS = (("DestinationCidrBlock", Family.IPV4), ("DestinationIpv6CidrBlock", Family.IPV6))
 _PROPAGATED = frozenset({"EnableVgwRoutePropagation", "Advertisement"})
 
 
 def _tags(description: Description, resource: str) -> Tags:
-    return {text(tag, "Key", resource): str(tag.get("Value", "")) for tag in rows(description, "Tags", resource)}
+    return {
+        text(tag, "Key", resource): optional_text(tag, "Value", resource) for tag in rows(description, "Tags", resource)
+    }
 
 
 def vpc(description: Description) -> Vpc:
     """An entry of DescribeVpcs."""
     vpc_id = text(description, "VpcId", "Vpcs")
-    return Vpc(vpc_id, str(description.get("OwnerId") or ""), _tags(description, vpc_id))
+    return Vpc(vpc_id, optional_text(description, "OwnerId", vpc_id), _tags(description, vpc_id))
 
 
 def subnet(description: Description) -> Subnet:
     """An entry of DescribeSubnets."""
     subnet_id = text(description, "SubnetId", "Subnets")
     ipv6 = rows(description, "Ipv6CidrBlockAssociationSet", subnet_id)
-    states = [nested(each, "Ipv6CidrBlockState", subnet_id).get("State") for each in ipv6]
+    states = [nested(each, "Ipv6CidrBlockState", subnet_id) for each in ipv6]
     return Subnet(
         id=subnet_id,
         vpc_id=text(description, "VpcId", subnet_id),
         owner_id=text(description, "OwnerId", subnet_id),
-        availability_zone_id=str(description.get("AvailabilityZoneId") or ""),
-        ipv6_native=description.get("Ipv6Native") is True,
-        has_ipv6="associated" in states,
-        dns64=description.get("EnableDns64") is True,
+        availability_zone_id=optional_text(description, "AvailabilityZoneId", subnet_id),
+        ipv6_native=flag(description, "Ipv6Native", subnet_id),
+        has_ipv6=any(optional_text(each, "State", subnet_id) == "associated" for each in states),
+        dns64=flag(description, "EnableDns64", subnet_id),
         tags=_tags(description, subnet_id),
     )
 
@@ -73,7 +76,7 @@ def route_table(description: Description) -> RouteTable:
         vpc_id=text(description, "VpcId", table_id),
         routes=tuple(_route(each, table_id) for each in _routes(description, table_id)),
         associations=tuple(_association(each, table_id) for each in rows(description, "Associations", table_id)),
-        owner_id=str(description.get("OwnerId") or ""),
+        owner_id=optional_text(description, "OwnerId", table_id),
         tags=_tags(description, table_id),
     )
 
@@ -86,34 +89,33 @@ def _routes(description: Description, table_id: str) -> list[Description]:
 
 
 def _route(description: Description, table_id: str) -> Route:
-    target = ""
-    for field in _TARGET_FIELDS:
-        if description.get(field):
-            target = str(description[field])
-            break
+    target = next((text(description, field, table_id) for field in _TARGET_FIELDS if description.get(field)), "")
     return Route(
         _destination(description, table_id),
         target,
         target_kind(target),
-        Rank.PROPAGATED if str(description.get("Origin")) in _PROPAGATED else Rank.STATIC,
-        str(description.get("State") or "active").lower(),
+        Rank.PROPAGATED if optional_text(description, "Origin", table_id) in _PROPAGATED else Rank.STATIC,
+        (optional_text(description, "State", table_id) or "active").lower(),
     )
 
 
 def _destination(description: Description, table_id: str) -> Cidr | str:
-    for field in ("DestinationCidrBlock", "DestinationIpv6CidrBlock"):
+    for field, family in _DESTINATION_FIELDS:
         if description.get(field):
-            return block(description[field], field, table_id)
+            found = block(description[field], field, table_id)
+            if found.family is not family:
+                raise RecordError(table_id, field, description[field], f"an {family} block")
+            return found
     return text(description, "DestinationPrefixListId", f"a route of {table_id}")
 
 
 def _association(description: Description, table_id: str) -> Association:
     state = nested(description, "AssociationState", table_id)
     return Association(
-        main=description.get("Main") is True,
-        subnet_id=description.get("SubnetId") or None,
-        gateway_id=description.get("GatewayId") or None,
-        state=str(state.get("State") or "associated").lower(),
+        main=flag(description, "Main", table_id),
+        subnet_id=optional_text(description, "SubnetId", table_id) or None,
+        gateway_id=optional_text(description, "GatewayId", table_id) or None,
+        state=(optional_text(state, "State", table_id) or "associated").lower(),
     )
 
 
@@ -124,12 +126,12 @@ def vpc_endpoint(description: Description) -> VpcEndpoint:
         id=endpoint_id,
         vpc_id=text(description, "VpcId", endpoint_id),
         endpoint_type=text(description, "VpcEndpointType", endpoint_id).lower(),
-        service_name=str(description.get("ServiceName") or ""),
+        service_name=optional_text(description, "ServiceName", endpoint_id),
         state=text(description, "State", endpoint_id).lower(),
-        ip_address_type=str(description.get("IpAddressType") or "ipv4").lower(),
+        ip_address_type=(optional_text(description, "IpAddressType", endpoint_id) or "ipv4").lower(),
         subnet_ids=ids(description, "SubnetIds", endpoint_id),
         route_table_ids=ids(description, "RouteTableIds", endpoint_id),
-        owner_id=str(description.get("OwnerId") or ""),
+        owner_id=optional_text(description, "OwnerId", endpoint_id),
         tags=_tags(description, endpoint_id),
     )
 
@@ -139,11 +141,11 @@ def nat_gateway(description: Description) -> NatGateway:
     gateway_id = text(description, "NatGatewayId", "NatGateways")
     return NatGateway(
         id=gateway_id,
-        vpc_id=str(description.get("VpcId") or ""),
-        subnet_id=description.get("SubnetId") or None,
-        connectivity=str(description.get("ConnectivityType") or "public"),
-        availability_mode=str(description.get("AvailabilityMode") or "zonal"),
-        route_table_id=description.get("RouteTableId") or None,
+        vpc_id=optional_text(description, "VpcId", gateway_id),
+        subnet_id=optional_text(description, "SubnetId", gateway_id) or None,
+        connectivity=optional_text(description, "ConnectivityType", gateway_id) or "public",
+        availability_mode=optional_text(description, "AvailabilityMode", gateway_id) or "zonal",
+        route_table_id=optional_text(description, "RouteTableId", gateway_id) or None,
     )
 
 
@@ -158,6 +160,6 @@ def network_interface(description: Description) -> NetworkInterface:
         id=interface_id,
         subnet_id=text(description, "SubnetId", interface_id),
         source_dest_check=check,
-        instance_id=attachment.get("InstanceId") or None,
-        device_index=attachment.get("DeviceIndex"),
+        instance_id=optional_text(attachment, "InstanceId", interface_id) or None,
+        device_index=number(attachment, "DeviceIndex", interface_id),
     )

@@ -28,6 +28,32 @@ def text(description: Description, field: str, resource: str) -> str:
     return found
 
 
+def optional_text(description: Description, field: str, resource: str) -> str:
+    """A field that must be a string; empty where it is absent or null."""
+    found = description.get(field)
+    if found is None:
+        return ""
+    if not isinstance(found, str):
+        raise RecordError(resource, field, found, "a string")
+    return found
+
+
+def flag(description: Description, field: str, resource: str) -> bool:
+    """A field that must be true or false; absent or null means false."""
+    found = description.get(field)
+    if found is None or isinstance(found, bool):
+        return bool(found)
+    raise RecordError(resource, field, found, "true or false")
+
+
+def number(description: Description, field: str, resource: str) -> int | None:
+    """A field that must be a whole number; None where it is absent or null."""
+    found = description.get(field)
+    if found is None or (isinstance(found, int) and not isinstance(found, bool)):
+        return found
+    raise RecordError(resource, field, found, "a whole number")
+
+
 def rows(description: Description, field: str, resource: str) -> list[Description]:
     """A field that must be a list of objects; absent or null means empty."""
     found = description.get(field)

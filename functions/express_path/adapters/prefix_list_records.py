@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from express_path.adapters.fields import Description, block, text
+from express_path.adapters.fields import Description, block, number, optional_text, text
 from express_path.domain.addresses import Cidr, Family
 from express_path.domain.network import PrefixList
 from express_path.errors import RecordError
@@ -49,11 +49,11 @@ def _managed(description: Description, entries: Sequence[Description] | None) ->
     if family not in tuple(Family):
         raise RecordError(list_id, "AddressFamily", family, "IPv4 or IPv6")
     cidrs = None if entries is None else entry_blocks(entries, list_id)
-    aws_owned = description.get("OwnerId") == "AWS"
+    aws_owned = text(description, "OwnerId", list_id) == "AWS"
     if aws_owned and not cidrs:
         cidrs = None
-    name = str(description.get("PrefixListName") or "")
-    return PrefixList(list_id, name, Family(family), cidrs, aws_owned, description.get("MaxEntries"))
+    name = optional_text(description, "PrefixListName", list_id)
+    return PrefixList(list_id, name, Family(family), cidrs, aws_owned, number(description, "MaxEntries", list_id))
 
 
 def entry_blocks(entries: Iterable[Description], list_id: str) -> tuple[Cidr, ...]:

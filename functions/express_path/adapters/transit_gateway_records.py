@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from express_path.adapters.fields import Description, block, ids, nested, rows, text
+from express_path.adapters.fields import Description, block, flag, ids, nested, optional_text, rows, text
 from express_path.domain.network import Rank, Route, TransitGatewayAttachment, TransitGatewayRouteTable
 from express_path.domain.targets import TargetKind
 
@@ -26,17 +26,18 @@ def attachments(
 
 def _attachment(attachment_id: str, description: Description, of_vpc: Description) -> TransitGatewayAttachment:
     association = nested(description, "Association", attachment_id)
-    associated = str(association.get("State") or "").lower() == "associated"
+    table_id = optional_text(association, "TransitGatewayRouteTableId", attachment_id)
+    associated = optional_text(association, "State", attachment_id).lower() == "associated"
     options = nested(of_vpc, "Options", attachment_id)
     return TransitGatewayAttachment(
         id=attachment_id,
         transit_gateway_id=text(description, "TransitGatewayId", attachment_id),
         resource_type=text(description, "ResourceType", attachment_id).lower(),
-        resource_id=str(description.get("ResourceId") or ""),
+        resource_id=optional_text(description, "ResourceId", attachment_id),
         state=text(description, "State", attachment_id).lower(),
-        route_table_id=association.get("TransitGatewayRouteTableId") if associated else None,
+        route_table_id=(table_id or None) if associated else None,
         subnet_ids=ids(of_vpc, "SubnetIds", attachment_id) or None,
-        appliance_mode=options.get("ApplianceModeSupport") == "enable",
+        appliance_mode=optional_text(options, "ApplianceModeSupport", attachment_id) == "enable",
     )
 
 
@@ -44,21 +45,21 @@ def transit_gateway_route_table(table_id: str, response: Description) -> Transit
     """A SearchTransitGatewayRoutes response; AdditionalRoutesAvailable means that it left routes out."""
     found = rows(response, "Routes", table_id)
     routes = tuple(route for description in found for route in _routes(description, table_id))
-    return TransitGatewayRouteTable(table_id, routes, truncated=response.get("AdditionalRoutesAvailable") is True)
+    return TransitGatewayRouteTable(table_id, routes, truncated=flag(response, "AdditionalRoutesAvailable", table_id))
 
 
 def _routes(description: Description, table_id: str) -> list[Route]:
     """One route for each attachment: several mean equal-cost paths, of which any may carry a flow."""
     destination = description.get("DestinationCidrBlock")
-    prefix_list_id = description.get("PrefixListId")
+    prefix_list_id = optional_text(description, "PrefixListId", table_id)
     state = text(description, "State", f"a route of {table_id}").lower()
     rank = Rank.PREFIX_LIST if prefix_list_id else Rank.STATIC
-    if description.get("Type") == "propagated":
+    if optional_text(description, "Type", table_id) == "propagated":
         rank = Rank.PROPAGATED
-    targets = [str(each.get("TransitGatewayAttachmentId") or "") for each in _attached(description, table_id)]
+    targets = [optional_text(each, "TransitGatewayAttachmentId", table_id) for each in _attached(description, table_id)]
     return [
         Route(
-            destination=block(destination, "DestinationCidrBlock", table_id) if destination else str(prefix_list_id),
+            destination=block(destination, "DestinationCidrBlock", table_id) if destination else prefix_list_id,
             target_id=target,
             target_kind=TargetKind.TRANSIT_GATEWAY_ATTACHMENT,
             rank=rank,

@@ -1,0 +1,265 @@
+"""Dumps that are not as AWS describes things: refused with their file, never read as if they said something else."""
+
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from express_path.adapters.dump import read_dump
+from express_path.errors import DumpError
+from tests.adapters.dumps import ACCOUNT, REGION, empty_dump, write
+
+ASSOCIATION = {"Main": False, "SubnetId": "subnet-1", "AssociationState": {"State": "associated"}}
+ROUTE = {"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": "nat-1", "Origin": "CreateRoute", "State": "active"}
+INTERFACE = {"NetworkInterfaceId": "eni-1", "SubnetId": "subnet-1", "SourceDestCheck": True}
+MANAGED = {
+    "PrefixListId": "pl-1",
+    "PrefixListName": "own",
+    "AddressFamily": "IPv4",
+    "OwnerId": ACCOUNT,
+    "MaxEntries": 5,
+}
+TGW_ROUTE = {"DestinationCidrBlock": "0.0.0.0/0", "Type": "static", "State": "active"}
+ATTACHMENT = {
+    "TransitGatewayAttachmentId": "tgw-attach-1",
+    "TransitGatewayId": "tgw-1",
+    "ResourceType": "vpc",
+    "ResourceId": "vpc-1",
+    "State": "available",
+    "Association": {"TransitGatewayRouteTableId": "tgw-rtb-1", "State": "associated"},
+}
+SOUND: dict[str, dict[str, Any]] = {
+    "identity.json": {"Account": ACCOUNT, "Region": REGION},
+    "vpcs.json": {"Vpcs": [{"VpcId": "vpc-1", "OwnerId": ACCOUNT}]},
+    "subnets.json": {
+        "Subnets": [
+            {
+                "SubnetId": "subnet-1",
+                "VpcId": "vpc-1",
+                "OwnerId": ACCOUNT,
+                "AvailabilityZoneId": "use1-az4",
+                "Ipv6Native": False,
+                "EnableDns64": False,
+                "Ipv6CidrBlockAssociationSet": [{"Ipv6CidrBlockState": {"State": "associated"}}],
+                "Tags": [{"Key": "Name", "Value": "a"}],
+            }
+        ]
+    },
+    "route-tables.json": {
+        "RouteTables": [{"RouteTableId": "rtb-1", "VpcId": "vpc-1", "Associations": [ASSOCIATION], "Routes": [ROUTE]}]
+    },
+    "vpc-endpoints.json": {
+        "VpcEndpoints": [
+            {
+                "VpcEndpointId": "vpce-1",
+                "VpcId": "vpc-1",
+                "VpcEndpointType": "Gateway",
+                "ServiceName": f"com.amazonaws.{REGION}.s3express",
+                "State": "available",
+                "IpAddressType": "ipv4",
+            }
+        ]
+    },
+    "nat-gateways.json": {"NatGateways": [{"NatGatewayId": "nat-1", "VpcId": "vpc-1", "SubnetId": "subnet-1"}]},
+    "prefix-lists.json": {
+        "PrefixLists": [
+            {"PrefixListId": "pl-0", "PrefixListName": f"com.amazonaws.{REGION}.s3express", "Cidrs": ["192.0.2.0/24"]}
+        ]
+    },
+    "network-interfaces.json": {
+        "NetworkInterfaces": [{**INTERFACE, "Attachment": {"InstanceId": "i-1", "DeviceIndex": 0}}]
+    },
+    "managed-prefix-lists.json": {"PrefixLists": [MANAGED]},
+    "transit-gateway-attachments.json": {"TransitGatewayAttachments": [ATTACHMENT]},
+    "transit-gateway-vpc-attachments.json": {
+        "TransitGatewayVpcAttachments": [
+            {**ATTACHMENT, "VpcId": "vpc-1", "SubnetIds": ["subnet-1"], "Options": {"ApplianceModeSupport": "enable"}}
+        ]
+    },
+    "transit-gateway-routes/tgw-rtb-1.json": {"Routes": [TGW_ROUTE], "AdditionalRoutesAvailable": False},
+    "directory-buckets.json": {"Buckets": []},
+}
+WRONG = [
+    *[("identity.json", ("Account",), value) for value in ("123", "x" * 12, 111122223333)],
+    *[("identity.json", ("Region",), value) for value in ("us-east-1 ", "US-EAST-1", "virginia", 1)],
+    ("vpcs.json", ("Vpcs", 0, "OwnerId"), 111122223333),
+    *[("subnets.json", ("Subnets", 0, "Ipv6Native"), value) for value in ("true", 1, "False")],
+    ("subnets.json", ("Subnets", 0, "EnableDns64"), "true"),
+    ("subnets.json", ("Subnets", 0, "AvailabilityZoneId"), 4),
+    ("subnets.json", ("Subnets", 0, "Tags", 0, "Value"), 5),
+    ("subnets.json", ("Subnets", 0, "Ipv6CidrBlockAssociationSet", 0, "Ipv6CidrBlockState", "State"), True),
+    ("route-tables.json", ("RouteTables", 0, "Associations", 0, "Main"), "true"),
+    ("route-tables.json", ("RouteTables", 0, "Associations", 0, "SubnetId"), 1),
+    ("route-tables.json", ("RouteTables", 0, "Associations", 0, "GatewayId"), 1),
+    ("route-tables.json", ("RouteTables", 0, "Associations", 0, "AssociationState", "State"), 1),
+    ("route-tables.json", ("RouteTables", 0, "Routes", 0, "DestinationCidrBlock"), "::/0"),
+    ("route-tables.json", ("RouteTables", 0, "Routes", 0, "NatGatewayId"), ["nat-1"]),
+    ("route-tables.json", ("RouteTables", 0, "Routes", 0, "State"), 1),
+    ("route-tables.json", ("RouteTables", 0, "Routes", 0, "Origin"), 1),
+    ("vpc-endpoints.json", ("VpcEndpoints", 0, "ServiceName"), 1),
+    ("vpc-endpoints.json", ("VpcEndpoints", 0, "IpAddressType"), 4),
+    ("vpc-endpoints.json", ("VpcEndpoints", 0, "OwnerId"), 1),
+    ("nat-gateways.json", ("NatGateways", 0, "SubnetId"), 1),
+    ("nat-gateways.json", ("NatGateways", 0, "RouteTableId"), 1),
+    ("nat-gateways.json", ("NatGateways", 0, "AvailabilityMode"), True),
+    ("network-interfaces.json", ("NetworkInterfaces", 0, "Attachment", "InstanceId"), 1),
+    *[
+        ("network-interfaces.json", ("NetworkInterfaces", 0, "Attachment", "DeviceIndex"), value)
+        for value in ("0", True)
+    ],
+    ("managed-prefix-lists.json", ("PrefixLists", 0, "MaxEntries"), "5"),
+    ("managed-prefix-lists.json", ("PrefixLists", 0, "OwnerId"), None),
+    ("transit-gateway-attachments.json", ("TransitGatewayAttachments", 0, "ResourceId"), 1),
+    ("transit-gateway-attachments.json", ("TransitGatewayAttachments", 0, "Association", "State"), 1),
+    (
+        "transit-gateway-attachments.json",
+        ("TransitGatewayAttachments", 0, "Association", "TransitGatewayRouteTableId"),
+        1,
+    ),
+    (
+        "transit-gateway-vpc-attachments.json",
+        ("TransitGatewayVpcAttachments", 0, "Options", "ApplianceModeSupport"),
+        True,
+    ),
+    ("transit-gateway-routes/tgw-rtb-1.json", ("AdditionalRoutesAvailable",), "true"),
+    ("transit-gateway-routes/tgw-rtb-1.json", ("Routes", 0, "Type"), 1),
+    ("transit-gateway-routes/tgw-rtb-1.json", ("Routes", 0, "PrefixListId"), 1),
+    ("transit-gateway-routes/tgw-rtb-1.json", ("Routes", 0, "DestinationCidrBlock"), 1),
+    ("directory-buckets.json", ("ContinuationToken",), "more"),
+]
+
+
+def dumped(folder: Path, name: str, place: tuple[str | int, ...], value: object) -> Path:
+    """Write a sound dump but for one value at a place in one file."""
+    for each, document in deepcopy(SOUND).items():
+        if each == name:
+            at: Any = document
+            for key in place[:-1]:
+                at = at[key]
+            at[place[-1]] = value
+        write(folder / each, document)
+    return folder
+
+
+def refusal(folder: Path) -> DumpError:
+    """The error that reading a dump ends with."""
+    with pytest.raises(DumpError) as raised:
+        read_dump(folder)
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"), WRONG, ids=[f"{'.'.join(map(str, place))}={value!r}" for _, place, value in WRONG]
+)
+def test_value_of_another_type_is_refused(
+    tmp_path: Path, name: str, place: tuple[str | int, ...], value: object
+) -> None:
+    """What AWS never writes there is no value to guess the meaning of; the error names file and field."""
+    error = refusal(dumped(tmp_path, name, place, value))
+    assert error.path == str(tmp_path / name)
+    assert str(place[-1]) in error.fault
+
+
+def test_the_same_dump_without_a_fault_is_read(tmp_path: Path) -> None:
+    """It is the one value that each of the tests above is about."""
+    [region] = read_dump(dumped(tmp_path, "", (), None))
+    assert list(region.network.subnets) == ["subnet-1"]
+
+
+NEEDED = ("Account", "Region", "OwnerId", "DestinationCidrBlock")
+NULLABLE = [each for each in WRONG if each[1][-1] not in NEEDED]
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [each[:2] for each in NULLABLE], ids=[".".join(map(str, each[1])) for each in NULLABLE]
+)
+def test_null_is_the_same_as_absent(tmp_path: Path, name: str, place: tuple[str | int, ...]) -> None:
+    """Other tools than the AWS CLI write what is not there as null."""
+    assert read_dump(dumped(tmp_path, name, place, None))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("vpcs.json", {"OwnerId": "444455556666"}),
+        ("subnets.json", {"EnableDns64": True}),
+        ("route-tables.json", {"Routes": []}),
+        ("vpc-endpoints.json", {"State": "deleting"}),
+        ("nat-gateways.json", {"RouteTableId": "rtb-1"}),
+        ("prefix-lists.json", {"Cidrs": ["198.51.100.0/24"]}),
+        ("network-interfaces.json", {"SourceDestCheck": False}),
+        ("managed-prefix-lists.json", {"MaxEntries": 6}),
+    ],
+)
+def test_resource_that_is_described_twice_is_refused_unless_alike(
+    tmp_path: Path, name: str, change: dict[str, Any]
+) -> None:
+    """Nothing tells which of two descriptions holds; the same one twice, as pages may overlap, does no harm."""
+    [(field, [described])] = SOUND[name].items()
+    write(dumped(tmp_path, "", (), None) / name, {field: [described, described]})
+    assert read_dump(tmp_path)
+    write(tmp_path / name, {field: [described, {**described, **change}]})
+    error = refusal(tmp_path)
+    assert error.path == str(tmp_path / name)
+    assert "twice" in error.fault
+
+
+def test_prefix_lists_of_another_region_are_refused(tmp_path: Path) -> None:
+    """Calls made for another Region than identity.json names would make every subnet seem out of S3 Express's reach."""
+    lists = [
+        {"PrefixListId": f"pl-{each}", "PrefixListName": f"com.amazonaws.eu-west-1.{each}", "Cidrs": ["192.0.2.0/24"]}
+        for each in ("s3", "s3express")
+    ]
+    error = refusal(empty_dump(tmp_path, PrefixLists=lists))
+    assert error.path == str(tmp_path / "prefix-lists.json")
+    assert "eu-west-1" in error.fault
+    assert REGION in error.fault
+
+
+def test_prefix_lists_of_no_region_tell_nothing(tmp_path: Path) -> None:
+    """Some of AWS's lists belong to no Region, and a list of dump-makers' own may be called anything."""
+    lists = [
+        {"PrefixListId": "pl-1", "PrefixListName": "com.amazonaws.global.cloudfront.origin-facing", "Cidrs": []},
+        {"PrefixListId": "pl-2", "PrefixListName": "own", "Cidrs": []},
+    ]
+    assert read_dump(empty_dump(tmp_path, PrefixLists=lists))
+
+
+@pytest.mark.parametrize("content", [b"\xef\xbb\xbf", b"\xff\xfe", b"\xef\xbb\xbf\r\n", b"\xff\xfe\r\x00\n\x00"])
+def test_byte_order_mark_alone_is_an_empty_file(tmp_path: Path, content: bytes) -> None:
+    """PowerShell leaves one behind where a call is denied: an optional file is then not readable, never malformed."""
+    (empty_dump(tmp_path) / "network-interfaces.json").write_bytes(content)
+    [region] = read_dump(tmp_path)
+    assert region.network.network_interfaces is None
+    (tmp_path / "subnets.json").write_bytes(content)
+    assert "empty" in refusal(tmp_path).fault
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_encodings_and_line_ends_of_windows_are_read(tmp_path: Path, encoding: str, line_end: str) -> None:
+    """PowerShell redirects into UTF-16 with a byte order mark and Windows line ends."""
+    text = json.dumps(SOUND["subnets.json"], indent=4).replace("\n", line_end)
+    (empty_dump(tmp_path) / "subnets.json").write_bytes(text.encode(encoding))
+    [region] = read_dump(tmp_path)
+    assert list(region.network.subnets) == ["subnet-1"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b'{"Subnets": []} {}', b"SUBNETS\tus-east-1a\n", b"Subnets: []\n", b'{"Subnets": ["\xe9"]}', b"[" * 100_000],
+    ids=["trailing garbage", "text", "YAML", "Latin-1", "too deep"],
+)
+def test_what_is_no_json_is_refused(tmp_path: Path, content: bytes) -> None:
+    """Other outputs of the AWS CLI, other encodings, and what would exhaust the parser."""
+    (empty_dump(tmp_path) / "subnets.json").write_bytes(content)
+    assert refusal(tmp_path).path == str(tmp_path / "subnets.json")
+
+
+@pytest.mark.parametrize("name", ["transit-gateway-routes", "managed-prefix-list-entries"])
+def test_file_where_a_folder_is_due_is_refused(tmp_path: Path, name: str) -> None:
+    """One file for all ids is not what the calls write."""
+    write(empty_dump(tmp_path) / name, "{}")
+    assert refusal(tmp_path).path == str(tmp_path / name)
