@@ -35,15 +35,17 @@ def test_a_region_that_fails_is_named_in_the_page_and_the_rest_reported(
     assert named[network.subnet] == "web </td>"
 
 
-@pytest.mark.usefixtures("network")
-def test_a_note_is_in_the_page(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_note_is_in_the_page(sandbox: Sandbox, builder: Builder, network: Private, tmp_path: Path) -> None:
     """What an optional read would have told counts as unknown; the file says so, also where the terminal is quiet."""
-    sandbox.faults.deny("ec2", "DescribeManagedPrefixLists")
+    launched = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=network.public_subnet)
+    interface = launched["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
+    builder.subnet(network.vpc, builder.table(network.vpc, NetworkInterfaceId=interface))
+    sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
     file = tmp_path / "report.html"
     told = invoke(["report", "--quiet", "--output", str(file)])
     assert told.exit_code == 1
     assert "note: " not in told.stderr
-    assert "ec2:DescribeManagedPrefixLists was denied" in file.read_text(encoding="utf-8")
+    assert "ec2:DescribeNetworkInterfaces was denied" in file.read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("network")
