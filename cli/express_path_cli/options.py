@@ -9,6 +9,7 @@ from express_path.domain.parameters import RuleParameters, parse_parameters
 from express_path.errors import ParameterError
 from express_path_cli.groups import Made
 from express_path_cli.live import LiveOptions
+from express_path_cli.problems import OptionError
 from express_path_cli.sources import Source
 
 _WHERE = "Where to look"
@@ -51,6 +52,9 @@ AggregatorName = Annotated[
         rich_help_panel=_WHERE,
     ),
 ]
+HiddenDump = Annotated[Path | None, typer.Option("--from-dump", hidden=True)]
+HiddenAggregator = Annotated[str | None, typer.Option("--aggregator", hidden=True)]
+"""Options that other commands have, hidden where they lead nowhere: whoever gives them is told why."""
 ExternalId = Annotated[
     str, typer.Option(metavar="ID", help="The external id that roles ask for.", rich_help_panel=_WHERE)
 ]
@@ -72,23 +76,37 @@ Output = Annotated[
 ]
 
 
-def source_of(
+def live_of(
     *,
-    from_dump: FromDump = None,
     region: Regions = None,
     all_regions: AllRegions = False,
     profile: Profile = None,
     organization: Organization = False,
     role_name: RoleName = None,
     external_id: ExternalId = "",
-    aggregator: AggregatorName = None,
     workers: Workers = 8,
-) -> Source:
+) -> LiveOptions:
+    """Which live accounts and Regions to read."""
+    regions = tuple(dict.fromkeys(region or ()))
+    return LiveOptions(regions, all_regions, profile, organization, role_name, external_id, workers)
+
+
+Live = Annotated[LiveOptions, Made(live_of)]
+
+
+def source_of(*, from_dump: FromDump = None, aggregator: AggregatorName = None, live: Live) -> Source:
     """Where to look for whole networks. Raises OptionError where options exclude each other."""
-    live = LiveOptions(
-        tuple(dict.fromkeys(region or ())), all_regions, profile, organization, role_name, external_id, workers
-    )
     return Source(from_dump, aggregator, live)
+
+
+def metered_source_of(*, from_dump: HiddenDump = None, aggregator: HiddenAggregator = None, live: Live) -> Source:
+    """Where to look for networks and for what crossed them, which live accounts alone can tell. Raises OptionError."""
+    if from_dump or aggregator:
+        raise OptionError(
+            f"{'--from-dump' if from_dump else '--aggregator'} holds no CloudWatch metrics",
+            "leave it out; --organization --role-name reads every account",
+        )
+    return Source(live=live)
 
 
 def parameters_of(*, parameter: Parameters = None) -> RuleParameters:
@@ -108,3 +126,5 @@ Asked = Annotated[RuleParameters, Made(parameters_of)]
 """A command's rule parameters."""
 Where = Annotated[Source, Made(source_of)]
 """Where a command looks, if it can look at several accounts and Regions."""
+WhereMetered = Annotated[Source, Made(metered_source_of)]
+"""Where a command looks that needs CloudWatch, too."""

@@ -56,7 +56,7 @@ class Result:
     failures: Sequence[Failure] = ()
     views: Sequence[View] = field(default=(), repr=False)
     notes: Sequence[str] = ()
-    parameters: RuleParameters = RuleParameters()
+    parameters: RuleParameters = field(default_factory=RuleParameters)
 
 
 Render = Callable[[Result], str]

@@ -346,7 +346,7 @@ def test_the_chart_is_written_as_svg(network: BehindNatGateway, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--from-dump", str(FOLDER)), "--from-dump holds no CloudWatch metrics, so it cannot tell symptoms (leave"),
+        (("--from-dump", str(FOLDER)), "--from-dump holds no CloudWatch metrics (leave"),
         (("--aggregator", "all"), "--aggregator holds no CloudWatch metrics"),
         (("--chart", "nat.png"), "--chart nat.png: charts are written as SVG (end the name in .svg"),
         (("--from", "noon"), "--from noon: no time (such as 2026-03-01T09:00 (UTC)"),

@@ -17,11 +17,10 @@ from express_path_cli.formats.cost_json import as_cost_json
 from express_path_cli.formats.cost_table import as_cost_table, as_text_table
 from express_path_cli.groups import Made
 from express_path_cli.output import tell_about, write_file
-from express_path_cli.problems import COULD_NOT_TELL, OptionError, say
+from express_path_cli.problems import COULD_NOT_TELL, say
 from express_path_cli.progress import watching
 from express_path_cli.result import Seen
 from express_path_cli.selection import Selection, judge_all
-from express_path_cli.sources import Source
 
 _WHAT = "What to count"
 _LONGEST = 454
@@ -68,7 +67,7 @@ def _counted(
 
 def cost(
     *,
-    source: options.Where,
+    source: options.WhereMetered,
     parameters: options.Asked,
     counted: Annotated[CostOptions, Made(_counted)],
     form: Annotated[Form, typer.Option("--format", "-f", help="How it is written.")] = Form.TABLE,
@@ -81,7 +80,6 @@ def cost(
     Express. A gateway endpoint saves that, but no hourly charges. Exit status: 0 told, 2 something could not be told;
     it is named on standard error, and the rest is still reported.
     """
-    _check(source)
     with watching(quiet=quiet) as watch, Crew(source.live.workers, watch) as crew:
         seen = source.look(parameters, watch)
         nats = flagged_nats(seen.views, judge_all(seen.views, parameters, Selection()))
@@ -90,15 +88,6 @@ def cost(
     if seen.views or not seen.failures:
         _write(report, form, output)
     raise typer.Exit(COULD_NOT_TELL if report.failures else 0)
-
-
-def _check(source: Source) -> None:
-    if source.from_dump or source.aggregator:
-        option = "--from-dump" if source.from_dump else "--aggregator"
-        raise OptionError(
-            f"{option} holds no CloudWatch metrics, so it cannot tell cost",
-            "leave it out; --organization --role-name reads every account",
-        )
 
 
 def _write(report: CostReport, form: Form, output: Path | None) -> None:

@@ -20,7 +20,6 @@ from express_path_cli.problems import COULD_NOT_TELL, OptionError, say
 from express_path_cli.progress import watching
 from express_path_cli.result import Seen
 from express_path_cli.selection import Selection, judge_all
-from express_path_cli.sources import Source
 from express_path_cli.timing import HOURS, Timing, timing
 
 _WHEN = "When to look at"
@@ -77,7 +76,7 @@ def _timing(*, hours: Hours = None, since: Since = None, until: Until = None, pe
 def diagnose(
     *,
     subnet: Subnet = None,
-    source: options.Where,
+    source: options.WhereMetered,
     parameters: options.Asked,
     during: Annotated[Timing, Made(_timing)],
     chart: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="Write the charts there, too, as SVG.")] = None,
@@ -90,7 +89,8 @@ def diagnose(
     near the most that a NAT gateway carries. Exit status: 0 no symptom, 1 some, 2 something could not be told; it is
     named on standard error, and the rest is still reported.
     """
-    _check(source, chart)
+    if chart and chart.suffix.lower() != ".svg":
+        raise OptionError(f"--chart {chart}: charts are written as SVG", "end the name in .svg; any browser shows it")
     with watching(quiet=quiet) as watch:
         seen = source.look(parameters, watch)
     tell_about(seen, quiet=quiet)
@@ -103,17 +103,6 @@ def diagnose(
         _write(told, during, form, chart)
     failed = seen.failures or crew.failures
     raise typer.Exit(COULD_NOT_TELL if failed else any(each.has_symptoms for each in told))
-
-
-def _check(source: Source, chart: Path | None) -> None:
-    if source.from_dump or source.aggregator:
-        option = "--from-dump" if source.from_dump else "--aggregator"
-        raise OptionError(
-            f"{option} holds no CloudWatch metrics, so it cannot tell symptoms",
-            "leave it out; --organization --role-name reads every account",
-        )
-    if chart and chart.suffix.lower() != ".svg":
-        raise OptionError(f"--chart {chart}: charts are written as SVG", "end the name in .svg; any browser shows it")
 
 
 def _write(told: list[NatDiagnosis], during: Timing, form: Form, chart: Path | None) -> None:

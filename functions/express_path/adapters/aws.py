@@ -1,5 +1,6 @@
 """Clients of AWS, and the translation of its refusals into errors that carry data."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -41,9 +42,12 @@ class Aws:
 
     @classmethod
     def connect(cls, region: str | None = None, profile: str | None = None) -> Self:
-        """Take Region and credentials from the environment unless named. Raises ApiError where they name nothing."""
+        """Take Region and credentials from the environment unless named. Raises ApiError where they name nothing.
+
+        AWS_REGION is every SDK's setting but boto3's (https://docs.aws.amazon.com/sdkref/latest/guide/feature-region.html).
+        """
         with calling("boto3:Session"):
-            session = boto3.Session(region_name=region, profile_name=profile)
+            session = boto3.Session(region_name=region or os.environ.get("AWS_REGION"), profile_name=profile)
             if not session.region_name:
                 raise NoRegionError
         return cls(session)
