@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from sandbox.config_aggregator import Aggregator, answering
 from sandbox.config_items.items import ItemStyle
 from sandbox.server import Sandbox
-from sandbox.config_aggregator import Aggregator, answering
 from tests.cli.recordings import invoke
 from tests.handlers.network import Builder, Private
 
