@@ -130,7 +130,7 @@ class BruteForce:
         explicit, main = [], []
         for table in self.snapshot.route_tables.values():
             in_force = [each for each in table.associations if each.state == "associated"]
-            if table.id not in never and not any(each.gateway_id for each in in_force):
+            if table.id not in never:
                 explicit += [table for each in in_force if each.subnet_id == subnet.id]
                 main += [table for each in in_force if each.main and table.vpc_id == subnet.vpc_id]
         return next(iter(explicit + main), None)

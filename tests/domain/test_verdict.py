@@ -121,6 +121,7 @@ def test_without_a_table_in_sight_nothing_is_known() -> None:
 
 
 TO_NAT = route("0.0.0.0/0", "nat-1")
+EDGE = Association(gateway_id="igw-1")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,23 @@ TO_NAT = route("0.0.0.0/0", "nat-1")
         ([table("rtb-1", TO_NAT, subnets=("subnet-2",)), table("rtb-0", main=True)], "rtb-0"),
         ([table("rtb-0", main=True, vpc_id="vpc-2")], None),
         ([replace(table("rtb-0"), associations=(Association(main=True, state="disassociated"),))], None),
-        ([replace(table("rtb-0"), associations=(Association(main=True), Association(gateway_id="igw-1")))], None),
+        ([replace(table("rtb-1"), associations=(EDGE,)), table("rtb-0", main=True)], "rtb-0"),
+        ([replace(table("rtb-0"), associations=(Association(main=True), EDGE))], "rtb-0"),
+        (
+            [
+                replace(table("rtb-1"), associations=(EDGE, Association(subnet_id="subnet-1"))),
+                table("rtb-0", main=True),
+            ],
+            "rtb-1",
+        ),
+        (
+            [table("rtb-1", subnets=("subnet-1",)), table("rtb-2", subnets=("subnet-1",)), table("rtb-0", main=True)],
+            None,
+        ),
+        ([table("rtb-1", main=True), table("rtb-2", main=True)], None),
+        ([table("rtb-1", main=True), table("rtb-2", main=True), table("rtb-3", main=True)], None),
+        ([table("rtb-1", main=True), table("rtb-2", main=True), table("rtb-3", subnets=("subnet-1",))], "rtb-3"),
+        ([table("rtb-1", subnets=("subnet-1", "subnet-1"))], "rtb-1"),
         ([table("rtb-regional", main=True)], None),
         ([table("rtb-0")], None),
         ([replace(table("rtb-0"), associations=(Association(),))], None),
@@ -141,13 +158,23 @@ TO_NAT = route("0.0.0.0/0", "nat-1")
         "another VPC's main",
         "not associated",
         "edge",
+        "main and edge",
+        "explicit and edge",
+        "two explicit",
+        "two main",
+        "three main",
+        "explicit beside two main",
+        "explicit twice",
         "a regional NAT gateway's",
         "of nothing",
         "of a pool",
     ],
 )
 def test_the_table_in_force(tables: list, in_force: str | None) -> None:
-    """The explicitly associated table, else the main one of the subnet's own VPC, else none."""
+    """The explicitly associated table, else the main one of the subnet's own VPC, else none.
+
+    Where two tables claim to be the one, as a list read during a change may show it, neither is known to be.
+    """
     regional = NatGateway("nat-1", "vpc-1", availability_mode="regional", route_table_id="rtb-regional")
     assert judged(one(route_tables=by_id(*tables), nat_gateways=by_id(regional))).route_table_id == in_force
 
@@ -232,13 +259,19 @@ def test_a_list_that_cannot_be_read_may_match_anything(hidden: object, reason: s
         ((), "NO_ROUTE"),
         ((route("10.0.0.0/16", "local"),), "NO_ROUTE"),
         ((route("::/0", "eigw-1"),), "NO_ROUTE"),
+        ((route("0.0.0.0/0", "nat-1", state="blackhole"),), "NO_ROUTE"),
+        ((route("pl-express", "vpce-gone", state="blackhole"),), "NO_ROUTE"),
+        ((route("pl-own6", "nat-1"),), "NO_ROUTE"),
         ((route("10.0.0.0/16", "local"), TO_NAT), "UNRESOLVED_EGRESS"),
+        ((TO_ENDPOINT,), "UNRESOLVED_EGRESS"),
+        ((route("pl-unknown", "nat-1"),), "UNRESOLVED_EGRESS"),
     ],
 )
 def test_a_list_of_s3_express_without_entries_in_sight(routes: tuple, reason: str) -> None:
     """Where its addresses are unknown, only a table that leads nowhere is certain."""
     hidden = replace(EXPRESS_LIST, cidrs=None)
-    assert judged(one(*routes, prefix_lists=by_id(hidden))).reason == reason
+    own6 = PrefixList("pl-own6", "own", Family.IPV6, None, aws_owned=False)
+    assert judged(one(*routes, prefix_lists=by_id(hidden, own6))).reason == reason
     ipv4_only = one(*routes, prefix_lists=by_id(replace(EXPRESS6, cidrs=None)))
     assert judged(ipv4_only).reason == "NO_ROUTE"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from express_path.domain.addresses import BITS, Cidr, Family
@@ -14,32 +15,39 @@ class GoverningTables:
 
     def __init__(self, snapshot: Snapshot) -> None:
         """Index the associations that count: those in state associated, of tables that may govern a subnet."""
-        self._explicit: dict[str, RouteTable] = {}
-        self._main: dict[str, RouteTable] = {}
+        self._explicit: dict[str, RouteTable | None] = {}
+        self._main: dict[str, RouteTable | None] = {}
         regional = {gateway.route_table_id for gateway in snapshot.nat_gateways.values()}
-        for table_id in sorted(snapshot.route_tables):
-            table = snapshot.route_tables[table_id]
-            if table_id not in regional:
+        for table in snapshot.route_tables.values():
+            if table.id not in regional:
                 self._index(table)
 
     def _index(self, table: RouteTable) -> None:
-        counting = [each for each in table.associations if each.state == "associated"]
-        if any(each.gateway_id for each in counting):
-            return
-        for each in counting:
+        for each in table.associations:
+            if each.state != "associated" or each.gateway_id:
+                continue
             if each.subnet_id:
-                self._explicit.setdefault(each.subnet_id, table)
+                _claim(self._explicit, each.subnet_id, table)
             elif each.main:
-                self._main.setdefault(table.vpc_id, table)
+                _claim(self._main, table.vpc_id, table)
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
-        """The explicitly associated table, else the main one of the subnet's own VPC; None where neither can be seen.
+        """The explicitly associated table, else the main one of the subnet's own VPC.
 
-        Edge-associated tables and the table of a regional NAT gateway never govern a subnet
+        None where neither can be seen, or where several tables claim to be the one. An association with a gateway
+        routes what comes in there, never what leaves a subnet, and the table of a regional NAT gateway governs none
         (https://docs.aws.amazon.com/vpc/latest/userguide/gateway-route-tables.html,
         https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateways-regional.html).
         """
-        return self._explicit.get(subnet.id) or self._main.get(subnet.vpc_id)
+        if subnet.id in self._explicit:
+            return self._explicit[subnet.id]
+        return self._main.get(subnet.vpc_id)
+
+
+def _claim(claims: dict[str, RouteTable | None], key: str, table: RouteTable) -> None:
+    """Note that a table governs; a second one makes it unknown, as lists read while an association moves may show."""
+    if claims.setdefault(key, table) is not table:
+        claims[key] = None
 
 
 def contains(outer: Cidr, inner: Cidr) -> bool:
@@ -149,14 +157,16 @@ class RoutingIndex:
         return tuple(self._prefixes[block.family, block.length][block.network][1])
 
     def has_routes(self, family: Family) -> bool:
-        """Whether any route but the local ones could carry addresses of this family."""
-        return any(
-            route.target_id != "local"
+        """Whether any route could carry addresses of this family somewhere: local ones and blackholes cannot."""
+        read = (
+            route
             for (of_family, _), networks in self._prefixes.items()
             if of_family is family
             for _, routes in networks.values()
             for route in routes
         )
+        unread = (each.route for each in self.unreadable if each.family in (None, family))
+        return any(route.target_id != "local" and not route.is_blackhole for route in chain(read, unread))
 
 
 @dataclass(slots=True)
