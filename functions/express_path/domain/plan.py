@@ -33,7 +33,7 @@ from express_path.domain.patches import associate_patches, create_patches
 from express_path.domain.preflight import calendar_findings, preflight
 from express_path.domain.quotas import quota_findings
 from express_path.domain.reasons import NAT_REASONS, Compliance, Reason
-from express_path.domain.simulation import cures, in_the_way, with_association
+from express_path.domain.simulation import cures, excluded_neighbours, in_the_way, with_association
 from express_path.domain.verdict import Judge, Verdict
 
 TOKEN_SECONDS = 600
@@ -126,6 +126,7 @@ def _endpoint(judge: Judge, verdict: Verdict, table: RouteTable, settings: HealS
 def _findings(judge: Judge, verdict: Verdict, endpoint: VpcEndpoint, around: Circumstances) -> Iterator[Finding]:
     snapshot, settings, evidence = judge.snapshot, around.settings, around.evidence
     table = snapshot.route_tables[str(verdict.route_table_id)]
+    yield from excluded_neighbours(judge, table)
     yield from in_the_way(judge, with_association(snapshot, table, endpoint), verdict.subnet_id)
     yield from endpoint_findings(snapshot, table, endpoint, settings)
     yield from quota_findings(snapshot, table, endpoint, evidence, settings)

@@ -46,6 +46,18 @@ def in_the_way(judge: Judge, changed: Snapshot, subnet_id: str) -> Iterator[Find
     yield from dict.fromkeys(_finding(changed, each, outcome.route, table.id) for each, outcome in harmful)
 
 
+def excluded_neighbours(judge: Judge, table: RouteTable) -> Iterator[Finding]:
+    """The subnets of a table that the rule leaves out: a heal for another subnet would move their traffic too."""
+    for subnet_id, subnet in sorted(judge.snapshot.subnets.items()):
+        governing = judge.tracer.governing_table(subnet)
+        if governing and governing.id == table.id and judge.verdict(subnet_id).reason is Reason.EXCLUDED:
+            yield Finding(
+                Blocker.EXCLUDED,
+                f"{subnet_id}, which {table.id} governs too, is left out by excludeTag",
+                "give one of the two subnets a route table of its own, or take the tag away",
+            )
+
+
 def _finding(changed: Snapshot, traced: Traced, route: Route | None, table_id: str) -> Finding:
     where = f"{route.destination} -> {route.target_id} in {table_id}" if route else table_id
     if route and _hijacks(changed, traced, route):

@@ -157,6 +157,16 @@ def test_excluded_subnet_is_not_healed(found: Snapshot, parameters: RuleParamete
     assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.EXCLUDED])
 
 
+def test_table_of_an_excluded_subnet_is_not_changed_for_another() -> None:
+    """A heal moves the traffic of every subnet of its table, so one that is left out blocks it, and is named."""
+    left_out = subnet("subnet-2", tags={"express-path:exclude": "until spring"})
+    plan = planned(network(subnets=(subnet(), left_out)))
+    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.EXCLUDED])
+    assert plan.blockers[0].evidence.startswith("subnet-2, which rtb-1 governs too,")
+    elsewhere = network(other_subnets=(left_out,), tables=(table("rtb-2", TO_NAT, subnets=("subnet-2",)),))
+    assert planned(elsewhere).action is Action.CREATE_AND_ASSOCIATE
+
+
 def test_existing_endpoint_is_associated() -> None:
     """A VPC that has the endpoint gets no second one; the plan names it, and what the CLI would have to say."""
     plan = planned(network(endpoints=(endpoint("vpce-1"),)))
