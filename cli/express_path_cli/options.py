@@ -8,9 +8,9 @@ import typer
 from express_path.domain.parameters import RuleParameters, parse_parameters
 from express_path.errors import ParameterError
 from express_path_cli.groups import Made
-from express_path_cli.live import LiveOptions
 from express_path_cli.problems import OptionError
-from express_path_cli.sources import Source
+from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.source import Source
 
 _WHERE = "Where to look"
 

@@ -7,13 +7,13 @@ import pytest
 
 from express_path.domain.costs import window
 from express_path.domain.parameters import RuleParameters
-from express_path_cli.cost_report import CostOptions, report_on
+from express_path_cli.cost.report import CostOptions, report_on
 from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import flagged_nats
 from express_path_cli.problems import one_line
 from express_path_cli.progress import Silent
 from express_path_cli.selection import Selection, judge_all
-from express_path_cli.sources import Source
+from express_path_cli.sources.source import Source
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance

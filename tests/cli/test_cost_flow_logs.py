@@ -7,10 +7,10 @@ import pytest
 
 from express_path.adapters import flow_logs
 from express_path.domain.parameters import RuleParameters
-from express_path_cli.measuring import express_blocks
+from express_path_cli.cost.measuring import express_blocks
 from express_path_cli.problems import OptionError
 from express_path_cli.progress import Silent
-from express_path_cli.sources import Source
+from express_path_cli.sources.source import Source
 from sandbox.networks.account import Account
 from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox

@@ -16,7 +16,7 @@ from typer.testing import Result
 from express_path.domain.symptoms import State
 from express_path.domain.symptoms_findings import Severity, Symptom
 from express_path.domain.symptoms_load import METRICS
-from express_path_cli.diagnosing import NatDiagnosis
+from express_path_cli.diagnosis.diagnosing import NatDiagnosis
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
 from express_path_cli.formats.diagnosis_words import undiagnosed
 from sandbox.networks.account import Account

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from express_path_cli.diagnosis.timing import Timing, timing
 from express_path_cli.problems import OptionError
-from express_path_cli.timing import Timing, timing
 
 NOW = datetime(2026, 3, 20, 12, 34, 56, tzinfo=UTC)
 

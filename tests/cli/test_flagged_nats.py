@@ -7,12 +7,12 @@ from express_path.domain.parameters import RuleParameters
 from express_path.domain.reasons import NAT_REASONS, Reason
 from express_path.errors import ApiError
 from express_path_cli.flagged_nats import FlaggedNat, NatKind, flagged_nats
-from express_path_cli.live import LiveOptions
 from express_path_cli.progress import Silent
 from express_path_cli.reach import Reach
 from express_path_cli.result import Seen
 from express_path_cli.selection import Selection, judge_all
-from express_path_cli.sources import Source
+from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.source import Source
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.everything import Everything

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from express_path.domain.costs import window
 from express_path_cli import options
-from express_path_cli.cost_report import CostOptions, CostReport, report_on
+from express_path_cli.cost.report import CostOptions, CostReport, report_on
 from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import flagged_nats
 from express_path_cli.formats.cost_json import as_cost_json

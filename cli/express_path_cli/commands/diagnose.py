@@ -10,7 +10,8 @@ from rich.console import Console
 
 from express_path_cli import options
 from express_path_cli.crew import Crew
-from express_path_cli.diagnosing import NatDiagnosis, diagnose_all, nats_to_diagnose
+from express_path_cli.diagnosis.diagnosing import NatDiagnosis, diagnose_all, nats_to_diagnose
+from express_path_cli.diagnosis.timing import HOURS, Timing, timing
 from express_path_cli.formats.chart_svg import as_svg
 from express_path_cli.formats.diagnosis_json import as_diagnosis_json
 from express_path_cli.formats.diagnosis_text import panels, print_diagnoses
@@ -20,7 +21,6 @@ from express_path_cli.problems import COULD_NOT_TELL, OptionError, say
 from express_path_cli.progress import watching
 from express_path_cli.result import Seen
 from express_path_cli.selection import Selection, judge_all
-from express_path_cli.timing import HOURS, Timing, timing
 
 _WHEN = "When to look at"
 EXAMPLES = """

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from express_path_cli import options
-from express_path_cli.explanation import Subject
+from express_path_cli.explanation.explanation import Subject
 from express_path_cli.formats.explanation_json import as_explanation_json
 from express_path_cli.formats.explanation_text import as_explanation, as_patches
 

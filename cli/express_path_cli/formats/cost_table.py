@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from express_path.domain.costs import Amount, Basis
-from express_path_cli.cost_report import CostReport
-from express_path_cli.costing import NatCost
+from express_path_cli.cost.costing import NatCost
+from express_path_cli.cost.report import CostReport
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
 from express_path_cli.formats.cost_words import BASIS, LEFT_ASIDE, UPPER_BOUND
 from express_path_cli.formats.terminal_table import FILE_WIDTH

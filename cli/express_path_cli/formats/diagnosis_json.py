@@ -6,9 +6,9 @@ from typing import Any
 
 from express_path.domain.symptoms import Diagnosis
 from express_path.domain.symptoms_findings import Finding
-from express_path_cli.diagnosing import NatDiagnosis
+from express_path_cli.diagnosis.diagnosing import NatDiagnosis
+from express_path_cli.diagnosis.timing import Timing
 from express_path_cli.formats.diagnosis_words import SHARE_UNKNOWN, headline, heal_commands, undiagnosed
-from express_path_cli.timing import Timing
 
 SCHEMA_VERSION = 1
 

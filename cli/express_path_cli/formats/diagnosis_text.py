@@ -10,7 +10,8 @@ from rich.text import Text
 from express_path.domain.symptoms import Diagnosis, State
 from express_path.domain.symptoms_findings import Finding, Severity
 from express_path.domain.symptoms_load import highest
-from express_path_cli.diagnosing import NatDiagnosis
+from express_path_cli.diagnosis.diagnosing import NatDiagnosis
+from express_path_cli.diagnosis.timing import Timing
 from express_path_cli.flagged_nats import FlaggedNat
 from express_path_cli.formats.chart_scale import duration, span
 from express_path_cli.formats.chart_svg import Panel
@@ -23,7 +24,6 @@ from express_path_cli.formats.diagnosis_words import (
     name,
     undiagnosed,
 )
-from express_path_cli.timing import Timing
 
 _STYLES = {Severity.HIGH: "bold red", Severity.MEDIUM: "yellow", Severity.LOW: "dim"}
 _STATES = {State.SYMPTOMS: "bold red", State.NO_SIGN: "green", State.IDLE: "dim", State.NO_DATA: "dim"}

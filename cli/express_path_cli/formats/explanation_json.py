@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from express_path.adapters.heal_requests import plan_answer, verdict_answer
-from express_path_cli.contest import Contest
-from express_path_cli.explanation import Explanation
+from express_path_cli.explanation.contest import Contest
+from express_path_cli.explanation.explanation import Explanation
 
 SCHEMA_VERSION = 1
 

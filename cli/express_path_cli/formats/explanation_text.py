@@ -10,10 +10,10 @@ from rich.text import Text
 from express_path.domain.capacity import Capacity
 from express_path.domain.healing import Action, Finding
 from express_path.domain.verdict import Verdict
-from express_path_cli.contest import Candidate, Contest, words
-from express_path_cli.explanation import Explanation
+from express_path_cli.explanation.contest import Candidate, Contest, words
+from express_path_cli.explanation.explanation import Explanation
+from express_path_cli.explanation.healing import Proposal
 from express_path_cli.formats.terminal_table import STYLES
-from express_path_cli.healing import Proposal
 
 _PATCHES = {"cloudFormation": "CloudFormation", "terraform": "Terraform", "cli": "AWS CLI"}
 _DOES = {

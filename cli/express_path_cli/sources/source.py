@@ -10,11 +10,11 @@ from express_path.domain.parameters import RuleParameters
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.tracing import Tracer
 from express_path.domain.verdict import Account
-from express_path_cli.aggregated import read_aggregator
-from express_path_cli.live import LiveOptions, read_live
 from express_path_cli.problems import OptionError
 from express_path_cli.progress import Watch
 from express_path_cli.result import Seen, View
+from express_path_cli.sources.aggregated import read_aggregator
+from express_path_cli.sources.live import LiveOptions, read_live
 
 
 @dataclass(frozen=True)

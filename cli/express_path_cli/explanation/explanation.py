@@ -12,8 +12,8 @@ from express_path.domain.network import RouteTable
 from express_path.domain.parameters import RuleParameters
 from express_path.domain.tracing import Tracer
 from express_path.domain.verdict import Judge, Verdict
-from express_path_cli.contest import Contest, Witness, contests
-from express_path_cli.healing import Proposal, propose
+from express_path_cli.explanation.contest import Contest, Witness, contests
+from express_path_cli.explanation.healing import Proposal, propose
 from express_path_cli.problems import OptionError
 from express_path_cli.result import View
 

@@ -3,10 +3,10 @@
 from express_path.adapters.aggregator import LACKING, Aggregator, BadSource
 from express_path.adapters.organization_clients import MovingAws
 from express_path.errors import ApiError
-from express_path_cli.live import LiveOptions, Read
 from express_path_cli.progress import Watch
 from express_path_cli.reach import Reach
 from express_path_cli.result import Failure
+from express_path_cli.sources.live import LiveOptions, Read
 
 
 def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> Read:

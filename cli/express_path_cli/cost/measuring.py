@@ -11,7 +11,7 @@ from express_path.domain.costs import Measured, Price, Window, charged_bytes, me
 from express_path.domain.flow_logs import FlowLog, NatPlace, NotRecordedError, recording
 from express_path.domain.metrics import Series
 from express_path.domain.snapshot import Snapshot
-from express_path_cli.costing import NatCost, Place
+from express_path_cli.cost.costing import NatCost, Place
 from express_path_cli.crew import Crew
 from express_path_cli.problems import OptionError
 from express_path_cli.result import Failure, View

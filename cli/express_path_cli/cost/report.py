@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from express_path.domain.costs import Window
-from express_path_cli.costing import NatCost, Place, Prices, costs_of, places_of, read_traffic
+from express_path_cli.cost.costing import NatCost, Place, Prices, costs_of, places_of, read_traffic
+from express_path_cli.cost.measuring import measure, with_shares
 from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
-from express_path_cli.measuring import measure, with_shares
 from express_path_cli.result import Failure, Seen
 
 

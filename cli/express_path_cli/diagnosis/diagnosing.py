@@ -7,12 +7,12 @@ from express_path.adapters.nat_metrics import meters_of, read_metrics
 from express_path.domain.symptoms import Diagnosis, State, diagnose
 from express_path.domain.symptoms_load import METRICS
 from express_path.domain.verdict import Verdict
-from express_path_cli.costing import Place, places_of
+from express_path_cli.cost.costing import Place, places_of
 from express_path_cli.crew import Crew
+from express_path_cli.diagnosis.timing import Timing
 from express_path_cli.flagged_nats import FlaggedNat, flagged_nats
 from express_path_cli.problems import OptionError
 from express_path_cli.result import Seen, View, is_flagged
-from express_path_cli.timing import Timing
 
 
 @dataclass(frozen=True)

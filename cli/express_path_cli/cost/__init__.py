@@ -1,0 +1,1 @@
+"""What S3 Express costs at NAT gateways."""

@@ -1,0 +1,1 @@
+"""Whether NAT gateways hold traffic up."""

@@ -1,0 +1,1 @@
+"""One subnet's path, route by route, and its heal."""

@@ -1,0 +1,1 @@
+"""Where a network is read from: the live API, an aggregator, a dump."""
