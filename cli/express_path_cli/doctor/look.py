@@ -13,7 +13,7 @@ from express_path.adapters.stack_record import StackRecord, read_stack
 from express_path.domain.heal_readiness import Remediation
 from express_path.domain.rule_health import Activity, FunctionState
 from express_path.errors import ExpressPathError
-from express_path_cli.formats.words import RULE_NAME
+from express_path_cli.words import RULE_NAME
 
 _Value = TypeVar("_Value")
 

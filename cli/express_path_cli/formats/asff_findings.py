@@ -8,7 +8,8 @@ from typing import Any
 
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Verdict
-from express_path_cli.formats.words import (
+from express_path_cli.result import Result
+from express_path_cli.words import (
     REMEDY,
     REMEDY_URL,
     RULE_NAME,
@@ -18,7 +19,6 @@ from express_path_cli.formats.words import (
     subnet_arn,
     subnet_uid,
 )
-from express_path_cli.result import Result
 
 _STATUS = {
     Compliance.NON_COMPLIANT: "FAILED",

@@ -3,8 +3,8 @@
 import csv
 import io
 
-from express_path_cli.formats.words import path_text
 from express_path_cli.result import Result
+from express_path_cli.words import path_text
 
 COLUMNS = (
     "accountId",

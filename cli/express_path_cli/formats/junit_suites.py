@@ -6,8 +6,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Verdict
-from express_path_cli.formats.words import RULE_NAME
 from express_path_cli.result import Failure, Result
+from express_path_cli.words import RULE_NAME
 
 
 def as_junit(result: Result) -> str:

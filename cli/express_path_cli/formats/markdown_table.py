@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Verdict
 from express_path_cli.formats.terminal_table import summary
-from express_path_cli.formats.words import path_text
 from express_path_cli.result import Result
+from express_path_cli.words import path_text
 
 _MARK = {Compliance.NON_COMPLIANT: "❌", Compliance.COMPLIANT: "✅", Compliance.NOT_APPLICABLE: "⚪"}
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Verdict
-from express_path_cli.formats.words import (
+from express_path_cli.result import Result
+from express_path_cli.words import (
     REMEDY,
     REMEDY_URL,
     RULE_NAME,
@@ -16,7 +17,6 @@ from express_path_cli.formats.words import (
     subnet_arn,
     subnet_uid,
 )
-from express_path_cli.result import Result
 
 SCHEMA_VERSION = "1.5.0"
 _CLASS, _CREATE = 2003, 1

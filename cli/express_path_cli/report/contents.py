@@ -8,10 +8,10 @@ from express_path.domain.parameters import PARAMETERS, RuleParameters
 from express_path.domain.reasons import Compliance, Reason
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.verdict import Verdict
-from express_path_cli.formats.words import reason_text
 from express_path_cli.report.fixes import FIXES, HEALS
 from express_path_cli.report.ways import LINES, Way, besides, decided, hop_words
 from express_path_cli.result import Result
+from express_path_cli.words import reason_text
 
 _COMPLIANCES = (Compliance.NON_COMPLIANT, Compliance.COMPLIANT, Compliance.NOT_APPLICABLE)
 _REASONS = {reason: place for place, reason in enumerate(Reason)}
