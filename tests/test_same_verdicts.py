@@ -23,7 +23,6 @@ from sandbox.networks.everything import Everything
 from sandbox.server import Sandbox
 from tests.cli.recordings import invoke, scan
 from tests.handlers.rule import Rule
-from tests.handlers.running import emptied, running
 
 NETWORK = "111122223333"
 ROLE = f"arn:aws:iam::{NETWORK}:role/express-path-network"
@@ -185,20 +184,6 @@ EXPECTED = {
     "shared by another account": "NOT_OWNED",
 }
 """The reason for each subnet of the network of one account, by what the subnet stands for."""
-
-
-@pytest.fixture(scope="module")
-def module_sandbox() -> Iterator[Sandbox]:
-    """One server for the module."""
-    with running() as started:
-        yield started
-
-
-@pytest.fixture
-def sandbox(module_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """The running sandbox, emptied for this test; the environment leads there."""
-    with emptied(module_sandbox, monkeypatch) as empty:
-        yield empty
 
 
 def _differing(one: Verdicts, other: Verdicts) -> dict[str, tuple[Same | None, Same | None]]:

@@ -2,42 +2,20 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from express_path.handlers import evaluate
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder
 from tests.handlers.rule import Rule
-from tests.handlers.running import emptied, running
-
-
-@pytest.fixture(scope="module")
-def module_sandbox() -> Iterator[Sandbox]:
-    """One server for a module."""
-    with running() as started:
-        yield started
-
-
-@pytest.fixture
-def sandbox(module_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """The running sandbox, emptied for this test; the environment leads there."""
-    with emptied(module_sandbox, monkeypatch) as empty:
-        yield empty
 
 
 @pytest.fixture
 def rule(sandbox: Sandbox) -> Rule:
     """The rule without parameters."""
     return Rule(sandbox)
-
-
-@pytest.fixture
-def builder(sandbox: Sandbox) -> Builder:
-    """Builds networks in the sandbox's account."""
-    return Builder(sandbox)
 
 
 @pytest.fixture

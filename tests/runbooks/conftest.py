@@ -9,22 +9,7 @@ from express_path.handlers.services import services
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.handlers.network import Builder
-from tests.handlers.running import emptied, running
 from tests.runbooks.heals import HEAL, UNDO, Deployment, Vpc
-
-
-@pytest.fixture(scope="module")
-def module_sandbox() -> Iterator[Sandbox]:
-    """One server for a module."""
-    with running() as started:
-        yield started
-
-
-@pytest.fixture
-def sandbox(module_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """The running sandbox, emptied for this test; the environment leads there."""
-    with emptied(module_sandbox, monkeypatch) as empty:
-        yield empty
 
 
 @pytest.fixture
@@ -42,12 +27,6 @@ def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[De
             getattr(services().aws, name)
         yield deployed
     remediate.rule_parameters.cache_clear()
-
-
-@pytest.fixture
-def builder(sandbox: Sandbox) -> Builder:
-    """Builds networks in the sandbox's account."""
-    return Builder(sandbox)
 
 
 @pytest.fixture
