@@ -10,7 +10,7 @@ from express_path.domain.parameters import RuleParameters, Scope
 from express_path.domain.reasons import Compliance, Reason
 from express_path.domain.snapshot import Snapshot, is_express_service
 from express_path.domain.tracing import Tracer
-from express_path.domain.verdict import Account, gone, has_tag, left_scope
+from express_path.domain.verdict import Account, gone, has_tag, left_out, left_scope
 from tests.domain.make import (
     ACCOUNT,
     EXPRESS,
@@ -112,6 +112,15 @@ def test_a_tag_excludes_on_subnet_table_or_vpc(holder: str) -> None:
 def test_keys_and_values_may_hold_an_equals_sign(wanted: str, has: bool) -> None:
     """Every reading of key=value counts."""
     assert has_tag({"a": "b=c", "a=b": "c", "e": ""}, wanted) is has
+
+
+@pytest.mark.parametrize(("owner", "reason"), [(ACCOUNT, "EXCLUDED"), (NEIGHBOUR, "NOT_OWNED")])
+def test_a_subnet_that_vpc_ids_leaves_out_needs_no_network(owner: str, reason: str) -> None:
+    """What its item tells gives the same verdict, word for word, as the whole network would."""
+    told = left_out(Account(ACCOUNT), "us-east-1", "subnet-1", owner)
+    judge = judged(one(subnets=by_id(subnet(owner_id=owner))), vpc_ids=frozenset({"vpc-2"}))
+    assert told.reason == reason
+    assert (told.compliance, told.reason, told.annotation) == (judge.compliance, judge.reason, judge.annotation)
 
 
 def test_without_a_table_in_sight_nothing_is_known() -> None:
