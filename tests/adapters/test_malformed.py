@@ -206,25 +206,14 @@ def test_resource_that_is_described_twice_is_refused_unless_alike(
     assert "twice" in error.fault
 
 
-def test_prefix_lists_of_another_region_are_refused(tmp_path: Path) -> None:
-    """Calls made for another Region than identity.json names would make every subnet seem out of S3 Express's reach."""
+def test_prefix_lists_of_another_region_are_none_of_this_one(tmp_path: Path) -> None:
+    """A Region whose dump lacks an s3express list of its own name does not offer the service."""
     lists = [
         {"PrefixListId": f"pl-{each}", "PrefixListName": f"com.amazonaws.eu-west-1.{each}", "Cidrs": ["192.0.2.0/24"]}
         for each in ("s3", "s3express")
     ]
-    error = refusal(empty_dump(tmp_path, PrefixLists=lists))
-    assert error.path == str(tmp_path / "prefix-lists.json")
-    assert "eu-west-1" in error.fault
-    assert REGION in error.fault
-
-
-def test_prefix_lists_of_no_region_tell_nothing(tmp_path: Path) -> None:
-    """Some of AWS's lists belong to no Region, and a list of dump-makers' own may be called anything."""
-    lists = [
-        {"PrefixListId": "pl-1", "PrefixListName": "com.amazonaws.global.cloudfront.origin-facing", "Cidrs": []},
-        {"PrefixListId": "pl-2", "PrefixListName": "own", "Cidrs": []},
-    ]
-    assert read_dump(empty_dump(tmp_path, PrefixLists=lists))
+    [region] = read_dump(empty_dump(tmp_path, PrefixLists=lists))
+    assert region.network.express_prefix_lists == ()
 
 
 @pytest.mark.parametrize("content", [b"\xef\xbb\xbf", b"\xff\xfe", b"\xef\xbb\xbf\r\n", b"\xff\xfe\r\x00\n\x00"])

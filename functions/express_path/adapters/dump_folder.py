@@ -1,7 +1,7 @@
 """One folder of a dump into the network of one account and Region."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,9 +16,6 @@ from express_path.errors import DumpError, RecordError
 
 _ACCOUNT = re.compile(r"[0-9]{12}")
 _REGION = re.compile(r"[a-z]+(-[a-z]+)+-[0-9]+")
-_REGION_OF_LIST = re.compile(r"(?:[a-z]+\.)*amazonaws\.([a-z]+(?:-[a-z]+)+-[0-9]+)\..+")
-"""The names of AWS's lists of one Region, in any partition
-(https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html)."""
 
 
 def read_folder(folder: Path) -> Snapshot:
@@ -33,7 +30,7 @@ def read_folder(folder: Path) -> Snapshot:
         route_tables=_required(folder, files.ROUTE_TABLES, route_table),
         vpc_endpoints=_required(folder, files.VPC_ENDPOINTS, vpc_endpoint),
         nat_gateways=_required(folder, files.NAT_GATEWAYS, nat_gateway),
-        prefix_lists=_prefix_lists(folder, region),
+        prefix_lists=_prefix_lists(folder),
         network_interfaces=_network_interfaces(folder),
         transit_gateway_attachments=_attachments(folder),
         transit_gateway_route_tables=_transit_gateway_route_tables(folder),
@@ -85,7 +82,7 @@ def _faults_of(path: Path) -> Iterator[None]:
         raise DumpError(str(path), str(error), "dumps hold the unmodified output of the AWS CLI") from error
 
 
-def _prefix_lists(folder: Path, region: str) -> dict[str, PrefixList]:
+def _prefix_lists(folder: Path) -> dict[str, PrefixList]:
     """The lists of three calls joined; each is read by itself first, so that a fault is told of its own file."""
     plain = files.read_required(folder, files.PREFIX_LISTS)
     managed = files.read_optional(folder, files.MANAGED_PREFIX_LISTS) or []
@@ -93,7 +90,7 @@ def _prefix_lists(folder: Path, region: str) -> dict[str, PrefixList]:
     entries = {list_id: response["Entries"] for list_id, response in responses.items()}
     path = folder / files.PREFIX_LISTS.name
     with _faults_of(path):
-        _check_region(path, _by_id(path, (prefix_lists([each]).popitem()[1] for each in plain)), region)
+        _by_id(path, (prefix_lists([each]).popitem()[1] for each in plain))
     path = folder / files.MANAGED_PREFIX_LISTS.name
     with _faults_of(path):
         _by_id(path, (prefix_lists([], [each]).popitem()[1] for each in managed))
@@ -101,14 +98,6 @@ def _prefix_lists(folder: Path, region: str) -> dict[str, PrefixList]:
         with _faults_of(folder / files.ENTRIES_FOLDER / f"{list_id}.json"):
             entry_blocks(listed, list_id)
     return prefix_lists(plain, managed, entries)
-
-
-def _check_region(path: Path, lists: Mapping[str, PrefixList], region: str) -> None:
-    """Lists of another Region alone: the calls were made there, or identity.json is wrong; no verdict would hold."""
-    regions = {match[1] for each in lists.values() if (match := _REGION_OF_LIST.fullmatch(each.name))}
-    if regions and region not in regions:
-        fault = f"holds prefix lists of {', '.join(sorted(regions))}, where {files.IDENTITY} says {region}"
-        raise DumpError(str(path), fault, "make all files of one Region, and name it in " + files.IDENTITY)
 
 
 def _network_interfaces(folder: Path) -> dict[str, NetworkInterface] | None:
