@@ -1,8 +1,10 @@
 """Where results go: to the terminal or the pipe, or whole into a file."""
 
-import sys
+import os
+from errno import EISDIR
 from pathlib import Path
 
+import typer
 from rich.console import Console
 
 from express_path_cli.formats.registry import RENDER, Format
@@ -19,19 +21,34 @@ def write_result(result: Result, chosen: Format, file: Path | None) -> None:
     elif chosen is Format.TABLE:
         Console().print(as_table(result.verdicts))
     else:
-        sys.stdout.write(RENDER[chosen](result))
+        typer.echo(RENDER[chosen](result).encode(), nl=False)  # documents are UTF-8, whatever the terminal's encoding
 
 
 def write_file(file: Path, text: str) -> None:
-    """Write a whole file or none: what was there before stays until the new one is complete. Raises OptionError."""
-    unfinished = file.with_name(f"{file.name}.unfinished")
+    """Write a whole file or none: what was there before stays until the new one is complete. Raises OptionError.
+
+    Links are followed, and what is no file, such as a pipe, is written to as it is.
+    """
     try:
-        unfinished.write_text(text, encoding="utf-8", newline="")
-        unfinished.replace(file)
+        if file.is_dir():
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        if file.exists() and not file.is_file():
+            file.write_bytes(text.encode())
+        else:
+            _replace(file.resolve(), text)
     except OSError as error:
         raise OptionError(
-            f"{file} cannot be written: {error.strerror}", "name a file in a folder that you may write"
+            f"{file} cannot be written: {error.strerror}", "name a file in a folder that you may write, and has room"
         ) from error
+
+
+def _replace(file: Path, text: str) -> None:
+    unfinished = file.with_name(f".express-path-{os.getpid()}.unfinished")
+    try:
+        unfinished.write_bytes(text.encode())
+        unfinished.replace(file)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def tell_about(seen: Seen, *, quiet: bool) -> None:

@@ -1,8 +1,11 @@
 """What goes wrong, in one line with a hint, and with the status that says "could not tell"."""
 
+import io
 import os
+import sys
 import traceback
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -13,6 +16,10 @@ COULD_NOT_TELL = 2
 """Exit status where the command could not tell: bad input, denied, throttled."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it: 128 and the signal's number."""
+CLOSED_PIPE = 141
+"""Exit status where nobody reads on (| head), as shells have it: 128 and the number of SIGPIPE."""
+DECLINED = 1
+"""Exit status where a person said no, or did not answer."""
 DEBUG = "EXPRESS_PATH_DEBUG"
 """The environment variable that asks for traces, as --debug does."""
 
@@ -84,30 +91,70 @@ def one_line(error: ExpressPathError) -> str:
 
 
 def say(message: str) -> None:
-    """Write a line to standard error, where what is no result belongs."""
-    typer.echo(f"express-path: {message}", err=True)
+    """Write a line to standard error, where what is no result belongs; if that cannot be written, nobody is told."""
+    with suppress(OSError):
+        typer.echo(f"express-path: {message}", err=True)
 
 
 class Reporting(TyperGroup):
-    """The command's root: whatever a subcommand raises ends in one line and a status that is never 0 or 1."""
+    """The command's root: whatever goes wrong ends in one line, and in a status that says so."""
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # what click declares
-        """Run the subcommand; --debug shows the trace of an error."""
+    def main(self, *args: Any, **given: Any) -> NoReturn:  # noqa: ANN401  # what typer declares
+        """Run a command line and end with its status; --debug shows the trace of an error."""
+        _take_every_character()
         try:
-            return super().invoke(ctx)
-        except ExpressPathError as error:
-            _trace()
-            say(one_line(error))
-            raise typer.Exit(COULD_NOT_TELL) from error
-        except KeyboardInterrupt as interrupt:
+            # Without standalone_mode typer returns the status, and raises what it would else print itself.
+            status = super().main(*args, **(given | {"standalone_mode": False})) or 0
+            if sys.stdout:
+                sys.stdout.flush()
+        except SystemExit as end:
+            status = CLOSED_PIPE if end.code == 1 else end.code  # so typer and rich end where nobody reads on
+        except BrokenPipeError:
+            _give_output_up()
+            status = CLOSED_PIPE
+        except typer.Abort:
+            say("nothing was changed")
+            status = DECLINED
+        except Exception as error:  # noqa: BLE001  # a bug must end in a line, too
+            status = _report(error)
+        if status == INTERRUPTED:
             say("interrupted")
-            raise typer.Exit(INTERRUPTED) from interrupt
-        except Exception as error:
-            if hasattr(error, "exit_code") or isinstance(error, typer.Abort | BrokenPipeError):
-                raise
-            _trace()
-            say(f"unexpected {type(error).__name__}: {error} (a bug: run again with --debug and report the trace)")
-            raise typer.Exit(COULD_NOT_TELL) from error
+        sys.exit(status)
+
+
+def _take_every_character() -> None:
+    """Write what the terminal's encoding lacks as its code, as Python does on standard error."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _report(error: Exception) -> int:
+    """Say what went wrong and return the status."""
+    _trace()
+    if isinstance(error, ExpressPathError):
+        say(one_line(error))
+    elif hasattr(error, "format_message"):
+        _say_usage(error)
+    elif isinstance(error, OSError):
+        say(f"{error.filename or 'standard output'}: {error.strerror or error} (make room there, or write elsewhere)")
+        _give_output_up()
+    else:
+        say(f"unexpected {type(error).__name__}: {error} (a bug: run again with --debug and report the trace)")
+    return COULD_NOT_TELL
+
+
+def _say_usage(error: Any) -> None:  # noqa: ANN401  # typer has click inside, without types of its own
+    """Say what is wrong with the command line; without any, typer has printed the help, and there is nothing to say."""
+    message = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
+    if message:
+        path = error.ctx.command_path if getattr(error, "ctx", None) else "express-path"
+        say(f"{message} ({path} --help shows what there is)")
+
+
+def _give_output_up() -> None:
+    """Let Python's last flush go nowhere (https://docs.python.org/3/library/signal.html#note-on-sigpipe)."""
+    with suppress(OSError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _trace() -> None:

@@ -148,13 +148,17 @@ def test_wrong_parameters_are_refused(pairs: list[str], named: str) -> None:
         ["scan", "--dump", COMPLIANT],
         ["collect"],
         ["heal"],
+        ["cure"],
+        ["--verbose"],
     ],
 )
 def test_wrong_usage_is_refused(arguments: list[str]) -> None:
-    """A missing value, an unknown one, an unknown format or command: status 2, as for all that cannot be told."""
+    """A missing value, an unknown one, an unknown format or command: status 2, in one line that leads to the help."""
     result = invoke(arguments)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr
+    [line] = result.stderr.splitlines()
+    assert line.startswith("express-path: ")
+    assert line.endswith("--help shows what there is)")
 
 
 def test_json_is_pure() -> None:

@@ -1,0 +1,120 @@
+"""Where the command writes to: full disks, closed pipes, links, terminals without Unicode."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tests.cli.recordings import FOLDER, invoke
+
+COMMAND = Path(sys.executable).with_name("express-path")
+NAT = str(FOLDER / "nat-gateway-zonal")
+FORMATS = ("table", "json", "csv", "markdown", "html")
+FULL = Path("/dev/full")
+
+
+def start(*arguments: str, stdout: int, **environment: str) -> subprocess.Popen[bytes]:
+    """Start the installed command on a dump, as a process of its own."""
+    return subprocess.Popen(
+        [COMMAND, *arguments], stdout=stdout, stderr=subprocess.PIPE, env={"PATH": os.environ["PATH"], **environment}
+    )
+
+
+def told(process: subprocess.Popen[bytes]) -> tuple[int, list[str]]:
+    """Wait for a process; return its status and what it wrote to standard error, by line."""
+    _, stderr = process.communicate(timeout=60)
+    return process.returncode, stderr.decode().splitlines()
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize(
+    "arguments", [*(("scan", "--from-dump", NAT, "--format", form) for form in FORMATS), ("--version",)], ids=" ".join
+)
+def test_a_full_disk_is_one_line(arguments: tuple[str, ...]) -> None:
+    """Nothing could be told, and that is no bug of the command."""
+    with FULL.open("wb") as full:
+        status, [line] = told(start(*arguments, stdout=full.fileno()))
+    assert status == 2
+    assert line.startswith("express-path: standard output: No space left on device (")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
+def test_errors_that_cannot_be_written_keep_their_status() -> None:
+    """Status 2, whether or not anybody can be told why."""
+    with FULL.open("wb") as full:
+        process = subprocess.run([COMMAND, "scan", "--from-dump", "/nowhere"], stderr=full, check=False)
+    assert process.returncode == 2
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_closed_pipe_ends_quietly(form: str) -> None:
+    """Whoever reads no further (| head) hears nothing, and the status is no verdict but that of SIGPIPE."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        assert told(start("scan", "--from-dump", NAT, "--format", form, stdout=writing)) == (141, [])
+    finally:
+        os.close(writing)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_terminal_without_unicode_is_no_obstacle(form: str) -> None:
+    """Documents are UTF-8 everywhere; the table makes do with what there is."""
+    poor = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "COLUMNS": "120"}
+    with start("scan", "--from-dump", NAT, "--format", form, stdout=subprocess.PIPE, **poor) as process:
+        stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (1, b"")
+    assert "nat-" in stdout.decode("ascii" if form == "table" else "utf-8")
+
+
+@pytest.mark.parametrize("name", ["", ".", "/", "folder"])
+def test_a_folder_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """It is named in one line, and nothing is left beside it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    result = invoke(["scan", "--from-dump", NAT, "--output", name])
+    assert result.exit_code == 2
+    assert "cannot be written: Is a directory (" in result.stderr
+    assert list(tmp_path.rglob("*")) == [tmp_path / "folder"]
+
+
+def test_what_cannot_be_finished_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file of yesterday stays as it was."""
+
+    def full(*_: object) -> None:
+        """Fail as a disk does that has no room."""
+        raise OSError(28, os.strerror(28))
+
+    file = tmp_path / "paths.json"
+    file.write_text("yesterday", encoding="utf-8")
+    monkeypatch.setattr(Path, "replace", full)
+    result = invoke(["scan", "--from-dump", NAT, "--output", str(file)])
+    assert result.exit_code == 2
+    assert "paths.json cannot be written: No space left on device (" in result.stderr
+    assert [each.read_text(encoding="utf-8") for each in tmp_path.iterdir()] == ["yesterday"]
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    """A link stays one; what it leads to is written, there already or not."""
+    link, file = tmp_path / "latest.csv", tmp_path / "today.csv"
+    link.symlink_to(file.name)
+    for _ in range(2):
+        assert invoke(["scan", "--from-dump", NAT, "--format", "csv", "--output", str(link)]).exit_code == 1
+        assert link.is_symlink()
+        assert file.read_bytes().startswith(b"accountId,")
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    """As in --output >(gzip >file): what is no file is not put out of place by one."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    read: list[bytes] = []
+    reader = Thread(target=lambda: read.append(fifo.read_bytes()), daemon=True)
+    reader.start()
+    assert invoke(["scan", "--from-dump", NAT, "--format", "csv", "--output", str(fifo)]).exit_code == 1
+    reader.join(timeout=30)
+    assert read[0].startswith(b"accountId,")
+    assert fifo.is_fifo()
