@@ -30,3 +30,18 @@ def test_region_without_the_service_can_be_collected(
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     result = invoke(["collect", str(tmp_path / "dump"), "--region", "eu-south-1"])
     assert (result.exit_code, result.stderr) == (0, "")
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_file_that_cannot_be_written_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is full: the file is named, and standard output is not blamed."""
+
+    def full(*_: object, **__: object) -> int:
+        """Fail as a disk does that has no room."""
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    result = invoke(["collect", str(tmp_path / "dump")])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert "vpcs.json: No space left on device; collect again" in line

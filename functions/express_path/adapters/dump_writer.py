@@ -33,7 +33,7 @@ def write_dump(aws: Aws, folder: Path) -> Iterator[Written]:
     """Write the dump of one account and Region, yielding each file when it is done; identity.json comes last.
 
     A dump that was cut short therefore lacks its identity and is refused. Raises ApiError where a required read fails,
-    DumpError where the folder already holds something.
+    DumpError where the folder already holds something or cannot be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DumpError(str(folder), "already holds something", "name a folder that is new or empty")
@@ -55,7 +55,7 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DumpError(str(folder), str(error), "name a folder that can be made") from error
+        raise DumpError(str(folder), str(error.strerror), "name a folder that can be made") from error
 
 
 def _write_prefix_lists(aws: Aws, folder: Path) -> Iterator[Written]:
@@ -85,8 +85,7 @@ def _write_identity(aws: Aws, folder: Path) -> Written:
     with calling("sts:GetCallerIdentity"):
         caller = aws.sts.get_caller_identity()
     identity = {field: caller[field] for field in ("UserId", "Account", "Arn")} | {"Region": aws.region}
-    (folder / files.IDENTITY).write_text(_json(identity), encoding="utf-8")
-    return Written(folder / files.IDENTITY, 1)
+    return _write_response(folder / files.IDENTITY, identity, 1)
 
 
 def _rows(aws: Aws, file: files.DumpFile) -> Rows:
@@ -100,8 +99,13 @@ def _write(path: Path, field: str, rows: Rows | None) -> Written:
 
 
 def _write_response(path: Path, response: Mapping[str, object], rows: int) -> Written:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(_json(response), encoding="utf-8")
+    try:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(_json(response), encoding="utf-8")
+    except OSError as error:
+        raise DumpError(
+            str(path), str(error.strerror), "collect again, into a new folder, once there is room"
+        ) from error
     return Written(path, rows)
 
 
