@@ -29,8 +29,8 @@ class Crew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait for what has begun; what has not, never does."""
-        self._pool.shutdown(cancel_futures=True)
+        """Wait for what has begun, unless interrupted; what has not, never does."""
+        self._pool.shutdown(wait=kind is not KeyboardInterrupt, cancel_futures=True)
 
     def each(
         self, tasks: Sequence[_Task], work: Callable[[_Task], _Done], name: Callable[[_Task], str] = str

@@ -11,7 +11,7 @@ import typer
 
 from express_path_cli.commands import collect, cost, diagnose, doctor, explain, heal, report, scan
 from express_path_cli.groups import with_groups
-from express_path_cli.problems import DEBUG, Reporting
+from express_path_cli.problems import DEBUG, Command, Reporting
 
 app = typer.Typer(
     cls=Reporting,
@@ -49,7 +49,7 @@ def help_of(function: Callable[..., None]) -> str:
 def _examples(module: ModuleType) -> str:
     """A module's EXAMPLES (command, #, what it is for) as --help shows them."""
     examples = (line.partition("#") for line in module.EXAMPLES.strip().splitlines())
-    lines = [f"[cyan]{command.strip()}[/cyan]  [dim]{comment.strip()}[/dim]" for command, _, comment in examples]
+    lines = [f"[cyan]{command.strip()}[/cyan]  [dim]# {comment.strip()}[/dim]" for command, _, comment in examples]
     return "\n\n".join(["[bold]Examples[/bold]", *lines])
 
 
@@ -68,4 +68,4 @@ COMMANDS: Mapping[str, ModuleType] = {
 
 for _name, _module in COMMANDS.items():
     _function: Callable[..., None] = getattr(_module, _name)
-    app.command(_name, help=help_of(_function), epilog=_examples(_module))(with_groups(_function))
+    app.command(_name, cls=Command, help=help_of(_function), epilog=_examples(_module))(with_groups(_function))

@@ -35,7 +35,14 @@ def _section(command: Any) -> Iterator[str]:  # noqa: ANN401  # typer has click 
     module = COMMANDS[command.name]
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     options = [each for each in command.params if each.param_type_name == "option" and not each.hidden]
-    usage = " ".join(["express-path", command.name, *(each.metavar for each in arguments), "[OPTIONS]"])
+    usage = " ".join(
+        [
+            "express-path",
+            command.name,
+            *(each.metavar if each.required else f"[{each.metavar}]" for each in arguments),
+            "[OPTIONS]",
+        ]
+    )
     yield from (f"## {command.name}", "", f"    {usage}", "", _filled(help_of(getattr(module, command.name))), "")
     yield from (f"- `{each.metavar}`: {each.help}" for each in arguments)
     yield from [""] if arguments else []

@@ -13,6 +13,8 @@ from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 
 _WHERE = "Where to look"
+HOW = "How to show it"
+"""The panel of --help for what a command writes."""
 
 FromDump = Annotated[
     Path | None,
@@ -59,7 +61,10 @@ ExternalId = Annotated[
     str, typer.Option(metavar="ID", help="The external id that roles ask for.", rich_help_panel=_WHERE)
 ]
 Workers = Annotated[
-    int, typer.Option(min=1, max=64, help="How many accounts and Regions to read at once.", rich_help_panel=_WHERE)
+    int,
+    typer.Option(
+        min=1, max=64, metavar="NUMBER", help="How many accounts and Regions to read at once.", rich_help_panel=_WHERE
+    ),
 ]
 Parameters = Annotated[
     list[str] | None,
@@ -70,9 +75,13 @@ Parameters = Annotated[
         rich_help_panel="What to decide",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes; errors are still told.")]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="No progress and no notes; errors are still told.", rich_help_panel=HOW),
+]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there, not to the terminal.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write there, not to the terminal.", rich_help_panel=HOW),
 ]
 
 

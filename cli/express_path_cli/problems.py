@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from express_path.errors import ApiError, BlockedError, ExpressPathError, ParameterError, RecordError
 
@@ -37,11 +37,13 @@ _BY_CODE = {
     ("NoCredentialsError", "PartialCredentialsError"): "sign in (aws sso login), set AWS_PROFILE, or use --profile",
     ("ExpiredToken", "ExpiredTokenException", "RequestExpired"): "these credentials have expired: sign in again",
     ("UnauthorizedSSOTokenError", "SSOTokenLoadError", "TokenRetrievalError"): "run: aws sso login",
-    ("InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch"): (
+    # EC2 answers AuthFailure: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+    ("InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "AuthFailure"): (
         "the credentials are not valid here: sign in again; a Region that is off for the account answers so, too"
     ),
     ("ProfileNotFound",): "aws configure list-profiles shows the profiles that there are",
     ("NoRegionError",): "use --region or --all-regions, or set AWS_REGION",
+    ("InvalidRegionError",): "a Region's name looks like us-east-1",
     ("OptInRequired",): "the Region is off for this account: switch it on, or leave it out",
     ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError"): (
         "no answer: is the network up, and is the Region's name right?"
@@ -74,12 +76,12 @@ def hint_for(error: ExpressPathError) -> str:
 
 
 def _permission(error: ApiError) -> str:
-    denied = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthFailure"}
+    denied = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
     if error.code not in denied:
         return ""
     if error.operation == "sts:AssumeRole":
         return "the role must exist, trust this account, and you need sts:AssumeRole on it"
-    return f"allow {error.operation}, or use credentials that may; express-path doctor lists what is needed"
+    return f"allow {error.operation}, or use credentials that may; docs/doctor.md has the policy"
 
 
 def one_line(error: ExpressPathError) -> str:
@@ -119,7 +121,22 @@ class Reporting(TyperGroup):
             status = _report(error)
         if status == INTERRUPTED:
             say("interrupted")
+            if given.get("args") is None:  # a process of its own, which workers that wait for AWS would hold up
+                os._exit(INTERRUPTED)
         sys.exit(status)
+
+
+class Command(TyperCommand):
+    """A subcommand; it does not take an empty value for one that was left out."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # what typer declares
+        """Run it. Raises OptionError for an empty value, which mostly is a shell's variable that is not set."""
+        for each in self.params:
+            given = ctx.params.get(each.name)
+            if given != each.default and "" in (given if isinstance(given, list | tuple) else [given]):
+                name = each.metavar if each.param_type_name == "argument" else each.opts[0]
+                raise OptionError(f"{name} is empty", "leave it out, or set the variable that should hold it")
+        return super().invoke(ctx)
 
 
 def _take_every_character() -> None:

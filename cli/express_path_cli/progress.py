@@ -49,6 +49,6 @@ def watching(*, quiet: bool) -> Iterator[Watch]:
     if quiet or not console.is_terminal:
         yield Silent()
         return
-    columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=console, transient=True) as progress:
         yield _Bar(progress, progress.add_task("", total=None))

@@ -7,7 +7,7 @@ from express_path.domain.parameters import RuleParameters
 from express_path.domain.reasons import Compliance, Reason
 from express_path.domain.verdict import Verdict, has_tag
 from express_path_cli.problems import OptionError
-from express_path_cli.result import View
+from express_path_cli.result import Failure, View
 
 NEVER = "never"
 WORDS = (*Compliance, *Reason)
@@ -19,6 +19,12 @@ class Selection(NamedTuple):
 
     vpc_ids: frozenset[str] = frozenset()
     tags: tuple[str, ...] = ()
+
+    def absent(self, views: Sequence[View]) -> list[Failure]:
+        """The VPCs asked for that no view has: most likely misspelt, or elsewhere, so that nothing is told of them."""
+        known = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
+        error = OptionError("no such VPC was found", "name its --region and --profile")
+        return [Failure(f"--vpc {each}", error) for each in sorted(self.vpc_ids - known)]
 
     def subnet_ids(self, view: View) -> Sequence[str]:
         """The subnets of a view that are meant."""

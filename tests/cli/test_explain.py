@@ -191,6 +191,34 @@ def test_live_tells_the_same_and_looks_further(sandbox: Sandbox, builder: Builde
     assert sandbox.calls.mutating() == []
 
 
+def test_a_pre_flight_that_fails_is_named_and_the_rest_explained(sandbox: Sandbox, builder: Builder) -> None:
+    """Verdict, routes and patches are there all the same; what was not looked at is said, and the status is 2."""
+    subnet = Private(builder).subnet
+    sandbox.faults.deny("ec2", "DescribeNetworkAcls")
+    result = invoke(["explain", subnet, "--format", "json"])
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert "ec2:DescribeNetworkAcls failed with UnauthorizedOperation" in line
+    assert line.endswith("docs/doctor.md has the policy)")
+    found = json.loads(result.stdout)
+    assert (found["reason"], found["plan"]["action"]) == ("NAT_GATEWAY", "CREATE_AND_ASSOCIATE")
+    assert found["unchecked"][0].startswith("security groups, network ACLs")
+    assert "not looked at here: security groups, network ACLs" in invoke(["explain", subnet]).stdout
+
+
+def test_ids_are_no_markup(tmp_path: Path) -> None:
+    """A dump of somebody else's may call a VPC anything."""
+    source = FOLDER / "nat-gateway-zonal"
+    vpc = json.loads((source / "vpcs.json").read_text(encoding="utf-8"))["Vpcs"][0]["VpcId"]
+    for file in source.glob("*.json"):
+        text = file.read_text(encoding="utf-8").replace(vpc, "vpc-[/bold]")
+        (tmp_path / file.name).write_text(text, encoding="utf-8")
+    for row in json.loads(scan(tmp_path).stdout)["subnets"]:
+        result = invoke(["explain", row["subnetId"], "--from-dump", str(tmp_path)])
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert "vpc-[/bold]" in result.stdout
+
+
 def test_a_compliant_subnet_has_nothing_to_heal(builder: Builder) -> None:
     """Where no NAT is on the way, nothing is planned, and nothing more is read."""
     network = Private(builder)

@@ -102,6 +102,22 @@ def test_markdown_keeps_cells_whole() -> None:
     assert "- account 444455556666 eu-west-1: ec2:DescribeSubnets failed" in text
 
 
+def test_markdown_takes_no_name_for_markup() -> None:
+    """An account may be called anything."""
+    error = ApiError("sts:AssumeRole", "AccessDenied", "no")
+    text = RENDER[Format.MARKDOWN](Result((), MADE_AT, [NotSeen("account 1 ([a](b) <c> | `d`)", error)]))
+    assert r"- account 1 (\[a\](b) \<c\> \| \`d\`): sts:AssumeRole failed" in text
+
+
+@pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@sum(a1)", "\t=1"])
+def test_csv_holds_no_formula(value: str) -> None:
+    """A dump of somebody else's makes no spreadsheet calculate."""
+    [_, row] = csv.reader(
+        io.StringIO(RENDER[Format.CSV](Result([verdict(vpc_id=value, route_table_id=None)], MADE_AT)))
+    )
+    assert (row[2], row[5]) == (f"'{value}", "")
+
+
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_junit_is_read_by_a_junit_parser(recording: str) -> None:
     """Each subnet is a test: what is NON_COMPLIANT fails, what is NOT_APPLICABLE is skipped, and the counts agree."""

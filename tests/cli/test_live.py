@@ -137,6 +137,7 @@ def test_a_region_that_fails_is_named_and_the_rest_reported(
         ("ExpiredToken", "sign in again"),
         ("InvalidClientTokenId", "sign in again"),
         ("AccessDenied", "allow sts:GetCallerIdentity"),
+        ("AuthFailure", "a Region that is off for the account answers so"),
     ],
 )
 def test_credentials_that_do_not_work_are_one_line(sandbox: Sandbox, code: str, hint: str) -> None:

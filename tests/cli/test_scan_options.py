@@ -23,11 +23,46 @@ def status(*options: str, dump: str = NAT) -> int:
 
 
 def test_vpc_filter_keeps_its_subnets_alone() -> None:
-    """--vpc names the VPCs whose subnets are judged; of others nothing is said, and nothing fails."""
+    """--vpc names the VPCs whose subnets are judged."""
     vpc = json.loads((FOLDER / "nat-gateway-zonal" / "vpcs.json").read_text(encoding="utf-8"))["Vpcs"][0]["VpcId"]
     assert subnets("--vpc", vpc) == subnets()
+    assert status("--vpc", vpc) == 1
+
+
+def test_a_vpc_that_is_not_there_is_named() -> None:
+    """A VPC that is misspelt is not without NAT paths: it is named, the status is 2, and the others are told."""
+    vpc = json.loads((FOLDER / "nat-gateway-zonal" / "vpcs.json").read_text(encoding="utf-8"))["Vpcs"][0]["VpcId"]
+    result = invoke(["scan", "--from-dump", NAT, "--format", "json", "--vpc", "vpc-0elsewhere", "--vpc", vpc])
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "express-path: --vpc vpc-0elsewhere: no such VPC was found (name its --region and --profile)\n"
+    )
+    assert len(json.loads(result.stdout)["subnets"]) == len(subnets())
     assert subnets("--vpc", "vpc-0elsewhere") == {}
-    assert (status("--vpc", vpc), status("--vpc", "vpc-0elsewhere")) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["scan", "--vpc", ""], "--vpc"),
+        (["scan", "--vpc", "vpc-1", "--vpc", ""], "--vpc"),
+        (["scan", "--tag", ""], "--tag"),
+        (["scan", "--region", ""], "--region"),
+        (["explain", ""], "SUBNET"),
+        (["diagnose", ""], "SUBNET"),
+        (["cost", "--flow-logs", ""], "--flow-logs"),
+    ],
+)
+def test_an_empty_value_is_not_taken_for_none(arguments: list[str], named: str) -> None:
+    """A shell's variable that is not set does not make a scan of everything, or of nothing."""
+    result = invoke(arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"express-path: {named} is empty (")
+
+
+def test_an_empty_default_may_be_given() -> None:
+    """No external id is what there is without the option, too."""
+    assert status("--external-id", "") == 1
 
 
 def test_tag_filter_takes_keys_and_values(tmp_path: Path) -> None:

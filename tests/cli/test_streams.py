@@ -1,13 +1,16 @@
 """Where the command writes to: full disks, closed pipes, links, terminals without Unicode."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
+from express_path_cli.progress import watching
+from sandbox.server import Sandbox
 from tests.cli.recordings import FOLDER, invoke
 
 COMMAND = Path(sys.executable).with_name("express-path")
@@ -118,3 +121,34 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     reader.join(timeout=30)
     assert read[0].startswith(b"accountId,")
     assert fifo.is_fifo()
+
+
+def test_ctrl_c_ends_at_once(sandbox: Sandbox) -> None:
+    """Whatever workers wait for: one line, the status of SIGINT, and no waiting until AWS answers."""
+    asked, answer = Event(), Event()
+
+    def hold_up() -> None:
+        """Let the command wait for its answer."""
+        asked.set()
+        answer.wait(timeout=60)
+
+    sandbox.faults.before("ec2", "DescribeSubnets", hold_up)
+    try:
+        process = start("scan", stdout=subprocess.PIPE, **sandbox.environment())
+        assert asked.wait(timeout=30)
+        process.send_signal(signal.SIGINT)
+        assert told(process) == (130, ["express-path: interrupted"])
+    finally:
+        answer.set()
+
+
+def test_the_progress_bar_takes_no_name_for_markup(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An account may be called anything."""
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    with watching(quiet=False) as watch:
+        watch.expect(1)
+        watch.done("account 1 ([/red] oops)")
+    assert "account 1 ([/red] oops)" in capsys.readouterr().err

@@ -10,8 +10,8 @@ from express_path.adapters.dump_writer import write_dump
 from express_path_cli import options
 
 EXAMPLES = """
-express-path collect dump --region eu-west-1
-express-path scan --from-dump dump
+express-path collect dump --region eu-west-1  # a folder of JSON files
+express-path scan --from-dump dump  # anywhere, without AWS
 """
 
 

@@ -41,12 +41,14 @@ class Form(StrEnum):
 def _counted(
     *,
     days: Annotated[
-        int, typer.Option(min=1, max=_LONGEST, help="How many days to look back.", rich_help_panel=_WHAT)
+        int,
+        typer.Option(min=1, max=_LONGEST, metavar="NUMBER", help="How many days to look back.", rich_help_panel=_WHAT),
     ] = 30,
     price_per_gb: Annotated[
         float | None,
         typer.Option(
             min=0,
+            max=1000,
             metavar="USD",
             help="The price of a GB that a NAT gateway processes; else that of the AWS Price List.",
             rich_help_panel=_WHAT,
@@ -70,7 +72,9 @@ def cost(
     source: options.WhereMetered,
     parameters: options.Asked,
     counted: Annotated[CostOptions, Made(_counted)],
-    form: Annotated[Form, typer.Option("--format", "-f", help="How it is written.")] = Form.TABLE,
+    form: Annotated[
+        Form, typer.Option("--format", "-f", help="How it is written.", rich_help_panel=options.HOW)
+    ] = Form.TABLE,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:

@@ -69,6 +69,12 @@ Period = Annotated[
 ]
 
 
+Chart = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.svg", help="Write the charts there, too, as SVG.", rich_help_panel=options.HOW),
+]
+
+
 def _timing(*, hours: Hours = None, since: Since = None, until: Until = None, period: Period = None) -> Timing:
     return timing(datetime.now(UTC), hours, since, until, period)
 
@@ -79,8 +85,10 @@ def diagnose(
     source: options.WhereMetered,
     parameters: options.Asked,
     during: Annotated[Timing, Made(_timing)],
-    chart: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="Write the charts there, too, as SVG.")] = None,
-    form: Annotated[Form, typer.Option("--format", "-f", help="How it is written.")] = Form.TEXT,
+    chart: Chart = None,
+    form: Annotated[
+        Form, typer.Option("--format", "-f", help="How it is written.", rich_help_panel=options.HOW)
+    ] = Form.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
     """Say whether a NAT gateway on a flagged path holds S3 Express traffic up, with a chart.

@@ -34,7 +34,9 @@ def doctor(
     stack: Annotated[str, typer.Option(metavar="NAME", help="The stack that deployed the rule.")] = DEFAULT_STACK,
     region: options.Region = None,
     profile: options.Profile = None,
-    form: Annotated[Form, typer.Option("--format", "-f", help="How it is written.")] = Form.TEXT,
+    form: Annotated[
+        Form, typer.Option("--format", "-f", help="How it is written.", rich_help_panel=options.HOW)
+    ] = Form.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
     """Say whether AWS Config records, the rule runs, you may read, and healing can work; with the fix of each fault.

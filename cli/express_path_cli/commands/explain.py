@@ -10,6 +10,7 @@ from express_path_cli import options
 from express_path_cli.explanation.explanation import Subject
 from express_path_cli.formats.explanation_json import as_explanation_json
 from express_path_cli.formats.explanation_text import as_explanation, as_patches
+from express_path_cli.problems import COULD_NOT_TELL, one_line, say
 
 EXAMPLES = """
 express-path explain subnet-0a1b2c3d4e5f60718  # live, in the Region of your AWS settings
@@ -32,13 +33,16 @@ def explain(
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
     parameters: options.Asked,
-    form: Annotated[Form, typer.Option("--format", "-f", help="How it is written.")] = Form.TEXT,
+    form: Annotated[
+        Form, typer.Option("--format", "-f", help="How it is written.", rich_help_panel=options.HOW)
+    ] = Form.TEXT,
 ) -> None:
     """Show one subnet's path hop by hop, why each route won or lost, and what a heal would do.
 
     Of each table on the way, every route that matches S3 Express addresses is listed with the reason. The change that
     a heal would make is shown for CloudFormation, Terraform and the AWS CLI, with all that stands in its way; nothing
-    is changed. Exit status: 0 explained, 2 it could not be told.
+    is changed. Exit status: 0 explained, 2 something could not be told; it is named on standard error, and the rest is
+    still explained.
     """
     told = Subject(subnet, from_dump, region, profile, external_id).explain(parameters)
     if form is Form.JSON:
@@ -47,3 +51,6 @@ def explain(
         console = Console(highlight=False)
         console.print(as_explanation(told))
         console.print(as_patches(told), soft_wrap=True)
+    if told.proposal.failure:
+        say(one_line(told.proposal.failure))
+        raise typer.Exit(COULD_NOT_TELL)

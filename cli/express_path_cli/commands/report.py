@@ -30,7 +30,7 @@ def report(
     parameters: options.Asked,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FILE", help="The file to write.", rich_help_panel="How to show it"),
+        typer.Option("--output", "-o", metavar="FILE", help="The file to write.", rich_help_panel=options.HOW),
     ] = Path("express-path.html"),
     quiet: options.Quiet = False,
 ) -> None:

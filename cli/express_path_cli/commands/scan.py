@@ -1,5 +1,6 @@
 """express-path scan: a verdict on every subnet."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -16,7 +17,6 @@ from express_path_cli.result import Result
 from express_path_cli.selection import NEVER, WORDS, Selection, judge_all, matches, parse_words
 
 _WHAT = "What to decide"
-_HOW = "How to show it"
 EXAMPLES = """
 express-path scan  # this account, in the Region of your AWS settings
 express-path scan --all-regions --verdict NON_COMPLIANT  # every Region, only what should change
@@ -71,7 +71,7 @@ def _shown(
             metavar="WORD",
             autocompletion=_words,
             help="Show only subnets of this compliance or reason; repeatable. The exit status still counts all.",
-            rich_help_panel=_HOW,
+            rich_help_panel=options.HOW,
         ),
     ] = None,
 ) -> frozenset[str]:
@@ -86,7 +86,7 @@ def scan(
     failing: Annotated[frozenset[str], Made(_failing)],
     shown: Annotated[frozenset[str], Made(_shown)],
     output_format: Annotated[
-        Format, typer.Option("--format", "-f", help="How verdicts are written.", rich_help_panel=_HOW)
+        Format, typer.Option("--format", "-f", help="How verdicts are written.", rich_help_panel=options.HOW)
     ] = Format.TABLE,
     output: options.Output = None,
     quiet: options.Quiet = False,
@@ -98,6 +98,7 @@ def scan(
     """
     with without_collector(), watching(quiet=quiet) as watch:
         seen = source.look(parameters, watch)
+        seen = replace(seen, failures=[*seen.failures, *subnets.absent(seen.views)])
         verdicts = judge_all(seen.views, parameters, subnets)
     tell_about(seen, quiet=quiet)
     if seen.views or not seen.failures:

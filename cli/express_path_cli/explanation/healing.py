@@ -10,6 +10,7 @@ from express_path.domain.healing import HealSettings, Plan
 from express_path.domain.plan import Circumstances, is_healable, make_plan
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Judge, Verdict
+from express_path.errors import ApiError
 
 UNCHECKED = (
     "security groups, network ACLs, endpoint and bucket policies, DNS attributes",
@@ -19,20 +20,25 @@ UNCHECKED = (
 
 
 class Proposal(NamedTuple):
-    """A plan, and what it could not look at."""
+    """A plan, what it has not looked at, and the read that failed, if one did."""
 
     plan: Plan
     unchecked: tuple[str, ...]
+    failure: ApiError | None = None
 
 
 def propose(judge: Judge, verdict: Verdict, aws: Aws | None) -> Proposal:
-    """Plan with the settings of a stack that has none of its own; without aws, no pre-flight. Raises ApiError."""
+    """Plan with the settings of a stack that has none of its own; without aws, or where a read fails, no pre-flight."""
     needs_evidence = verdict.compliance is Compliance.NON_COMPLIANT and is_healable(verdict)
-    looked = evidence_for(aws, judge, verdict, calendar_open=True) if aws and needs_evidence else _counted(judge)
+    unchecked: tuple[str, ...] = UNCHECKED if needs_evidence else ()
+    looked, failure = _counted(judge), None
+    if aws and needs_evidence:
+        try:
+            looked, unchecked = evidence_for(aws, judge, verdict, calendar_open=True), UNCHECKED[1:]
+        except ApiError as error:
+            failure = error
     plan = make_plan(judge, verdict.subnet_id, Circumstances(looked, HealSettings(), datetime.now(UTC)))
-    if not needs_evidence:
-        return Proposal(plan, ())
-    return Proposal(plan, UNCHECKED[1:] if aws else UNCHECKED)
+    return Proposal(plan, unchecked, failure)
 
 
 def _counted(judge: Judge) -> Evidence:

@@ -48,22 +48,22 @@ def _heading(words: str) -> Iterator[RenderableType]:
 
 def _verdict(told: Explanation) -> Iterator[RenderableType]:
     verdict = told.verdict
-    yield _line(
-        f"[bold]{verdict.subnet_id}[/bold]  {verdict.availability_zone_id}  {verdict.vpc_id}  {verdict.region}  "
-        f"account {verdict.account_id}"
-    )
+    yield _line(f"[bold]{escape(verdict.subnet_id)}[/bold]  {escape(verdict.availability_zone_id or '')}")
+    yield _line(escape(f"{verdict.vpc_id}  {verdict.region}  account {verdict.account_id}"))
     yield _line(f"[{STYLES[verdict.compliance]}]{verdict.compliance}[/]  {verdict.reason}")
     yield _line(escape(verdict.annotation))
 
 
 def _path(told: Explanation) -> Iterator[RenderableType]:
     yield from _heading("Path")
-    yield _line(_table_words(told.verdict, is_main=told.is_main), 2)
+    yield _line(escape(_table_words(told.verdict, is_main=told.is_main)), 2)
     capacity = {each.hop_id: each for each in told.capacities}
     for number, hop in enumerate(told.verdict.path, 1):
         kind = _carries(capacity[hop.id]) if hop.id in capacity else hop.kind.replace("_", " ").lower()
         yield _line(
-            f"{number}. {hop.destination} -> [bold]{hop.id}[/bold]  [dim]{kind.replace('nat ', 'NAT ')}[/dim]", 2
+            f"{number}. {escape(hop.destination)} -> [bold]{escape(hop.id)}[/bold]  "
+            f"[dim]{escape(kind.replace('nat ', 'NAT '))}[/dim]",
+            2,
         )
 
 
@@ -85,7 +85,7 @@ def _contests(told: Explanation) -> Iterator[RenderableType]:
     if told.contests:
         yield from _heading("Routes that match S3 Express")
     for each in told.contests:
-        yield _line(f"in [bold]{each.table.id}[/bold] for {_blocks(each)}", 2)
+        yield _line(f"in [bold]{escape(each.table.id)}[/bold] for {_blocks(each)}", 2)
         if each.aside:
             yield _line("[dim]gateway endpoints left aside: what an instance translates does not use them[/dim]", 4)
         for candidate in each.candidates:
@@ -101,7 +101,7 @@ def _blocks(contest: Contest) -> str:
 
 
 def _candidate(candidate: Candidate) -> str:
-    route = words(candidate.route)
+    route = escape(words(candidate.route))
     if candidate.wins:
         return f"[green]wins[/green]  [bold]{route}[/bold]  {escape(candidate.why)}"
     return f"[dim]lost  {route}  {escape(candidate.why)}[/dim]"

@@ -1,5 +1,6 @@
 """Verdicts as Markdown, for pull requests and tickets."""
 
+import re
 from collections.abc import Iterator
 
 from express_path.domain.reasons import Compliance
@@ -20,7 +21,7 @@ def _lines(result: Result) -> Iterator[str]:
     yield from ("## Paths to S3 Express One Zone", "", f"**{summary(result.verdicts)}**", "")
     if result.failures:
         yield from ("Could not tell:", "")
-        yield from (f"- {each.where}: {_cell(str(each.error))}" for each in result.failures)
+        yield from (f"- {_plain(f'{each.where}: {each.error}')}" for each in result.failures)
         yield ""
     yield "| | Account | Region | VPC | Subnet | Route table | Reason | Path |"
     yield "|---|---|---|---|---|---|---|---|"
@@ -43,3 +44,8 @@ def _row(verdict: Verdict) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _plain(text: str) -> str:
+    """Text that holds no Markdown, whatever the name of an account or a message of AWS looks like."""
+    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", " ".join(text.split()))
