@@ -74,6 +74,8 @@ Chart = Annotated[
     typer.Option(metavar="FILE.svg", help="Write the charts there, too, as SVG.", rich_help_panel=options.HOW),
 ]
 
+Written = Annotated[Form, typer.Option("--format", "-f", help="How it is written.", rich_help_panel=options.HOW)]
+
 
 def _timing(*, hours: Hours = None, since: Since = None, until: Until = None, period: Period = None) -> Timing:
     return timing(datetime.now(UTC), hours, since, until, period)
@@ -86,9 +88,7 @@ def diagnose(
     parameters: options.Asked,
     during: Annotated[Timing, Made(_timing)],
     chart: Chart = None,
-    form: Annotated[
-        Form, typer.Option("--format", "-f", help="How it is written.", rich_help_panel=options.HOW)
-    ] = Form.TEXT,
+    form: Written = Form.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
     """Say whether a NAT gateway on a flagged path holds S3 Express traffic up, with a chart.
