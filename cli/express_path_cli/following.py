@@ -7,6 +7,7 @@ import typer
 
 from express_path.adapters.automation_runs import Run, look_at_run
 from express_path.adapters.organization_clients import MovingAws
+from express_path.errors import ApiError
 
 POLL_SECONDS = 2.0
 """How often a run is looked at; GetAutomationExecution is throttled by account."""
@@ -24,7 +25,7 @@ _SILENT = frozenset({"Pending", "InProgress"})
 def follow(aws: MovingAws, run_id: str, tell: Callable[[str], None] = typer.echo) -> Run:
     """Tell of each step once, when it ends or begins to wait, and return the run when it has ended.
 
-    Ctrl-C ends the following, not the run, and says so. Raises ApiError.
+    Ctrl-C and a look that fails end the following, not the run, which is said. Raises ApiError.
     """
     told: set[tuple[str, str]] = set()
     try:
@@ -37,7 +38,7 @@ def follow(aws: MovingAws, run_id: str, tell: Callable[[str], None] = typer.echo
             if run.has_ended:
                 return run
             time.sleep(POLL_SECONDS)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ApiError):
         tell(
             f"no longer following; the run goes on: aws ssm get-automation-execution --automation-execution-id {run_id}"
         )

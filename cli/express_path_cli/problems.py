@@ -57,6 +57,9 @@ _BY_CODE = {
     ("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"): (
         "AWS refused for too many calls, also after waiting: try again later, or with fewer --workers"
     ),
+    ("InvalidAutomationExecutionParametersException",): (
+        "give the whole id: a subnet's looks like subnet-0a1b2c3d4e5f60718, a run's is printed by heal"
+    ),
     ("AutomationDefinitionNotFoundException",): "the stack's runbook is gone: deploy the stack again",
 }
 HINTS = {code: hint for codes, hint in _BY_CODE.items() for code in codes}
@@ -115,6 +118,7 @@ class Reporting(TyperGroup):
             _give_output_up()
             status = CLOSED_PIPE
         except typer.Abort:
+            typer.echo(err=True)  # the question that was not answered stands in this line
             say("nothing was changed")
             status = DECLINED
         except Exception as error:  # noqa: BLE001  # a bug must end in a line, too

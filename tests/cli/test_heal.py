@@ -178,6 +178,43 @@ def test_a_run_that_fails_says_where(deployment: Deployment, vpc: Vpc) -> None:
     [line] = result.stderr.splitlines()
     assert "ended with Failed: create" in line
     assert "not authorized" in line
+    assert "to undo what it changed, if anything: express-path undo " in result.stdout
+
+
+def test_a_function_that_fails_is_told_without_its_trace(deployment: Deployment, vpc: Vpc) -> None:
+    """Of what Lambda answers, the message alone; a dry run has nothing to undo."""
+    deployment.sandbox.faults.deny("ec2", "DescribeNetworkAcls")
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert line.endswith("You are not authorized to perform: ec2:DescribeNetworkAcls")
+    assert "ended with Failed: plan: ec2:DescribeNetworkAcls failed with UnauthorizedOperation" in line
+    assert "to undo" not in result.stdout
+
+
+@pytest.mark.usefixtures("deployment")
+@pytest.mark.parametrize(
+    ("subnet", "message"),
+    [
+        ("subnet-00000000000000000", "there is no such subnet (name its --region"),
+        ("vpc-1", "(give the whole id: a subnet's looks like subnet-0a1b2c3d4e5f60718"),
+    ],
+)
+def test_a_subnet_that_is_not_there_is_not_healthy(subnet: str, message: str) -> None:
+    """It may be of another Region: status 2, in one line."""
+    result = invoke(["heal", subnet])
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert message in line
+
+
+def test_a_run_that_cannot_be_looked_at_goes_on(deployment: Deployment, vpc: Vpc) -> None:
+    """Its id, and how to look at it, are told beside the error."""
+    deployment.sandbox.faults.deny("ssm", "GetAutomationExecution")
+    result = invoke(["heal", vpc.subnet])
+    assert result.exit_code == 2
+    assert "the run goes on: aws ssm get-automation-execution" in result.stdout
+    assert "ssm:GetAutomationExecution failed with AccessDeniedException" in result.stderr
 
 
 @pytest.mark.usefixtures("deployment")

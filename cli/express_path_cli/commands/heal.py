@@ -1,5 +1,7 @@
 """express-path heal and undo: start the runbooks of a deployed stack, and follow them."""
 
+import json
+import re
 import sys
 from typing import Annotated, NamedTuple
 
@@ -7,6 +9,7 @@ import typer
 
 from express_path.adapters.automation_runs import Run, Stack, find_stack, start_run
 from express_path.adapters.organization_clients import MovingAws
+from express_path.domain.reasons import Reason
 from express_path_cli import options
 from express_path_cli.following import follow
 from express_path_cli.groups import Made
@@ -16,6 +19,8 @@ BLOCKED = 1
 """Exit status where a heal may not be done."""
 DEFAULT_STACK = "express-path"
 """The stack's name in samconfig.toml."""
+_RAISED = re.compile(r'"errorMessage": *("(?:[^"\\]|\\.)*")')
+"""The message of an error as Lambda returns it (https://docs.aws.amazon.com/lambda/latest/dg/python-exceptions.html)."""
 EXAMPLES = """
 express-path heal subnet-0a1b2c3d4e5f60718  # what a heal would change
 express-path heal subnet-0a1b2c3d4e5f60718 --apply  # heal it, after asking
@@ -93,9 +98,17 @@ def _run(deployed: Deployed, document: str, parameters: dict[str, str], what: st
     run = follow(deployed.aws, run_id)
     if run.status not in ("Success", "CompletedWithSuccess"):
         failed = next((each for each in run.steps if each.failure), None)
-        say(f"run {run_id} ended with {run.status}: {failed.name if failed else ''}: {run.failure}")
+        say(f"run {run_id} ended with {run.status}: {failed.name if failed else ''}: {_cause(run.failure)}")
+        if document == deployed.stack.heal_document and parameters.get("DryRun") != "true":
+            typer.echo(f"to undo what it changed, if anything: express-path undo {run_id}{deployed.options}")
         raise typer.Exit(COULD_NOT_TELL)
     return run
+
+
+def _cause(failure: str) -> str:
+    """What a failed step says, without the trace of a Lambda function and the patches of a blocked heal."""
+    raised = _RAISED.search(failure)
+    return str(json.loads(raised[1])).partition("\n")[0] if raised else failure
 
 
 def _may_go_on(plan: Run) -> bool:
@@ -104,6 +117,8 @@ def _may_go_on(plan: Run) -> bool:
     for line in summary.split(" | "):
         typer.echo(line)
     action = plan.outputs.get("plan.Action", "BLOCKED")
+    if f": {Reason.DELETED}: " in summary:
+        raise OptionError("there is no such subnet", "name its --region and --profile")
     if action == "BLOCKED":
         raise typer.Exit(BLOCKED)
     return action != "NOTHING_TO_DO"
