@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from express_path.domain.parameters import RuleParameters, parse_parameters
+from express_path.domain.parameters import PARAMETERS, RuleParameters, parse_parameters
 from express_path.errors import ParameterError
 from express_path_cli.groups import Made
 from express_path_cli.problems import OptionError
@@ -66,11 +66,19 @@ Workers = Annotated[
         min=1, max=64, metavar="NUMBER", help="How many accounts and Regions to read at once.", rich_help_panel=_WHERE
     ),
 ]
+
+
+def _names() -> list[str]:
+    """The beginnings of rule parameters that a shell completes."""
+    return [f"{name}=" for name in PARAMETERS]
+
+
 Parameters = Annotated[
     list[str] | None,
     typer.Option(
         "--parameter",
         metavar="NAME=VALUE",
+        autocompletion=_names,
         help="A rule parameter, such as publicSubnets=NON_COMPLIANT; repeatable.",
         rich_help_panel="What to decide",
     ),

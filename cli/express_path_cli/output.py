@@ -9,7 +9,7 @@ from rich.console import Console
 
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.terminal_table import as_table, summary
-from express_path_cli.problems import OptionError, one_line, say
+from express_path_cli.problems import OptionError, one_line, say, trace
 from express_path_cli.result import Result, Seen
 
 
@@ -54,6 +54,7 @@ def _replace(file: Path, text: str) -> None:
 def tell_about(seen: Seen, *, quiet: bool) -> None:
     """Name on standard error what could not be looked at, and, unless quiet, what is to be known of the rest."""
     for failure in seen.failures:
+        trace(failure.error)
         say(f"{failure.where}: {one_line(failure.error)}")
     if not quiet:
         for note in seen.notes:

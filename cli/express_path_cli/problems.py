@@ -151,7 +151,7 @@ def _take_every_character() -> None:
 
 def _report(error: Exception) -> int:
     """Say what went wrong and return the status."""
-    _trace()
+    trace(error)
     if isinstance(error, ExpressPathError):
         say(one_line(error))
     elif hasattr(error, "format_message"):
@@ -178,6 +178,7 @@ def _give_output_up() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _trace() -> None:
+def trace(error: BaseException) -> None:
+    """Show where an error comes from, if traces are asked for."""
     if os.environ.get(DEBUG):
-        traceback.print_exc()
+        traceback.print_exception(error)

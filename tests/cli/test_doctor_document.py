@@ -19,7 +19,14 @@ from tests.handlers.network import Builder, Private
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")
 POLICY = DOCUMENT.partition("```json\n")[2].partition("```")[0]
-IAM_NAMES = {"s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets"}
+DIRECTORY = {
+    "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
+    "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
+}
+IAM_NAMES = {
+    "s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets",
+    "s3:GetBucketPolicy": "s3express:GetBucketPolicy",
+}
 """Actions that are not named as their operations
 (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html)."""
 
@@ -66,6 +73,26 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
             checks = json.loads(invoke(["doctor", "--format", "json"]).stdout)["checks"]
     assert [each["finding"] for each in checks if each["state"] != "OK"] == []
     assert called(sandbox) == actions("ReadNetwork") | actions("CheckUp")
+
+
+def test_explain_is_allowed_what_it_looks_at(sandbox: Sandbox, builder: Builder) -> None:
+    """What stands in a heal's way is read by what two statements allow, and by nothing else."""
+    subnet = Private(builder).subnet
+    builder.ec2.create_network_interface(SubnetId=subnet)
+    bucket: Client = sandbox.client("s3")
+    bucket.create_bucket(Bucket="data--use1-az4--x-s3", CreateBucketConfiguration=DIRECTORY)
+    sandbox.calls.clear()
+    assert invoke(["explain", subnet]).exit_code == 0
+    assert called(sandbox) - actions("ReadNetwork") == actions("Explain")
+
+
+def test_all_regions_are_found_by_what_is_allowed(sandbox: Sandbox) -> None:
+    """And so are the accounts of an organization."""
+    sandbox.client("organizations").create_organization(FeatureSet="ALL")
+    sandbox.client("organizations").create_account(AccountName="data", Email="data@example.com")
+    sandbox.calls.clear()
+    assert invoke(["scan", "--all-regions", "--organization", "--role-name", "Audit"]).exit_code == 0
+    assert called(sandbox) - actions("ReadNetwork") == actions("Places")
 
 
 def somebody(sandbox: Sandbox) -> dict[str, str]:

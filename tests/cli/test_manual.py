@@ -56,6 +56,9 @@ def test_shells_complete_commands_options_and_words() -> None:
     assert "--from-dump" in completed("express-path", "scan", "--fr")
     assert completed("express-path", "scan", "--format", "sa") == {"sarif"}
     assert completed("express-path", "scan", "--verdict", "NAT_I") == {"NAT_INSTANCE"}
+    assert completed("express-path", "scan", "--fail-on", "ne") == {"never"}
+    assert completed("express-path", "scan", "--fail-on", "nat_i") == {"nat_instance"}
+    assert completed("express-path", "scan", "--parameter", "pub") == {"publicSubnets="}
 
 
 def test_an_unexpected_error_is_never_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +84,16 @@ def test_debug_shows_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.exit_code == 2
     assert "Traceback" in result.stderr
     assert result.stderr.splitlines()[-1].startswith("express-path: /nowhere")
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_debug_shows_the_trace_of_what_is_reported_beside_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Region that cannot be read does not end the scan; its trace is shown all the same."""
+    monkeypatch.setenv(DEBUG, "1")
+    result = invoke(["scan", "--region", "us-east-1", "--region", "no-where-1"])
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("express-path: account 123456789012 no-where-1")
 
 
 def test_ctrl_c_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from express_path_cli import options
 from express_path_cli.explanation.explanation import Subject
 from express_path_cli.formats.explanation_json import as_explanation_json
 from express_path_cli.formats.explanation_text import as_explanation, as_patches
-from express_path_cli.problems import COULD_NOT_TELL, one_line, say
+from express_path_cli.problems import COULD_NOT_TELL, one_line, say, trace
 
 EXAMPLES = """
 express-path explain subnet-0a1b2c3d4e5f60718  # live, in the Region of your AWS settings
@@ -52,5 +52,6 @@ def explain(
         console.print(as_explanation(told))
         console.print(as_patches(told), soft_wrap=True)
     if told.proposal.failure:
+        trace(told.proposal.failure)
         say(one_line(told.proposal.failure))
         raise typer.Exit(COULD_NOT_TELL)

@@ -27,8 +27,12 @@ express-path scan --format sarif --output paths.sarif  # for code scanning
 
 
 def _words(incomplete: str) -> list[str]:
-    """The words that a shell completes."""
-    return [each for each in WORDS if each.startswith(incomplete.upper())]
+    """The words that a shell completes, in the case that was begun with."""
+    return [each.lower() if incomplete.islower() else each for each in WORDS]
+
+
+def _words_or_never(incomplete: str) -> list[str]:
+    return [*_words(incomplete), NEVER]
 
 
 def _subnets(
@@ -53,7 +57,7 @@ def _failing(
         list[str] | None,
         typer.Option(
             metavar="WORD",
-            autocompletion=_words,
+            autocompletion=_words_or_never,
             help="End with status 1 where a subnet has this compliance or reason; repeatable; "
             "NON_COMPLIANT unless given, never for never.",
             rich_help_panel=_WHAT,
