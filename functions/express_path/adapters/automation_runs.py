@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from express_path.adapters.aws import calling
 from express_path.adapters.organization_clients import MovingAws
+from express_path.adapters.stack_record import read_stack
 from express_path.errors import ApiError
 
 ENDED = frozenset(
@@ -59,11 +60,11 @@ class Run(NamedTuple):
 
 
 def find_stack(aws: MovingAws, name: str) -> Stack:
-    """Read a stack's outputs and parameters. Raises ApiError, also where the stack has no runbooks."""
-    with calling("cloudformation:DescribeStacks"):
-        [stack] = aws.cloudformation.describe_stacks(StackName=name)["Stacks"]
-    outputs = {each["OutputKey"]: str(each["OutputValue"]) for each in stack.get("Outputs", [])}
-    given = {each["ParameterKey"]: str(each.get("ParameterValue", "")) for each in stack.get("Parameters", [])}
+    """Read a stack's outputs and parameters. Raises ApiError, also where there is no such stack, or it has no runbooks."""
+    stack = read_stack(aws.cloudformation, name)
+    if stack is None:
+        raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"there is no stack {name} in {aws.region}")
+    outputs, given = stack.outputs, stack.parameters
     needed = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn")
     missing = [each for each in needed if each not in outputs]
     if missing:
