@@ -60,7 +60,7 @@ class Run(NamedTuple):
 
 
 def find_stack(aws: MovingAws, name: str) -> Stack:
-    """Read a stack's outputs and parameters. Raises ApiError, also where there is no such stack, or it has no runbooks."""
+    """Read a stack's outputs and parameters. Raises ApiError, also where there is none, or it has no runbooks."""
     stack = read_stack(aws.cloudformation, name)
     if stack is None:
         raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"there is no stack {name} in {aws.region}")
