@@ -184,6 +184,20 @@ class TestAggregator:
         assert "no authorization" in failed
         assert "note: account 777788889999" in result.stderr
 
+    @pytest.mark.parametrize(
+        "options", [(), ("--region", "eu-west-1"), ("--region", "us-east-1", "--region", "eu-west-1")]
+    )
+    def test_what_it_does_not_hold_is_named(self, aggregator: Aggregator, options: tuple[str, ...]) -> None:
+        """A Region that is not aggregated, or not recorded, is not without NAT paths: status 2, the rest told."""
+        if options:
+            aggregator.copy()
+        result = scan("--aggregator", aggregator.name, "--quiet", *options)
+        assert result.exit_code == 2
+        assert bool(result.stdout) is ("us-east-1" in options)
+        [line] = result.stderr.splitlines()
+        lacking = f"aggregator {aggregator.name} eu-west-1" if options else f"aggregator {aggregator.name}"
+        assert line.startswith(f"express-path: {lacking}: it holds no subnet (")
+
     def test_an_unknown_aggregator_is_one_line(self, aggregator: Aggregator) -> None:
         """The line tells how to list those that there are."""
         result = scan("--aggregator", f"not-{aggregator.name}")

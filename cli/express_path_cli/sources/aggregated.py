@@ -1,8 +1,11 @@
 """Reading an AWS Config aggregator: a whole organization at once, as far as configuration items tell."""
 
+from collections.abc import Collection, Sequence
+
 from express_path.adapters.aggregator import LACKING, Aggregator, BadSource
 from express_path.adapters.organization_clients import MovingAws
 from express_path.errors import ApiError
+from express_path_cli.problems import OptionError
 from express_path_cli.progress import Watch
 from express_path_cli.reach import Reach
 from express_path_cli.result import Failure
@@ -20,8 +23,18 @@ def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> Read:
     snapshots = aggregator.snapshots(options.regions)
     watch.done(name)
     failures = [Failure(_place(each), _as_error(each)) for each in bad if not each.outdated]
+    failures += _empty(name, options.regions, {each.region for each in snapshots})
     late = [f"{_place(each)}: its items are outdated ({each.why})" for each in bad if each.outdated]
     return Read(snapshots, failures, [*(f"aggregator {name}: {each}" for each in LACKING), *late], Reach())
+
+
+def _empty(name: str, regions: Sequence[str], held: Collection[str]) -> list[Failure]:
+    """The Regions asked for of which nothing is held, or all of them: no subnet there, or none recorded."""
+    error = OptionError(
+        "it holds no subnet", "does it aggregate the Region, and do its accounts record AWS::EC2::Subnet?"
+    )
+    lacking = [f"aggregator {name} {each}" for each in regions if each not in held]
+    return [Failure(each, error) for each in lacking or ([] if held else [f"aggregator {name}"])]
 
 
 def _place(source: BadSource) -> str:
