@@ -138,8 +138,9 @@ class Command(TyperCommand):
         for each in self.params:
             given = ctx.params.get(each.name)
             if given != each.default and "" in (given if isinstance(given, list | tuple) else [given]):
-                name = each.metavar if each.param_type_name == "argument" else each.opts[0]
-                raise OptionError(f"{name} is empty", "leave it out, or set the variable that should hold it")
+                takes = f"it takes {each.metavar}; " if each.param_type_name == "option" else ""
+                hint = f"{takes}leave it out, or set the variable that should hold it"
+                raise OptionError(f"{each.opts[0] if takes else each.metavar} is empty", hint)
         return super().invoke(ctx)
 
 
