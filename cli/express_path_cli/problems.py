@@ -4,13 +4,15 @@ import io
 import os
 import sys
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from express_path.errors import ApiError, BlockedError, ExpressPathError, ParameterError, RecordError
+from express_path_cli.hints import hint_of
 
 COULD_NOT_TELL = 2
 """Exit status where the command could not tell: bad input, denied, throttled."""
@@ -33,58 +35,37 @@ class OptionError(ExpressPathError):
         super().__init__(message)
 
 
-_BY_CODE = {
-    ("NoCredentialsError", "PartialCredentialsError"): "sign in (aws sso login), set AWS_PROFILE, or use --profile",
-    ("ExpiredToken", "ExpiredTokenException", "RequestExpired"): "these credentials have expired: sign in again",
-    ("UnauthorizedSSOTokenError", "SSOTokenLoadError", "TokenRetrievalError"): "run: aws sso login",
-    # EC2 answers AuthFailure: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
-    ("InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "AuthFailure"): (
-        "the credentials are not valid here: sign in again; a Region that is off for the account answers so, too"
-    ),
-    ("ProfileNotFound",): "aws configure list-profiles shows the profiles that there are",
-    ("NoRegionError",): "use --region or --all-regions, or set AWS_REGION",
-    ("InvalidRegionError",): "a Region's name looks like us-east-1",
-    ("OptInRequired",): "the Region is off for this account: switch it on, or leave it out",
-    ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError"): (
-        "no answer: is the network up, and is the Region's name right?"
-    ),
-    ("AWSOrganizationsNotInUseException",): "this account is in no organization: leave --organization out",
-    ("NoSuchConfigurationAggregatorException",): (
-        "aws configservice describe-configuration-aggregators shows those of this account and Region"
-    ),
-    ("ValidationError", "NoRunbooks"): "deploy the stack first, or name it with --stack; --region says where it is",
-    ("AutomationExecutionNotFoundException",): "the run's id is on its route table's tag express-path:run",
-    ("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"): (
-        "AWS refused for too many calls, also after waiting: try again later, or with fewer --workers"
-    ),
-    ("InvalidAutomationExecutionParametersException",): (
-        "give the whole id: a subnet's looks like subnet-0a1b2c3d4e5f60718, a run's is printed by heal"
-    ),
-    ("AutomationDefinitionNotFoundException",): "the stack's runbook is gone: deploy the stack again",
-}
-HINTS = {code: hint for codes, hint in _BY_CODE.items() for code in codes}
+class PlaceError(ExpressPathError):
+    """A failure in one account and Region, or in another place that an error does not name itself."""
+
+    def __init__(self, where: str, error: ExpressPathError) -> None:
+        """Keep the place, as a person says it, and what went wrong there."""
+        self.where, self.error = where, error
+        super().__init__(f"{where}: {error}")
+
+
+@contextmanager
+def naming(place: object) -> Iterator[None]:
+    """Name the place in what AWS refuses or fails there."""
+    try:
+        yield
+    except ApiError as error:
+        raise PlaceError(str(place), error) from error
 
 
 def hint_for(error: ExpressPathError) -> str:
     """What a person can do about an error; empty where its message says so already."""
     if isinstance(error, OptionError):
         return error.hint
+    if isinstance(error, PlaceError):
+        return hint_for(error.error)
     if isinstance(error, ApiError):
-        return HINTS.get(error.code) or _permission(error)
+        return hint_of(error)
     if isinstance(error, ParameterError):
         return "docs/how-it-decides.md explains each rule parameter"
     if isinstance(error, RecordError):
         return "please report this as a bug, with a dump (express-path collect) that shows it"
     return ""
-
-
-def _permission(error: ApiError) -> str:
-    denied = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
-    if error.code not in denied:
-        return ""
-    if error.operation == "sts:AssumeRole":
-        return "the role must exist, trust this account, and you need sts:AssumeRole on it"
-    return f"allow {error.operation}, or use credentials that may; docs/doctor.md has the policy"
 
 
 def one_line(error: ExpressPathError) -> str:

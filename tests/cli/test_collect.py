@@ -230,7 +230,7 @@ def test_denied_required_reads_make_no_dump(sandbox: Sandbox, folder: Path, name
     sandbox.faults.deny(service, operation)
     result = collect(folder)
     assert result.exit_code == 2
-    assert f"express-path: {service}:{operation} failed with " in result.stderr
+    assert f"express-path: {sandbox.region}: {service}:{operation} failed with " in result.stderr
     assert "next:" not in result.stdout
     assert scan(folder).exit_code == 2
 

@@ -378,6 +378,18 @@ def test_throttling_is_named_and_the_rest_asked(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.usefixtures("stack")
+def test_a_region_that_is_off_is_no_missing_permission(sandbox: Sandbox) -> None:
+    """EC2's AuthFailure is about credentials and Regions: the fix must not send people to IAM."""
+    sandbox.faults.fail("ec2", "*", "AuthFailure", 401)
+    checks, status = examine()
+    assert status == 2
+    for name in ("service", "ec2:DescribeSubnets", "ec2:DescribeNetworkInterfaces"):
+        assert "AuthFailure" in checks[name]["finding"]
+        assert "a Region that is off" in checks[name]["fix"]
+        assert "allow" not in checks[name]["fix"]
+
+
+@pytest.mark.usefixtures("stack")
 def test_expired_credentials_are_named(sandbox: Sandbox) -> None:
     """With credentials that have expired nothing can be told, and the fix is to sign in again."""
     for service in ("sts", "ec2", "config", "cloudformation", "s3", "service-quotas"):

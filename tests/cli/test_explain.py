@@ -237,3 +237,14 @@ def test_an_unknown_subnet_is_one_line(sandbox: Sandbox, source: str) -> None:
     [line] = result.stderr.splitlines()
     assert "subnet-0nowhere" in line
     assert (sandbox.region if source == "live" else "nat-gateway-zonal") in line
+
+
+def test_what_cannot_be_read_is_named_by_its_place(sandbox: Sandbox, builder: Builder) -> None:
+    """A denied read: account, Region, operation and hint in one line, and the status is 2."""
+    network = Private(builder)
+    sandbox.faults.deny("ec2", "DescribeRouteTables")
+    result = invoke(["explain", network.subnet])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert f"account {sandbox.account_id} {sandbox.region}: ec2:DescribeRouteTables failed with " in line
+    assert "allow ec2:DescribeRouteTables" in line

@@ -232,6 +232,7 @@ def test_without_a_stack_it_is_one_line() -> None:
     result = invoke(["heal", "subnet-0a1b2c3d4e5f60718"])
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
+    assert "account 123456789012 us-east-1: " in line
     assert "--stack" in line
 
 

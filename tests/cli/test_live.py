@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from express_path.errors import ApiError
+from express_path_cli.problems import one_line
 from sandbox.server import Sandbox
 from tests.cli.recordings import invoke, scan
 from tests.handlers.network import Builder, Private
@@ -129,6 +131,30 @@ def test_a_region_that_fails_is_named_and_the_rest_reported(
     [line] = result.stderr.splitlines()
     for said in (sandbox.account_id, sandbox.region, "ec2:DescribeSubnets", code, hint):
         assert said in line
+
+
+def test_a_region_that_is_off_hides_no_other(sandbox: Sandbox, network: Private) -> None:
+    """Not even the caller is known in a Region that is off, nor in one misspelt; named first, it is named, no more."""
+    sandbox.faults.fail("sts", "GetCallerIdentity", "InvalidClientTokenId", 403, times=1)
+    result = live("--region", OFF, "--region", sandbox.region)
+    assert result.exit_code == 2
+    assert network.subnet in {each["subnetId"] for each in rows(result)}
+    [line] = result.stderr.splitlines()
+    assert f"account {sandbox.account_id} {OFF}: ec2:DescribeSubnets failed with " in line
+    sandbox.faults.fail("sts", "GetCallerIdentity", "InvalidClientTokenId", 403, times=1)
+    assert live("--all-regions").exit_code == 1
+    sandbox.faults.fail("sts", "GetCallerIdentity", "ExpiredToken", 400)
+    nowhere = live("--region", OFF, "--region", sandbox.region)
+    assert (nowhere.exit_code, nowhere.stdout) == (2, "")
+    assert "ExpiredToken" in nowhere.stderr
+
+
+def test_what_a_service_control_policy_forbids_is_no_missing_permission() -> None:
+    """The line does not send people to IAM for what the organization forbids."""
+    why = "not authorized to perform: ec2:DescribeVpcs with an explicit deny in a service control policy"
+    line = one_line(ApiError("ec2:DescribeVpcs", "UnauthorizedOperation", why))
+    assert "the organization forbids it" in line
+    assert "allow ec2:" not in line
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,14 @@ def test_an_account_that_refuses_the_role_is_named(sandbox: Sandbox, members: li
     assert "must exist, trust this account" in line
 
 
+def test_a_role_may_have_a_path(sandbox: Sandbox, members: list[str]) -> None:
+    """The path goes before the name, as in the role's ARN."""
+    sandbox.calls.clear()
+    assert scan("--organization", "--role-name", "team/audit/Reader").exit_code == 0
+    assumed = {call.parameters["RoleArn"] for call in sandbox.calls.of("sts", "AssumeRole")}
+    assert assumed == {f"arn:aws:iam::{each}:role/team/audit/Reader" for each in members}
+
+
 def test_accounts_that_are_not_active_are_left_out(sandbox: Sandbox, members: list[str]) -> None:
     """A suspended account cannot be entered, so it is not tried."""
     sandbox.client("organizations").close_account(AccountId=members[0])
@@ -87,7 +95,18 @@ def test_without_an_organization_it_is_one_line(sandbox: Sandbox) -> None:
     sandbox.faults.deny("organizations", "ListAccounts")
     result = scan(*ROLE)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "allow organizations:ListAccounts" in result.stderr
+    [line] = result.stderr.splitlines()
+    assert f"account {sandbox.account_id} {sandbox.region}: organizations:ListAccounts failed with " in line
+    assert "only the management account and delegated administrators" in line
+
+
+@pytest.mark.parametrize("name", ["arn:aws:iam::123456789012:role/Audit", "/Audit", "Audit role", "a" * 65, "Prüfer"])
+def test_a_name_that_no_role_has_is_refused(sandbox: Sandbox, name: str) -> None:
+    """Before any call, once, and not once for each account."""
+    result = scan("--organization", "--role-name", name)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"--role-name {name}" in result.stderr
+    assert list(sandbox.calls) == []
 
 
 def test_accounts_and_regions_multiply(sandbox: Sandbox, members: list[str]) -> None:
@@ -202,7 +221,9 @@ class TestAggregator:
         """The line tells how to list those that there are."""
         result = scan("--aggregator", f"not-{aggregator.name}")
         assert (result.exit_code, result.stdout) == (2, "")
-        assert "describe-configuration-aggregators" in result.stderr
+        [line] = result.stderr.splitlines()
+        assert f"aggregator not-{aggregator.name} in us-east-1: " in line
+        assert "describe-configuration-aggregators" in line
 
     def test_regions_narrow_the_query(self, sandbox: Sandbox, aggregator: Aggregator) -> None:
         """--region keeps the other Regions' items from being read."""

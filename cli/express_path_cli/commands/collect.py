@@ -8,6 +8,7 @@ import typer
 from express_path.adapters.aws import Aws
 from express_path.adapters.dump_writer import write_dump
 from express_path_cli import options
+from express_path_cli.problems import naming
 
 EXAMPLES = """
 express-path collect dump --region eu-west-1  # a folder of JSON files
@@ -24,9 +25,11 @@ def collect(
 
     Exit status: 0 done, 2 a required read failed. What may not be read and is optional is left out and named.
     """
-    for written in write_dump(Aws.connect(region, profile), folder):
-        if written.rows is None:
-            typer.echo(f"{written.path}: left out, the read was denied", err=True)
-        else:
-            typer.echo(f"{written.path}: {written.rows}")
+    aws = Aws.connect(region, profile)
+    with naming(aws.region):
+        for written in write_dump(aws, folder):
+            if written.rows is None:
+                typer.echo(f"{written.path}: left out, the read was denied", err=True)
+            else:
+                typer.echo(f"{written.path}: {written.rows}")
     typer.echo(f"next: express-path scan --from-dump {folder}")

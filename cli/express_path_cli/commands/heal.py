@@ -13,7 +13,8 @@ from express_path.domain.reasons import Reason
 from express_path_cli import options
 from express_path_cli.following import follow
 from express_path_cli.groups import Made
-from express_path_cli.problems import COULD_NOT_TELL, OptionError, say
+from express_path_cli.place import Place
+from express_path_cli.problems import COULD_NOT_TELL, OptionError, naming, say
 
 BLOCKED = 1
 """Exit status where a heal may not be done."""
@@ -32,7 +33,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 class Deployed(NamedTuple):
     """The stack whose runbooks are started, and the options that named it, for the next command."""
 
-    aws: MovingAws
+    place: Place
     stack: Stack
     options: str
 
@@ -43,10 +44,11 @@ def _deployed(
     region: options.Region = None,
     profile: options.Profile = None,
 ) -> Deployed:
-    aws = MovingAws.connect(region, profile)
+    place = Place.of_caller(MovingAws.connect(region, profile))
     named = {"--stack": stack if stack != DEFAULT_STACK else None, "--region": region, "--profile": profile}
     again = "".join(f" {name} {value}" for name, value in named.items() if value)
-    return Deployed(aws, find_stack(aws, stack), again)
+    with naming(place):
+        return Deployed(place, find_stack(place.aws, stack), again)
 
 
 def heal(
@@ -93,9 +95,10 @@ def undo(
 
 
 def _run(deployed: Deployed, document: str, parameters: dict[str, str], what: str) -> Run:
-    run_id = start_run(deployed.aws, document, parameters)
-    typer.echo(f"{what}: {document}, run {run_id}")
-    run = follow(deployed.aws, run_id)
+    with naming(deployed.place):
+        run_id = start_run(deployed.place.aws, document, parameters)
+        typer.echo(f"{what}: {document}, run {run_id}")
+        run = follow(deployed.place.aws, run_id)
     if run.status not in ("Success", "CompletedWithSuccess"):
         failed = next((each for each in run.steps if each.failure), None)
         say(f"run {run_id} ended with {run.status}: {failed.name if failed else ''}: {_cause(run.failure)}")

@@ -12,7 +12,7 @@ from express_path_cli.crew import Crew
 from express_path_cli.diagnosis.timing import Timing
 from express_path_cli.flagged_nats import FlaggedNat, flagged_nats
 from express_path_cli.problems import OptionError
-from express_path_cli.result import Seen, View, is_flagged
+from express_path_cli.result import Seen, is_flagged
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,14 @@ class NatDiagnosis:
         return any(each.state is State.SYMPTOMS for each in self.diagnoses or ())
 
 
-def nats_to_diagnose(views: Sequence[View], verdicts: Sequence[Verdict], subnet_id: str | None) -> list[FlaggedNat]:
+def nats_to_diagnose(seen: Seen, verdicts: Sequence[Verdict], subnet_id: str | None) -> list[FlaggedNat]:
     """The NATs on flagged paths, or on that of one subnet. Raises OptionError where there is no such subnet."""
-    nats = flagged_nats(views, verdicts)
+    nats = flagged_nats(seen.views, verdicts)
     if subnet_id is None:
         return nats
     if all(each.subnet_id != subnet_id for each in verdicts):
-        raise OptionError(f"no subnet {subnet_id} was found", "name its --region and --profile")
+        hint = "it may be in what could not be read" if seen.failures else "name its --region and --profile"
+        raise OptionError(f"no subnet {subnet_id} was found", hint)
     return [each for each in nats if subnet_id in each.subnet_ids]
 
 

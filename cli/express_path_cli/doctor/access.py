@@ -5,8 +5,14 @@ from collections.abc import Callable
 from express_path.adapters.aws import DENIED
 from express_path.adapters.read_probes import Probe
 from express_path.domain.checkup import Answer, fail, ok, unknown, warn
-from express_path.errors import ApiError
+from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.doctor.look import Look
+from express_path_cli.problems import hint_for
+
+
+def remedy(error: ExpressPathError) -> str:
+    """What to do where a question cannot be answered."""
+    return hint_for(error) or "try again; if it stays so, ask AWS Support with this message"
 
 
 def identity(look: Look) -> Answer:
@@ -30,11 +36,7 @@ def read(probe: Probe) -> Callable[[Look], Answer]:
         try:
             note = probe.trial(look.aws)
         except ApiError as error:
-            if error.code not in DENIED:
-                raise
-            return unknown(
-                f"{error.code}, so a scan cannot see {probe.tells}: {error.message}", f"allow {error.operation}"
-            )
+            return unknown(f"{error.code}, so a scan cannot see {probe.tells}: {error.message}", remedy(error))
         return ok(f"not tried: {note}" if note else f"shows {probe.tells}")
 
     return ask

@@ -4,19 +4,16 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from express_path.adapters.aws import DENIED
 from express_path.domain.checkup import Answer, State, unknown
-from express_path.errors import ApiError, ExpressPathError
+from express_path.errors import ExpressPathError
+from express_path_cli.doctor.access import remedy
 from express_path_cli.doctor.look import Look
 from express_path_cli.doctor.questions import QUESTIONS, Question
-from express_path_cli.problems import COULD_NOT_TELL, hint_for
+from express_path_cli.problems import COULD_NOT_TELL
 from express_path_cli.progress import Watch
 
 WORKERS = 8
 """How many questions are asked at once."""
-_THROTTLED = frozenset(
-    {"Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"}
-)
 FAILED = 1
 """Exit status where something fails."""
 
@@ -50,7 +47,7 @@ def examine(look: Look, watch: Watch) -> Checkup:
         try:
             return _repeatable(question.ask(look), look.again)
         except ExpressPathError as error:
-            return unknown(str(error), _remedy(error))
+            return unknown(str(error), remedy(error))
         finally:
             watch.done(question.name)
 
@@ -73,11 +70,3 @@ def _account(look: Look) -> str | None:
         return look.identity()[0]
     except ExpressPathError:
         return None
-
-
-def _remedy(error: ExpressPathError) -> str:
-    if isinstance(error, ApiError) and error.code in DENIED:
-        return f"allow {error.operation} (docs/doctor.md has a policy with all that is asked here)"
-    if isinstance(error, ApiError) and error.code in _THROTTLED:
-        return "try again in some minutes: AWS refused for too many calls"
-    return hint_for(error) or "try again; if it stays so, ask AWS Support with this message"

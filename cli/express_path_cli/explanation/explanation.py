@@ -3,18 +3,19 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from express_path.adapters.aws import Aws
 from express_path.adapters.dump import read_dump
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.organization_clients import MovingAws
 from express_path.domain.capacity import Capacity, capacities
 from express_path.domain.network import RouteTable
 from express_path.domain.parameters import RuleParameters
+from express_path.domain.snapshot import Snapshot
 from express_path.domain.tracing import Tracer
 from express_path.domain.verdict import Judge, Verdict
 from express_path_cli.explanation.contest import Contest, Witness, contests
 from express_path_cli.explanation.healing import Proposal, propose
-from express_path_cli.problems import OptionError
+from express_path_cli.place import Place
+from express_path_cli.problems import OptionError, naming
 from express_path_cli.result import View
 
 
@@ -43,17 +44,20 @@ class Subject:
         """Explain. Raises OptionError where there is no such subnet, DumpError, ApiError."""
         if self.from_dump:
             return explained(self._dumped(self.from_dump).judge(parameters), self.subnet_id, None)
-        aws = MovingAws.connect(self.region, self.profile)
-        reader = SnapshotReader(aws, self.external_id)
+        place = Place.of_caller(MovingAws.connect(self.region, self.profile))
+        with naming(place):
+            snapshot = self._read(place, parameters)
+        return explained(Judge(Tracer(snapshot), parameters), self.subnet_id, place)
+
+    def _read(self, place: Place, parameters: RuleParameters) -> Snapshot:
+        reader = SnapshotReader(place.aws, self.external_id)
         vpc_id = reader.vpc_of(self.subnet_id)
         if vpc_id is None:
-            account_id, _ = aws.caller
             raise OptionError(
-                f"account {account_id} has no subnet {self.subnet_id} in {aws.region}",
+                f"account {place.account_id} has no subnet {self.subnet_id} in {place.aws.region}",
                 "name its --region and --profile",
             )
-        tracer = Tracer(reader.read(aws.caller[0], vpc_id, parameters))
-        return explained(Judge(tracer, parameters), self.subnet_id, aws)
+        return reader.read(place.account_id, vpc_id, parameters)
 
     def _dumped(self, folder: Path) -> View:
         views = [
@@ -72,8 +76,8 @@ class Subject:
         return min(views, key=lambda view: view.account.id != owner)
 
 
-def explained(judge: Judge, subnet_id: str, aws: Aws | None) -> Explanation:
-    """Explain a subnet that the judge's snapshot holds; aws reads what a heal's pre-flight asks, if given."""
+def explained(judge: Judge, subnet_id: str, place: Place | None) -> Explanation:
+    """Explain a subnet that the judge's snapshot holds; its place, if given, is asked for a heal's pre-flight."""
     verdict = judge.verdict(subnet_id)
     snapshot = judge.snapshot
     subnet, table = snapshot.subnets[subnet_id], snapshot.route_tables.get(verdict.route_table_id or "")
@@ -85,7 +89,7 @@ def explained(judge: Judge, subnet_id: str, aws: Aws | None) -> Explanation:
         bool(table) and not _is_explicit(table, subnet_id),
         contests(witness),
         capacities(verdict.path, snapshot),
-        propose(judge, verdict, aws),
+        propose(judge, verdict, place),
     )
 
 

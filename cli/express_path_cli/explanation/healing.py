@@ -3,14 +3,14 @@
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from express_path.adapters.aws import Aws
 from express_path.adapters.heal_evidence import evidence_for
 from express_path.domain.evidence import Evidence
 from express_path.domain.healing import HealSettings, Plan
 from express_path.domain.plan import Circumstances, is_healable, make_plan
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Judge, Verdict
-from express_path.errors import ApiError
+from express_path_cli.place import Place
+from express_path_cli.problems import PlaceError, naming
 
 UNCHECKED = (
     "security groups, network ACLs, endpoint and bucket policies, DNS attributes",
@@ -24,18 +24,19 @@ class Proposal(NamedTuple):
 
     plan: Plan
     unchecked: tuple[str, ...]
-    failure: ApiError | None = None
+    failure: PlaceError | None = None
 
 
-def propose(judge: Judge, verdict: Verdict, aws: Aws | None) -> Proposal:
-    """Plan with the settings of a stack that has none of its own; without aws, or where a read fails, no pre-flight."""
+def propose(judge: Judge, verdict: Verdict, place: Place | None) -> Proposal:
+    """Plan with the settings of a stack that has none of its own; without a place, or where it fails, no pre-flight."""
     needs_evidence = verdict.compliance is Compliance.NON_COMPLIANT and is_healable(verdict)
     unchecked: tuple[str, ...] = UNCHECKED if needs_evidence else ()
     looked, failure = _counted(judge), None
-    if aws and needs_evidence:
+    if place and needs_evidence:
         try:
-            looked, unchecked = evidence_for(aws, judge, verdict, calendar_open=True), UNCHECKED[1:]
-        except ApiError as error:
+            with naming(place):
+                looked, unchecked = evidence_for(place.aws, judge, verdict, calendar_open=True), UNCHECKED[1:]
+        except PlaceError as error:
             failure = error
     plan = make_plan(judge, verdict.subnet_id, Circumstances(looked, HealSettings(), datetime.now(UTC)))
     return Proposal(plan, unchecked, failure)

@@ -1,19 +1,26 @@
 """Reading live accounts: some Regions or all, one account or an organization's, several at once."""
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.organization import Member, active_members, member_clients
-from express_path.adapters.organization_clients import MovingAws
+from express_path.adapters.organization_clients import FALLBACK_REGION, MovingAws
 from express_path.domain.parameters import RuleParameters
 from express_path.domain.snapshot import Snapshot
+from express_path.errors import ApiError
 from express_path_cli.crew import Crew
-from express_path_cli.problems import OptionError
+from express_path_cli.place import Place
+from express_path_cli.problems import OptionError, naming
 from express_path_cli.progress import Watch
 from express_path_cli.reach import Reach
 from express_path_cli.result import Failure
+
+_ROLE_NAME = re.compile(r"(?!arn:)([!-.0-~]+/)*[\w+=,.@-]{1,64}", re.ASCII)
+"""https://docs.aws.amazon.com/IAM/latest/APIReference/API_Role.html: a path, if there is one, and a name."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +53,11 @@ class LiveOptions:
             raise OptionError("--organization needs a role to read each account with", "add --role-name NAME")
         if self.role_name and not self.organization:
             raise OptionError("--role-name is for --organization", "add it, or use a --profile that assumes the role")
-
-
-class Place(NamedTuple):
-    """An account in one Region."""
-
-    account_id: str
-    aws: MovingAws
-
-    def __str__(self) -> str:
-        """As a person says it."""
-        return f"account {self.account_id} {self.aws.region}"
+        if self.role_name and not _ROLE_NAME.fullmatch(self.role_name):
+            raise OptionError(
+                f"--role-name {self.role_name}: no role has such a name",
+                "the same name in every account, such as Audit, no ARN; after its path, if it has one: audit/Reader",
+            )
 
 
 class Read(NamedTuple):
@@ -75,15 +76,16 @@ def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) ->
     """
     options.check()
     home = _home(options)
-    own_account, _ = home.caller
 
     def read(place: Place) -> Snapshot:
         return SnapshotReader(place.aws, options.external_id).read(place.account_id, None, parameters)
 
     with Crew(options.workers, watch) as crew:
-        accounts = _accounts(options, home, crew) if options.organization else [Place(own_account, home)]
+        accounts = _accounts(options, home, crew) if options.organization else [home]
         places = (
-            _offering(accounts, crew) if options.all_regions else _chosen(accounts, options.regions or (home.region,))
+            _offering(accounts, crew)
+            if options.all_regions
+            else _chosen(accounts, options.regions or (home.aws.region,))
         )
         snapshots = [snapshot for _, snapshot in crew.each(places, read)]
     by_id = {each.account_id: each.aws for each in accounts}
@@ -91,19 +93,32 @@ def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) ->
     return Read(snapshots, sorted(crew.failures, key=lambda each: each.where), _notes(snapshots), reach)
 
 
-def _home(options: LiveOptions) -> MovingAws:
+def _home(options: LiveOptions) -> Place:
+    """Who asks, in the first Region that tells: one that is off for the account, or misspelt, must not hide the others.
+
+    Raises ApiError where none tells: what the first one answered.
+    """
     if options.all_regions:
-        return MovingAws.anywhere(options.profile)
-    return MovingAws.connect(options.regions[0] if options.regions else None, options.profile)
+        first = MovingAws.anywhere(options.profile)
+    else:
+        first = MovingAws.connect(options.regions[0] if options.regions else None, options.profile)
+    try:
+        return Place.of_caller(first)
+    except ApiError:
+        for region in (FALLBACK_REGION,) if options.all_regions else options.regions[1:]:
+            with suppress(ApiError):
+                return Place.of_caller(first.in_region(region))
+        raise
 
 
-def _accounts(options: LiveOptions, home: MovingAws, crew: Crew) -> list[Place]:
+def _accounts(options: LiveOptions, home: Place, crew: Crew) -> list[Place]:
     """Each account of the organization that lets itself be read, in the home Region."""
 
     def enter(member: Member) -> MovingAws:
-        return member_clients(home, member.id, str(options.role_name), options.external_id)
+        return member_clients(home.aws, member.id, str(options.role_name), options.external_id)
 
-    members = active_members(home)
+    with naming(home):
+        members = active_members(home.aws)
     if not members:
         raise OptionError("organizations:ListAccounts names no active account", "leave --organization out")
     return [Place(member.id, aws) for member, aws in crew.each(members, enter, _name_of)]
