@@ -1,27 +1,63 @@
 """Filters of describe operations that moto lacks or answers wrongly."""
 
+import re
+from functools import cache
+
+from moto.core.utils import get_service_model
 from moto.ec2.models.nat_gateways import NatGateway
 from moto.ec2.models.route_tables import RouteTable
 from moto.ec2.models.vpcs import VPCEndPoint
+from moto.ec2.responses import EC2Response
 
 from sandbox.dynamic import Moto
+from sandbox.ec2.errors import ApiError
 from sandbox.ec2.knobs import Knobs
 from sandbox.patches import Patches
 
 ALIASES = {"vpc-endpoint-id": "id", "nat-gateway-id": "id"}
 """Filters that are named after the resource but compare its id."""
 
+CODES = {"DescribeVpcEndpointServices": "InvalidFilter"}
+"""Error codes other than InvalidParameterValue: https://github.com/mondoohq/mql/issues/4454."""
+
+MOST_VALUES = 200
+"""Values of one filter: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Filtering.html."""
+
 
 def apply(patches: Patches, knobs: Knobs) -> None:
     """Add the filters of the botocore model that moto does not implement.
 
+    A filter that the model does not know is refused: moto ignores some, so that a misspelt one would find everything.
     DescribeRouteTables: every `route.` filter and both kinds of association; DescribeVpcEndpoints and
     DescribeNatGateways: the id (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeRouteTables.html).
     """
     del knobs
+    patches.wrap(EC2Response, "_filters_from_querystring", _known)
     patches.wrap(RouteTable, "get_filter_value", _of_route_table)
     patches.wrap(VPCEndPoint, "get_filter_value", _of_id)
     patches.wrap(NatGateway, "get_filter_value", _of_id)
+
+
+def _known(original: Moto) -> Moto:
+    def filters_from_querystring(self: Moto) -> dict[str, list[str]]:
+        operation = str(self._get_action())
+        found: dict[str, list[str]] = original(self)
+        for name, values in found.items():
+            if len(values) > MOST_VALUES:
+                raise ApiError("FilterLimitExceeded", f"A filter has at most {MOST_VALUES} values")
+            if not name.startswith("tag:") and name not in _names(operation):
+                raise ApiError(CODES.get(operation, "InvalidParameterValue"), f"The filter '{name}' is invalid")
+        return found
+
+    return filters_from_querystring
+
+
+@cache
+def _names(operation: str) -> frozenset[str]:
+    """Return the filters of an operation: what the botocore model sets as code in their documentation."""
+    members = get_service_model("ec2").operation_model(operation).input_shape.members
+    shape = members["Filters" if "Filters" in members else "Filter"]
+    return frozenset(re.findall(r"<code>([^<]+)</code>", shape.documentation))
 
 
 def _of_route_table(original: Moto) -> Moto:
