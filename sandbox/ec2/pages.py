@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import sys
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,9 @@ from sandbox.dynamic import Moto
 from sandbox.ec2.errors import ApiError
 from sandbox.ec2.knobs import Knobs
 from sandbox.patches import Patches
+
+UNBOUNDED = 1000
+"""Items of a page at most, where the botocore model has no maximum."""
 
 
 def apply(patches: Patches, knobs: Knobs) -> None:
@@ -34,6 +38,24 @@ def apply(patches: Patches, knobs: Knobs) -> None:
         return serialized
 
     patches.wrap(EC2Response, "serialized", paginating)
+    patches.wrap(EC2Response, "describe_instances", _unpaged)
+
+
+def _unpaged(original: Moto) -> Moto:
+    """Let the one operation that moto pages by itself return everything, as its tokens are none of ours."""
+
+    def describe_instances(self: Moto) -> ActionResult:
+        asked = self.params
+        self.params = {name: value for name, value in asked.items() if name != "NextToken"} | {
+            "MaxResults": sys.maxsize
+        }
+        try:
+            reservations = original(self).result["Reservations"]
+        finally:
+            self.params = asked
+        return ActionResult({"Reservations": reservations})
+
+    return describe_instances
 
 
 def _page(answer: ActionResult, operation: str, parameters: dict[str, Any], page_size: int | None) -> ActionResult:
@@ -49,11 +71,20 @@ def _page(answer: ActionResult, operation: str, parameters: dict[str, Any], page
 
 
 def _limit(operation: str, max_results: int | None, page_size: int | None, count: int) -> int:
-    """Return the size of a page: MaxResults up to the maximum in the botocore model, else what the knob says."""
+    """Return the size of a page: MaxResults, else what the knob says.
+
+    InvalidParameterValue for more than the maximum in the botocore model, as in
+    https://github.com/aws/aws-cli/issues/3397. Where the model has none, more than 1,000 count as 1,000 (there,
+    DescribeVpcEndpointsRequest.MaxResults).
+    """
     if max_results is None:
         return page_size or max(count, 1)
     shape = get_service_model("ec2").operation_model(operation).input_shape.members["MaxResults"]
-    return min(max_results, int(shape.metadata.get("max", max_results)))
+    most = shape.metadata.get("max")
+    if most is not None and max_results > most:
+        message = f"Value ( {max_results} ) for parameter maxResults is invalid. "
+        raise ApiError("InvalidParameterValue", f"{message}Expecting a value smaller than or equal to {most}.")
+    return min(max_results, UNBOUNDED)
 
 
 def _write(operation: str, start: int) -> str:

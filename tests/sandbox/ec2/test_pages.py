@@ -16,6 +16,7 @@ OPERATIONS = [
     ("describe_managed_prefix_lists", "PrefixLists"),
     ("describe_network_interfaces", "NetworkInterfaces"),
     ("describe_internet_gateways", "InternetGateways"),
+    ("describe_instances", "Reservations"),
 ]
 
 
@@ -26,6 +27,7 @@ def many(ec2: Client) -> None:
         vpc_id = ec2.create_vpc(CidrBlock=f"10.{number}.0.0/16")["Vpc"]["VpcId"]
         subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.{number}.0.0/24")["Subnet"]["SubnetId"]
         ec2.create_internet_gateway()
+        ec2.run_instances(ImageId="ami-00000000", MinCount=1, MaxCount=1, SubnetId=subnet_id)
         ec2.create_nat_gateway(SubnetId=subnet_id, ConnectivityType="private")
         ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName="com.amazonaws.us-east-1.s3express")
 
@@ -71,8 +73,14 @@ def test_a_foreign_token_is_refused(ec2: Client) -> None:
 
 
 def test_max_results_beyond_the_maximum(ec2: Client) -> None:
-    """More than the maximum of an operation counts as its maximum: 100 route tables (botocore model)."""
-    vpc_id = ec2.create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
-    for _ in range(100):
-        ec2.create_route_table(VpcId=vpc_id)
-    assert len(ec2.describe_route_tables(MaxResults=1000)["RouteTables"]) == 100
+    """More than the maximum of an operation, 100 route tables (botocore model), is InvalidParameterValue.
+
+    https://github.com/aws/aws-cli/issues/3397
+    """
+    assert ec2.describe_route_tables(MaxResults=100)["RouteTables"]
+    assert refused(ec2.describe_route_tables, MaxResults=101) == "InvalidParameterValue"
+
+
+def test_max_results_without_a_maximum(ec2: Client) -> None:
+    """DescribeVpcEndpoints has no maximum, but returns 1,000 endpoints at most (botocore model, MaxResults)."""
+    assert len(ec2.describe_vpc_endpoints(MaxResults=5000)["VpcEndpoints"]) == 7
