@@ -27,6 +27,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     del knobs
     patches.wrap(EC2Backend, "create_default_pls", _create_default_pls)
     patches.set(EC2Response, "describe_prefix_lists", _describe_prefix_lists)
+    patches.wrap(EC2Response, "describe_managed_prefix_lists", _describe_managed_prefix_lists)
     patches.wrap(EC2Response, "get_managed_prefix_list_entries", _get_managed_prefix_list_entries)
 
 
@@ -73,6 +74,7 @@ def _describe_prefix_lists(self: Moto) -> ActionResult:
     DescribeManagedPrefixLists, which certainly has them.
     """
     ids = self._get_param("PrefixListIds", [])
+    _check_ids(self.ec2_backend, ids, "InvalidPrefixListId.NotFound")
     found = self.ec2_backend.describe_managed_prefix_lists(ids, self._filters_from_querystring())
     return ActionResult(
         {
@@ -89,11 +91,29 @@ def _describe_prefix_lists(self: Moto) -> ActionResult:
     )
 
 
+def _describe_managed_prefix_lists(original: Moto) -> Moto:
+    def describe_managed_prefix_lists(self: Moto) -> ActionResult:
+        _check_ids(self.ec2_backend, self._get_param("PrefixListIds", []), "InvalidPrefixListID.NotFound")
+        answer: ActionResult = original(self)
+        return answer
+
+    return describe_managed_prefix_lists
+
+
+def _check_ids(backend: Moto, ids: list[str], code: str) -> None:
+    """Refuse an id that does not exist; moto leaves it out.
+
+    DescribePrefixLists spells the code with a small d: https://github.com/hashicorp/terraform-provider-aws,
+    internal/service/ec2/find.go.
+    """
+    for prefix_list_id in ids:
+        if prefix_list_id not in backend.managed_prefix_lists:
+            raise not_found(code, "prefix list", prefix_list_id)
+
+
 def _get_managed_prefix_list_entries(original: Moto) -> Moto:
     def get_managed_prefix_list_entries(self: Moto) -> ActionResult:
-        prefix_list_id = self._get_param("PrefixListId")
-        if prefix_list_id not in self.ec2_backend.managed_prefix_lists:
-            raise not_found("InvalidPrefixListID.NotFound", "prefix list", prefix_list_id)
+        _check_ids(self.ec2_backend, [self._get_param("PrefixListId")], "InvalidPrefixListID.NotFound")
         answer: ActionResult = original(self)
         return answer
 

@@ -75,6 +75,16 @@ def test_entries_of_an_unknown_list_are_refused(ec2: Client) -> None:
     assert code == "InvalidPrefixListID.NotFound"
 
 
+def test_unknown_lists_are_refused(ec2: Client) -> None:
+    """An id that does not exist is refused, by each operation in its own spelling.
+
+    https://github.com/hashicorp/terraform-provider-aws, internal/service/ec2/find.go
+    """
+    unknown = {"PrefixListIds": ["pl-00000000"]}
+    assert refused(ec2.describe_prefix_lists, **unknown) == "InvalidPrefixListId.NotFound"
+    assert refused(ec2.describe_managed_prefix_lists, **unknown) == "InvalidPrefixListID.NotFound"
+
+
 def test_ranges_of_two_regions_never_overlap(sandbox: Sandbox) -> None:
     """A Region's ranges are its own, so that a test can tell the lists of two Regions apart."""
     networks = [
