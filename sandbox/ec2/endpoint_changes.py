@@ -39,6 +39,7 @@ def _modifying(original: Moto) -> Moto:
             raise _unknown(parameters["VpcEndpointId"])
         endpoint_checks.policy(parameters.get("PolicyDocument"))
         if endpoint.vpc_endpoint_type == GATEWAY:
+            endpoint_checks.nothing_of_interfaces(parameters)
             _associate(backend, endpoint, parameters)
             _set_policy(endpoint, parameters)
         else:

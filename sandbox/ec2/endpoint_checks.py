@@ -1,7 +1,8 @@
 """What AWS checks before it makes or changes a gateway endpoint."""
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sandbox.dynamic import Moto
 from sandbox.ec2.endpoint_services import services, types_of
@@ -11,6 +12,8 @@ ROUTE_TABLE_ID = re.compile(r"rtb-[0-9a-f]+")
 
 MAX_POLICY_CHARACTERS = 20_480
 """https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html."""
+
+MAX_TOKEN_CHARACTERS = 64
 
 
 def service(backend: Moto, service_name: str, endpoint_type: str) -> None:
@@ -80,5 +83,33 @@ def _subnets(backend: Moto, table: Moto) -> list[Moto]:
 
 def policy(document: str | None) -> None:
     """Refuse with InvalidPolicyDocument a policy that is not a JSON object, or is too long."""
-    if document and (len(document) > MAX_POLICY_CHARACTERS or not document.strip().startswith("{")):
+    if document and (len(document) > MAX_POLICY_CHARACTERS or not _is_object(document)):
         raise ApiError("InvalidPolicyDocument", "The specified policy document is not a valid JSON policy document.")
+
+
+def _is_object(document: str) -> bool:
+    try:
+        return isinstance(json.loads(document), dict)
+    except ValueError:
+        return False
+
+
+def token(client_token: str | None) -> None:
+    """Refuse with InvalidParameterValue (unverified) a ClientToken of more than 64 ASCII characters.
+
+    https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html.
+    """
+    if client_token and (len(client_token) > MAX_TOKEN_CHARACTERS or not client_token.isascii()):
+        raise ApiError("InvalidParameterValue", f"Value ({client_token}) for parameter clientToken is invalid.")
+
+
+def nothing_of_interfaces(parameters: Mapping[str, object]) -> None:
+    """Refuse with InvalidParameter what only endpoints with network interfaces take: subnets, security groups.
+
+    As in https://github.com/nanlabs/terraform-aws-starter/issues/18; the message about groups is unverified.
+    """
+    if any(parameters.get(name) for name in ("SubnetIds", "AddSubnetIds", "RemoveSubnetIds")):
+        message = "Subnet IDs are only supported for Interface and GatewayLoadBalancer type VPC Endpoints."
+        raise ApiError("InvalidParameter", message)
+    if any(parameters.get(name) for name in ("SecurityGroupIds", "AddSecurityGroupIds", "RemoveSecurityGroupIds")):
+        raise ApiError("InvalidParameter", "Security Groups are only supported for Interface type VPC Endpoints.")

@@ -15,8 +15,10 @@ def prefix_lists(backend: Moto, service_name: str, ip_address_type: str) -> list
     """Return the prefix lists that an endpoint of a service routes: one for IPv4 or IPv6, both for dualstack.
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html#gateway-endpoint-ip-address-type.
-    InvalidParameter if the service has none of that family.
+    InvalidParameter if the service has none of that family, or if it is no address type (code unverified).
     """
+    if ip_address_type not in FAMILIES:
+        raise ApiError("InvalidParameter", f"Invalid IP address type {ip_address_type}")
     lists = of_service(backend, service_name)
     for family in FAMILIES[ip_address_type]:
         if family not in lists:

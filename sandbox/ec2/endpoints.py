@@ -59,6 +59,7 @@ def _create_once(self: Moto, original: Moto, knobs: Knobs) -> Moto:
     """
     parameters = {name: value for name, value in self.params.items() if name != "DryRun"}
     token = parameters.get("ClientToken")
+    endpoint_checks.token(token)
     for endpoint in self.ec2_backend.vpc_end_points.values():
         if token and endpoint.client_token == token and endpoint.state not in (lifecycle.DELETING, lifecycle.DELETED):
             if endpoint.asked_for == parameters:
@@ -91,6 +92,7 @@ def _create(self: Moto, original: Moto, parameters: dict[str, Any], knobs: Knobs
 
 
 def _create_gateway(backend: Moto, parameters: dict[str, Any], knobs: Knobs) -> Moto:
+    endpoint_checks.nothing_of_interfaces(parameters)
     ip_address_type = parameters.get("IpAddressType", "ipv4")
     tables = endpoint_checks.route_tables(backend, parameters["VpcId"], parameters.get("RouteTableIds", []))
     wanted = endpoint_routes.prefix_lists(backend, parameters["ServiceName"], ip_address_type)

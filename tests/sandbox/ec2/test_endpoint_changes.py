@@ -106,6 +106,16 @@ def test_policy_is_replaced_and_reset(ec2: Client, endpoint_id: str) -> None:
     assert described(ec2, endpoint_id)["PolicyDocument"] == default
 
 
+@pytest.mark.parametrize("name", ["AddSubnetIds", "AddSecurityGroupIds"])
+def test_a_gateway_endpoint_takes_no_interfaces(ec2: Client, endpoint_id: str, name: str) -> None:
+    """Subnets and security groups are for endpoints with network interfaces: InvalidParameter.
+
+    https://github.com/nanlabs/terraform-aws-starter/issues/18
+    """
+    change = {"VpcEndpointId": endpoint_id, name: ["subnet-00000000"]}
+    assert refused(ec2.modify_vpc_endpoint, **change) == "InvalidParameter"
+
+
 def test_unknown_endpoint_is_refused(ec2: Client) -> None:
     """InvalidVpcEndpointId.NotFound (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html)."""
     unknown = "vpce-00000000000000000"

@@ -131,13 +131,21 @@ def test_dry_run_makes_nothing(ec2: Client, vpc_id: str, table_id: str) -> None:
         ({"RouteTableIds": [""]}, "InvalidRouteTableId.Malformed"),
         ({"PolicyDocument": "everything"}, "InvalidPolicyDocument"),
         ({"PolicyDocument": "{" + " " * 20_480 + "}"}, "InvalidPolicyDocument"),
+        ({"PolicyDocument": '{"Statement": ['}, "InvalidPolicyDocument"),
+        ({"PolicyDocument": "[]"}, "InvalidPolicyDocument"),
+        ({"ClientToken": "x" * 65}, "InvalidParameterValue"),
+        ({"IpAddressType": "both"}, "InvalidParameter"),
+        ({"SubnetIds": ["subnet-00000000"]}, "InvalidParameter"),
+        ({"SecurityGroupIds": ["sg-00000000"]}, "InvalidParameter"),
     ],
 )
 def test_refuses_what_does_not_exist(ec2: Client, vpc_id: str, changed: dict[str, str], code: str) -> None:
-    """Unknown services, VPCs and route tables have the codes of AWS's list of errors.
+    """Unknown services, VPCs and route tables have the codes of AWS's list of errors, and so has what is malformed.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html; the spelling RouteTableId of the
-    endpoint operations as in https://github.com/hashicorp/terraform-provider-aws.
+    endpoint operations as in https://github.com/hashicorp/terraform-provider-aws; a gateway endpoint has no subnets and
+    security groups: https://github.com/nanlabs/terraform-aws-starter/issues/18; a token has up to 64 characters:
+    https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html.
     """
     parameters = {"VpcId": vpc_id, "ServiceName": S3EXPRESS, **changed}
     assert refused(lambda: ec2.create_vpc_endpoint(**parameters)) == code
