@@ -56,6 +56,14 @@ def test_a_customers_list_needs_its_entries() -> None:
     assert (read.aws_owned, read.family) == (False, "IPv6")
 
 
+def test_entries_alone_are_a_list_of_nobody() -> None:
+    """Where lists may not be described, entries that were read still tell what a route to them matches."""
+    found = prefix_lists([PLAIN], [], {"pl-2": ENTRIES, "pl-3": []})
+    assert found["pl-1"].cidrs == BLOCKS
+    assert found["pl-2"] == PrefixList("pl-2", "", Family.IPV6, (parse_cidr("2001:db8::/32"),), aws_owned=False)
+    assert found["pl-3"].cidrs == ()
+
+
 def test_an_aws_list_without_entries_is_unreadable() -> None:
     """AWS publishes no empty list, so nothing was read."""
     assert prefix_lists([], [MANAGED], {"pl-1": []})["pl-1"].cidrs is None

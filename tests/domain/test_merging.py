@@ -105,6 +105,14 @@ def test_a_list_that_one_account_can_read_is_read(order: int) -> None:
     assert merged(views).prefix_lists == by_id(EXPRESS_LIST)
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_list_that_one_account_describes_is_known_by_name(order: int) -> None:
+    """An account that may not describe lists tells the entries alone, which do not hide what the list is."""
+    nameless = replace(EXPRESS_LIST, name="", aws_owned=False)
+    views = [snapshot(prefix_lists=by_id(nameless)), snapshot()][::order]
+    assert merged(views).prefix_lists == by_id(EXPRESS_LIST)
+
+
 def test_what_no_account_can_read_stays_unreadable() -> None:
     """None of them is not none at all."""
     network = merged([snapshot(), snapshot()])

@@ -14,15 +14,19 @@ def prefix_lists(
     managed: Iterable[Description] = (),
     entries: Mapping[str, Sequence[Description]] | None = None,
 ) -> dict[str, PrefixList]:
-    """Join DescribePrefixLists, DescribeManagedPrefixLists and the Entries read by list id into records by id."""
+    """Join DescribePrefixLists, DescribeManagedPrefixLists and the Entries read by list id into records by id.
+
+    Entries alone tell what a route to their list matches, even where no list may be described.
+    """
+    listed = entries or {}
     found = {each.id: each for each in map(_plain, plain)}
     for description in managed:
-        record = _managed(description, (entries or {}).get(str(description.get("PrefixListId"))))
+        record = _managed(description, listed.get(str(description.get("PrefixListId"))))
         known = found.get(record.id)
         if record.cidrs is None and known:
             record = replace(record, cidrs=known.cidrs)
         found[record.id] = record
-    return found
+    return {list_id: _undescribed(list_id, rows) for list_id, rows in listed.items()} | found
 
 
 def _plain(description: Description) -> PrefixList:
@@ -54,6 +58,12 @@ def _managed(description: Description, entries: Sequence[Description] | None) ->
         cidrs = None
     name = optional_text(description, "PrefixListName", list_id)
     return PrefixList(list_id, name, Family(family), cidrs, aws_owned, number(description, "MaxEntries", list_id))
+
+
+def _undescribed(list_id: str, entries: Sequence[Description]) -> PrefixList:
+    """A list of which only the entries are known; without a name and an owner it is no list of AWS's own."""
+    cidrs = entry_blocks(entries, list_id)
+    return PrefixList(list_id, "", _family("", cidrs), cidrs, aws_owned=False)
 
 
 def entry_blocks(entries: Iterable[Description], list_id: str) -> tuple[Cidr, ...]:

@@ -63,11 +63,13 @@ def _optional_view(views: Sequence[Mapping[str, _Value] | None]) -> dict[str, _V
 
 
 def _prefix_lists(views: Sequence[Mapping[str, PrefixList]]) -> dict[str, PrefixList]:
+    """One account may read a list's entries and another its name and owner: each completes the other."""
     found: dict[str, PrefixList] = {}
     for view in views:
         for key, record in view.items():
-            if key not in found or (found[key].cidrs is None and record.cidrs is not None):
-                found[key] = record
+            known = found.get(key, record)
+            described = known if known.name else record
+            found[key] = replace(described, cidrs=record.cidrs if known.cidrs is None else known.cidrs)
     return found
 
 
