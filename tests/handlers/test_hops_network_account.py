@@ -4,12 +4,22 @@ from dataclasses import dataclass
 
 import pytest
 
+from express_path.errors import ApiError
 from sandbox.networks.account import ANYWHERE_IPV6, Account
 from sandbox.networks.central_egress import Hub, attach
 from sandbox.networks.vpcs import BehindNatGateway, PublicSide
 from sandbox.server import Sandbox
 from tests.handlers.rule import Rule
 from tests.handlers.test_hops_live import NETWORK, ROLE, Logged, evaluation, swept, warnings
+
+NEEDED_AT_HOME = [
+    "DescribeVpcs",
+    "DescribeSubnets",
+    "DescribeRouteTables",
+    "DescribeVpcEndpoints",
+    "DescribeNatGateways",
+    "DescribePrefixLists",
+]
 
 
 @dataclass
@@ -43,6 +53,33 @@ def test_denied_reads_of_the_network_account_are_warned_of(
     sandbox.faults.deny("ec2", "SearchTransitGatewayRoutes")
     evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
     assert "ec2:SearchTransitGatewayRoutes" in warnings(logged)
+
+
+@pytest.mark.parametrize("operation", NEEDED_AT_HOME)
+def test_role_that_lacks_what_is_needed_at_home(
+    sandbox: Sandbox, account: Account, network: Account, logged: Logged, operation: str
+) -> None:
+    """The role is optional: where it may not read the network account, the path ends there, and the function warns."""
+    hub = Hub(network)
+    hub.share(account)
+    spoke = hub.join(account)
+    sandbox.faults.before("sts", "AssumeRole", lambda: sandbox.faults.deny("ec2", operation))
+    assert evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)["reason"] == "UNRESOLVED_EGRESS"
+    assert warnings(logged) == [f"ec2:{operation}"]
+
+
+def test_throttling_in_the_network_account_is_raised(
+    sandbox: Sandbox, account: Account, network: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What may be read a moment later is not called unreadable: nothing is reported, and the old verdict stands."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+    hub = Hub(network)
+    hub.share(account)
+    spoke = hub.join(account)
+    sandbox.faults.before("sts", "AssumeRole", lambda: sandbox.faults.throttle("ec2", "DescribeSubnets"))
+    with pytest.raises(ApiError, match="RequestLimitExceeded"):
+        evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
+    assert sandbox.calls.of("config", "PutEvaluations") == []
 
 
 @pytest.mark.parametrize("ask", [swept, evaluation])

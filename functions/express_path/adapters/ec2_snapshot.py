@@ -89,12 +89,17 @@ class SnapshotReader:
         return snapshot
 
     def _with_network_account(self, snapshot: Snapshot, role_arn: str, optional: OptionalReads) -> Snapshot:
-        """What the network account sees besides: its transit gateways' routes, and the VPCs behind them."""
+        """What the network account sees besides: its transit gateways' routes, and the VPCs behind them.
+
+        A role that cannot be assumed, or lacks a read that would be needed at home, shows nothing.
+        """
         role = optional.read(lambda: self._aws.assuming(role_arn, self._external_id))
         if role is None:
             return snapshot
         network_account = role_arn.split(":")[4]
-        seen_there = SnapshotReader(role).read(network_account, None, RuleParameters())
+        seen_there = optional.read(lambda: SnapshotReader(role).read(network_account, None, RuleParameters()))
+        if seen_there is None:
+            return snapshot
         return replace(merged([snapshot, seen_there]), denied=seen_there.denied)
 
     def vpc_of(self, subnet_id: str) -> str | None:
