@@ -134,6 +134,8 @@ def test_unknown_parameters_and_bad_values_are_refused(parameters: str, name: st
         None,
         ...,
         7,
+        ["ScheduledNotification"],
+        {},
     ],
 )
 def test_unknown_message_type_is_refused(message_type: object) -> None:

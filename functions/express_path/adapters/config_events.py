@@ -49,7 +49,7 @@ def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
     invoking = _json_object(event, "invokingEvent")
     message_type = invoking.get("messageType")
     readers = {_CHANGE: _of_change, _OVERSIZED: _of_oversized, _SCHEDULED: _of_schedule}
-    if message_type not in readers:
+    if not isinstance(message_type, str) or message_type not in readers:
         raise EventError("invokingEvent.messageType", message_type, "one of " + ", ".join(readers))
     return readers[message_type](event, invoking)
 
