@@ -1,9 +1,12 @@
 """Filters of describe operations that moto lacks or answers wrongly."""
 
 import re
+from collections.abc import Collection
+from fnmatch import fnmatchcase
 from functools import cache
 
 from moto.core.utils import get_service_model
+from moto.ec2 import utils
 from moto.ec2.models.nat_gateways import NatGateway
 from moto.ec2.models.route_tables import RouteTable
 from moto.ec2.models.vpcs import VPCEndPoint
@@ -14,8 +17,8 @@ from sandbox.ec2.errors import ApiError
 from sandbox.ec2.knobs import Knobs
 from sandbox.patches import Patches
 
-ALIASES = {"vpc-endpoint-id": "id", "nat-gateway-id": "id"}
-"""Filters that are named after the resource but compare its id."""
+ALIASES = {"vpc-endpoint-id": "id", "nat-gateway-id": "id", "subnet-id": "subnet_id"}
+"""Attributes of endpoints and NAT gateways that moto does not find by their filter; a regional one has no subnet."""
 
 CODES = {"DescribeVpcEndpointServices": "InvalidFilter"}
 """Error codes other than InvalidParameterValue: https://github.com/mondoohq/mql/issues/4454."""
@@ -30,12 +33,25 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     A filter that the model does not know is refused: moto ignores some, so that a misspelt one would find everything.
     DescribeRouteTables: every `route.` filter and both kinds of association; DescribeVpcEndpoints and
     DescribeNatGateways: the id (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeRouteTables.html).
+    Of a resource that has several values, one is enough, as the values of a filter are joined with an OR
+    (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Filter.html); to moto all of one side must fit.
     """
     del knobs
+    patches.wrap(utils, "is_filter_matching", _matching)
     patches.wrap(EC2Response, "_filters_from_querystring", _known)
     patches.wrap(RouteTable, "get_filter_value", _of_route_table)
     patches.wrap(VPCEndPoint, "get_filter_value", _of_id)
     patches.wrap(NatGateway, "get_filter_value", _of_id)
+
+
+def _matching(original: Moto) -> Moto:
+    def is_filter_matching(resource: Moto, name: str, wanted: list[str]) -> bool:
+        value = resource.get_filter_value(name)
+        if isinstance(value, Collection) and not isinstance(value, str):
+            return any(fnmatchcase(str(each), pattern) for each in value for pattern in wanted)
+        return bool(original(resource, name, wanted))
+
+    return is_filter_matching
 
 
 def _known(original: Moto) -> Moto:

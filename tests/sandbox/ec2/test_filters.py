@@ -50,3 +50,22 @@ def test_a_filter_has_two_hundred_values_at_most(ec2: Client) -> None:
     ids = [f"vpc-{number:08x}" for number in range(201)]
     assert ec2.describe_vpcs(Filters=[{"Name": "vpc-id", "Values": ids[:200]}])["Vpcs"] == []
     assert refused(ec2.describe_vpcs, Filters=[{"Name": "vpc-id", "Values": ids}]) == "FilterLimitExceeded"
+
+
+def test_one_of_the_values_is_enough(ec2: Client, vpc_id: str) -> None:
+    """Values are joined with an OR: a table with one of two targets and a third one is found, by a wildcard too.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Filter.html
+    """
+    table_id = ec2.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"]
+    subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
+    ids = []
+    for block in ("198.51.100.0/24", "203.0.113.0/24"):
+        made = ec2.create_nat_gateway(SubnetId=subnet_id, ConnectivityType="private")["NatGateway"]["NatGatewayId"]
+        ec2.create_route(RouteTableId=table_id, DestinationCidrBlock=block, NatGatewayId=made)
+        ids.append(made)
+    for values in ([ids[0], "nat-00000000"], ["nat-00000000", ids[1][:-1] + "?"]):
+        found = ec2.describe_route_tables(Filters=[{"Name": "route.nat-gateway-id", "Values": values}])["RouteTables"]
+        assert [table["RouteTableId"] for table in found] == [table_id], values
+    nothing = [{"Name": "route.nat-gateway-id", "Values": ["nat-00000000", "nat-11111111"]}]
+    assert ec2.describe_route_tables(Filters=nothing)["RouteTables"] == []

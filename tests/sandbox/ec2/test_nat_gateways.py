@@ -170,5 +170,9 @@ def test_filters(ec2: Client, vpc_id: str, subnet_id: str) -> None:
     for name, value in filters.items():
         found = ec2.describe_nat_gateways(Filter=[{"Name": name, "Values": [value]}])["NatGateways"]
         assert [item["NatGatewayId"] for item in found] == [made], name
+    gateway_id = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+    other = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
+    ec2.attach_internet_gateway(InternetGatewayId=gateway_id, VpcId=other)
+    create(ec2, VpcId=other, AvailabilityMode="regional")  # it has no subnet to compare
     for name, value in {"vpc-id": vpc_id, "subnet-id": subnet_id}.items():
         assert len(ec2.describe_nat_gateways(Filter=[{"Name": name, "Values": [value]}])["NatGateways"]) == 2, name
