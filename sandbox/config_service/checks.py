@@ -1,6 +1,6 @@
 """Constraints of AWS Config's service model, checked where moto does not: on the server's side."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from moto.config.exceptions import (
@@ -31,11 +31,12 @@ def compliance_type(value: str, where: str) -> None:
         raise _constraint(where, f"Member must satisfy enum value set: [{', '.join(COMPLIANCE_TYPES)}]")
 
 
-def compliance_filter(values: Iterable[str], refused: str) -> None:
+def compliance_filter(values: Sequence[str], refused: str) -> None:
     """Check the ComplianceTypes of a request; `refused` is the one value that this operation does not take.
 
-    The operations' documentation in the botocore model says which.
+    The operations' documentation in the botocore model says which, the model itself that there are three at most.
     """
+    length(values, "complianceTypes", 3)
     for value in values:
         compliance_type(value, "complianceTypes")
         if value == refused:

@@ -8,7 +8,16 @@ from typing import Any
 from moto.config.models import ConfigBackend, ConfigRule
 from moto.config.responses import ConfigResponse
 
-from sandbox.config_service import compliance, evaluation_status, evaluations, history, packs, recorder, rules
+from sandbox.config_service import (
+    compliance,
+    evaluation_status,
+    evaluations,
+    history,
+    packs,
+    recorder,
+    rules,
+    summaries,
+)
 from sandbox.config_service.results import ConfigResults, results_of
 from sandbox.patches import Patches
 
@@ -63,6 +72,8 @@ ADDED: dict[str, Operation] = {
     "get_compliance_details_by_resource": compliance.details_by_resource,
     "describe_compliance_by_config_rule": compliance.summary_by_rule,
     "describe_compliance_by_resource": compliance.summary_by_resource,
+    "get_compliance_summary_by_config_rule": summaries.by_rule,
+    "get_compliance_summary_by_resource_type": summaries.by_resource_type,
     "start_config_rules_evaluation": _start_evaluation,
     "delete_evaluation_results": _delete_results,
     "put_conformance_pack": packs.operations.put,

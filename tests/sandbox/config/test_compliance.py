@@ -165,6 +165,48 @@ def test_sum_by_resource(config: BaseClient, put: Callable[..., None]) -> None:
     assert error_of(describe, ResourceId="b") == "InvalidParameterValueException"
 
 
+def test_compliance_types_are_three_at_most(config: BaseClient) -> None:
+    """A fourth ComplianceType is too many (botocore model, ComplianceTypes)."""
+    details = config.get_compliance_details_by_config_rule
+    assert error_of(details, ConfigRuleName=RULE_NAME, ComplianceTypes=["COMPLIANT"] * 4) == "ValidationException"
+
+
+def test_summary_of_rules(config: BaseClient, put: Callable[..., None]) -> None:
+    """One bad resource makes the rule count as bad; a rule without results counts for nothing.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceSummaryByConfigRule.html
+    """
+
+    def counts() -> tuple[int, int]:
+        found = config.get_compliance_summary_by_config_rule()["ComplianceSummary"]
+        return found["CompliantResourceCount"]["CappedCount"], found["NonCompliantResourceCount"]["CappedCount"]
+
+    assert counts() == (0, 0)
+    put(a="COMPLIANT", b="NOT_APPLICABLE")
+    assert counts() == (1, 0)
+    put(b="NON_COMPLIANT")
+    assert counts() == (0, 1)
+
+
+def test_summary_of_resources(config: BaseClient, put: Callable[..., None]) -> None:
+    """Resources are counted to 100, together or by type.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceSummaryByResourceType.html
+    """
+    put(**{f"bad-{number}": "NON_COMPLIANT" for number in range(100)})
+    put(bad="NON_COMPLIANT", good="COMPLIANT")
+    read = config.get_compliance_summary_by_resource_type
+    (everything,) = read()["ComplianceSummariesByResourceType"]
+    assert "ResourceType" not in everything
+    subnets, tables = read(ResourceTypes=[SUBNET, "AWS::EC2::RouteTable"])["ComplianceSummariesByResourceType"]
+    for row in (everything, subnets):
+        assert row["ComplianceSummary"]["NonCompliantResourceCount"] == {"CappedCount": 100, "CapExceeded": True}
+        assert row["ComplianceSummary"]["CompliantResourceCount"] == {"CappedCount": 1, "CapExceeded": False}
+    assert tables["ResourceType"] == "AWS::EC2::RouteTable"
+    assert tables["ComplianceSummary"]["NonCompliantResourceCount"]["CappedCount"] == 0
+    assert error_of(read, ResourceTypes=["AWS::EC2::VPC"] * 21) == "ValidationException"
+
+
 def test_clean_up_drops_what_is_not_applicable(
     config: BaseClient, put: Callable[..., None], results: ConfigResults
 ) -> None:
