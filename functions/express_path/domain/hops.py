@@ -163,9 +163,11 @@ def _forwarded(network: Network, entry: Entry, block: Cidr, visit: Visit) -> Ite
         )
         if len(direct) == len(aside.outcomes):
             yield Traced(aside.region, direct)
-        else:
-            for onward in onward_from(network, [entry], aside.region, visit):
-                yield Traced(onward.region, (*direct, *_beyond_interface(onward).outcomes))
+            continue
+        # Behind another interface endpoints are left aside already: following twice would double with every hop.
+        again = [aside] if visit.endpoints_aside else onward_from(network, [entry], aside.region, visit)
+        for onward in again:
+            yield Traced(onward.region, (*direct, *_beyond_interface(onward).outcomes))
 
 
 def _beyond_interface(traced: Traced) -> Traced:

@@ -10,6 +10,10 @@ from express_path.domain.reasons import Reason
 from express_path.domain.routing import Region, contains
 from express_path.domain.targets import TargetKind
 
+LONGEST = 64
+"""The most route tables that a path is followed through: the usual time to live of an IP packet
+(https://www.iana.org/assignments/ip-parameters/ip-parameters.xhtml)."""
+
 
 class Hop(NamedTuple):
     """One hop: what it is, its id, and the destination of the route that leads to it."""
@@ -55,6 +59,12 @@ class Visit(NamedTuple):
     vpc_id: str = ""
     tables: frozenset[str] = frozenset()
     endpoints_aside: bool = False
+
+    def refusal(self, table_id: str) -> str:
+        """Why the path is not followed to one more route table; empty where it is."""
+        if table_id in self.tables:
+            return f"the path comes back to {table_id}: a loop"
+        return "" if len(self.tables) < LONGEST else f"the path goes on beyond {LONGEST} route tables"
 
 
 def hop_of(route: Route, kind: TargetKind | None = None) -> Hop:

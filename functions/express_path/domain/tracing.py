@@ -126,9 +126,9 @@ class Tracer:
     def trace(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
         """Follow a block of addresses from a route table on; a table met twice is a loop."""
         self._asked_now.add(table.id)
-        if table.id in visit.tables:
-            loop = Outcome(Reason.UNRESOLVED_EGRESS, note=f"the path comes back to {table.id}: a loop")
-            yield Traced(Region(block), (loop,))
+        refusal = visit.refusal(table.id)
+        if refusal:
+            yield Traced(Region(block), (Outcome(Reason.UNRESOLVED_EGRESS, note=refusal),))
             return
         vpc_id = table.vpc_id if isinstance(table, RouteTable) else visit.vpc_id
         onward = visit._replace(tables=visit.tables | {table.id}, vpc_id=vpc_id)
