@@ -101,6 +101,13 @@ def test_a_record_that_cannot_be_read_is_refused_with_its_file(tmp_path: Path, n
     assert "field" in raised.value.fault
 
 
+def test_a_list_of_other_buckets_is_refused(tmp_path: Path) -> None:
+    """ListBuckets answers alike; an account without any bucket of that kind may have directory buckets."""
+    write(empty_dump(tmp_path) / "directory-buckets.json", {"Buckets": [], "Owner": {"ID": "75aa57f09aa0c8ca"}})
+    with pytest.raises(DumpError, match="output of aws s3api list-buckets; make it again with: aws s3api list-dir"):
+        read_dump(tmp_path)
+
+
 @pytest.mark.parametrize("content", [None, ""])
 def test_a_dump_says_whose_it_is(tmp_path: Path, content: str | None) -> None:
     """Without identity.json nobody knows whose subnets these are."""

@@ -21,7 +21,6 @@ _REGION = re.compile(r"[a-z]+(-[a-z]+)+-[0-9]+")
 def read_folder(folder: Path) -> Snapshot:
     """The network of one account and Region. Raises DumpError naming the file and its fault."""
     account_id, region = _identity(folder)
-    buckets = files.read_optional(folder, files.DIRECTORY_BUCKETS)
     return Snapshot(
         account_id=account_id,
         region=region,
@@ -34,7 +33,7 @@ def read_folder(folder: Path) -> Snapshot:
         network_interfaces=_network_interfaces(folder),
         transit_gateway_attachments=_attachments(folder),
         transit_gateway_route_tables=_transit_gateway_route_tables(folder),
-        has_directory_buckets=None if buckets is None else bool(buckets),
+        has_directory_buckets=_has_directory_buckets(folder),
     )
 
 
@@ -98,6 +97,22 @@ def _prefix_lists(folder: Path) -> dict[str, PrefixList]:
         with _faults_of(folder / files.ENTRIES_FOLDER / f"{list_id}.json"):
             entry_blocks(listed, list_id)
     return prefix_lists(plain, managed, entries)
+
+
+def _has_directory_buckets(folder: Path) -> bool | None:
+    """Whether there are any; ListBuckets has the same field for other buckets, and an Owner besides.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListBuckets.html
+    """
+    file = files.DIRECTORY_BUCKETS
+    buckets = files.read_optional(folder, file)
+    if buckets is None:
+        return None
+    path = folder / file.name
+    if "Owner" in (files.read_response(path, file.command) or {}):
+        fault = "holds an Owner, so it is the output of aws s3api list-buckets"
+        raise DumpError(str(path), fault, f"make it again with: {file.command} > {file.name}")
+    return bool(buckets)
 
 
 def _network_interfaces(folder: Path) -> dict[str, NetworkInterface] | None:
