@@ -19,13 +19,15 @@ ASSOCIATED = {"State": "associated"}
 def apply(patches: Patches, knobs: Knobs) -> None:
     """Correct AssociateRouteTable, DisassociateRouteTable and what is left of a deleted subnet.
 
-    moto silently keeps the old table when a subnet is associated with another one, associates gateways of any VPC, and
-    keeps the associations of deleted subnets
+    moto silently keeps the old table when a subnet is associated with another one, associates gateways of any VPC,
+    keeps the associations of deleted subnets, and deletes main tables and subnets in use
     (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_AssociateRouteTable.html).
     """
     del knobs
     patches.set(EC2Response, "associate_route_table", _associate_route_table)
     patches.wrap(EC2Response, "disassociate_route_table", _disassociating)
+    patches.wrap(EC2Response, "delete_route_table", _deleting_table)
+    patches.wrap(EC2Response, "delete_subnet", _deleting_subnet_in_use)
     patches.wrap(EC2Backend, "delete_subnet", _deleting_subnet)
     patches.set(RouteTable, "associations", property(_associations))
 
@@ -101,6 +103,40 @@ def _disassociating(original: Moto) -> Moto:
         return answer
 
     return disassociate_route_table
+
+
+def _deleting_table(original: Moto) -> Moto:
+    def delete_route_table(self: Moto) -> ActionResult:
+        """Delete a table, but not a main one.
+
+        https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteRouteTable.html.
+        """
+        table = self.ec2_backend.get_route_table(self._get_param("RouteTableId"))
+        if table.main_association_id is not None:
+            raise _has_dependencies("routeTable", table.id)
+        answer: ActionResult = original(self)
+        return answer
+
+    return delete_route_table
+
+
+def _deleting_subnet_in_use(original: Moto) -> Moto:
+    def delete_subnet(self: Moto) -> ActionResult:
+        """Delete a subnet without network interfaces, those of NAT gateways and instances among them.
+
+        https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteSubnet.html.
+        """
+        subnet_id = self._get_param("SubnetId")
+        if any(interface.subnet.id == subnet_id for interface in self.ec2_backend.enis.values()):
+            raise _has_dependencies("subnet", subnet_id)
+        answer: ActionResult = original(self)
+        return answer
+
+    return delete_subnet
+
+
+def _has_dependencies(kind: str, resource_id: str) -> ApiError:
+    return ApiError("DependencyViolation", f"The {kind} '{resource_id}' has dependencies and cannot be deleted.")
 
 
 def _deleting_subnet(original: Moto) -> Moto:

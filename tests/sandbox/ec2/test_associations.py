@@ -118,3 +118,26 @@ def test_a_deleted_subnet_leaves_its_table(ec2: Client, table_id: str, subnet_id
     ec2.delete_subnet(SubnetId=subnet_id)
     assert associations(ec2, table_id) == []
     ec2.delete_route_table(RouteTableId=table_id)
+
+
+def test_a_main_table_cannot_be_deleted(ec2: Client, vpc_id: str) -> None:
+    """A VPC keeps its main table: DependencyViolation.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteRouteTable.html
+    """
+    main = [{"Name": "vpc-id", "Values": [vpc_id]}, {"Name": "association.main", "Values": ["true"]}]
+    (table,) = ec2.describe_route_tables(Filters=main)["RouteTables"]
+    assert refused(ec2.delete_route_table, RouteTableId=table["RouteTableId"]) == "DependencyViolation"
+    ec2.delete_vpc(VpcId=vpc_id)  # which takes it along
+    assert ec2.describe_route_tables(Filters=main)["RouteTables"] == []
+
+
+def test_a_subnet_in_use_cannot_be_deleted(ec2: Client, subnet_id: str) -> None:
+    """A subnet with a NAT gateway stays until that is deleted: DependencyViolation.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteSubnet.html
+    """
+    made = ec2.create_nat_gateway(SubnetId=subnet_id, ConnectivityType="private")["NatGateway"]["NatGatewayId"]
+    assert refused(ec2.delete_subnet, SubnetId=subnet_id) == "DependencyViolation"
+    ec2.delete_nat_gateway(NatGatewayId=made)
+    ec2.delete_subnet(SubnetId=subnet_id)
