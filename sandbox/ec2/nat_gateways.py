@@ -47,7 +47,7 @@ def _create_nat_gateway(self: Moto) -> ActionResult:
 
 
 def _create_zonal(backend: Moto, parameters: dict[str, Any]) -> Moto:
-    """Make a NAT gateway in a subnet: public with an Elastic IP address, or private without one."""
+    """Make a NAT gateway in a subnet: public with an Elastic IP address, or private without one (codes unverified)."""
     subnet_id, allocation_id = parameters.get("SubnetId"), parameters.get("AllocationId")
     connectivity_type = parameters.get("ConnectivityType", "public")
     if subnet_id is None:
@@ -55,6 +55,9 @@ def _create_zonal(backend: Moto, parameters: dict[str, Any]) -> Moto:
     if connectivity_type == "private" and allocation_id:
         message = "A private NAT gateway cannot have an Elastic IP address."
         raise ApiError("InvalidParameterCombination", message)
+    if connectivity_type == "public" and not allocation_id:
+        message = "The request must contain the parameter AllocationId"
+        raise ApiError("MissingParameter", message)
     tags = add_tag_specification(parameters.get("TagSpecifications", []))
     nat_gateway = backend.create_nat_gateway(subnet_id, allocation_id, tags, connectivity_type)
     nat_gateway.availability_mode = "zonal"

@@ -59,6 +59,14 @@ def test_private(ec2: Client, subnet_id: str) -> None:
     assert refused(ec2.create_nat_gateway, **both) == "InvalidParameterCombination"
 
 
+def test_a_public_one_needs_an_address(ec2: Client, subnet_id: str) -> None:
+    """A public zonal NAT gateway has an Elastic IP address; its allocation is a parameter that must not be missing.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateNatGateway.html
+    """
+    assert refused(ec2.create_nat_gateway, SubnetId=subnet_id) == "MissingParameter"
+
+
 def test_zonal_needs_a_subnet(ec2: Client, vpc_id: str) -> None:
     """Only a regional NAT gateway comes without a subnet."""
     assert refused(ec2.create_nat_gateway, VpcId=vpc_id) == "MissingParameter"
