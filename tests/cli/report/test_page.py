@@ -57,6 +57,16 @@ def test_everything_is_shown_first(visit: Visit, file: Path, result: Result) -> 
     expect(page.get_by_role("button", name=re.compile(rf"^{len(flagged)}.*NON_COMPLIANT$"))).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [920, 1024, 1280, 1440])
+def test_a_table_of_long_ids_has_room(visit: Visit, file: Path, width: int) -> None:
+    """On the screens that most people have, an id on a path is in one line, and nobody scrolls sideways."""
+    page = visit.open(file, size=(width, 800))
+    hops = page.locator(".cell-path .step code").filter(has_text=re.compile(r"^[a-z]+-[0-9a-f]{17}$"))
+    assert hops.count()
+    assert set(hops.evaluate_all("all => all.map(each => each.getClientRects().length)")) == {1}
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+
+
 @pytest.mark.parametrize("choice", ["compliance", "reason", "account", "region", "vpc"])
 def test_each_choice_keeps_its_subnets(visit: Visit, file: Path, result: Result, choice: str) -> None:
     """Every value of every choice shows exactly its subnets, and the count that is read aloud says how many."""
