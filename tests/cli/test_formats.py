@@ -144,6 +144,16 @@ def test_junit_tells_what_could_not_be_told() -> None:
     assert (suites.tests, suites.errors, suites.failures) == (2, 1, 1)
 
 
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\uffff", "\ud800"])
+def test_junit_is_xml_whatever_a_text_holds(character: str) -> None:
+    """A character that XML cannot hold is replaced, and the rest of its text stays."""
+    said = verdict(annotation=f"a{character}b \U0001f680")
+    [[[failure]]] = [
+        [case.result for case in suite] for suite in JUnitXml.fromstring(RENDER[Format.JUNIT](partly(said)))
+    ][:1]
+    assert failure.message == "a\ufffdb \U0001f680"
+
+
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_sarif_fits_the_published_schema(recording: str) -> None:
     """The log fits SARIF 2.1.0 (models made from the schema), and has a result of the right kind for each subnet."""

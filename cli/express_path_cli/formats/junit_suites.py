@@ -1,5 +1,6 @@
 """Verdicts as JUnit XML, so that any CI shows them as tests: one suite for each VPC, one test for each subnet."""
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -8,6 +9,9 @@ from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Verdict
 from express_path_cli.result import Failure, Result
 from express_path_cli.words import RULE_NAME
+
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 has no way to write (https://www.w3.org/TR/xml/#charsets); a dump of somebody else's may hold it."""
 
 
 def as_junit(result: Result) -> str:
@@ -26,7 +30,7 @@ def as_junit(result: Result) -> str:
     for counted in ("tests", "failures", "errors"):
         root.set(counted, str(sum(int(suite.get(counted, "0")) for suite in root)))
     indent(root)
-    return tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return _NO_XML.sub("\ufffd", tostring(root, encoding="unicode", xml_declaration=True)) + "\n"
 
 
 def _suite(root: Element, name: str, verdicts: Sequence[Verdict], stamp: str) -> None:
