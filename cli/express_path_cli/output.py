@@ -13,11 +13,12 @@ from express_path_cli.problems import OptionError, one_line, say, trace
 from express_path_cli.result import Result, Seen
 
 
-def write_result(result: Result, chosen: Format, file: Path | None) -> None:
-    """Write a result to standard output, or to a file and its summary to standard error."""
+def write_result(result: Result, chosen: Format, file: Path | None, *, quiet: bool) -> None:
+    """Write a result to standard output, or to a file and, unless quiet, its summary to standard error."""
     if file:
         write_file(file, RENDER[chosen](result))
-        say(f"wrote {file}: {summary(result.verdicts)}")
+        if not quiet:
+            say(f"wrote {file}: {summary(result.verdicts)}")
     elif chosen is Format.TABLE:
         Console().print(as_table(result.verdicts))
     else:

@@ -60,9 +60,12 @@ def test_the_table_says_what_the_numbers_mean(dear_and_cheap: list[str]) -> None
 
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_a_file_holds_what_would_be_printed(dear_and_cheap: list[str], tmp_path: Path, form: str) -> None:
-    """Nothing but that it was written is said on the terminal."""
+    """That it was written is said on the terminal, unless quiet is asked."""
     file = tmp_path / "cost"
-    result = cost("--days", "1", "--format", form, "--output", str(file), "--quiet")
+    arguments = ("--days", "1", "--format", form, "--output", str(file))
+    quiet = cost(*arguments, "--quiet")
+    assert (quiet.exit_code, quiet.stdout, quiet.stderr) == (0, "", "")
+    result = cost(*arguments)
     assert (result.exit_code, result.stdout) == (0, "")
     assert f"wrote {file}" in result.stderr
     text = file.read_text(encoding="utf-8")

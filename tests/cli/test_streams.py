@@ -152,3 +152,12 @@ def test_the_progress_bar_takes_no_name_for_markup(
         watch.expect(1)
         watch.done("account 1 ([/red] oops)")
     assert "account 1 ([/red] oops)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [("scan", "--format", "csv"), ("report",)], ids=" ".join)
+def test_quiet_says_nothing_of_what_went_well(command: tuple[str, ...], tmp_path: Path) -> None:
+    """A job that succeeds sends nobody a message; without quiet, the file and what is in it are named."""
+    arguments = [*command, "--from-dump", NAT, "--output", str(tmp_path / "file")]
+    quiet = invoke([*arguments, "--quiet"])
+    assert (quiet.exit_code, quiet.stdout, quiet.stderr) == (1, "", "")
+    assert "1 NON_COMPLIANT" in invoke(arguments).stderr

@@ -90,14 +90,15 @@ def cost(
         report = report_on(nats, seen, counted, crew)
     tell_about(Seen(failures=report.failures, notes=report.notes), quiet=quiet)
     if seen.views or not seen.failures:
-        _write(report, form, output)
+        _write(report, form, output, quiet=quiet)
     raise typer.Exit(COULD_NOT_TELL if report.failures else 0)
 
 
-def _write(report: CostReport, form: Form, output: Path | None) -> None:
+def _write(report: CostReport, form: Form, output: Path | None, *, quiet: bool) -> None:
     if output:
         write_file(output, as_cost_json(report) if form is Form.JSON else as_text_table(report))
-        say(f"wrote {output}")
+        if not quiet:
+            say(f"wrote {output}")
     elif form is Form.JSON:
         typer.echo(as_cost_json(report), nl=False)
     else:

@@ -108,17 +108,22 @@ def diagnose(
         told = diagnose_all(nats, verdicts, seen, during, crew)
     tell_about(Seen(failures=crew.failures), quiet=quiet)
     if seen.views or not seen.failures:
-        _write(told, during, form, chart)
+        if chart:
+            _draw(told, chart, quiet=quiet)
+        _write(told, during, form)
     failed = seen.failures or crew.failures
     raise typer.Exit(COULD_NOT_TELL if failed else any(each.has_symptoms for each in told))
 
 
-def _write(told: list[NatDiagnosis], during: Timing, form: Form, chart: Path | None) -> None:
-    if chart:
-        drawn = panels(told)
-        if drawn:
-            write_file(chart, as_svg(drawn))
+def _draw(told: list[NatDiagnosis], chart: Path, *, quiet: bool) -> None:
+    drawn = panels(told)
+    if drawn:
+        write_file(chart, as_svg(drawn))
+    if not (drawn and quiet):
         say(f"wrote {chart}" if drawn else f"{chart} was not written: there are no datapoints to draw")
+
+
+def _write(told: list[NatDiagnosis], during: Timing, form: Form) -> None:
     if form is Form.JSON:
         typer.echo(as_diagnosis_json(told, during), nl=False)
     else:

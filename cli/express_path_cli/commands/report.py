@@ -45,5 +45,5 @@ def report(
     tell_about(seen, quiet=quiet)
     if seen.views or not seen.failures:
         result = Result(verdicts, datetime.now(UTC), seen.failures, seen.views, seen.notes, parameters)
-        write_result(result, Format.HTML, output)
+        write_result(result, Format.HTML, output, quiet=quiet)
     raise typer.Exit(COULD_NOT_TELL if seen.failures else any(map(is_flagged, verdicts)))

@@ -108,5 +108,5 @@ def scan(
     if seen.views or not seen.failures:
         listed = [each for each in verdicts if matches(each, shown)]
         result = Result(listed, datetime.now(UTC), seen.failures, seen.views, seen.notes, parameters)
-        write_result(result, output_format, output)
+        write_result(result, output_format, output, quiet=quiet)
     raise typer.Exit(COULD_NOT_TELL if seen.failures else any(matches(each, failing) for each in verdicts))
