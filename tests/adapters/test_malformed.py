@@ -129,6 +129,12 @@ WRONG = [
     ("transit-gateway-routes/tgw-rtb-1.json", ("Routes", 0, "DestinationCidrBlock"), 1),
     ("directory-buckets.json", ("ContinuationToken",), "more"),
 ]
+OBEYED = [
+    ("subnets.json", ("Subnets", 0, "SubnetId"), "subnet-\x1b[2J"),
+    ("subnets.json", ("Subnets", 0, "VpcId"), "vpc-1\x9b2J"),
+    ("route-tables.json", ("RouteTables", 0, "Routes", 0, "NatGatewayId"), "nat-1\r"),
+    ("vpc-endpoints.json", ("VpcEndpoints", 0, "RouteTableIds"), ["rtb-1\n"]),
+]
 
 
 def dumped(folder: Path, name: str, place: tuple[str | int, ...], value: object) -> Path:
@@ -160,6 +166,23 @@ def test_value_of_another_type_is_refused(
     error = refusal(dumped(tmp_path, name, place, value))
     assert error.path == str(tmp_path / name)
     assert str(place[-1]) in error.fault
+
+
+@pytest.mark.parametrize(("name", "place", "value"), OBEYED, ids=[each[0] for each in OBEYED])
+def test_control_characters_in_ids_are_refused(
+    tmp_path: Path, name: str, place: tuple[str | int, ...], value: object
+) -> None:
+    """A terminal would obey them; the error shows them as codes."""
+    error = refusal(dumped(tmp_path, name, place, value))
+    assert str(error).isprintable()
+    assert str(place[-1]) in error.fault
+
+
+def test_tags_hold_any_character(tmp_path: Path) -> None:
+    """People choose them; a strange one stops no evaluation."""
+    tags = [{"Key": "note\n", "Value": "one\ttwo\x1b"}]
+    [region] = read_dump(dumped(tmp_path, "subnets.json", ("Subnets", 0, "Tags"), tags))
+    assert region.network.subnets["subnet-1"].tags == {"note\n": "one\ttwo\x1b"}
 
 
 def test_the_same_dump_without_a_fault_is_read(tmp_path: Path) -> None:

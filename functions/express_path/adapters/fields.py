@@ -1,5 +1,6 @@
 """Reading fields of AWS's descriptions strictly: what is missing or of another type is named, never guessed."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
@@ -7,6 +8,8 @@ from express_path.domain.addresses import Cidr, parse_cidr
 from express_path.errors import RecordError
 
 Description = Mapping[str, Any]
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""What no id holds, and what a terminal would obey if a dump brought it along."""
 
 
 class Identified(Protocol):
@@ -21,7 +24,15 @@ Record = TypeVar("Record", bound=Identified)
 
 
 def text(description: Description, field: str, resource: str) -> str:
-    """A field that must be a string with something in it."""
+    """A field that must be an id or a word of AWS's own: a string with something in it, no control character."""
+    found = words(description, field, resource)
+    if _has_control(found):
+        raise RecordError(resource, field, found, "a string without control characters")
+    return found
+
+
+def words(description: Description, field: str, resource: str) -> str:
+    """A field that must be a string with something in it, whatever that is: people choose it."""
     found = description.get(field)
     if not isinstance(found, str) or not found:
         raise RecordError(resource, field, found, "a string that is not empty")
@@ -79,8 +90,8 @@ def ids(description: Description, field: str, resource: str) -> tuple[str, ...]:
     found = description.get(field)
     if found is None:
         return ()
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise RecordError(resource, field, found, "a list of ids")
+    if not isinstance(found, list) or not all(isinstance(each, str) and not _has_control(each) for each in found):
+        raise RecordError(resource, field, found, "a list of ids, without control characters")
     return tuple(found)
 
 
@@ -90,3 +101,7 @@ def block(value: object, field: str, resource: str) -> Cidr:
         return parse_cidr(str(value))
     except ValueError as error:
         raise RecordError(resource, field, value, "a CIDR block such as 10.0.0.0/16") from error
+
+
+def _has_control(found: str) -> bool:
+    return not found.isprintable() and _CONTROL.search(found) is not None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from express_path.adapters.fields import Description, block, number, optional_text, text
+from express_path.adapters.fields import Description, block, number, optional_text, text, words
 from express_path.domain.addresses import Cidr, Family
 from express_path.domain.network import PrefixList
 from express_path.errors import RecordError
@@ -39,7 +39,7 @@ def _plain(description: Description) -> PrefixList:
     if not isinstance(found, list):
         raise RecordError(list_id, "Cidrs", found, "a list of CIDR blocks")
     cidrs = tuple(block(each, "Cidrs", list_id) for each in found)
-    name = text(description, "PrefixListName", list_id)
+    name = words(description, "PrefixListName", list_id)
     return PrefixList(list_id, name, _family(name, cidrs), cidrs or None)
 
 
