@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from express_path.adapters import nat_metrics
+from express_path.adapters.flow_logs import read_nat_places
 from express_path.adapters.nat_metrics import meters_of, read_metrics
 from express_path.adapters.organization_clients import MovingAws
 from express_path.domain.metrics import Meter, Series
@@ -150,6 +151,18 @@ def test_zones_are_spelled_as_cloudwatch_spells_them(aws: MovingAws, sandbox: Sa
     gateway, ((_, first), (_, second)) = regional(builder)
     sandbox.metrics.record(gateway.id, "BytesInFromSource", [(START, 1.0)], zone=first)
     assert meters_of(aws, [gateway]) == [Meter(gateway.id, each) for each in sorted([first, second])]
+
+
+def test_gateways_beyond_one_filter_are_found(aws: MovingAws, builder: Builder) -> None:
+    """EC2 takes 200 values a filter (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html)."""
+    gateway, zones = regional(builder)
+    others = [f"nat-{each}" for each in range(200)]
+    meters = meters_of(aws, [*(NatGateway(each, "vpc-1", availability_mode="regional") for each in others), gateway])
+    assert [each for each in meters if each.nat_gateway_id not in others] == [
+        Meter(gateway.id, zone) for zone, _ in zones
+    ]
+    places = read_nat_places(aws, [*others, gateway.id])
+    assert {each.vpc_id for each in places.values()} == {gateway.vpc_id}
 
 
 def test_zonal_gateways_need_no_look_at_zones(aws: MovingAws, sandbox: Sandbox) -> None:

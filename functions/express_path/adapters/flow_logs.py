@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from express_path.adapters.aws import calling, pages
+from express_path.adapters.aws import calling, filtered, pages
 from express_path.adapters.organization_clients import MovingAws
 from express_path.domain.addresses import Cidr
 from express_path.domain.costs import Window
@@ -57,8 +57,7 @@ def _flow_log(row: Mapping[str, Any]) -> FlowLog:
 
 def read_nat_places(aws: MovingAws, gateway_ids: Sequence[str]) -> dict[str, NatPlace]:
     """Where NAT gateways of this account and Region are, by id; those that are gone are absent. Raises ApiError."""
-    by_id = [{"Name": "nat-gateway-id", "Values": list(gateway_ids)}]
-    rows = pages(aws.ec2, "ec2", "describe_nat_gateways", "NatGateways", Filters=by_id)
+    rows = filtered(aws.ec2, "describe_nat_gateways", "NatGateways", "nat-gateway-id", gateway_ids)
     return {row["NatGatewayId"]: _place(row) for row in rows}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import calling, pages
+from express_path.adapters.aws import calling, filtered, pages
 from express_path.adapters.organization_clients import MovingAws
 from express_path.domain.metrics import Meter, Series, finest_period
 from express_path.domain.network import NatGateway
@@ -110,7 +110,7 @@ def meters_of(aws: MovingAws, gateways: Iterable[NatGateway]) -> list[Meter]:
     """
     gateways = list(gateways)
     regional = [each.id for each in gateways if each.availability_mode == "regional"]
-    addressed = _addressed_zones(aws, regional) if regional else {}
+    addressed = _addressed_zones(aws, regional)
     meters = []
     for each in gateways:
         zones = _zones(_listed_zones(aws, each.id), addressed.get(each.id, {})) if each.id in regional else [None]
@@ -120,8 +120,7 @@ def meters_of(aws: MovingAws, gateways: Iterable[NatGateway]) -> list[Meter]:
 
 def _addressed_zones(aws: MovingAws, gateway_ids: Sequence[str]) -> dict[str, dict[str, str]]:
     """The zones in which each regional NAT gateway has an address, as id by name."""
-    by_id = [{"Name": "nat-gateway-id", "Values": list(gateway_ids)}]
-    rows = pages(aws.ec2, "ec2", "describe_nat_gateways", "NatGateways", Filters=by_id)
+    rows = filtered(aws.ec2, "describe_nat_gateways", "NatGateways", "nat-gateway-id", gateway_ids)
     return {
         row["NatGatewayId"]: {
             each["AvailabilityZone"]: each.get("AvailabilityZoneId", "")
