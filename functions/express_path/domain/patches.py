@@ -18,12 +18,14 @@ def associate_patches(endpoint: VpcEndpoint, route_table_id: str) -> dict[str, s
     tables = "".join(f"        - {each}\n" for each in sorted({*endpoint.route_table_ids, route_table_id}))
     name = _name(route_table_id)
     return {
-        "cloudFormation": (f"# stack {stack}\n" if stack else "")
-        + f"Resources:\n  {logical_id}:\n    Type: AWS::EC2::VPCEndpoint\n    Properties:\n"
-        + f"      RouteTableIds:\n{tables}",
+        # A whole resource would invite to paste it over the one that is there, and its policy would be lost.
+        "cloudFormation": f"# {f'stack {stack}: ' if stack else ''}change RouteTableIds, leave all else as it is\n"
+        f"Resources:\n  {logical_id}:\n    Type: AWS::EC2::VPCEndpoint\n    Properties:\n"
+        f"      RouteTableIds:\n{tables}",
         "terraform": f'resource "aws_vpc_endpoint_route_table_association" "{name}" {{\n'
         f'  vpc_endpoint_id = "{endpoint.id}"\n  route_table_id  = "{route_table_id}"\n}}\n',
-        "cli": f"aws ec2 modify-vpc-endpoint --vpc-endpoint-id {endpoint.id} --add-route-table-ids {route_table_id}\n",
+        "cli": f"aws ec2 modify-vpc-endpoint --region {_region(endpoint)} --vpc-endpoint-id {endpoint.id} "
+        f"--add-route-table-ids {route_table_id}\n",
     }
 
 
@@ -43,11 +45,15 @@ def create_patches(endpoint: VpcEndpoint, route_table_id: str, policy: str) -> M
         f'  ip_address_type   = "{address_type}"\n  route_table_ids   = ["{route_table_id}"]\n'
         + (f"  policy            = jsonencode({literal})\n" if own else "")
         + "}\n",
-        "cli": f"aws ec2 create-vpc-endpoint --vpc-endpoint-type Gateway --vpc-id {vpc_id} "
-        f"--service-name {service_name} --ip-address-type {address_type} --route-table-ids {route_table_id}"
-        + (f" --policy-document {shlex.quote(own)}" if own else "")
-        + "\n",
+        "cli": f"aws ec2 create-vpc-endpoint --region {_region(endpoint)} --vpc-endpoint-type Gateway "
+        f"--vpc-id {vpc_id} --service-name {service_name} --ip-address-type {address_type} "
+        f"--route-table-ids {route_table_id}" + (f" --policy-document {shlex.quote(own)}" if own else "") + "\n",
     }
+
+
+def _region(endpoint: VpcEndpoint) -> str:
+    """The Region in a service name such as com.amazonaws.us-east-1.s3express, in any partition."""
+    return endpoint.service_name.split(".")[-2]
 
 
 def _name(route_table_id: str) -> str:

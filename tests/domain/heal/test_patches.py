@@ -12,7 +12,7 @@ from botocore.session import Session
 
 from express_path.domain.healing import Action, Plan
 from tests.domain.heal.situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
-from tests.domain.make import EXPRESS, EXPRESS_LIST, endpoint, route
+from tests.domain.make import EXPRESS, EXPRESS_LIST, REGION, endpoint, route
 
 STACK = {"aws:cloudformation:stack-name": "network", "aws:cloudformation:logical-id": "Express"}
 ASSOCIATE = planned(network(endpoints=(endpoint("vpce-1", route_table_ids=("rtb-9", "rtb-2")),)))
@@ -31,9 +31,9 @@ def resource(plan: Plan) -> tuple[str, dict[str, Any]]:
 
 
 def options(plan: Plan) -> tuple[str, dict[str, str]]:
-    """The CLI's operation and its options."""
-    aws, service, operation, *words = shlex.split(plan.patches["cli"])
-    assert (aws, service) == ("aws", "ec2")
+    """The CLI's operation and its options, past that of the Region."""
+    aws, service, operation, option, region, *words = shlex.split(plan.patches["cli"])
+    assert (aws, service, option, region) == ("aws", "ec2", "--region", REGION)
     return operation, dict(zip(words[::2], words[1::2], strict=True))
 
 
@@ -86,9 +86,10 @@ def test_cloudformation_patch_keeps_the_other_tables() -> None:
 
 
 def test_cloudformation_patch_names_the_stack_and_the_resource() -> None:
-    """The endpoint's own tags say where the patch belongs."""
+    """The endpoint's own tags say where the patch belongs; no whole resource, which would have a policy, too."""
     assert resource(OWNED) == ("Express", {"RouteTableIds": ["rtb-1"]})
-    assert OWNED.patches["cloudFormation"].startswith("# stack network\n")
+    assert OWNED.patches["cloudFormation"].startswith("# stack network: change RouteTableIds, leave all else")
+    assert ASSOCIATE.patches["cloudFormation"].startswith("# change RouteTableIds, leave all else")
 
 
 @pytest.mark.parametrize(("plan", "address_type"), [(CREATE, "ipv4"), (DUAL, "dualstack")])
