@@ -38,7 +38,7 @@ def services(backend: Moto) -> list[Service]:
     if offers_s3express(region):
         listed.append(_s3express(name, region, listed[0]["AvailabilityZones"]))
     configurations: list[Moto] = list(backend.configurations.values())
-    custom = [_complete({**item.to_dict(), "ServiceType": item.service_type}, region) for item in configurations]
+    custom = [_complete(_configured(item), region) for item in configurations]
     return sorted(listed + custom, key=lambda service: (service["ServiceName"], types_of(service)))
 
 
@@ -50,6 +50,12 @@ def types_of(service: Service) -> list[str]:
 def _service_type(self: Moto) -> list[dict[str, str]]:
     """Return GatewayLoadBalancer, where moto says Gateway, or Interface (botocore model, ServiceType)."""
     return [{"ServiceType": "GatewayLoadBalancer" if self.gateway_load_balancer_arns else "Interface"}]
+
+
+def _configured(item: Moto) -> Service:
+    """Return a service that an account made of its load balancers; moto leaves its tags out."""
+    tags = [{"Key": tag["key"], "Value": tag["value"]} for tag in item.get_tags()]
+    return {**item.to_dict(), "ServiceType": item.service_type, "Tags": tags}
 
 
 def _complete(service: Service, region: str) -> Service:

@@ -48,6 +48,23 @@ def test_filters_by_name_type_and_address_type(ec2: Client) -> None:
     assert ec2.describe_vpc_endpoint_services(Filters=by_name)["ServiceNames"] == [S3EXPRESS]
 
 
+def test_services_of_ones_own_have_their_tags(sandbox: Sandbox, ec2: Client) -> None:
+    """The filters tag-key and tag:... choose by the tags of the service, which an account's own has too.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ServiceDetail.html
+    """
+    vpc_id = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
+    balancers = sandbox.client("elbv2").create_load_balancer(Name="appliances", Subnets=[subnet_id], Type="gateway")
+    service = ec2.create_vpc_endpoint_service_configuration(
+        GatewayLoadBalancerArns=[balancers["LoadBalancers"][0]["LoadBalancerArn"]],
+        TagSpecifications=[{"ResourceType": "vpc-endpoint-service", "Tags": [{"Key": "team", "Value": "network"}]}],
+    )["ServiceConfiguration"]
+    for condition, value in (("tag-key", "team"), ("tag:team", "network")):
+        by_tag = [{"Name": condition, "Values": [value]}]
+        assert ec2.describe_vpc_endpoint_services(Filters=by_tag)["ServiceNames"] == [service["ServiceName"]]
+
+
 def test_unknown_filter_is_refused(ec2: Client) -> None:
     """A filter that the operation does not have is an error, never ignored."""
     unknown = [{"Name": "colour", "Values": ["blue"]}]
