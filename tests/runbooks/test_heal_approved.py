@@ -26,7 +26,7 @@ def given(deployment: Deployment, sandbox: Sandbox) -> dict[str, Any]:
 def begin(deployment: Deployment, subnet_id: str, given: dict[str, str], **more: str) -> str:
     """Start a run, and return its id once the approvers are told, or it has ended."""
     execution_id = deployment.start(subnet_id, APPROVED, **given, **more)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while state(deployment, execution_id) in GOING and not deployment.sandbox.calls.of("sns", "Publish"):
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -155,7 +155,7 @@ def exceptions(config: BaseClient) -> dict[str, str]:
 
 def settled(config: BaseClient) -> dict[str, str]:
     """Wait until no remediation is in progress, and return the states."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while {"QUEUED", "IN_PROGRESS"} & set((found := states(config)).values()):
         assert time.monotonic() < deadline
     return found

@@ -43,8 +43,8 @@ def status(ssm: BaseClient, execution_id: str) -> str:
 
 
 def eventually(truth: Callable[[], bool]) -> None:
-    """Wait until something is true, for ten seconds at most."""
-    deadline = time.monotonic() + 10
+    """Wait until something is true, for a minute at most."""
+    deadline = time.monotonic() + 60
     while not truth():
         assert time.monotonic() < deadline
         time.sleep(0.005)
