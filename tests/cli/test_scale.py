@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from tests.cli.many_subnets import SUBNETS_OF_A_VPC, write_dump
 
 VPCS = 500
-SECONDS = 10
+READINGS = 6
+"""How many times as long as reading the same files as JSON a scan may take, however fast the machine is just now."""
 MEBIBYTES = 1024
 # The command, which tells at its end what it used. VmHWM is the peak of this program alone, while the ru_maxrss of a
 # child counts what its parent had when it was started (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html).
@@ -29,14 +31,23 @@ app()
 """
 
 
+def reading(dump: Path) -> float:
+    """The seconds of processor time that reading the files as JSON takes."""
+    start = time.process_time()
+    for file in dump.iterdir():
+        json.loads(file.read_text(encoding="utf-8"))
+    return time.process_time() - start
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is read from Linux's /proc")
-def test_100_000_subnets_take_few_seconds_and_little_memory(tmp_path: Path) -> None:
-    """A scan of 100,000 subnets takes at most 10 s of processor time and 1 GiB, and misses none.
+def test_100_000_subnets_take_little_time_and_memory(tmp_path: Path) -> None:
+    """A scan of 100,000 subnets takes a few times as long as reading their dump, at most 1 GiB, and misses none.
 
-    Processor time, since a machine that runs tests runs several at once.
+    Processor time, since a machine that runs tests runs several at once; against reading, since that slows both.
     """
     write_dump(tmp_path / "dump", VPCS)
+    before = reading(tmp_path / "dump")
     out = tmp_path / "out.json"
     with out.open("wb") as file:
         arguments = ["scan", "--from-dump", str(tmp_path / "dump"), "--format", "json"]
@@ -50,7 +61,7 @@ def test_100_000_subnets_take_few_seconds_and_little_memory(tmp_path: Path) -> N
         )
     assert result.returncode == 1, result.stderr
     seconds, mebibytes = json.loads(result.stderr)
-    assert seconds < SECONDS
+    assert seconds < READINGS * max(before, reading(tmp_path / "dump"))
     assert mebibytes < MEBIBYTES
     rows = json.loads(out.read_text(encoding="utf-8"))["subnets"]
     assert len(rows) == VPCS * SUBNETS_OF_A_VPC

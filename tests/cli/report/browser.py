@@ -6,7 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Route, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    Route,
+    expect,
+    sync_playwright,
+)
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -20,6 +29,8 @@ FLAGS = (
 )
 WIDE, NARROW = (1440, 900), (390, 844)
 """Viewports, in CSS pixels."""
+PATIENCE = 60_000
+"""How many milliseconds a page has to become what is expected, on a machine that has much else to do."""
 
 
 def find_chromium() -> str | None:
@@ -34,6 +45,7 @@ def launched() -> Iterator[Browser]:
     if program is None:
         pytest.skip(f"no browser: the report's page needs {' or '.join(NAMES)} on PATH (make browser installs one)")
     with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE)
         browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
         yield browser
         browser.close()
@@ -60,7 +72,7 @@ class Visit:
         )
         self._contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         context.route("**/*", self._keep_here)
         page.on("request", self._note)
         page.on("console", self._hear)

@@ -1,5 +1,6 @@
 """A report of 10,000 subnets opens, filters and sorts without freezing."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,22 @@ from tests.cli.report.results import as_account, result_of, views_of
 
 VPCS = 50
 SUBNETS = VPCS * SUBNETS_OF_A_VPC
-LONGEST_TASK = 1000
-"""How long the page may not answer, in milliseconds, on a machine that runs other tests besides."""
+PAUSE = 3
+"""How long the page may not answer, where WORK, which takes a fifth of a second on a quiet machine, is 1."""
+TRIES = 4
 MEBIBYTES = 2
 WATCH = """
 window.tasks = [];
 new PerformanceObserver(list => { for (const each of list.getEntries()) window.tasks.push(each.duration); })
     .observe({ type: "longtask", buffered: true });
 """
+# A fixed piece of work, which a slow or loaded machine slows as it slows the page.
+WORK = """() => {
+    const start = performance.now();
+    const order = new Intl.Collator("en", { numeric: true });
+    Array.from({ length: 40000 }, (_, place) => `subnet-${(place * 7919) % 40009}`).sort(order.compare);
+    return performance.now() - start;
+}"""
 
 pytestmark = pytest.mark.slow
 
@@ -42,11 +51,35 @@ class Watched:
     def __init__(self, page: Page, file: Path) -> None:
         """Open the file anew."""
         self.page = page
+        self._file = file
         page.add_init_script(WATCH)
-        page.goto(file.as_uri())
+        self.open()
 
-    def longest(self) -> float:
-        """The longest time in which the page did not answer, in milliseconds."""
+    def open(self) -> float:
+        """Open the file anew, and return after how many milliseconds it is complete."""
+        self.page.goto(self._file.as_uri())
+        timing: dict[str, Any] = self.page.evaluate("performance.getEntriesByType('navigation')[0].toJSON()")
+        return float(timing["domComplete"])
+
+    def pause(self, act: Callable[[], float]) -> float:
+        """How long the page does not answer while something is done, in units of WORK done then.
+
+        What else the machine does can only add to that, so the least of some tries is the page's own.
+        """
+        least = float("inf")
+        for _ in range(TRIES):
+            before: float = self.page.evaluate(WORK)
+            self.page.wait_for_timeout(100)  # until that long task is told, which is none of the page's
+            self.page.evaluate("window.tasks = []")
+            longest = max(act(), self._longest())
+            after: float = self.page.evaluate(WORK)
+            least = min(least, longest / max(before, after))
+            if least < PAUSE:
+                break
+        return least
+
+    def _longest(self) -> float:
+        """The longest task since the last look, in milliseconds."""
         self.page.wait_for_timeout(100)
         tasks: list[float] = self.page.evaluate("window.tasks")
         return max(tasks, default=0)
@@ -72,9 +105,7 @@ def test_it_opens_and_is_small(watched: Watched, file: Path) -> None:
     """The file is compact, the page answers soon, and makes one page of rows and one drawing."""
     assert file.stat().st_size < MEBIBYTES * 1024 * 1024
     expect(watched.page.locator("#shown")).to_have_text(f"{SUBNETS:,} subnets, {SUBNETS // 2:,} through a NAT")
-    timing: dict[str, Any] = watched.page.evaluate("performance.getEntriesByType('navigation')[0].toJSON()")
-    assert timing["domComplete"] < 5 * LONGEST_TASK
-    assert watched.longest() < LONGEST_TASK
+    assert watched.pause(watched.open) < PAUSE
     assert watched.page.locator("#rows tr").count() == 100
     assert watched.page.get_by_role("img").count() == 1
     assert watched.page.evaluate("document.querySelectorAll('*').length") < 5000
@@ -86,21 +117,19 @@ def test_it_opens_and_is_small(watched: Watched, file: Path) -> None:
 )
 def test_filters_answer_at_once(watched: Watched, field: str, value: str, event: str, count: int) -> None:
     """A choice or a search among 10,000 subnets is answered without a noticeable pause."""
-    took = watched.until_painted(
+    choose = (
         f"const field = document.getElementById('{field}'); field.value = '{value}';"
         f"field.dispatchEvent(new Event('{event}'))"
     )
+    assert watched.pause(lambda: watched.until_painted(choose)) < PAUSE
     expect(watched.page.locator("#shown")).to_contain_text(f"{count:,} of {SUBNETS:,} subnets chosen")
-    assert took < LONGEST_TASK
-    assert watched.longest() < LONGEST_TASK
 
 
 @pytest.mark.parametrize("column", ["subnet", "path", "table", "vpc", "compliance"])
 def test_sorting_answers_at_once(watched: Watched, column: str) -> None:
     """10,000 subnets are sorted by any column, and back, without a noticeable pause."""
     press = f"document.querySelector('th[data-column={column}] button').click()"
-    assert max(watched.until_painted(press) for _ in range(2)) < LONGEST_TASK
-    assert watched.longest() < LONGEST_TASK
+    assert watched.pause(lambda: max(watched.until_painted(press) for _ in range(2))) < PAUSE
     assert watched.page.locator(f"th[data-column={column}]").get_attribute("aria-sort") == "descending"
 
 
@@ -122,10 +151,14 @@ def test_pages_are_turned(watched: Watched) -> None:
 def test_every_drawing_can_be_open(watched: Watched) -> None:
     """All drawings of all VPCs at once still leave the page answering."""
     page = watched.page
-    page.get_by_role("button", name=f"Show {VPCS - 10} more VPCs").click()
-    watched.until_painted("for (const each of document.querySelectorAll('details')) each.open = true")
+
+    def open_all() -> float:
+        watched.open()
+        page.get_by_role("button", name=f"Show {VPCS - 10} more VPCs").click()
+        return watched.until_painted("for (const each of document.querySelectorAll('details')) each.open = true")
+
+    assert watched.pause(open_all) < PAUSE
     expect(page.get_by_role("img")).to_have_count(VPCS)
-    assert watched.longest() < LONGEST_TASK
 
 
 def test_paper_gets_a_thousand_rows(watched: Watched) -> None:
@@ -145,6 +178,6 @@ def test_hundreds_of_vpcs_open(visit: Visit, tmp_path: Path) -> None:
     file.write_text(as_html(result), encoding="utf-8")
     watched = Watched(visit.open(file), file)
     expect(watched.page.locator("#vpcs details")).to_have_count(10)
-    assert watched.longest() < LONGEST_TASK
+    assert watched.pause(watched.open) < PAUSE
     watched.page.locator("#choose-account").select_option("200000000399")
     expect(watched.page.locator("#vpcs details")).to_have_count(1)
