@@ -55,7 +55,7 @@ def _permission(error: ApiError) -> str:
         return ""
     # https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
     if "explicit deny in a service control policy" in error.message:
-        return "a service control policy: the organization forbids it, so no permission of the account itself helps"
+        return f"the organization forbids {error.operation} by a service control policy, whatever the account allows"
     return _BY_OPERATION.get(
         error.operation, f"allow {error.operation}, or use credentials that may; docs/doctor.md has the policy"
     )

@@ -497,6 +497,34 @@ def text(result: Result) -> str:
     return " ".join(result.stdout.split())
 
 
+@pytest.mark.usefixtures("stack")
+@pytest.mark.parametrize("code", ["ExpiredToken", "AuthFailure"])
+def test_one_cause_is_told_once(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Where all fails for one cause, that and its fix are told once, and every other check is still named."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for service in ("sts", "ec2", "config", "cloudformation", "s3", "service-quotas"):
+        sandbox.faults.fail(service, "*", code, 403)
+    result = invoke(["doctor"])
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert len(result.stdout.splitlines()) < 45
+    shown = text(result)
+    assert (shown.count(code), shown.count("fix: "), result.exit_code) == (2, 1, 2)
+    assert shown.count("for the same reason as identity") == 5
+    assert all(each.name in shown for each in QUESTIONS)
+
+
+@pytest.mark.usefixtures("stack")
+def test_each_cause_is_told(sandbox: Sandbox) -> None:
+    """Of several causes each is told, with its own fix; what does not need the denied calls stands."""
+    sandbox.faults.deny("config", "DescribeConfigRules")
+    sandbox.faults.deny("ec2", "DescribeInstances")
+    shown = text(invoke(["doctor"]))
+    for action in ("config:DescribeConfigRules", "ec2:DescribeInstances"):
+        assert shown.count(f"fix: allow {action}") == 1
+    assert "last-run, last-error, function, errors, verdicts: for the same reason as rule" in shown
+    assert "OK ec2:DescribeSubnets: shows which subnets there are" in shown
+
+
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_the_text_says_states_in_words(stack: WholeStack, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Grouped by heading, with a word for each state, the fix below, no line too long but commands, and a sum."""

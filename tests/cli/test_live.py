@@ -153,7 +153,7 @@ def test_what_a_service_control_policy_forbids_is_no_missing_permission() -> Non
     """The line does not send people to IAM for what the organization forbids."""
     why = "not authorized to perform: ec2:DescribeVpcs with an explicit deny in a service control policy"
     line = one_line(ApiError("ec2:DescribeVpcs", "UnauthorizedOperation", why))
-    assert "the organization forbids it" in line
+    assert "the organization forbids ec2:DescribeVpcs" in line
     assert "allow ec2:" not in line
 
 

@@ -11,8 +11,9 @@ from express_path_cli.problems import hint_for
 
 
 def remedy(error: ExpressPathError) -> str:
-    """What to do where a question cannot be answered."""
-    return hint_for(error) or "try again; if it stays so, ask AWS Support with this message"
+    """What to do where a question cannot be answered; the same words only where the cause is the same."""
+    code = error.code if isinstance(error, ApiError) else "it"
+    return hint_for(error) or f"try again; if {code} stays, ask AWS Support with this message"
 
 
 def identity(look: Look) -> Answer:

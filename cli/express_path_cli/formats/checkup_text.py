@@ -1,6 +1,7 @@
 """A check-up for a person: what was asked, by group, with the fix below what is not well."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from itertools import groupby
 
 from rich.console import Console
@@ -23,14 +24,34 @@ def print_checkup(console: Console, found: Checkup) -> None:
     """Print it; sentences are wrapped, commands never, so that they can be copied."""
     whose = f" of account {found.account}" if found.account else ""
     console.print(Text(f"Check-up{whose} in {found.region}", style="bold"))
+    told: dict[str, str] = {}
     for group, checks in groupby(found.checks, key=lambda each: each.question.group):
         console.print()
         console.print(Text(group, style="bold"))
-        for each in checks:
-            _print_check(console, each)
+        _print_group(console, checks, told)
     console.print()
     for line in Text(summary(found)).wrap(console, console.width):
         _print_line(console, line)
+
+
+def _print_group(console: Console, checks: Iterable[Check], told: dict[str, str]) -> None:
+    """Print the checks of a group; of what cannot be told the cause is printed once, and told names where.
+
+    The cause is known by its fix: expired credentials fail many calls, a denied call many checks.
+    """
+    likewise: dict[str, list[str]] = defaultdict(list)
+    for each in checks:
+        name, fix = each.question.name, each.answer.fix
+        if each.answer.state is not State.UNKNOWN:
+            _print_check(console, each)
+        elif fix in told:
+            likewise[told[fix]].append(name)
+        else:
+            told[fix] = name
+            _print_check(console, each)
+    for first, names in likewise.items():
+        word = Text(State.UNKNOWN, style=_STYLES[State.UNKNOWN])
+        _print_beside(console, word, Text.assemble((", ".join(names), "bold"), f": for the same reason as {first}"))
 
 
 def _print_check(console: Console, check: Check) -> None:
