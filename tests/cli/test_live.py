@@ -149,6 +149,22 @@ def test_a_region_that_is_off_hides_no_other(sandbox: Sandbox, network: Private)
     assert "ExpiredToken" in nowhere.stderr
 
 
+def test_a_region_that_is_refused_on_its_second_page_has_no_verdicts(
+    sandbox: Sandbox, builder: Builder, network: Private
+) -> None:
+    """Half of a list is no list: the Region is named as failed, status 2, and none of its subnets is judged."""
+    for _ in range(100):  # as many as a page holds, beside those that there are
+        builder.ec2.create_route_table(VpcId=network.vpc)
+    seen = ("ec2", "DescribeRouteTables")
+    sandbox.faults.before(*seen, lambda: sandbox.faults.deny(*seen, times=1))  # the call after that: the next page
+    result = live("--region", sandbox.region, "--region", ELSEWHERE, "--workers", "1")
+    assert result.exit_code == 2
+    assert "NextToken" in list(sandbox.calls.of(*seen))[1].parameters
+    assert network.subnet not in result.stdout
+    assert {each["region"] for each in rows(result)} == {ELSEWHERE}
+    assert f"{sandbox.region}: ec2:DescribeRouteTables failed with UnauthorizedOperation" in result.stderr
+
+
 def test_what_a_service_control_policy_forbids_is_no_missing_permission() -> None:
     """The line does not send people to IAM for what the organization forbids."""
     why = "not authorized to perform: ec2:DescribeVpcs with an explicit deny in a service control policy"
