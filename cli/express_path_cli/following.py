@@ -22,15 +22,18 @@ _MARKS = {
 _SILENT = frozenset({"Pending", "InProgress"})
 
 
-def follow(aws: MovingAws, run_id: str, tell: Callable[[str], None] = typer.echo) -> Run:
+def follow(aws: MovingAws, run_id: str, look: str, tell: Callable[[str], None] = typer.echo) -> Run:
     """Tell of each step once, when it ends or begins to wait, and return the run when it has ended.
 
-    Ctrl-C and a look that fails end the following, not the run, which is said. Raises ApiError.
+    Ctrl-C and a look that fails end the following, not the run, which is said: with its status when it was last seen,
+    and look, the command that shows it. Raises ApiError.
     """
     told: set[tuple[str, str]] = set()
+    status = "started"
     try:
         while True:
             run = look_at_run(aws, run_id)
+            status = run.status
             for step in run.steps:
                 if step.status not in _SILENT and (step.name, step.status) not in told:
                     told.add((step.name, step.status))
@@ -39,7 +42,5 @@ def follow(aws: MovingAws, run_id: str, tell: Callable[[str], None] = typer.echo
                 return run
             time.sleep(POLL_SECONDS)
     except (KeyboardInterrupt, ApiError):
-        tell(
-            f"no longer following; the run goes on: aws ssm get-automation-execution --automation-execution-id {run_id}"
-        )
+        tell(f"no longer following run {run_id}, last seen {status}; the run goes on: {look}")
         raise

@@ -5,12 +5,14 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import Result
 
+from express_path.adapters.automation_runs import ENDED
 from express_path.handlers import remediate
 from express_path.handlers.services import services
 from express_path_cli import following
@@ -74,6 +76,30 @@ def run_id_of(result: Result) -> str:
     """The run that the printed undo command names."""
     [line] = [line for line in result.stdout.splitlines() if line.startswith("to undo: ")]
     return line.split()[4]
+
+
+def started(sandbox: Sandbox, *command_line: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
+    """The command as a process of its own, ended."""
+    return subprocess.run(
+        [Path(sys.executable).with_name("express-path"), *command_line],
+        stdin=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+        env={"PATH": os.environ["PATH"], **sandbox.environment()},
+    )
+
+
+def ended(sandbox: Sandbox, run_id: str) -> str:
+    """The status with which a run has ended, waited for."""
+    ssm = sandbox.client("ssm")
+    for _ in range(2400):
+        found = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
+        if found["AutomationExecutionStatus"] in ENDED:
+            break
+        time.sleep(0.05)
+    return str(found["AutomationExecutionStatus"])
 
 
 def test_a_dry_run_is_the_default(deployment: Deployment, vpc: Vpc) -> None:
@@ -152,16 +178,7 @@ def test_at_a_terminal_it_asks(
     assert deployment.endpoints(vpc.id) == []
     ours, theirs = pty.openpty()
     os.write(ours, answer.encode())
-    command = Path(sys.executable).with_name("express-path")
-    result = subprocess.run(
-        [command, "heal", vpc.subnet, "--apply"],
-        stdin=theirs,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env={"PATH": os.environ["PATH"], **sandbox.environment()},
-    )
+    result = started(sandbox, "heal", vpc.subnet, "--apply", stdin=theirs)
     os.close(ours)
     os.close(theirs)
     assert result.returncode == status, result.stderr
@@ -187,7 +204,7 @@ def test_a_function_that_fails_is_told_without_its_trace(deployment: Deployment,
     result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
-    assert line.endswith("You are not authorized to perform: ec2:DescribeNetworkAcls")
+    assert "You are not authorized to perform: ec2:DescribeNetworkAcls (aws ssm get-automation-execution" in line
     assert "ended with Failed: plan: ec2:DescribeNetworkAcls failed with UnauthorizedOperation" in line
     assert "to undo" not in result.stdout
 
@@ -249,3 +266,92 @@ def test_ctrl_c_ends_the_following_not_the_run(
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 130
     assert "the run goes on: aws ssm get-automation-execution" in result.stdout
+
+
+Spoil = Callable[[Sandbox], None]
+LOOK = ("ssm", "GetAutomationExecution")
+UNSEEN: dict[str, tuple[Spoil, str]] = {
+    "denied": (lambda it: it.faults.deny(*LOOK), "allow ssm:GetAutomationExecution"),
+    "throttled": (lambda it: it.faults.throttle(*LOOK), "try again later"),
+    "expired": (lambda it: it.faults.fail(*LOOK, "ExpiredTokenException", 400), "sign in again"),
+}
+
+
+def told_of_run(shown: str, what: str) -> str:
+    """The id of the run that was started, of which is said how to look at it where nobody follows it any more."""
+    [run_id] = [line.rpartition(" ")[2] for line in shown.splitlines() if line.startswith(f"{what}: ")]
+    look = f"aws ssm get-automation-execution --automation-execution-id {run_id} --region us-east-1"
+    assert f"no longer following run {run_id}, last seen started; the run goes on: {look}\n" in shown
+    return run_id
+
+
+@pytest.mark.parametrize("how", UNSEEN)
+def test_a_heal_that_is_lost_sight_of_can_be_undone(
+    sandbox: Sandbox, deployment: Deployment, vpc: Vpc, how: str
+) -> None:
+    """Where nothing more can be seen of a heal: its id, that it goes on, and how to follow and undo it."""
+    spoil, hint = UNSEEN[how]
+    starts = iter(range(2))
+    sandbox.faults.before("ssm", "StartAutomationExecution", lambda: spoil(sandbox) if next(starts) else None, times=2)
+    lost = started(sandbox, "heal", vpc.subnet, "--apply", "--yes")
+    run_id = told_of_run(lost.stdout, "heal")
+    assert f"to undo what it changes, once it has ended: express-path undo {run_id}\n" in lost.stdout
+    [line] = lost.stderr.splitlines()
+    assert (lost.returncode, hint in line) == (2, True), line
+    sandbox.faults.clear()
+    assert ended(sandbox, run_id) == "Success"
+    assert verdict(vpc.subnet) == "COMPLIANT"
+    assert invoke(["undo", run_id, "--yes"]).exit_code == 0
+    assert deployment.endpoints(vpc.id) == []
+
+
+def test_an_undo_that_is_lost_sight_of_goes_on(sandbox: Sandbox, deployment: Deployment, vpc: Vpc) -> None:
+    """Of an undo, too, the id and how to follow it are said."""
+    healed = run_id_of(invoke(["heal", vpc.subnet, "--apply", "--yes"]))
+    sandbox.faults.deny(*LOOK)
+    lost = started(sandbox, "undo", healed, "--yes")
+    run_id = told_of_run(lost.stdout, "undo")
+    assert (lost.returncode, len(lost.stderr.splitlines())) == (2, 1)
+    sandbox.faults.clear()
+    assert ended(sandbox, run_id) == "Success"
+    assert deployment.endpoints(vpc.id) == []
+
+
+@pytest.mark.usefixtures("deployment")
+def test_throttling_that_passes_is_waited_for(sandbox: Sandbox, vpc: Vpc) -> None:
+    """A start and a look that AWS refuses a few times for too many calls are made again."""
+    sandbox.faults.throttle("ssm", "StartAutomationExecution", times=2)
+    sandbox.faults.throttle(*LOOK, times=2)
+    healed = started(sandbox, "heal", vpc.subnet, "--apply", "--yes")
+    assert (healed.returncode, healed.stderr) == (0, "")
+    assert verdict(vpc.subnet) == "COMPLIANT"
+
+
+@pytest.mark.parametrize("command", ["heal", "undo"])
+def test_a_run_that_may_not_be_started_is_one_line(
+    sandbox: Sandbox, deployment: Deployment, vpc: Vpc, command: str
+) -> None:
+    """Nothing was started: the permission is named, and there is no run to follow."""
+    sandbox.faults.deny("ssm", "StartAutomationExecution")
+    refused = started(sandbox, command, vpc.subnet, "--yes")
+    [line] = refused.stderr.splitlines()
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "allow ssm:StartAutomationExecution" in line
+    assert deployment.changes() == []
+
+
+def test_a_run_that_is_cancelled_says_so(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run that somebody ends without a failure: its status, and how to look at it and undo it."""
+    ssm = deployment.sandbox.client("ssm")
+    looks = iter(range(100))
+
+    def cancel(_seconds: float) -> None:
+        runs = ssm.describe_automation_executions()["AutomationExecutionMetadataList"]
+        if next(looks) == 0:
+            ssm.stop_automation_execution(AutomationExecutionId=runs[0]["AutomationExecutionId"], Type="Cancel")
+
+    deployment.automation.knobs.time_scale = 1
+    monkeypatch.setattr(following.time, "sleep", cancel)
+    result = invoke(["heal", vpc.subnet])
+    assert result.exit_code == 2
+    assert ": AWS gives no reason (aws ssm get-automation-execution" in result.stderr

@@ -10,6 +10,7 @@ import typer
 from express_path.adapters.automation_runs import Run, Stack, find_stack, start_run
 from express_path.adapters.organization_clients import MovingAws
 from express_path.domain.reasons import Reason
+from express_path.errors import ApiError
 from express_path_cli import options
 from express_path_cli.following import follow
 from express_path_cli.groups import Made
@@ -31,11 +32,12 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 class Deployed(NamedTuple):
-    """The stack whose runbooks are started, and the options that named it, for the next command."""
+    """The stack whose runbooks are started, and the options that lead there again, in this command and the AWS CLI."""
 
     place: Place
     stack: Stack
     options: str
+    aws_options: str
 
 
 def _deployed(
@@ -45,10 +47,14 @@ def _deployed(
     profile: options.Profile = None,
 ) -> Deployed:
     place = Place.of_caller(MovingAws.connect(region, profile))
-    named = {"--stack": stack if stack != DEFAULT_STACK else None, "--region": region, "--profile": profile}
-    again = "".join(f" {name} {value}" for name, value in named.items() if value)
+    own = _as_options({"--stack": stack if stack != DEFAULT_STACK else None, "--region": region, "--profile": profile})
     with naming(place):
-        return Deployed(place, find_stack(place.aws, stack), again)
+        found = find_stack(place.aws, stack)
+    return Deployed(place, found, own, _as_options({"--region": place.aws.region, "--profile": profile}))
+
+
+def _as_options(named: dict[str, str | None]) -> str:
+    return "".join(f" {name} {value}" for name, value in named.items() if value)
 
 
 def heal(
@@ -64,7 +70,7 @@ def heal(
     TCP connections to S3 Express from all subnets of the route table for a moment. Exit status: 0 healed, or would be,
     or nothing is to heal; 1 blocked or declined, nothing was changed; 2 it failed or could not be told.
     """
-    _, stack, again = deployed
+    stack, again = deployed.stack, deployed.options
     given = {"SubnetId": subnet, **stack.common, **stack.heal}
     if not _may_go_on(_run(deployed, stack.heal_document, {**given, "DryRun": "true"}, "dry run")):
         return
@@ -95,15 +101,24 @@ def undo(
 
 
 def _run(deployed: Deployed, document: str, parameters: dict[str, str], what: str) -> Run:
+    """Start a runbook and follow it to its end; where a heal does not end well, say how it is undone."""
+    changes = document == deployed.stack.heal_document and parameters.get("DryRun") != "true"
     with naming(deployed.place):
         run_id = start_run(deployed.place.aws, document, parameters)
         typer.echo(f"{what}: {document}, run {run_id}")
-        run = follow(deployed.place.aws, run_id)
+        undoing = f"express-path undo {run_id}{deployed.options}"
+        look = f"aws ssm get-automation-execution --automation-execution-id {run_id}{deployed.aws_options}"
+        try:
+            run = follow(deployed.place.aws, run_id, look)
+        except (KeyboardInterrupt, ApiError):
+            if changes:
+                typer.echo(f"to undo what it changes, once it has ended: {undoing}")
+            raise
     if run.status not in ("Success", "CompletedWithSuccess"):
-        failed = next((each for each in run.steps if each.failure), None)
-        say(f"run {run_id} ended with {run.status}: {failed.name if failed else ''}: {_cause(run.failure)}")
-        if document == deployed.stack.heal_document and parameters.get("DryRun") != "true":
-            typer.echo(f"to undo what it changed, if anything: express-path undo {run_id}{deployed.options}")
+        failed = next((f"{each.name}: " for each in run.steps if each.failure), "")
+        say(f"run {run_id} ended with {run.status}: {failed}{_cause(run.failure) or 'AWS gives no reason'} ({look})")
+        if changes:
+            typer.echo(f"to undo what it changed, if anything: {undoing}")
         raise typer.Exit(COULD_NOT_TELL)
     return run
 
