@@ -1,9 +1,7 @@
 """What the NAT gateways on flagged paths cost by the GB: traffic and prices, account by account."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from express_path.adapters.nat_metrics import meters_of, read_metrics
 from express_path.adapters.nat_prices import listed_prices
@@ -23,9 +21,8 @@ from express_path.domain.metrics import Series
 from express_path.errors import ApiError
 from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
-from express_path_cli.problems import OptionError, one_line
-from express_path_cli.reach import Reach
-from express_path_cli.result import Failure
+from express_path_cli.metered_places import MeteredPlace
+from express_path_cli.problems import one_line
 
 _PERIOD = 3600
 """Hours: CloudWatch keeps them for 455 days, so one period serves every window."""
@@ -45,58 +42,14 @@ class NatCost:
     measured: Measured | None = None
 
 
-class Place(NamedTuple):
-    """NAT gateways of one account and Region, and the clients to ask there."""
-
-    account_id: str
-    region: str
-    aws: MovingAws
-    nats: tuple[FlaggedNat, ...]
-
-    def __str__(self) -> str:
-        """As a person says it."""
-        return f"account {self.account_id} {self.region}"
-
-
-def places_of(nats: Iterable[FlaggedNat], reach: Reach, crew: Crew) -> list[Place]:
-    """The NAT gateways by account and Region; those to which no credentials lead are kept as the crew's failures."""
-    by_place: dict[tuple[str | None, str], list[FlaggedNat]] = defaultdict(list)
-    for nat in nats:
-        if nat.kind is not NatKind.INSTANCE:
-            by_place[nat.account_id, nat.region].append(nat)
-    found = []
-    for (account_id, region), here in by_place.items():
-        try:
-            aws = reach.clients(account_id, region)
-        except ApiError as error:
-            crew.failures += [Failure(_name(nat), error) for nat in here]
-            continue
-        if aws and account_id:
-            found.append(Place(account_id, region, aws, tuple(here)))
-        else:
-            crew.failures += [Failure(_name(nat), _unreachable(nat)) for nat in here]
-    return found
-
-
-def _name(nat: FlaggedNat) -> str:
-    return f"{nat.id} {nat.region}"
-
-
-def _unreachable(nat: FlaggedNat) -> OptionError:
-    owner = f"account {nat.account_id}" if nat.account_id else "an account that is not known here"
-    return OptionError(
-        f"its metrics are not readable from here, as it belongs to {owner}",
-        "use --organization --role-name, --parameter networkRoleArn=..., or that account's --profile",
-    )
-
-
-def read_traffic(places: Sequence[Place], during: Window, crew: Crew) -> dict[str, tuple[Series, ...]]:
+def read_traffic(places: Sequence[MeteredPlace], during: Window, crew: Crew) -> dict[str, tuple[Series, ...]]:
     """The traffic of every NAT gateway that can be read, by its id."""
 
-    def read(place: Place) -> dict[str, tuple[Series, ...]]:
-        meters = meters_of(place.aws, [nat.gateway for nat in place.nats if nat.gateway])
-        series = read_metrics(place.aws, meters, TRAFFIC, during.start, during.end, _PERIOD)
-        return {nat.id: tuple(one for one in series if one.meter.nat_gateway_id == nat.id) for nat in place.nats}
+    def read(at: MeteredPlace) -> dict[str, tuple[Series, ...]]:
+        aws = at.place.aws
+        meters = meters_of(aws, [nat.gateway for nat in at.nats if nat.gateway])
+        series = read_metrics(aws, meters, TRAFFIC, during.start, during.end, _PERIOD)
+        return {nat.id: tuple(one for one in series if one.meter.nat_gateway_id == nat.id) for nat in at.nats}
 
     return {key: series for _, found in crew.each(places, read) for key, series in found.items()}
 
@@ -136,13 +89,13 @@ class Prices:
 
 def costs_of(
     nats: Sequence[FlaggedNat],
-    places: Sequence[Place],
+    places: Sequence[MeteredPlace],
     traffic: Mapping[str, tuple[Series, ...]],
     prices: Prices,
     during: Window,
 ) -> list[NatCost]:
     """What each NAT costs at most, in the order of the NATs."""
-    clients = {nat.id: place.aws for place in places for nat in place.nats}
+    clients = {nat.id: at.place.aws for at in places for nat in at.nats}
     return [
         _cost(nat, prices.of(nat, clients[nat.id]), traffic, during) if nat.id in clients else NatCost(nat)
         for nat in nats

@@ -11,8 +11,9 @@ from express_path.domain.costs import Measured, Price, Window, charged_bytes, me
 from express_path.domain.flow_logs import FlowLog, NatPlace, NotRecordedError, recording
 from express_path.domain.metrics import Series
 from express_path.domain.snapshot import Snapshot
-from express_path_cli.cost.costing import NatCost, Place
+from express_path_cli.cost.costing import NatCost
 from express_path_cli.crew import Crew
+from express_path_cli.metered_places import MeteredPlace
 from express_path_cli.problems import OptionError
 from express_path_cli.result import Failure, View
 
@@ -47,29 +48,32 @@ def _allow(snapshot: Snapshot) -> str:
     return f"allow ec2:DescribePrefixLists in account {snapshot.account_id}"
 
 
-def measure(log_group: str, places: Sequence[Place], views: Sequence[View], during: Window, crew: Crew) -> Shares:
+def measure(
+    log_group: str, places: Sequence[MeteredPlace], views: Sequence[View], during: Window, crew: Crew
+) -> Shares:
     """The shares of all places; what fails is kept as the crew's failures."""
 
-    def read(place: Place) -> Shares:
-        return _measure_place(log_group, place, express_blocks(views, place.region), during)
+    def read(metered: MeteredPlace) -> Shares:
+        return _measure_place(log_group, metered, express_blocks(views, metered.place.aws.region), during)
 
     found: dict[str, Share] = {}
     untold: list[NotRecordedError] = []
     scanned = 0.0
-    for place, shares in crew.each(places, read, lambda place: f"{place}: flow logs"):
+    for metered, shares in crew.each(places, read, lambda metered: f"{metered}: flow logs"):
         found |= shares.by_gateway
         scanned += shares.bytes_scanned
         untold += shares.untold
-        crew.failures += [Failure(f"{each.nat_gateway_id} {place.region}", each) for each in shares.untold]
+        crew.failures += [Failure(f"{each.nat_gateway_id} {metered.place.aws.region}", each) for each in shares.untold]
     return Shares(found, untold, scanned)
 
 
-def _measure_place(name: str, place: Place, blocks: Sequence[Cidr], during: Window) -> Shares:
-    group = read_log_group(place.aws, name)
-    where = read_nat_places(place.aws, [nat.id for nat in place.nats])
+def _measure_place(name: str, metered: MeteredPlace, blocks: Sequence[Cidr], during: Window) -> Shares:
+    aws = metered.place.aws
+    group = read_log_group(aws, name)
+    where = read_nat_places(aws, [nat.id for nat in metered.nats])
     told: dict[tuple[tuple[str, ...], Window], list[NatPlace]] = defaultdict(list)
     untold = []
-    for nat in place.nats:
+    for nat in metered.nats:
         try:
             at = where.get(nat.id, NatPlace(nat.id, (), "", ""))
             flow_log = recording(at, name, group.flow_logs)
@@ -80,7 +84,7 @@ def _measure_place(name: str, place: Place, blocks: Sequence[Cidr], during: Wind
     scanned = 0.0
     for (fields, window), at_once in told.items():
         interfaces = [each for at in at_once for each in at.interface_ids]
-        reading = read_express_bytes(place.aws, name, fields, interfaces, blocks, window)
+        reading = read_express_bytes(aws, name, fields, interfaces, blocks, window)
         scanned += reading.bytes_scanned
         found |= {at.nat_gateway_id: _share(at, fields, reading, window) for at in at_once}
     return Shares(found, untold, scanned)

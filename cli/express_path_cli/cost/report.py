@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from express_path.domain.costs import Window
-from express_path_cli.cost.costing import NatCost, Place, Prices, costs_of, places_of, read_traffic
+from express_path_cli.cost.costing import NatCost, Prices, costs_of, read_traffic
 from express_path_cli.cost.measuring import measure, with_shares
 from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
+from express_path_cli.metered_places import MeteredPlace, places_of
 from express_path_cli.result import Failure, Seen
 
 
@@ -59,7 +60,7 @@ def report_on(nats: Sequence[FlaggedNat], seen: Seen, asked: CostOptions, crew: 
     return replace(report, failures=failures, notes=(*seen.notes, *prices.notes))
 
 
-def _measured(report: CostReport, log_group: str, places: Sequence[Place], seen: Seen, crew: Crew) -> CostReport:
+def _measured(report: CostReport, log_group: str, places: Sequence[MeteredPlace], seen: Seen, crew: Crew) -> CostReport:
     shares = measure(log_group, places, seen.views, report.window, crew)
     costs = with_shares(report.costs, shares.by_gateway)
     return replace(report, costs=costs, bytes_scanned=shares.bytes_scanned)

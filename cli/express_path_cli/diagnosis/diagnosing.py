@@ -7,10 +7,10 @@ from express_path.adapters.nat_metrics import meters_of, read_metrics
 from express_path.domain.symptoms import Diagnosis, State, diagnose
 from express_path.domain.symptoms_load import METRICS
 from express_path.domain.verdict import Verdict
-from express_path_cli.cost.costing import Place, places_of
 from express_path_cli.crew import Crew
 from express_path_cli.diagnosis.timing import Timing
 from express_path_cli.flagged_nats import FlaggedNat, flagged_nats
+from express_path_cli.metered_places import MeteredPlace, places_of
 from express_path_cli.problems import OptionError
 from express_path_cli.result import Seen, is_flagged
 
@@ -50,12 +50,12 @@ def diagnose_all(
     """What the metrics of each NAT tell, those with symptoms first; what fails is kept as the crew's failures."""
     places = places_of(nats, seen.reach, crew)
 
-    def read(place: Place) -> dict[str, tuple[Diagnosis, ...]]:
-        return _diagnose_place(place, during)
+    def read(metered: MeteredPlace) -> dict[str, tuple[Diagnosis, ...]]:
+        return _diagnose_place(metered, during)
 
     found = {
         key: told
-        for _, here in crew.each(places, read, lambda place: f"{place}: metrics")
+        for _, here in crew.each(places, read, lambda metered: f"{metered}: metrics")
         for key, told in here.items()
     }
     tables = {each.subnet_id: each.route_table_id for each in verdicts if is_flagged(each)}
@@ -63,12 +63,13 @@ def diagnose_all(
     return sorted(told, key=lambda each: not each.has_symptoms)
 
 
-def _diagnose_place(place: Place, during: Timing) -> dict[str, tuple[Diagnosis, ...]]:
+def _diagnose_place(metered: MeteredPlace, during: Timing) -> dict[str, tuple[Diagnosis, ...]]:
     start, end, period = during
-    meters = meters_of(place.aws, [nat.gateway for nat in place.nats if nat.gateway])
-    series = read_metrics(place.aws, meters, METRICS, start, end, period)
+    aws = metered.place.aws
+    meters = meters_of(aws, [nat.gateway for nat in metered.nats if nat.gateway])
+    series = read_metrics(aws, meters, METRICS, start, end, period)
     told = [diagnose(meter, series, start, end, period) for meter in meters]
-    return {nat.id: tuple(each for each in told if each.meter.nat_gateway_id == nat.id) for nat in place.nats}
+    return {nat.id: tuple(each for each in told if each.meter.nat_gateway_id == nat.id) for nat in metered.nats}
 
 
 def _one_of_each_table(nat: FlaggedNat, tables: dict[str, str | None]) -> tuple[str, ...]:

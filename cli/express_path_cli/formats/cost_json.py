@@ -9,6 +9,7 @@ from express_path.domain.costs import Amount, Measured, by_metric, by_zone
 from express_path_cli.cost.costing import NatCost
 from express_path_cli.cost.report import CostReport
 from express_path_cli.formats.cost_words import LEFT_ASIDE, UPPER_BOUND
+from express_path_cli.formats.nat_json import nat_fields
 
 SCHEMA_VERSION = 1
 
@@ -25,7 +26,7 @@ def as_cost_json(report: CostReport) -> str:
         "upperBound": _sum(bounds, all_read=report.all_read),
         "measured": _measured_sum(report),
         "natGateways": [_gateway(each) for each in report.gateways],
-        "natInstances": [_nat(each) for each in report.instances],
+        "natInstances": [nat_fields(each.nat) for each in report.instances],
     }
     return json.dumps(document, indent=2) + "\n"
 
@@ -50,26 +51,13 @@ def _measured_sum(report: CostReport) -> dict[str, Any] | None:
 def _gateway(cost: NatCost) -> dict[str, Any]:
     series = cost.series
     return {
-        **_nat(cost),
+        **nat_fields(cost.nat),
         "bytes": {name: round(value) for name, value in by_metric(series).items()} if series is not None else None,
         "bytesByZone": {zone: round(value) for zone, value in by_zone(series).items()} if series is not None else None,
         "usdPerGb": cost.price.usd_per_gb if cost.price else None,
         "priceBasis": cost.price.basis if cost.price else None,
         "upperBound": _amount(cost.bound) if cost.bound else None,
         "measured": _measured(cost.measured) if cost.measured else None,
-    }
-
-
-def _nat(cost: NatCost) -> dict[str, Any]:
-    nat = cost.nat
-    return {
-        "id": nat.id,
-        "kind": nat.kind,
-        "accountId": nat.account_id,
-        "region": nat.region,
-        "vpcId": nat.vpc_id,
-        "subnetIds": list(nat.subnet_ids),
-        "routeTableIds": list(nat.route_table_ids),
     }
 
 

@@ -9,6 +9,7 @@ from express_path.domain.symptoms_findings import Finding
 from express_path_cli.diagnosis.diagnosing import NatDiagnosis
 from express_path_cli.diagnosis.timing import Timing
 from express_path_cli.formats.diagnosis_words import SHARE_UNKNOWN, headline, heal_commands, undiagnosed
+from express_path_cli.formats.nat_json import nat_fields
 
 SCHEMA_VERSION = 1
 
@@ -27,14 +28,8 @@ def as_diagnosis_json(told: Sequence[NatDiagnosis], during: Timing) -> str:
 
 
 def _nat(told: NatDiagnosis) -> dict[str, Any]:
-    nat = told.nat
     return {
-        "id": nat.id,
-        "kind": nat.kind,
-        "accountId": nat.account_id,
-        "region": nat.region,
-        "vpcId": nat.vpc_id,
-        "subnetIds": list(nat.subnet_ids),
+        **nat_fields(told.nat),
         "healCommands": heal_commands(told),
         "sentence": None if told.diagnoses else undiagnosed(told),
         "meters": None if told.diagnoses is None else [_meter(told, each) for each in told.diagnoses],

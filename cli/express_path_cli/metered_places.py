@@ -1,0 +1,56 @@
+"""Where the metrics of NAT gateways are: in the accounts that own them."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from express_path.errors import ApiError
+from express_path_cli.crew import Crew
+from express_path_cli.flagged_nats import FlaggedNat, NatKind
+from express_path_cli.place import Place
+from express_path_cli.problems import OptionError
+from express_path_cli.reach import Reach
+from express_path_cli.result import Failure
+
+
+class MeteredPlace(NamedTuple):
+    """NAT gateways of one account and Region, where their metrics are."""
+
+    place: Place
+    nats: tuple[FlaggedNat, ...]
+
+    def __str__(self) -> str:
+        """As a person says it."""
+        return str(self.place)
+
+
+def places_of(nats: Iterable[FlaggedNat], reach: Reach, crew: Crew) -> list[MeteredPlace]:
+    """The NAT gateways by account and Region; those to which no credentials lead are kept as the crew's failures."""
+    by_place: dict[tuple[str | None, str], list[FlaggedNat]] = defaultdict(list)
+    for nat in nats:
+        if nat.kind is not NatKind.INSTANCE:
+            by_place[nat.account_id, nat.region].append(nat)
+    found = []
+    for (account_id, region), here in by_place.items():
+        try:
+            aws = reach.clients(account_id, region)
+        except ApiError as error:
+            crew.failures += [Failure(_name(nat), error) for nat in here]
+            continue
+        if aws and account_id:
+            found.append(MeteredPlace(Place(account_id, aws), tuple(here)))
+        else:
+            crew.failures += [Failure(_name(nat), _unreachable(nat)) for nat in here]
+    return found
+
+
+def _name(nat: FlaggedNat) -> str:
+    return f"{nat.id} {nat.region}"
+
+
+def _unreachable(nat: FlaggedNat) -> OptionError:
+    owner = f"account {nat.account_id}" if nat.account_id else "an account that is not known here"
+    return OptionError(
+        f"its metrics are not readable from here, as it belongs to {owner}",
+        "use --organization --role-name, --parameter networkRoleArn=..., or that account's --profile",
+    )
