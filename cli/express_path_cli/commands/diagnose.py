@@ -97,8 +97,7 @@ def diagnose(
     near the most that a NAT gateway carries. Exit status: 0 no symptom, 1 some, 2 something could not be told; it is
     named on standard error, and the rest is still reported.
     """
-    if chart and chart.suffix.lower() != ".svg":
-        raise OptionError(f"--chart {chart}: charts are written as SVG", "end the name in .svg; any browser shows it")
+    _check(chart)
     with watching(quiet=quiet) as watch:
         seen = source.look(parameters, watch)
     tell_about(seen, quiet=quiet)
@@ -108,14 +107,20 @@ def diagnose(
         told = diagnose_all(nats, verdicts, seen, during, crew)
     tell_about(Seen(failures=crew.failures), quiet=quiet)
     if seen.views or not seen.failures:
-        if chart:
-            _draw(told, chart, quiet=quiet)
+        _draw(told, chart, quiet=quiet)
         _write(told, during, form)
     failed = seen.failures or crew.failures
     raise typer.Exit(COULD_NOT_TELL if failed else any(each.has_symptoms for each in told))
 
 
-def _draw(told: list[NatDiagnosis], chart: Path, *, quiet: bool) -> None:
+def _check(chart: Path | None) -> None:
+    if chart and chart.suffix.lower() != ".svg":
+        raise OptionError(f"--chart {chart}: charts are written as SVG", "end the name in .svg; any browser shows it")
+
+
+def _draw(told: list[NatDiagnosis], chart: Path | None, *, quiet: bool) -> None:
+    if chart is None:
+        return
     drawn = panels(told)
     if drawn:
         write_file(chart, as_svg(drawn))
