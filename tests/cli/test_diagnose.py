@@ -71,6 +71,8 @@ def carry(
     assert values.keys() <= METRICS.keys()
     place = (account.account_id, account.sandbox.region)
     for metric, points in values.items():
+        if not points:
+            continue  # a metric without datapoints
         account.sandbox.metrics.record(nat_gateway_id, metric, zip(times, points, strict=True), zone, place)
 
 
@@ -159,6 +161,44 @@ def test_a_plateau_without_drops_is_not_blamed_on_the_gateway(network: BehindNat
     assert result.exit_code == 1
     assert "and dropped nothing, so it may be a limit of its clients instead" in flowing(result)
     assert "MEDIUM plateau" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("drops", "words"),
+    [
+        ([], "and CloudWatch does not know whether it dropped packets, so it may be a limit of its clients instead: "),
+        ([0.0] * (MINUTES - 60) + [2.0] + [0.0] * 59, " %), so few that it may be a limit of its clients instead: "),
+    ],
+    ids=["unknown", "few"],
+)
+def test_a_plateau_that_drops_do_not_explain(network: BehindNatGateway, drops: list[float], words: str) -> None:
+    """A metric without datapoints is no 0, and a few packets make no ceiling certain."""
+    carry(network.account, network.nat, [5.0, 15.0] * 600 + [24.9] * 300, PacketsDropCount=drops)
+    result = diagnose()
+    assert result.exit_code == 1
+    assert words in flowing(result)
+    assert "dropped nothing" not in result.stdout
+    assert "MEDIUM plateau" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("gbps", "words"),
+    [
+        ([3.0] * 4, "shows no sign of saturation in the 0.35 % of this window that CloudWatch knows: at most "),
+        ([3.0] * MINUTES, "shows no sign of saturation in this window: at most 3 Gbit/s"),
+        ([0.5] * 700 + [30.0] * 5 + [0.5] * 795, "shows no sign of saturation in this window: at most "),
+        ([index / 50 for index in range(MINUTES)], "shows no sign of saturation in this window: at most "),
+        ([5.0, 15.0] * 600 + [0.1] * 300, "shows no sign of saturation in this window: at most 1"),
+    ],
+    ids=["one point", "far below", "one spike", "ramp", "low plateau"],
+)
+def test_what_is_no_plateau_is_not_called_one(network: BehindNatGateway, gbps: list[float], words: str) -> None:
+    """Neither a lone point, nor a steady trickle, a spike, or a steady rise is a ceiling."""
+    quiet = {metric: [0.0] * len(gbps) for metric in NOTHING_DROPPED}
+    carry(network.account, network.nat, gbps, **quiet)
+    result = diagnose()
+    assert result.exit_code == 0, result.stdout
+    assert words in flowing(result)
 
 
 def test_free_traffic_is_no_symptom_and_still_crosses_a_nat(network: BehindNatGateway) -> None:

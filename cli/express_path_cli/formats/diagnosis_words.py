@@ -63,10 +63,13 @@ def _meanwhile(finding: Finding) -> str:
         told.append(_dropped(finding, "dropped packet"))
     if refused := finding.evidence.get("portAllocationErrors"):
         told.append(count(refused, "refused connection"))
-    if told:
-        return f"with {' and '.join(told)}"
+    seen = f"with {' and '.join(told)}" if told else ""
     if finding.severity is Severity.HIGH:
-        return "near the most that a NAT gateway carries"
+        return seen or "near the most that a NAT gateway carries"
+    if seen:
+        return f"{seen}, so few that it may be a limit of its clients instead"
+    if "droppedPackets" not in finding.evidence:
+        return "and CloudWatch does not know whether it dropped packets, so it may be a limit of its clients instead"
     return "and dropped nothing, so it may be a limit of its clients instead"
 
 
@@ -77,13 +80,14 @@ def _dropped(finding: Finding, noun: str) -> str:
 
 def _nothing(diagnosis: Diagnosis) -> str:
     """What a window without symptoms tells, and of how much of it that is known."""
-    known = f" in the {share(1 - diagnosis.missing)} of this window that CloudWatch knows" if diagnosis.missing else ""
+    part = share(1 - diagnosis.missing)
+    known = " in this window" if part == "100 %" else f" in the {part} of this window that CloudWatch knows"
     if diagnosis.state is State.NO_DATA:
         return f"CloudWatch has no datapoints of {name(diagnosis)} in this window"
     if diagnosis.state is State.IDLE:
-        return f"{name(diagnosis)} carried nothing{known or ' in this window'}"
+        return f"{name(diagnosis)} carried nothing{known}"
     top = rate(highest(diagnosis.load.carried), "bit/s")
-    return f"{name(diagnosis)} shows no sign of saturation{known or ' in this window'}: at most {top}"
+    return f"{name(diagnosis)} shows no sign of saturation{known}: at most {top}"
 
 
 def _crossing(told: NatDiagnosis, still: str = "") -> str:
