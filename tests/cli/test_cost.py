@@ -22,6 +22,20 @@ from tests.cli.costs import by_id, carry, cost, told
 from tests.cli.recordings import FOLDER
 
 NETWORK_ACCOUNT = "222222222222"
+ELSEWHERE = "eu-west-1"
+
+
+def nat_gateway_elsewhere(sandbox: Sandbox) -> str:
+    """Make a subnet behind a private NAT gateway in another Region, and return the gateway's id."""
+    elsewhere = sandbox.client("ec2", ELSEWHERE)
+    vpc_id = elsewhere.create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
+    subnet_id = elsewhere.create_subnet(VpcId=vpc_id, CidrBlock="10.9.0.0/24")["Subnet"]["SubnetId"]
+    private = elsewhere.create_nat_gateway(SubnetId=subnet_id, ConnectivityType="private")["NatGateway"]
+    [table] = elsewhere.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])["RouteTables"]
+    elsewhere.create_route(
+        RouteTableId=table["RouteTableId"], DestinationCidrBlock="0.0.0.0/0", NatGatewayId=private["NatGatewayId"]
+    )
+    return str(private["NatGatewayId"])
 
 
 def test_what_came_in_from_both_sides_is_priced_as_an_upper_bound(sandbox: Sandbox) -> None:
@@ -183,18 +197,31 @@ def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
     assert not report.all_read
 
 
+def test_each_region_has_its_own_price(sandbox: Sandbox) -> None:
+    """Every byte counts at the price of its Region, and the sum is of both."""
+    account = Account(sandbox)
+    here, there = BehindNatGateway(account).nat, nat_gateway_elsewhere(sandbox)
+    sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.045")
+    sandbox.prices.list_nat_gateway(ELSEWHERE, "EU-NatGateway-Bytes", "0.048")
+    during = window(datetime.now(UTC), 1)
+    for nat, region, out, back in ((here, "us-east-1", 10**12 + 1, 7), (there, ELSEWHERE, 3, 2 * 10**12)):
+        place = (account.account_id, region)
+        sandbox.metrics.record(nat, "BytesInFromSource", [(during.start, out)], None, place)
+        sandbox.metrics.record(nat, "BytesInFromDestination", [(during.start, back)], None, place)
+    document = told("--region", "us-east-1", "--region", ELSEWHERE, "--days", "1")
+    found = by_id(document)
+    assert [found[nat]["upperBound"]["bytes"] for nat in (here, there)] == [10**12 + 8, 2 * 10**12 + 3]
+    assert [found[nat]["usdPerGb"] for nat in (here, there)] == [0.045, 0.048]
+    assert [found[nat]["upperBound"]["usd"] for nat in (here, there)] == [pytest.approx(45), pytest.approx(96)]
+    assert document["upperBound"]["bytes"] == 3 * 10**12 + 11
+    assert (document["upperBound"]["usd"], document["upperBound"]["complete"]) == (pytest.approx(141), True)
+
+
 def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox) -> None:
     """One Region's metrics are denied, the other's are there; the sum says that it is not whole."""
     account = Account(sandbox)
     network = BehindNatGateway(account)
-    elsewhere = sandbox.client("ec2", "eu-west-1")
-    vpc_id = elsewhere.create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
-    subnet_id = elsewhere.create_subnet(VpcId=vpc_id, CidrBlock="10.9.0.0/24")["Subnet"]["SubnetId"]
-    private = elsewhere.create_nat_gateway(SubnetId=subnet_id, ConnectivityType="private")["NatGateway"]
-    [table] = elsewhere.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])["RouteTables"]
-    elsewhere.create_route(
-        RouteTableId=table["RouteTableId"], DestinationCidrBlock="0.0.0.0/0", NatGatewayId=private["NatGatewayId"]
-    )
+    private = nat_gateway_elsewhere(sandbox)
     carry(account, network.nat, 10, 0)
     sandbox.faults.deny("cloudwatch", "GetMetricData", times=1)
     both = ("--region", "eu-west-1", "--region", "us-east-1", "--workers", "1", "--days", "1")
@@ -206,8 +233,8 @@ def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox) ->
     sandbox.faults.deny("cloudwatch", "GetMetricData", times=1)
     document = told(*both, exit_code=2)
     found = by_id(document)
-    assert found[private["NatGatewayId"]]["upperBound"] is None
-    assert found[private["NatGatewayId"]]["bytes"] is None
+    assert found[private]["upperBound"] is None
+    assert found[private]["bytes"] is None
     assert found[network.nat]["upperBound"]["bytes"] == pytest.approx(10e9)
     assert document["upperBound"]["complete"] is False
 
