@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from express_path.adapters.automation_runs import ENDED
+from express_path.adapters.automation_runs import ENDED, start_run
+from express_path.adapters.organization_clients import MovingAws
 from express_path.handlers import remediate
 from express_path.handlers.services import services
 from express_path_cli import following
@@ -338,6 +339,24 @@ def test_a_run_that_may_not_be_started_is_one_line(
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "allow ssm:StartAutomationExecution" in line
     assert deployment.changes() == []
+
+
+def test_a_start_whose_answer_is_lost_is_one_run(deployment: Deployment, vpc: Vpc) -> None:
+    """The SDK asks again, and the client token says that it is the same wish; another start is another one.
+
+    https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StartAutomationExecution.html
+    """
+    aws = MovingAws.connect()
+    lost = [0]  # seconds to wait before asking again
+    aws.ssm.meta.events.register_first(
+        "needs-retry.ssm.StartAutomationExecution", lambda **_: lost.pop() if lost else None
+    )
+    given = {**deployment.given, "SubnetId": vpc.subnet, "DryRun": "true"}
+    runs = {start_run(aws, HEAL, given) for _ in range(2)}
+    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 3
+    found = deployment.sandbox.client("ssm").describe_automation_executions()["AutomationExecutionMetadataList"]
+    assert {each["AutomationExecutionId"] for each in found} == runs
+    assert len(runs) == 2
 
 
 def test_a_run_that_is_cancelled_says_so(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:

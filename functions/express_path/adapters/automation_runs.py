@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from express_path.adapters.aws import calling
 from express_path.adapters.organization_clients import MovingAws
@@ -81,7 +82,9 @@ def start_run(aws: MovingAws, document: str, parameters: Mapping[str, str]) -> s
     """Start a runbook and return the execution's id. Raises ApiError."""
     with calling("ssm:StartAutomationExecution"):
         answer = aws.ssm.start_automation_execution(
-            DocumentName=document, Parameters={name: [value] for name, value in parameters.items()}
+            DocumentName=document,
+            Parameters={name: [value] for name, value in parameters.items()},
+            ClientToken=str(uuid4()),  # a retry whose first answer was lost must not start a second run
         )
     return answer["AutomationExecutionId"]
 
