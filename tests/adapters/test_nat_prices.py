@@ -35,6 +35,13 @@ def test_only_what_a_gb_costs_counts(aws: MovingAws, sandbox: Sandbox) -> None:
     assert {call.region for call in sandbox.calls.of("pricing")} == {"us-east-1"}
 
 
+def test_the_highest_of_several_prices_counts(aws: MovingAws, sandbox: Sandbox) -> None:
+    """What is reckoned with it is an upper bound, in whatever order AWS lists them."""
+    for price in ("0.045", "0.052", "0.048"):
+        sandbox.prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Bytes", price)
+    assert listed_prices(aws, "eu-west-2") == {"NatGateway": Price(0.052, Basis.LISTED)}
+
+
 def test_a_denial_is_an_error(aws: MovingAws, sandbox: Sandbox) -> None:
     """Whoever asks decides what a missing price means."""
     sandbox.faults.deny("pricing", "GetProducts")

@@ -26,7 +26,8 @@ def listed_prices(aws: MovingAws, region: str) -> dict[str, Price]:
     filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()]
     pricing = aws.in_region(_ENDPOINT).pricing
     rows = pages(pricing, "pricing", "get_products", "PriceList", ServiceCode="AmazonEC2", Filters=filters)
-    return dict(_prices(json.loads(str(row)) for row in rows))
+    # Of several prices of a kind, the highest keeps the bound a bound: sorted, it comes last.
+    return dict(sorted(_prices(json.loads(str(row)) for row in rows)))
 
 
 def _prices(products: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, Price]]:
@@ -40,5 +41,4 @@ def _prices(products: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, Price]
             if dimension["unit"] == "GB" and "USD" in dimension["pricePerUnit"]
         ]
         if usage and dollars:
-            # Where a price falls with the amount, the first and highest keeps the bound a bound.
             yield usage["kind"], Price(max(dollars), Basis.LISTED)
