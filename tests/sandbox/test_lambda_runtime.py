@@ -134,7 +134,7 @@ def test_measures_itself(function: LambdaRuntime) -> None:
     """Log, initialisation time and memory can be read after an invocation."""
     function.invoke({})
     assert "module level of the handler" in function.logs()
-    assert 0 < function.init_duration_ms() < 10_000
+    assert 0 < function.init_duration_ms() < 60_000
     assert 5 < function.peak_memory_mib() < 500
 
 
@@ -202,7 +202,7 @@ def test_in_process_raises_what_the_handler_raises() -> None:
 
 def test_context_of_the_stand_in() -> None:
     """Its remaining time falls, and its request ids differ."""
-    first, second = LambdaContext(timeout_s=10), LambdaContext(timeout_s=0)
-    assert 9_000 < first.get_remaining_time_in_millis() <= 10_000
+    first, second = LambdaContext(timeout_s=900), LambdaContext(timeout_s=0)
+    assert 800_000 < first.get_remaining_time_in_millis() <= 900_000
     assert second.get_remaining_time_in_millis() == 0
     assert first.aws_request_id != second.aws_request_id
