@@ -96,18 +96,20 @@ def _run(server: Server, way: str) -> Cost:
     command = [sys.executable, "-m", "benchmarks.sweep_client", way]
     started = time.perf_counter()
     process = subprocess.Popen(
-        command, cwd=ROOT, env=_environment() | server.environment, stdin=-1, stdout=subprocess.DEVNULL
+        command, cwd=ROOT, env=_environment() | server.environment, stdin=-1, stdout=subprocess.PIPE
     )
     assert process.stdin is not None
+    assert process.stdout is not None
     process.stdin.write(event.encode())
     process.stdin.close()
+    printed = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
     cpu = usage.ru_utime + usage.ru_stime
-    return Cost(server.ask("calls"), cpu * MILLI, wall * MILLI, usage.ru_maxrss / 1024)
+    return Cost(server.ask("calls"), cpu * MILLI, wall * MILLI, float(printed.split()[-1]))
 
 
 def _environment() -> dict[str, str]:
