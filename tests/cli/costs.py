@@ -35,12 +35,15 @@ def by_id(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def carry(
     account: Account, nat_gateway_id: str, out: float, back: float, *, days: int = 1, zone: str | None = None
 ) -> None:
-    """Let CloudWatch know of so many GB in each direction, in equal parts over the last days."""
+    """Let CloudWatch know of so many GB in each direction, in equal parts over the last days.
+
+    Their first hour has nothing: by the time that a command looks, it may be no longer one of them.
+    """
     during = window(datetime.now(UTC), days)
-    hours = days * 24
+    hours = range(1, days * 24)
     for metric in TRAFFIC:
-        each = (out if metric in ("BytesInFromSource", "BytesOutToDestination") else back) * GB / hours
-        points = [(during.start + timedelta(hours=hour), each) for hour in range(hours)]
+        each = (out if metric in ("BytesInFromSource", "BytesOutToDestination") else back) * GB / len(hours)
+        points = [(during.start + timedelta(hours=hour), each) for hour in hours]
         place = (account.account_id, account.sandbox.region)
         account.sandbox.metrics.record(nat_gateway_id, metric, points, zone, place)
 

@@ -1,6 +1,6 @@
 """What S3 Express costs at most: traffic, prices, whose NAT gateway it is, and what cannot be read."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
@@ -71,8 +71,8 @@ def test_only_the_days_asked_for_count(sandbox: Sandbox) -> None:
     carry(network.account, network.nat, 40, 0, days=40)
     bytes_of = {days: told(*days)["upperBound"]["bytes"] for days in [(), ("--days", "7"), ("--days", "454")]}
     assert bytes_of == {
-        (): pytest.approx(30e9),
-        ("--days", "7"): pytest.approx(7e9),
+        (): pytest.approx(30e9, rel=0.01),
+        ("--days", "7"): pytest.approx(7e9, rel=0.01),
         ("--days", "454"): pytest.approx(40e9),
     }
 
@@ -91,7 +91,7 @@ def test_a_regional_gateway_is_the_sum_of_its_zones(sandbox: Sandbox) -> None:
     sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
     sandbox.prices.list_nat_gateway("us-east-1", "RegionalNatGateway-Bytes", "0.1")
     [gateway] = told("--days", "1")["natGateways"]
-    assert gateway["bytesByZone"] == {"us-east-1a": pytest.approx(3e9), "us-east-1b": pytest.approx(30e9)}
+    assert gateway["bytesByZone"] == {"us-east-1a": pytest.approx(3e9), "us-east-1b": pytest.approx(30e9, rel=0.01)}
     assert (gateway["kind"], gateway["upperBound"]["usd"]) == ("regional NAT gateway", pytest.approx(3.3))
 
 
@@ -203,11 +203,11 @@ def test_each_region_has_its_own_price(sandbox: Sandbox) -> None:
     here, there = BehindNatGateway(account).nat, nat_gateway_elsewhere(sandbox)
     sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.045")
     sandbox.prices.list_nat_gateway(ELSEWHERE, "EU-NatGateway-Bytes", "0.048")
-    during = window(datetime.now(UTC), 1)
+    second = window(datetime.now(UTC), 1).start + timedelta(hours=1)
     for nat, region, out, back in ((here, "us-east-1", 10**12 + 1, 7), (there, ELSEWHERE, 3, 2 * 10**12)):
         place = (account.account_id, region)
-        sandbox.metrics.record(nat, "BytesInFromSource", [(during.start, out)], None, place)
-        sandbox.metrics.record(nat, "BytesInFromDestination", [(during.start, back)], None, place)
+        sandbox.metrics.record(nat, "BytesInFromSource", [(second, out)], None, place)
+        sandbox.metrics.record(nat, "BytesInFromDestination", [(second, back)], None, place)
     document = told("--region", "us-east-1", "--region", ELSEWHERE, "--days", "1")
     found = by_id(document)
     assert [found[nat]["upperBound"]["bytes"] for nat in (here, there)] == [10**12 + 8, 2 * 10**12 + 3]
