@@ -11,12 +11,15 @@ from tests.handlers.network import Builder
 from tests.runbooks.heals import HEAL, RUNBOOKS, Deployment, Vpc, status, step, steps
 
 
-def test_fifty_subnets_are_healed_by_fifty_runs_at_once(
-    deployment: Deployment, builder: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Five tables, one endpoint, fifty runs that all verify, and none that fails."""
-    # The clock must not pass from one bucket of client tokens to the next one meanwhile.
+@pytest.fixture
+def one_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock does not pass from one bucket of client tokens to the next one meanwhile."""
     monkeypatch.setattr(plan, "TOKEN_SECONDS", 10**9)
+
+
+@pytest.mark.usefixtures("one_bucket")
+def test_fifty_subnets_are_healed_by_fifty_runs_at_once(deployment: Deployment, builder: Builder) -> None:
+    """Five tables, one endpoint, fifty runs that all verify, and none that fails."""
     vpc = Vpc(builder, tables=5, subnets=10)
     deployment.sandbox.ec2.knobs.pending_describes = 60
     runs = [deployment.start(each) for each in vpc.subnets]
@@ -178,6 +181,7 @@ def test_association_that_fails_for_another_reason_fails_the_run(deployment: Dep
     assert "NotCuredError" in run["FailureMessage"]
 
 
+@pytest.mark.usefixtures("one_bucket")
 def test_two_vpcs_at_once_get_an_endpoint_each(deployment: Deployment, builder: Builder, sandbox: Sandbox) -> None:
     """Client tokens of two VPCs never meet."""
     both = [Vpc(builder, tables=2, subnets=2) for _ in range(2)]
