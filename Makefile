@@ -5,8 +5,10 @@ PYTHON ?= python3
 # `sam build` and the function's own Makefile find uv here.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export SAM_CLI_TELEMETRY := 0
-# The core's and the sandbox's tests are independent of each other: one worker per processor, one file per worker.
-PYTEST_FLAGS ?= --numprocesses=auto --dist=loadfile
+# Tests of one file share what is slow to make, so they stay together; one worker more than there are processors fills
+# the time in which tests wait.
+WORKERS = $(shell $(PYTHON) -c 'import os; print(len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0)) + 1)')
+PYTEST_FLAGS ?= --numprocesses=$(WORKERS) --dist=loadfile
 
 VENV := .venv/.ready
 SAM_VENV := .venv-sam/.ready
