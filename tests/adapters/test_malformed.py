@@ -134,6 +134,9 @@ OBEYED = [
     ("subnets.json", ("Subnets", 0, "VpcId"), "vpc-1\x9b2J"),
     ("route-tables.json", ("RouteTables", 0, "Routes", 0, "NatGatewayId"), "nat-1\r"),
     ("vpc-endpoints.json", ("VpcEndpoints", 0, "RouteTableIds"), ["rtb-1\n"]),
+    ("subnets.json", ("Subnets", 0, "AvailabilityZoneId"), "use1-az1\x1b[31m"),
+    ("route-tables.json", ("RouteTables", 0, "Routes", 0, "State"), "\x1b]0;title\x07"),
+    ("vpc-endpoints.json", ("VpcEndpoints", 0, "ServiceName"), "com.amazonaws\x85"),
 ]
 
 
@@ -168,8 +171,8 @@ def test_value_of_another_type_is_refused(
     assert str(place[-1]) in error.fault
 
 
-@pytest.mark.parametrize(("name", "place", "value"), OBEYED, ids=[each[0] for each in OBEYED])
-def test_control_characters_in_ids_are_refused(
+@pytest.mark.parametrize(("name", "place", "value"), OBEYED, ids=[each[1][-1] for each in OBEYED])
+def test_control_characters_in_ids_and_words_of_awss_are_refused(
     tmp_path: Path, name: str, place: tuple[str | int, ...], value: object
 ) -> None:
     """A terminal would obey them; the error shows them as codes."""

@@ -121,14 +121,30 @@ def test_entries_are_read_to_their_last_page(reader: PrefixListReader, builder: 
 def test_lists_are_remembered_for_15_minutes(
     reader: PrefixListReader, builder: Builder, sandbox: Sandbox, clock: Clock, passed: float
 ) -> None:
-    """Within a quarter of an hour nothing is read again, for AWS's lists and for customers'."""
+    """Within a quarter of an hour AWS's are not read again, and customers' only described, for their version."""
     list_id = builder.prefix_list("198.18.0.0/15")
     before = reader.read([list_id], BOTH)
     sandbox.calls.clear()
     clock.seconds += passed
-    assert reader.read([list_id], BOTH) == before
+    assert reader.read([], BOTH) == before
     assert list(sandbox.calls) == []
+    assert reader.read([list_id], BOTH) == before
+    assert sandbox.calls.operations("ec2") == ["DescribeManagedPrefixLists"]
     assert REMEMBERED_SECONDS == 15 * 60
+
+
+def test_a_customers_change_shows_at_once(reader: PrefixListReader, builder: Builder, sandbox: Sandbox) -> None:
+    """Another version of one list has its entries read again, and no other list's."""
+    changed, other = builder.prefix_list("198.18.0.0/15"), builder.prefix_list("192.0.2.0/24")
+    wanted = [changed, other]
+    reader.read(wanted, IPV4)
+    builder.ec2.modify_managed_prefix_list(
+        PrefixListId=changed, CurrentVersion=1, RemoveEntries=[{"Cidr": "198.18.0.0/15"}]
+    )
+    sandbox.calls.clear()
+    assert reader.read(wanted, IPV4)[changed].cidrs == ()
+    asked = sandbox.calls.of("ec2", "GetManagedPrefixListEntries")
+    assert {each.parameters["PrefixListId"] for each in asked} == {changed}
 
 
 def test_lists_are_read_again_after_15_minutes(

@@ -11,8 +11,8 @@ import pytest
 from tests.cli.many_subnets import SUBNETS_OF_A_VPC, write_dump
 
 VPCS = 500
-READINGS = 6
-"""How many times as long as reading the same files as JSON a scan may take, however fast the machine is just now."""
+SECONDS, READINGS = 10, 6
+"""How long a scan may take: seconds or, on a slower machine, times as long as reading the same files as JSON."""
 MEBIBYTES = 1024
 # The command, which tells at its end what it used. VmHWM is the peak of this program alone, while the ru_maxrss of a
 # child counts what its parent had when it was started (https://man7.org/linux/man-pages/man5/proc_pid_status.5.html).
@@ -42,9 +42,9 @@ def reading(dump: Path) -> float:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is read from Linux's /proc")
 def test_100_000_subnets_take_little_time_and_memory(tmp_path: Path) -> None:
-    """A scan of 100,000 subnets takes a few times as long as reading their dump, at most 1 GiB, and misses none.
+    """A scan of 100,000 subnets takes 10 seconds, or a few times as long as reading them, 1 GiB, and misses none.
 
-    Processor time, since a machine that runs tests runs several at once; against reading, since that slows both.
+    Processor time, since a machine that runs tests runs several at once.
     """
     write_dump(tmp_path / "dump", VPCS)
     before = reading(tmp_path / "dump")
@@ -61,7 +61,7 @@ def test_100_000_subnets_take_little_time_and_memory(tmp_path: Path) -> None:
         )
     assert result.returncode == 1, result.stderr
     seconds, mebibytes = json.loads(result.stderr)
-    assert seconds < READINGS * max(before, reading(tmp_path / "dump"))
+    assert seconds < max(SECONDS, READINGS * max(before, reading(tmp_path / "dump")))
     assert mebibytes < MEBIBYTES
     rows = json.loads(out.read_text(encoding="utf-8"))["subnets"]
     assert len(rows) == VPCS * SUBNETS_OF_A_VPC

@@ -2,8 +2,9 @@
 
 import pytest
 
+from express_path.domain.addresses import Family
 from express_path.domain.fanout import Change, ResourceType, concerned_subnets
-from express_path.domain.network import Association
+from express_path.domain.network import Association, PrefixList
 from express_path.domain.tracing import Tracer
 from tests.domain.make import by_id, route, snapshot, subnet, table
 
@@ -49,3 +50,17 @@ def test_a_former_main_table_is_no_main_table() -> None:
     former = by_id(type(former)(former.id, "vpc-1", (), (*former.associations, Association(main=True, state="failed"))))
     found = snapshot(subnets=by_id(subnet("subnet-explicit")), route_tables=former)
     assert concerned_subnets(Change(TABLE, "rtb-new", "vpc-1", main_changed=True), Tracer(found)) == []
+
+
+@pytest.mark.parametrize("cidrs", [None, ()], ids=["unreadable", "none"])
+def test_a_table_concerns_its_subnets_whatever_is_known_of_the_addresses(cidrs: tuple[()] | None) -> None:
+    """It may gain a route, or a tag that excludes it, where there is no address yet to follow from it."""
+    ipv6 = PrefixList("pl-ipv6", "com.amazonaws.us-east-1.ipv6.s3express", Family.IPV6, cidrs)
+    found = snapshot(
+        subnets=by_id(subnet("subnet-1", ipv6_native=True, has_ipv6=True), subnet("subnet-2", ipv6_native=True)),
+        route_tables=by_id(table("rtb-1", subnets=("subnet-1",)), table("rtb-2", subnets=("subnet-2",))),
+        prefix_lists=by_id(ipv6),
+    )
+    tracer = Tracer(found)
+    assert concerned_subnets(Change(TABLE, "rtb-1", "vpc-1"), tracer) == ["subnet-1"]
+    assert concerned_subnets(Change(TABLE, "rtb-2", "vpc-1"), tracer) == ["subnet-2"]

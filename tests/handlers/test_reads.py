@@ -66,7 +66,7 @@ def test_warm_invocation_sees_the_network_as_it_is(rule: Rule, builder: Builder,
 
 
 def test_customer_prefix_lists_are_read_when_a_route_names_one(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A route to a customer's list has it described and its entries read, once; other customers' lists are not."""
+    """A customer's list in a route is described each time, and its entries are read once; those of others are not."""
     other = builder.prefix_list("198.18.0.0/15")
     list_id = builder.prefix_list("192.0.2.1/32")
     builder.endpoint(vpc.vpc, vpc.table)
@@ -77,7 +77,7 @@ def test_customer_prefix_lists_are_read_when_a_route_names_one(rule: Rule, build
     assert other not in read
     assert len(rule.sandbox.calls.of("ec2", "DescribeManagedPrefixLists")) == 1
     assert trigger(rule, vpc) == {vpc.subnet: "PARTLY_NAT"}
-    assert operations(rule) == sorted([*OF_A_VPC, "PutEvaluations"])
+    assert operations(rule) == sorted([*OF_A_VPC, "DescribeManagedPrefixLists", "PutEvaluations"])
 
 
 def test_ipv6_prefix_list_is_read_when_a_subnet_has_ipv6(rule: Rule, builder: Builder, vpc: Private) -> None:

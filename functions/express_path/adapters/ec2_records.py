@@ -4,7 +4,19 @@ A missing or unreadable field raises RecordError: a verdict out of half a descri
 Field names are those of the botocore model of ec2.
 """
 
-from express_path.adapters.fields import Description, block, flag, ids, nested, number, optional_text, rows, text, words
+from express_path.adapters.fields import (
+    Description,
+    block,
+    flag,
+    ids,
+    nested,
+    number,
+    optional_text,
+    optional_words,
+    rows,
+    text,
+    words,
+)
 from express_path.domain.addresses import Cidr, Family
 from express_path.domain.network import (
     Association,
@@ -41,7 +53,7 @@ _PROPAGATED = frozenset({"EnableVgwRoutePropagation", "Advertisement"})
 
 def _tags(description: Description, resource: str) -> Tags:
     return {
-        words(tag, "Key", resource): optional_text(tag, "Value", resource)
+        words(tag, "Key", resource): optional_words(tag, "Value", resource)
         for tag in rows(description, "Tags", resource)
     }
 

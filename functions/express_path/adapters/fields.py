@@ -25,10 +25,7 @@ Record = TypeVar("Record", bound=Identified)
 
 def text(description: Description, field: str, resource: str) -> str:
     """A field that must be an id or a word of AWS's own: a string with something in it, no control character."""
-    found = words(description, field, resource)
-    if _has_control(found):
-        raise RecordError(resource, field, found, "a string without control characters")
-    return found
+    return _without_control(words(description, field, resource), field, resource)
 
 
 def words(description: Description, field: str, resource: str) -> str:
@@ -40,7 +37,12 @@ def words(description: Description, field: str, resource: str) -> str:
 
 
 def optional_text(description: Description, field: str, resource: str) -> str:
-    """A field that must be a string; empty where it is absent or null."""
+    """A field that must be an id or a word of AWS's own; empty where it is absent or null."""
+    return _without_control(optional_words(description, field, resource), field, resource)
+
+
+def optional_words(description: Description, field: str, resource: str) -> str:
+    """A field that must be a string, whatever that is: people choose it; empty where it is absent or null."""
     found = description.get(field)
     if found is None:
         return ""
@@ -101,6 +103,12 @@ def block(value: object, field: str, resource: str) -> Cidr:
         return parse_cidr(str(value))
     except ValueError as error:
         raise RecordError(resource, field, value, "a CIDR block such as 10.0.0.0/16") from error
+
+
+def _without_control(found: str, field: str, resource: str) -> str:
+    if _has_control(found):
+        raise RecordError(resource, field, found, "a string without control characters")
+    return found
 
 
 def _has_control(found: str) -> bool:

@@ -1,4 +1,4 @@
-"""Reading prefix lists, and remembering them between warm invocations: AWS's own change rarely."""
+"""Reading prefix lists, and remembering them between warm invocations: AWS's own, and one version of a customer's."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -16,10 +16,16 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 REMEMBERED_SECONDS = 15 * 60
+_Edition = tuple[object, object, object]
 
 
 class PrefixListReader:
-    """The Region's prefix lists, read as far as they are asked for and remembered for 15 minutes."""
+    """The Region's prefix lists, read as far as they are asked for and remembered for 15 minutes.
+
+    Customers change theirs when they like, so those are described anew each time, and their entries read again once
+    there is another version: adding or removing entries makes one
+    (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyManagedPrefixList.html).
+    """
 
     def __init__(self, ec2: "EC2Client", region: str, clock: Callable[[], float] = time.monotonic) -> None:
         """Read nothing yet; clock counts seconds."""
@@ -32,7 +38,7 @@ class PrefixListReader:
         self._read_at = self._clock()
         self._plain: list[Description] | None = None
         self._managed: list[Description] = []
-        self._entries: dict[str, list[Description] | None] = {}
+        self._entries: dict[_Edition, list[Description] | None] = {}
 
     def read(self, wanted: Iterable[str], families: Iterable[Family]) -> Mapping[str, PrefixList]:
         """Every list of AWS's own, and those among wanted that can be seen, by id; families as the subnets have them.
@@ -44,33 +50,37 @@ class PrefixListReader:
             self._forget()
         if self._plain is None:
             self._plain = pages(self._ec2, "ec2", "describe_prefix_lists", "PrefixLists")
-        known = self._joined()
-        if self._lacks(known, wanted, families):
+        plain = prefix_lists(self._plain)
+        if self._lacks(prefix_lists(self._plain, self._managed), wanted, families):
             self._managed = pages(self._ec2, "ec2", "describe_managed_prefix_lists", "PrefixLists")
-        self._read_entries(known, set(wanted), set(families))
-        return self._joined()
-
-    def _joined(self) -> dict[str, PrefixList]:
-        entries = {list_id: rows for list_id, rows in self._entries.items() if rows is not None}
-        return prefix_lists(self._plain or [], self._managed, entries)
+        self._read_entries(plain, set(wanted), set(families))
+        editions = {str(each.get("PrefixListId")): self._entries.get(_edition(each)) for each in self._managed}
+        entries = {list_id: rows for list_id, rows in editions.items() if rows is not None}
+        return prefix_lists(self._plain, self._managed, entries)
 
     def _lacks(self, known: Mapping[str, PrefixList], wanted: Iterable[str], families: Iterable[Family]) -> bool:
+        """Whether a wanted list is a customer's or not known yet, or no list of S3 Express's of a family was found."""
         express = {each.family for each in known.values() if is_express_service(each.name, self._region)}
         unasked = bool(express) and not self._managed and not set(families) <= express
-        return unasked or any(each not in known for each in wanted)
+        return unasked or any(each not in known or not known[each].aws_owned for each in wanted)
 
-    def _read_entries(self, known: Mapping[str, PrefixList], wanted: set[str], families: set[Family]) -> None:
+    def _read_entries(self, plain: Mapping[str, PrefixList], wanted: set[str], families: set[Family]) -> None:
         """The entries of lists that are wanted, or of S3 Express's of a wanted family, where no blocks are known."""
         for description in self._managed:
-            list_id = str(description.get("PrefixListId"))
+            list_id, edition = str(description.get("PrefixListId")), _edition(description)
             is_express = is_express_service(str(description.get("PrefixListName")), self._region)
             asked = list_id in wanted or (is_express and description.get("AddressFamily") in families)
-            readable = list_id in known and known[list_id].cidrs is not None
-            if asked and not readable and list_id not in self._entries:
-                self._entries[list_id] = unless_denied(partial(self._entries_of, list_id))
+            readable = list_id in plain and plain[list_id].cidrs is not None
+            if asked and not readable and edition not in self._entries:
+                self._entries[edition] = unless_denied(partial(self._entries_of, list_id))
 
     def _entries_of(self, list_id: str) -> list[Description]:
         return pages(self._ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
+
+
+def _edition(description: Description) -> _Edition:
+    """A list as it is now; a change that is under way may yet show in its entries."""
+    return description.get("PrefixListId"), description.get("Version"), description.get("State")
 
 
 def families_of(subnets: Iterable[Subnet]) -> set[Family]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from express_path.adapters.fields import Description, block, number, optional_text, text, words
+from express_path.adapters.fields import Description, block, number, optional_words, text, words
 from express_path.domain.addresses import Cidr, Family
 from express_path.domain.network import PrefixList
 from express_path.errors import RecordError
@@ -56,7 +56,7 @@ def _managed(description: Description, entries: Sequence[Description] | None) ->
     aws_owned = text(description, "OwnerId", list_id) == "AWS"
     if aws_owned and not cidrs:
         cidrs = None
-    name = optional_text(description, "PrefixListName", list_id)
+    name = optional_words(description, "PrefixListName", list_id)
     return PrefixList(list_id, name, Family(family), cidrs, aws_owned, number(description, "MaxEntries", list_id))
 
 

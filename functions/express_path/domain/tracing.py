@@ -64,6 +64,10 @@ def families_of(subnet: Subnet) -> Families:
     return Families(not subnet.ipv6_native, subnet.has_ipv6, subnet.ipv6_native and subnet.dns64)
 
 
+_Decided = tuple[tuple[Traced, ...], frozenset[str]]
+"""Where every address leads from a table, and the ids of the tables asked for it, that table among them."""
+
+
 class Tracer:
     """Traces the paths of one snapshot; each route table is decided once, however many subnets it governs."""
 
@@ -72,8 +76,7 @@ class Tracer:
         self.snapshot = snapshot
         self._governing = GoverningTables(snapshot)
         self._indexes: dict[tuple[str, bool], RoutingIndex] = {}
-        self._decided: dict[tuple[str, bool, bool, bool, str], tuple[Traced, ...]] = {}
-        self._asked: dict[int, frozenset[str]] = {}
+        self._decided: dict[tuple[str, bool, bool, bool, str], _Decided] = {}
         self._asked_now: set[str] = set()
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
@@ -82,14 +85,17 @@ class Tracer:
 
     def paths(self, table: RouteTable, subnet: Subnet) -> tuple[Traced, ...]:
         """Where every S3 Express address leads from a subnet that this table governs."""
+        return self._decide(table, subnet)[0]
+
+    def _decide(self, table: RouteTable, subnet: Subnet) -> _Decided:
         zone = subnet.availability_zone_id if self.snapshot.transit_gateway_attachments else ""
         key = (table.id, subnet.ipv6_native, subnet.has_ipv6, subnet.dns64, zone)
-        decided = self._decided.get(key)
-        if decided is None:
-            self._asked_now = set()
-            decided = self._decided[key] = tuple(self._all_paths(table, families_of(subnet), Visit(zone=zone)))
-            self._asked[id(decided)] = frozenset(self._asked_now)
-        return decided
+        if key not in self._decided:
+            # A table is asked even where there is no address to ask it for.
+            self._asked_now = {table.id}
+            paths = tuple(self._all_paths(table, families_of(subnet), Visit(zone=zone)))
+            self._decided[key] = (paths, frozenset(self._asked_now))
+        return self._decided[key]
 
     def crosses(self, subnet: Subnet, target_id: str) -> bool:
         """Whether some S3 Express address leads from this subnet over a hop with that id."""
@@ -100,7 +106,7 @@ class Tracer:
     def asks(self, subnet: Subnet, table_id: str) -> bool:
         """Whether a route table has a say in where traffic from this subnet leaves, its own or one further on."""
         table = self.governing_table(subnet)
-        return table is not None and table_id in self._asked[id(self.paths(table, subnet))]
+        return table is not None and table_id in self._decide(table, subnet)[1]
 
     def _all_paths(self, table: RouteTable, families: Families, visit: Visit) -> Iterator[Traced]:
         for prefix_list in self.snapshot.express_prefix_lists:
