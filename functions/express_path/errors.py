@@ -82,6 +82,18 @@ class UndoError(ExpressPathError):
         )
 
 
+class NotDisassociatedError(ExpressPathError):
+    """An undo took a route table from an endpoint, and EC2 still shows it there."""
+
+    def __init__(self, route_table_id: str, endpoint_id: str) -> None:
+        """Keep the route table and the endpoint."""
+        self.route_table_id, self.endpoint_id = route_table_id, endpoint_id
+        super().__init__(
+            f"{route_table_id} still uses {endpoint_id}: EC2 is slow to show the change, or somebody associated it "
+            "again; start the undo again"
+        )
+
+
 class NotDeletedError(ExpressPathError):
     """An undo could not delete the endpoint that a heal made; no route table uses it any more."""
 

@@ -68,6 +68,7 @@ def _associate(backend: Moto, endpoint: Moto, parameters: dict[str, Any]) -> Non
     endpoint_routes.check(tables, wanted, endpoint)
     endpoint_routes.keep_only(tables, wanted, endpoint)
     endpoint_routes.add(tables, wanted, endpoint)
+    endpoint.earlier_route_table_ids, endpoint.seen_since_change = endpoint.route_table_ids, 0
     endpoint.route_table_ids = [table.id for table in tables]
     endpoint.ip_address_type = ip_address_type
     endpoint.dns_options = parameters.get("DnsOptions", endpoint.dns_options)

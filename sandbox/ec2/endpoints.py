@@ -1,5 +1,6 @@
 """Making and describing gateway endpoints: idempotent, checked, with routes, states and a quota."""
 
+from copy import copy
 from typing import Any
 
 from moto.core.responses import ActionResult
@@ -33,8 +34,8 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     def describing(original: Moto) -> Moto:
         def describe_vpc_endpoints(self: Moto) -> ActionResult:
             pass_through_states(self.ec2_backend, knobs)
-            answer: ActionResult = original(self)
-            return answer
+            found = original(self).result["VpcEndpoints"]
+            return ActionResult({"VpcEndpoints": [_as_seen(each, knobs) for each in found]})
 
         return describe_vpc_endpoints
 
@@ -48,6 +49,19 @@ def pass_through_states(backend: Moto, knobs: Knobs) -> None:
         if endpoint.state == lifecycle.DELETED and endpoint.described >= knobs.deleted_describes:
             del backend.vpc_end_points[endpoint.id]
         lifecycle.describe(endpoint, knobs)
+
+
+def _as_seen(endpoint: Moto, knobs: Knobs) -> Moto:
+    """An endpoint as a description shows it: a change need not be seen at once.
+
+    https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
+    """
+    if getattr(endpoint, "seen_since_change", knobs.stale_describes) >= knobs.stale_describes:
+        return endpoint
+    endpoint.seen_since_change += 1
+    stale = copy(endpoint)
+    stale.route_table_ids = endpoint.earlier_route_table_ids
+    return stale
 
 
 def _create_once(self: Moto, original: Moto, knobs: Knobs) -> Moto:

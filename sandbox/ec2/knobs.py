@@ -23,6 +23,9 @@ class Knobs:
     deleted_describes: int = 1
     """How often a deleted endpoint is still described as `deleted` before it is not found any more."""
 
+    stale_describes: int = 0
+    """How often an endpoint is still described with the route tables that it had before ModifyVpcEndpoint."""
+
     gateway_endpoints: int = 20
     """Quota of gateway endpoints in a Region: https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html."""
 

@@ -29,7 +29,7 @@ STACK = "express-path"
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """The runbooks that heal and undo, and a stack whose outputs name them."""
-    monkeypatch.setattr(remediate, "VERIFY_SECONDS", 0)
+    monkeypatch.setattr(remediate, "SECONDS_APART", 0)
     monkeypatch.setattr(following, "POLL_SECONDS", 0.05)
     remediate.rule_parameters.cache_clear()
     with Automation(sandbox) as automation:

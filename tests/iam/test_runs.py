@@ -94,7 +94,7 @@ def _plan(event: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture
 def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     """The stack, deployed; the environment is that of its plan function."""
-    monkeypatch.setattr(remediate, "VERIFY_SECONDS", 0)
+    monkeypatch.setattr(remediate, "SECONDS_APART", 0)
     # A cache that ends with the test: the function reads its variables once.
     monkeypatch.setattr(remediate, "rule_parameters", cache(remediate.rule_parameters.__wrapped__))
     with Automation(sandbox) as automation:

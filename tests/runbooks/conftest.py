@@ -15,7 +15,7 @@ from tests.runbooks.heals import HEAL, UNDO, Deployment, Vpc
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """The runbooks that heal and undo, with waits that take no time worth mentioning."""
-    monkeypatch.setattr(remediate, "VERIFY_SECONDS", 0)
+    monkeypatch.setattr(remediate, "SECONDS_APART", 0)
     remediate.rule_parameters.cache_clear()
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from express_path.handlers import remediate
 from tests.handlers.network import Builder
 from tests.runbooks.heals import Deployment, Vpc, status, steps
 
@@ -104,6 +105,29 @@ def test_undo_fails_where_the_endpoint_is_not_deleted(deployment: Deployment, vp
     assert endpoint["VpcEndpointId"] in undone["FailureMessage"]
     assert "OperationNotPermitted" in undone["FailureMessage"]
     deployment.sandbox.ec2.knobs.undeletable_endpoints = False
+    assert status(deployment.undo(run)) == "Success"
+    assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
+
+
+def test_undo_waits_until_ec2_shows_what_it_changed(deployment: Deployment, vpc: Vpc) -> None:
+    """A description that is late does not keep the endpoint that nobody uses."""
+    before = described(deployment, vpc)
+    run = deployment.heal(vpc.subnet)["AutomationExecutionId"]
+    deployment.sandbox.ec2.knobs.stale_describes = remediate.ATTEMPTS - 1
+    assert status(deployment.undo(run)) == "Success"
+    assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
+
+
+def test_undo_whose_change_is_not_seen_fails_and_may_be_started_again(deployment: Deployment, vpc: Vpc) -> None:
+    """The tag stays, so that the rest can be undone."""
+    before = described(deployment, vpc)
+    run = deployment.heal(vpc.subnet)["AutomationExecutionId"]
+    deployment.sandbox.ec2.knobs.stale_describes = 1000
+    undone = deployment.undo(run)
+    assert status(undone) == "Failed"
+    assert f"{vpc.table} still uses " in undone["FailureMessage"]
+    assert "start the undo again" in undone["FailureMessage"]
+    deployment.sandbox.ec2.knobs.stale_describes = 0
     assert status(deployment.undo(run)) == "Success"
     assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
 

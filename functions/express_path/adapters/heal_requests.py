@@ -14,7 +14,17 @@ PLAN, VERIFY = "plan", "verify"
 NONE = "NONE"
 """Stands for an empty value, which no parameter of a runbook can have (botocore model: ssm AutomationParameterMap)."""
 _FIELDS = frozenset(
-    {"action", "subnetId", "dryRun", "calendarState", "policyParameter", "runId", "undoRunId", "unsuccessful"}
+    {
+        "action",
+        "subnetId",
+        "dryRun",
+        "calendarState",
+        "policyParameter",
+        "runId",
+        "undoRunId",
+        "disassociated",
+        "unsuccessful",
+    }
 )
 
 
@@ -24,8 +34,7 @@ class HealRequest:
 
     A dry run gets a blocked plan as an answer, a real one as a failure. policy_parameter names the SSM parameter that
     holds the endpoint's policy, empty for none. run_id is the run that asks. undo_run_id asks for the plan of an undo
-    instead, of one run; refusals are what
-    EC2 would not delete of it.
+    instead, of one run: disassociated once the association is taken away; refusals are what EC2 would not delete.
     """
 
     action: str
@@ -35,6 +44,7 @@ class HealRequest:
     policy_parameter: str = ""
     run_id: str = ""
     undo_run_id: str = ""
+    disassociated: bool = False
     refusals: tuple[Refusal, ...] = ()
 
 
@@ -46,7 +56,8 @@ def parse_request(event: Mapping[str, Any]) -> HealRequest:
     action = _one_of(event, "action", (PLAN, VERIFY))
     undo_run_id = _optional_text(event, "undoRunId")
     if undo_run_id and action == PLAN:
-        return HealRequest(action, "", undo_run_id=undo_run_id, refusals=_refusals(event))
+        disassociated = _one_of(event, "disassociated", ("false", "true")) == "true"
+        return HealRequest(action, "", undo_run_id=undo_run_id, disassociated=disassociated, refusals=_refusals(event))
     subnet_id = event.get("subnetId")
     if not isinstance(subnet_id, str) or not subnet_id.startswith("subnet-"):
         raise EventError("subnetId", subnet_id, "a subnet's id")

@@ -29,17 +29,18 @@ from express_path.domain.parameters import RuleParameters, parse_parameters
 from express_path.domain.plan import Circumstances, is_healable, make_plan
 from express_path.domain.reasons import Compliance
 from express_path.domain.tracing import Tracer
-from express_path.domain.undo import check_deleted, make_undo
+from express_path.domain.undo import Undo, check_deleted, make_undo
 from express_path.domain.verdict import Judge
-from express_path.errors import BlockedError, NotCuredError
+from express_path.errors import BlockedError, NotCuredError, NotDisassociatedError
 from express_path.handlers.services import services
 
 logger = Logger(service="express-path")
 
 UNDO = "to undo: express-path undo {run_id}, or start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
-VERIFY_ATTEMPTS = 5
-VERIFY_SECONDS = 2
-"""How often and how far apart a heal is verified in one invocation: routes settle within seconds."""
+ATTEMPTS = 5
+SECONDS_APART = 2
+"""How often and how far apart one invocation looks for what a step changed: EC2 shows it within seconds
+(https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html)."""
 
 
 @cache
@@ -72,10 +73,20 @@ def plan(account_id: str, request: HealRequest) -> dict[str, Any]:
 
 
 def plan_undo(account_id: str, request: HealRequest) -> dict[str, Any]:
-    """What an undo of one run would change now; asked again after each change. Raises NotDeletedError."""
+    """What an undo of one run would change now; asked again after each change.
+
+    Raises NotDeletedError, and NotDisassociatedError where a change is not to be seen.
+    """
     check_deleted(request.refusals)
-    run_id = request.undo_run_id
-    undo = make_undo(services().snapshots.read_tagged(account_id, RUN_TAG, run_id), run_id)
+    undo = _undo(account_id, request.undo_run_id)
+    if request.disassociated:
+        for _ in range(ATTEMPTS - 1):
+            if not undo.disassociate:
+                break
+            time.sleep(SECONDS_APART)
+            undo = _undo(account_id, request.undo_run_id)
+        if undo.disassociate:
+            raise NotDisassociatedError(undo.route_table_id, undo.endpoint_id)
     logger.info("planned to undo", extra={"undo": asdict(undo)})
     return undo_answer(undo)
 
@@ -83,10 +94,10 @@ def plan_undo(account_id: str, request: HealRequest) -> dict[str, Any]:
 def verify(account_id: str, request: HealRequest) -> dict[str, Any]:
     """The verdict after a heal, asked again for some seconds while routes settle; raises NotCuredError."""
     judge = _judge(account_id, request.subnet_id)
-    for _ in range(VERIFY_ATTEMPTS - 1):
+    for _ in range(ATTEMPTS - 1):
         if judge.verdict(request.subnet_id).compliance is Compliance.COMPLIANT:
             break
-        time.sleep(VERIFY_SECONDS)
+        time.sleep(SECONDS_APART)
         judge = _judge(account_id, request.subnet_id)
     verdict = judge.verdict(request.subnet_id)
     if verdict.compliance is not Compliance.COMPLIANT:
@@ -101,6 +112,10 @@ def _judge(account_id: str, subnet_id: str) -> Judge:
     vpc_id = reader.vpc_of(subnet_id)
     snapshot = reader.read(account_id, vpc_id, rule_parameters()) if vpc_id else reader.empty(account_id)
     return Judge(Tracer(snapshot), rule_parameters())
+
+
+def _undo(account_id: str, run_id: str) -> Undo:
+    return make_undo(services().snapshots.read_tagged(account_id, RUN_TAG, run_id), run_id)
 
 
 def _evidence(judge: Judge, request: HealRequest) -> Evidence:

@@ -156,6 +156,16 @@ def test_an_endpoint_that_may_not_be_deleted_is_unsuccessful(sandbox: Sandbox, e
     assert described(ec2, endpoint_id)["State"] == "available"
 
 
+def test_a_change_may_be_seen_late(sandbox: Sandbox, ec2: Client, endpoint_id: str, table_id: str) -> None:
+    """What was changed may be described as before for a while.
+
+    https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
+    """
+    sandbox.ec2.knobs.stale_describes = 2
+    ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])
+    assert [described(ec2, endpoint_id)["RouteTableIds"] for _ in range(3)] == [[], [], [table_id]]
+
+
 def test_a_deleted_table_leaves_the_endpoint(ec2: Client, endpoint_id: str, table_id: str) -> None:
     """An endpoint no longer lists a route table that was deleted."""
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])
