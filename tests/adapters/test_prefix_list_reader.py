@@ -1,5 +1,8 @@
 """Prefix lists: which calls they cost, and for how long they are remembered."""
 
+import time
+from inspect import signature
+
 import pytest
 
 from express_path.adapters.aws import Aws
@@ -171,6 +174,21 @@ def test_memory_does_not_grow_older_by_being_used(reader: PrefixListReader, sand
     clock.seconds += 1
     reader.read([], IPV4)
     assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"] * 2
+
+
+def test_lists_are_read_again_where_the_clock_was_set_back(
+    reader: PrefixListReader, sandbox: Sandbox, clock: Clock
+) -> None:
+    """Nobody knows then how old they are."""
+    reader.read([], IPV4)
+    clock.seconds -= 1
+    reader.read([], IPV4)
+    assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"] * 2
+
+
+def test_lists_age_by_the_clock_on_the_wall() -> None:
+    """A monotonic clock stands still while Lambda keeps a function frozen."""
+    assert signature(PrefixListReader).parameters["clock"].default is time.time
 
 
 def test_list_wanted_later_is_not_older_than_the_rest(

@@ -9,6 +9,8 @@ from express_path.adapters.read_probes import OPTIONAL, REQUIRED
 from express_path_cli.doctor.questions import QUESTIONS
 from sandbox.dynamic import Client
 from sandbox.iam_conditions import enforced
+from sandbox.networks.account import Account
+from sandbox.networks.central_egress import Hub
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
@@ -84,6 +86,15 @@ def test_explain_is_allowed_what_it_looks_at(sandbox: Sandbox, builder: Builder)
     sandbox.calls.clear()
     assert invoke(["explain", subnet]).exit_code == 0
     assert called(sandbox) - actions("ReadNetwork") == actions("Explain")
+
+
+def test_a_dump_is_allowed_what_it_holds(sandbox: Sandbox, tmp_path: Path) -> None:
+    """A dump lists the route tables of transit gateways, which a scan knows by their attachments."""
+    account = Account(sandbox)
+    Hub(account).join(account)
+    sandbox.calls.clear()
+    assert invoke(["collect", str(tmp_path / "dump")]).exit_code == 0
+    assert called(sandbox) - actions("ReadNetwork") == actions("Collect")
 
 
 def test_all_regions_are_found_by_what_is_allowed(sandbox: Sandbox) -> None:

@@ -25,6 +25,22 @@ def test_appliances_route_table_concerns_the_subnets_behind_it(rule: Rule, build
     assert rule.held()[behind].reason == "NO_ROUTE"
 
 
+def test_an_appliances_subnet_that_falls_back_to_the_main_table_concerns_those_behind_it(
+    rule: Rule, builder: Builder, vpc: Private
+) -> None:
+    """The item is of the table that decided before; the main one, which decides now, did not change and has none."""
+    firewall = builder.appliance_endpoint(vpc.vpc, vpc.subnet)
+    behind = builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=firewall))
+    rule.sweep()
+    assert rule.held()[behind].reason == "NAT_BEHIND_APPLIANCE"
+    rule.overlook()
+    [table] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"]
+    [association] = table["Associations"]
+    builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
+    assert behind in rule.changes(of=vpc.table)
+    assert rule.held()[behind].reason == "NO_ROUTE"
+
+
 def test_nat_instances_route_table_concerns_the_subnets_behind_it(rule: Rule, builder: Builder, vpc: Private) -> None:
     """The same holds for an instance that forwards."""
     run = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=vpc.public_subnet)

@@ -59,22 +59,27 @@ def _of_change(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> ConfigE
     diff = invoking.get("configurationItemDiff")
     if diff is not None and not isinstance(diff, Mapping):
         raise EventError("invokingEvent.configurationItemDiff", diff, "an object or null")
-    return _event(event, _time(item, "configurationItem.configurationItemCaptureTime"), item=item, diff=diff)
+    return _event(event, item, _time(item, "configurationItem.configurationItemCaptureTime"), item=item, diff=diff)
 
 
 def _of_oversized(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> ConfigEvent:
     summary = _object(invoking, "configurationItemSummary")
     captured = _time(summary, "configurationItemSummary.configurationItemCaptureTime")
-    return _event(event, captured, item=summary, is_oversized=True)
+    return _event(event, summary, captured, item=summary, is_oversized=True)
 
 
 def _of_schedule(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> ConfigEvent:
-    account = invoking.get("awsAccountId") or event.get("accountId")
-    return _event({**event, "accountId": account}, _time(invoking, "notificationCreationTime"))
+    return _event(event, invoking, _time(invoking, "notificationCreationTime"))
 
 
-def _event(event: Mapping[str, Any], time: datetime, **why: Any) -> ConfigEvent:  # noqa: ANN401  # fields of ConfigEvent
-    account_id = (why.get("item") or {}).get("awsAccountId") or event.get("accountId")
+def _event(
+    event: Mapping[str, Any],
+    cause: Mapping[str, Any],
+    time: datetime,
+    **why: Any,  # noqa: ANN401  # fields of ConfigEvent
+) -> ConfigEvent:
+    """The event whose cause, an item or a notification, happened in the account of the rule."""
+    account_id = cause.get("awsAccountId") or event.get("accountId")
     if event.get("accountId") not in (None, account_id):
         raise EventError("awsAccountId", account_id, f"the account of the rule, {event['accountId']}")
     return ConfigEvent(

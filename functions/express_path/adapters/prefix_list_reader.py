@@ -27,8 +27,8 @@ class PrefixListReader:
     (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyManagedPrefixList.html).
     """
 
-    def __init__(self, ec2: "EC2Client", region: str, clock: Callable[[], float] = time.monotonic) -> None:
-        """Read nothing yet; clock counts seconds."""
+    def __init__(self, ec2: "EC2Client", region: str, clock: Callable[[], float] = time.time) -> None:
+        """Read nothing yet; clock counts seconds, also those in which Lambda keeps the function frozen."""
         self._ec2 = ec2
         self._region = region
         self._clock = clock
@@ -46,7 +46,7 @@ class PrefixListReader:
         DescribePrefixLists alone costs one call. Only where a wanted list, or S3 Express's list of one of the families,
         is not among AWS's own does it ask DescribeManagedPrefixLists and GetManagedPrefixListEntries too.
         """
-        if self._clock() - self._read_at > REMEMBERED_SECONDS:
+        if not 0 <= self._clock() - self._read_at <= REMEMBERED_SECONDS:
             self._forget()
         if self._plain is None:
             self._plain = pages(self._ec2, "ec2", "describe_prefix_lists", "PrefixLists")

@@ -1,5 +1,6 @@
 """Fan-out: which subnets a changed resource concerns."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -44,13 +45,23 @@ def concerned_subnets(change: Change, tracer: Tracer) -> list[str]:
         case ResourceType.NAT_GATEWAY:
             return [each.id for each in subnets if tracer.crosses(each, change.resource_id)]
         case _:
-            governed = {each.id for each in subnets if _is_concerned(change, tracer, each)}
+            asked = {change.resource_id, *_tables_now(change.earlier_subnet_ids, tracer)}
+            governed = {each.id for each in subnets if _is_concerned(change, asked, tracer, each)}
             return sorted(governed | change.earlier_subnet_ids)
 
 
-def _is_concerned(change: Change, tracer: Tracer, subnet: Subnet) -> bool:
-    """Whether a changed route table governs a subnet, has a say further on, or may have been its main one."""
-    if tracer.asks(subnet, change.resource_id):
+def _tables_now(subnet_ids: Iterable[str], tracer: Tracer) -> Iterator[str]:
+    """The tables that govern now what another one governed: they decide for the subnets behind an appliance there."""
+    for subnet_id in subnet_ids:
+        subnet = tracer.snapshot.subnets.get(subnet_id)
+        table = tracer.governing_table(subnet) if subnet else None
+        if table:
+            yield table.id
+
+
+def _is_concerned(change: Change, table_ids: Iterable[str], tracer: Tracer, subnet: Subnet) -> bool:
+    """Whether one of these tables governs a subnet or decides further on, or the changed one was its main one."""
+    if any(tracer.asks(subnet, each) for each in table_ids):
         return True
     if change.vpc_id not in (None, subnet.vpc_id):
         return False
