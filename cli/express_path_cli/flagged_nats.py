@@ -44,6 +44,11 @@ class FlaggedNat:
     route_table_ids: tuple[str, ...]
     gateway: NatGateway | None = None
 
+    @property
+    def where(self) -> str:
+        """How what fails of it is named."""
+        return f"{self.id} {self.region}"
+
 
 def flagged_nats(views: Sequence[View], verdicts: Iterable[Verdict]) -> list[FlaggedNat]:
     """Every NAT that any S3 Express address of a flagged subnet is led through, by Region and id.

@@ -35,17 +35,13 @@ def places_of(nats: Iterable[FlaggedNat], reach: Reach, crew: Crew) -> list[Mete
         try:
             aws = reach.clients(account_id, region)
         except ApiError as error:
-            crew.failures += [Failure(_name(nat), error) for nat in here]
+            crew.failures += [Failure(nat.where, error) for nat in here]
             continue
         if aws and account_id:
             found.append(MeteredPlace(Place(account_id, aws), tuple(here)))
         else:
-            crew.failures += [Failure(_name(nat), _unreachable(nat)) for nat in here]
+            crew.failures += [Failure(nat.where, _unreachable(nat)) for nat in here]
     return found
-
-
-def _name(nat: FlaggedNat) -> str:
-    return f"{nat.id} {nat.region}"
 
 
 def _unreachable(nat: FlaggedNat) -> OptionError:

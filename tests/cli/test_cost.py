@@ -1,9 +1,11 @@
 """What S3 Express costs at most: traffic, prices, whose NAT gateway it is, and what cannot be read."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
+from moto.ec2 import ec2_backends
 
 from express_path.domain.costs import window
 from express_path.domain.parameters import RuleParameters
@@ -93,6 +95,23 @@ def test_a_regional_gateway_is_the_sum_of_its_zones(sandbox: Sandbox) -> None:
     [gateway] = told("--days", "1")["natGateways"]
     assert gateway["bytesByZone"] == {"us-east-1a": pytest.approx(3e9), "us-east-1b": pytest.approx(30e9, rel=0.01)}
     assert (gateway["kind"], gateway["upperBound"]["usd"]) == ("regional NAT gateway", pytest.approx(3.3))
+
+
+def test_a_regional_gateway_without_a_known_zone_has_no_sum(sandbox: Sandbox) -> None:
+    """Where there is no meter, nothing was added up: that is named, and no bound of 0 is given."""
+    account = Account(sandbox)
+    vpc_id = account.vpc()
+    account.internet_gateway(vpc_id)
+    subnet_id = account.subnet(vpc_id)
+    nat = account.ec2.create_nat_gateway(VpcId=vpc_id, AvailabilityMode="regional")["NatGateway"]["NatGatewayId"]
+    account.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=account.table(vpc_id, NatGatewayId=nat))
+    ec2_backends[account.account_id]["us-east-1"].nat_gateways[nat].address_set.clear()
+    result = cost("--format", "json", "--days", "1")
+    assert result.exit_code == 2
+    assert f"{nat} us-east-1: CloudWatch has metrics of none of its zones" in result.stderr
+    document = json.loads(result.stdout)
+    assert document["upperBound"]["complete"] is False
+    assert by_id(document)[nat]["upperBound"] is None
 
 
 def test_a_gateway_without_traffic_costs_nothing(sandbox: Sandbox) -> None:

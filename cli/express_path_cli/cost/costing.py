@@ -22,8 +22,13 @@ from express_path.errors import ApiError
 from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
 from express_path_cli.metered_places import MeteredPlace
-from express_path_cli.problems import one_line
+from express_path_cli.problems import OptionError, one_line
+from express_path_cli.result import Failure
 
+_NO_ZONES = OptionError(
+    "CloudWatch has metrics of none of its zones", "it has no address now and carried nothing in the last two weeks"
+)
+"""What is known of a regional NAT gateway without meters, of whose traffic there is no sum: not even 0."""
 _PERIOD = 3600
 """Hours: CloudWatch keeps them for 455 days, so one period serves every window."""
 
@@ -51,7 +56,10 @@ def read_traffic(places: Sequence[MeteredPlace], during: Window, crew: Crew) -> 
         series = read_metrics(aws, meters, TRAFFIC, during.start, during.end, _PERIOD)
         return {nat.id: tuple(one for one in series if one.meter.nat_gateway_id == nat.id) for nat in at.nats}
 
-    return {key: series for _, found in crew.each(places, read) for key, series in found.items()}
+    traffic = {key: series for _, found in crew.each(places, read) for key, series in found.items()}
+    unmetered = [nat for at in places for nat in at.nats if traffic.get(nat.id) == ()]
+    crew.failures += [Failure(nat.where, _NO_ZONES) for nat in unmetered]
+    return {key: series for key, series in traffic.items() if series}
 
 
 class Prices:

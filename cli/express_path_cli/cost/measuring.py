@@ -27,11 +27,11 @@ class Share(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """The shares by NAT gateway, those that no flow log tells, and the bytes that all queries scanned."""
+    """The shares by NAT gateway, the bytes that all queries scanned, and the gateways that no flow log tells of."""
 
     by_gateway: dict[str, Share]
-    untold: list[NotRecordedError]
     bytes_scanned: float
+    untold: Sequence[NotRecordedError] = ()
 
 
 def express_blocks(views: Sequence[View], region: str) -> tuple[Cidr, ...]:
@@ -57,14 +57,12 @@ def measure(
         return _measure_place(log_group, metered, express_blocks(views, metered.place.aws.region), during)
 
     found: dict[str, Share] = {}
-    untold: list[NotRecordedError] = []
     scanned = 0.0
     for metered, shares in crew.each(places, read, lambda metered: f"{metered}: flow logs"):
         found |= shares.by_gateway
         scanned += shares.bytes_scanned
-        untold += shares.untold
         crew.failures += [Failure(f"{each.nat_gateway_id} {metered.place.aws.region}", each) for each in shares.untold]
-    return Shares(found, untold, scanned)
+    return Shares(found, scanned)
 
 
 def _measure_place(name: str, metered: MeteredPlace, blocks: Sequence[Cidr], during: Window) -> Shares:
@@ -87,7 +85,7 @@ def _measure_place(name: str, metered: MeteredPlace, blocks: Sequence[Cidr], dur
         reading = read_express_bytes(aws, name, fields, interfaces, blocks, window)
         scanned += reading.bytes_scanned
         found |= {at.nat_gateway_id: _share(at, fields, reading, window) for at in at_once}
-    return Shares(found, untold, scanned)
+    return Shares(found, scanned, untold)
 
 
 def _recorded(at: NatPlace, group: LogGroup, flow_log: FlowLog, during: Window) -> Window:
