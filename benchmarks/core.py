@@ -27,7 +27,6 @@ CIDRS = tuple(f"198.51.{number}.0/24" for number in range(6))
 
 EXPRESS_LIST = PrefixList("pl-express", SERVICE, Family.IPV4, tuple(map(parse_cidr, CIDRS)))
 ENDPOINT = VpcEndpoint("vpce-express", "vpc-1", "gateway", SERVICE, "available")
-TEN = int(IPv4Address("10.0.0.0"))
 Description = dict[str, Any]
 
 

@@ -7,6 +7,7 @@ from express_path import errors
 ROWS = [{"ComplianceResourceId": f"subnet-{number}"} for number in range(7)]
 EXAMPLES = {
     errors.ParameterError: (("scope", "SOME", "one of ALL, DIRECTORY_BUCKETS"), ["scope='SOME'", "one of ALL"]),
+    errors.SettingError: (("WARN_ONLY", "ALL", "any of QUOTA"), ["WARN_ONLY='ALL'", "any of QUOTA"]),
     errors.EventError: (("invokingEvent", None, "a JSON object"), ["invokingEvent", "None", "a JSON object"]),
     errors.RecordError: (("rtb-1", "VpcId", "", "a string"), ["rtb-1", "VpcId", "''", "a string"]),
     errors.DumpError: (("vpcs.json", "is missing", "make it"), ["vpcs.json", "is missing", "make it"]),
@@ -17,6 +18,7 @@ EXAMPLES = {
         ["two routes", "--- terraform", "resource"],
     ),
     errors.UndoError: (("run-1", "express-path:run"), ["express-path:run=run-1"]),
+    errors.NotDisassociatedError: (("rtb-1", "vpce-1"), ["rtb-1", "vpce-1", "start the undo again"]),
     errors.NotDeletedError: (("vpce-1", "OperationNotPermitted", "no"), ["vpce-1", "OperationNotPermitted: no"]),
     errors.NotCuredError: (("subnet-1", "PARTLY_NAT"), ["subnet-1", "PARTLY_NAT"]),
 }

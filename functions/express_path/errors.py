@@ -16,6 +16,15 @@ class ParameterError(ExpressPathError):
         super().__init__(f"rule parameter {name}={value!r}: allowed is {allowed}")
 
 
+class SettingError(ExpressPathError):
+    """A setting of heals, which the stack gives to the plan function, has a value that is not allowed."""
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        """Keep the setting's name, the value found and what is allowed."""
+        self.name, self.value, self.allowed = name, value, allowed
+        super().__init__(f"setting {name}={value!r}: allowed is {allowed}")
+
+
 class EventError(ExpressPathError):
     """An event from AWS Config lacks a field or holds a value that cannot be understood."""
 

@@ -10,7 +10,7 @@ from express_path.adapters.nat_metrics import meters_of, read_metrics
 from express_path.adapters.organization_clients import MovingAws
 from express_path.domain.metrics import Meter, Series
 from express_path.domain.network import NatGateway
-from express_path.errors import ApiError, ParameterError
+from express_path.errors import ApiError
 from sandbox.cloudwatch.metric_data import Trouble
 from sandbox.server import Sandbox
 from tests.handlers.network import Builder
@@ -106,9 +106,9 @@ def test_a_message_on_the_whole_answer_is_an_error(aws: MovingAws, sandbox: Sand
 def test_a_period_that_is_no_longer_kept_is_refused(aws: MovingAws, sandbox: Sandbox) -> None:
     """CloudWatch would answer with nothing, which looks like no traffic."""
     before = datetime.now(UTC)
-    with pytest.raises(ParameterError, match="a multiple of 300 s"):
+    with pytest.raises(ValueError, match="a multiple of 300 s"):
         read_metrics(aws, [ONE], SUM, before - timedelta(days=16), END, 60)
-    with pytest.raises(ParameterError, match="at most 455 days ago"):
+    with pytest.raises(ValueError, match="at most 455 days ago"):
         read_metrics(aws, [ONE], SUM, before - timedelta(days=456), END, 3600)
     assert not sandbox.calls.of("cloudwatch")
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,7 @@ def test_heal_and_undo(deployment: Deployment, vpc: Vpc) -> None:
     undone = invoke(["undo", run_id_of(healed), "--yes"])
     assert undone.exit_code == 0, undone.stderr
     assert vpc.table in undone.stdout
+    assert "deleted: vpce-" in undone.stdout
     assert verdict(vpc.subnet) == "NON_COMPLIANT"
     assert deployment.endpoints(vpc.id) == []
 
@@ -138,6 +140,36 @@ def test_a_healed_subnet_is_left_alone(deployment: Deployment, vpc: Vpc) -> None
     assert again.exit_code == 0, again.stderr
     assert "NOTHING_TO_DO" in again.stdout
     assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
+
+
+def test_what_another_healed_meanwhile_is_not_undone_by_this_run(
+    deployment: Deployment, builder: Builder, vpc: Vpc
+) -> None:
+    """Between the dry run and the heal somebody else cured the subnet: this run changed nothing that it could undo."""
+    starts = count(1)
+
+    def cure_before_the_second() -> None:
+        if next(starts) == 2:
+            builder.endpoint(vpc.id, vpc.table)
+
+    deployment.sandbox.faults.before("ssm", "StartAutomationExecution", cure_before_the_second, times=2)
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert result.exit_code == 0, result.stderr
+    assert "NOTHING_TO_DO" in result.stdout
+    assert "to undo" not in result.stdout
+
+
+def test_where_another_run_was_faster_that_one_is_undone(deployment: Deployment, vpc: Vpc) -> None:
+    """The table carries the id of the run that can be undone, and the printed command names it."""
+    other = "11111111-2222-3333-4444-555555555555"
+
+    def take_over() -> None:
+        deployment.ec2.create_tags(Resources=[vpc.table], Tags=[{"Key": "express-path:run", "Value": other}])
+
+    deployment.sandbox.faults.before("ec2", "ModifyVpcEndpoint", take_over)
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert result.exit_code == 0, result.stderr
+    assert run_id_of(result) == other
 
 
 def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from express_path.errors import ApiError, BlockedError, EventError, NotCuredError, ParameterError, UndoError
+from express_path.errors import ApiError, BlockedError, EventError, NotCuredError, SettingError, UndoError
 from express_path.handlers import remediate
 from sandbox.server import Sandbox
 from tests.handlers.network import Builder, Private
@@ -199,7 +199,7 @@ def test_stack_s_other_settings_arrive(
 def test_wrong_setting_fails_every_plan(ask: Ask, vpc: Private, monkeypatch: pytest.MonkeyPatch) -> None:
     """A setting that cannot be understood changes nothing silently."""
     monkeypatch.setenv("WARN_ONLY", "ROUTE_QUOTA")
-    with pytest.raises(ParameterError) as raised:
+    with pytest.raises(SettingError) as raised:
         ask("plan", vpc.subnet, dryRun="true")
     assert (raised.value.name, raised.value.value) == ("WARN_ONLY", "ROUTE_QUOTA")
 
@@ -225,7 +225,7 @@ def test_policy_comes_from_a_parameter(ask: Ask, sandbox: Sandbox, vpc: Private,
 def test_malformed_policy_is_refused(ask: Ask, sandbox: Sandbox, vpc: Private) -> None:
     """A parameter that holds no policy fails the plan, before anything is made with it."""
     sandbox.client("ssm").put_parameter(Name="/express/policy", Value="allow everything", Type="String")
-    with pytest.raises(ParameterError) as raised:
+    with pytest.raises(SettingError) as raised:
         ask("plan", vpc.subnet, policyParameter="/express/policy", dryRun="true")
     assert (raised.value.name, raised.value.value) == ("EndpointPolicyParameter", "allow everything")
 

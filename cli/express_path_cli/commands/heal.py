@@ -21,6 +21,7 @@ BLOCKED = 1
 """Exit status where a heal may not be done."""
 DEFAULT_STACK = "express-path"
 """The stack's name in samconfig.toml."""
+_RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _RAISED = re.compile(r'"errorMessage": *("(?:[^"\\]|\\.)*")')
 """The message of an error as Lambda returns it (https://docs.aws.amazon.com/lambda/latest/dg/python-exceptions.html)."""
 EXAMPLES = """
@@ -80,7 +81,10 @@ def heal(
     _confirm(yes=yes, question="Heal it now?")
     run = _run(deployed, stack.heal_document, given, "heal")
     typer.echo(run.outputs.get("verify.Annotation") or run.outputs.get("plan.Summary", ""))
-    typer.echo(f"to undo: express-path undo {run.id}{again}")
+    # Where another run was faster, that one can be undone; where nothing was to heal any more, there is none.
+    undone_by = _RUN_ID.search(run.outputs.get("verify.Undo", ""))
+    if undone_by:
+        typer.echo(f"to undo: express-path undo {undone_by[0]}{again}")
 
 
 def undo(
@@ -98,6 +102,8 @@ def undo(
     _confirm(yes=yes, question=f"Undo {run_id}? Traffic to S3 Express crosses the NAT again.")
     run = _run(deployed, stack.undo_document, {"RunId": run_id, **stack.common}, "undo")
     typer.echo(f"undone: {run.outputs.get('plan.RouteTableId', 'the route table')} no longer uses the endpoint")
+    if run.outputs.get("planRest.Action") == "DELETE_ENDPOINT":
+        typer.echo(f"deleted: {run.outputs.get('plan.VpcEndpointId', 'the endpoint')}, which a heal made")
 
 
 def _run(deployed: Deployed, document: str, parameters: dict[str, str], what: str) -> Run:

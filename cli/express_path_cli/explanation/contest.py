@@ -11,7 +11,7 @@ from express_path.domain.addresses import Cidr
 from express_path.domain.hops import AnyRouteTable
 from express_path.domain.network import PrefixList, Rank, Route
 from express_path.domain.path import Traced, Visit
-from express_path.domain.routing import Part, RoutingIndex, contains
+from express_path.domain.routing import Part, RoutingIndex, contains, overlap
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.tracing import Tracer
 
@@ -99,7 +99,7 @@ def _candidates(routes: Sequence[Route], block: Cidr, lists: Mapping[str, Prefix
         destinations = _destinations(route, lists)
         if destinations is None:
             judged.append(Candidate(route, wins=False, why="its prefix list cannot be read, so it may match anything"))
-        elif any(_overlap(each, block) for each in destinations):
+        elif any(overlap(each, block) for each in destinations):
             judged.append(_judge(route, parts, lists))
     yield from sorted(judged, key=lambda each: not each.wins)
 
@@ -155,7 +155,3 @@ def _destinations(route: Route, lists: Mapping[str, PrefixList]) -> Sequence[Cid
         return (route.destination,)
     known = lists.get(route.destination)
     return known.cidrs if known else None
-
-
-def _overlap(one: Cidr, other: Cidr) -> bool:
-    return contains(one, other) or contains(other, one)

@@ -1,7 +1,6 @@
 """Starting and watching the runbooks of a deployed stack: Systems Manager does the work by the runbook's role."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -37,11 +36,10 @@ class Stack(NamedTuple):
 
 
 class StepRun(NamedTuple):
-    """One step of a run: its name, its status, when it ended (None while it runs), and why it failed, if it did."""
+    """One step of a run: its name, its status, and why it failed, if it did."""
 
     name: str
     status: str
-    ended: datetime | None
     failure: str
 
 
@@ -98,7 +96,7 @@ def look_at_run(aws: MovingAws, run_id: str) -> Run:
         run_id,
         found["AutomationExecutionStatus"],
         tuple(
-            StepRun(each["StepName"], each["StepStatus"], each.get("ExecutionEndTime"), each.get("FailureMessage", ""))
+            StepRun(each["StepName"], each["StepStatus"], each.get("FailureMessage", ""))
             for each in found.get("StepExecutions", [])
         ),
         {name: value for name, value in outputs.items() if value != _NO_OUTPUT},

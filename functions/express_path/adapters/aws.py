@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sts import STSClient
     from mypy_boto3_sts.type_defs import AssumeRoleRequestTypeDef
 
-DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthFailure"})
+DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 """The codes by which AWS says that a permission is missing."""
 
 _FILTER_VALUES = 200

@@ -8,7 +8,7 @@ from express_path.adapters.aws import calling, filtered, pages
 from express_path.adapters.organization_clients import MovingAws
 from express_path.domain.metrics import Meter, Series, finest_period
 from express_path.domain.network import NatGateway
-from express_path.errors import ApiError, ParameterError
+from express_path.errors import ApiError
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.type_defs import DimensionTypeDef, MetricDataQueryTypeDef
@@ -26,7 +26,7 @@ def read_metrics(
 ) -> list[Series]:
     """Each metric (statistics: its name -> Sum, Maximum, ...) of each meter, in that order, from start to before end.
 
-    start and end are aware; period is in seconds. Raises ParameterError where CloudWatch would leave datapoints
+    start and end are aware; period is in seconds. Raises ValueError where CloudWatch would leave datapoints
     out for their age, and ApiError where a call fails or any series is not complete: a short sum is no sum.
     """
     finest = finest_period(start, datetime.now(UTC))
@@ -34,7 +34,7 @@ def read_metrics(
         allowed = (
             f"a multiple of {finest} s for a window that begins then" if finest else "a start at most 455 days ago"
         )
-        raise ParameterError("period", f"{period} s since {start.isoformat()}", allowed)
+        raise ValueError(f"periods of {period} s since {start.isoformat()}: allowed is {allowed}")
     asked = [(meter, metric, statistic) for meter in meters for metric, statistic in statistics.items()]
     found = []
     for first in range(0, len(asked), _QUERIES):

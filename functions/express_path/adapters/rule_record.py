@@ -24,7 +24,6 @@ class Rule(NamedTuple):
     state: str
     function_arn: str
     period: timedelta | None
-    created_by: str
 
 
 def find_rules(config: "ConfigServiceClient", name: str) -> list[Rule]:
@@ -52,7 +51,6 @@ def _rule(row: Description) -> Rule:
         text(row, "ConfigRuleState", name),
         text(source, "SourceIdentifier", name),
         period,
-        str(row.get("CreatedBy") or ""),
     )
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from express_path.domain.healing import FULL_ACCESS, MAY_WARN, Blocker, HealSettings
-from express_path.errors import ParameterError
+from express_path.errors import SettingError
 
 LONGEST_POLICY = 20480
 """The longest endpoint policy, in characters
@@ -14,7 +14,7 @@ LONGEST_POLICY = 20480
 def parse_settings(values: Mapping[str, str], policy: str | None = None) -> HealSettings:
     """Read RULE_NAME, OWNER_TAGS, ADOPT_IAC_OWNED, WARN_ONLY, GATEWAY_ENDPOINT_QUOTA and ROUTE_QUOTA.
 
-    What is absent has its default. policy is the endpoint's policy, None for full access. Raises ParameterError.
+    What is absent has its default. policy is the endpoint's policy, None for full access. Raises SettingError.
     """
     defaults = HealSettings()
     return HealSettings(
@@ -34,7 +34,7 @@ def _words(text: str) -> list[str]:
 
 def _boolean(name: str, value: str) -> bool:
     if value not in ("true", "false"):
-        raise ParameterError(name, value, "true or false")
+        raise SettingError(name, value, "true or false")
     return value == "true"
 
 
@@ -42,13 +42,13 @@ def _blocker(value: str) -> Blocker:
     for each in MAY_WARN:
         if value == each:
             return each
-    raise ParameterError("WARN_ONLY", value, "any of " + ", ".join(sorted(MAY_WARN)))
+    raise SettingError("WARN_ONLY", value, "any of " + ", ".join(sorted(MAY_WARN)))
 
 
 def _number(values: Mapping[str, str], name: str, default: int) -> int:
     value = values.get(name) or str(default)
     if not value.isdecimal():
-        raise ParameterError(name, value, "a whole number")
+        raise SettingError(name, value, "a whole number")
     return int(value)
 
 
@@ -56,9 +56,9 @@ def _policy(text: str) -> str:
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise ParameterError("EndpointPolicyParameter", text[:80], "a policy document in JSON") from error
+        raise SettingError("EndpointPolicyParameter", text[:80], "a policy document in JSON") from error
     if not isinstance(document, dict) or "Statement" not in document or len(text) > LONGEST_POLICY:
-        raise ParameterError(
+        raise SettingError(
             "EndpointPolicyParameter", text[:80], f"a policy with Statement, of at most {LONGEST_POLICY} characters"
         )
     return text

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from express_path.domain.addresses import Cidr
 from express_path.domain.network import Route
 from express_path.domain.reasons import Reason
-from express_path.domain.routing import Region, contains
+from express_path.domain.routing import Region, contains, overlap
 from express_path.domain.targets import TargetKind
 
 LONGEST = 64
@@ -91,7 +91,7 @@ def overlaid(alternatives: Sequence[Sequence[Traced]]) -> list[Traced]:
             (block if contains(their_block, block) else their_block, (*outcomes, *their_outcomes))
             for block, outcomes in parts
             for their_block, their_outcomes in theirs
-            if contains(block, their_block) or contains(their_block, block)
+            if overlap(block, their_block)
         ]
     return [Traced(Region(block), outcomes) for block, outcomes in parts]
 

@@ -7,7 +7,7 @@ from express_path.domain.addresses import Cidr
 from express_path.domain.evidence import AclEntry, Evidence, NetworkAcl, Policy, Ports
 from express_path.domain.healing import Blocker, Finding
 from express_path.domain.network import PrefixList, Route
-from express_path.domain.routing import Region, RoutingIndex, contains
+from express_path.domain.routing import Region, RoutingIndex, contains, overlap
 from express_path.domain.targets import TargetKind
 
 HTTPS = (443, 443)
@@ -93,7 +93,7 @@ def _lets_through(entries: Sequence[AclEntry], block: Cidr, first: int, last: in
         return False
     entry, later = entries[0], entries[1:]
     ports = entry.ports.range()
-    if ports is None or ports[1] < first or last < ports[0] or not _overlap(entry.cidr, block):
+    if ports is None or ports[1] < first or last < ports[0] or not overlap(entry.cidr, block):
         return _lets_through(later, block, first, last)
     if not entry.allow:
         return False
@@ -107,10 +107,6 @@ def _lets_through(entries: Sequence[AclEntry], block: Cidr, first: int, last: in
 def _spans(ports: Ports, wanted: tuple[int, int]) -> bool:
     found = ports.range()
     return found is not None and found[0] <= wanted[0] and wanted[1] <= found[1]
-
-
-def _overlap(one: Cidr, other: Cidr) -> bool:
-    return contains(one, other) or contains(other, one)
 
 
 def _source_ip_policies(policies: Iterable[Policy]) -> Iterator[Finding]:

@@ -50,6 +50,11 @@ def _claim(claims: dict[str, RouteTable | None], key: str, table: RouteTable) ->
         claims[key] = None
 
 
+def overlap(one: Cidr, other: Cidr) -> bool:
+    """Whether two blocks have an address in common; then one contains the other."""
+    return contains(one, other) or contains(other, one)
+
+
 def contains(outer: Cidr, inner: Cidr) -> bool:
     """Whether every address of the inner block is in the outer one."""
     return (

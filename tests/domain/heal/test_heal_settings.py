@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.heal_settings import LONGEST_POLICY, parse_settings
 from express_path.domain.healing import FULL_ACCESS, MAY_WARN, Blocker, HealSettings
-from express_path.errors import ParameterError
+from express_path.errors import SettingError
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_each_of_the_four_is_read() -> None:
 )
 def test_value_that_is_not_allowed_is_refused(name: str, value: str) -> None:
     """A wrong value is an error that names the variable, the value and what is allowed: never a silent default."""
-    with pytest.raises(ParameterError) as raised:
+    with pytest.raises(SettingError) as raised:
         parse_settings({name: value})
     assert (raised.value.name, raised.value.value) == (name, value)
     assert raised.value.allowed in str(raised.value)
@@ -98,7 +98,7 @@ def test_policy_may_be_as_long_as_ec2_takes() -> None:
 )
 def test_malformed_policy_is_refused(text: str) -> None:
     """A policy that EC2 would refuse, or that says nothing, is an error before anything is changed."""
-    with pytest.raises(ParameterError) as raised:
+    with pytest.raises(SettingError) as raised:
         parse_settings({}, text)
     assert raised.value.name == "EndpointPolicyParameter"
     assert raised.value.value == text[:80]
