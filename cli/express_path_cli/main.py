@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from express_path_cli.commands import collect, cost, diagnose, doctor, explain, heal, report, scan
-from express_path_cli.groups import with_groups
+from express_path_cli.groups import Made, with_groups
 from express_path_cli.problems import DEBUG, Command, Reporting
 
 app = typer.Typer(
@@ -28,16 +28,24 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
+def _show_traces(asked: bool) -> None:
+    if asked:
+        os.environ[DEBUG] = "1"
+
+
+Debug = Annotated[
+    bool, typer.Option("--debug", callback=_show_traces, is_eager=True, help="Show the trace of an error.")
+]
+
+
 @app.callback()
 def main(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the trace of an error.")] = False,
+    _debug: Debug = False,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and end.")
     ] = False,
 ) -> None:
     """Tell by which path each subnet reaches S3 Express One Zone, and whether it crosses a NAT."""
-    if debug:
-        os.environ[DEBUG] = "1"
 
 
 def help_of(function: Callable[..., None]) -> str:
@@ -51,6 +59,15 @@ def _examples(module: ModuleType) -> str:
     examples = (line.partition("#") for line in module.EXAMPLES.strip().splitlines())
     lines = [f"[cyan]{command.strip()}[/cyan]  [dim]# {comment.strip()}[/dim]" for command, _, comment in examples]
     return "\n\n".join(["[bold]Examples[/bold]", *lines])
+
+
+def _with_debug(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with --debug among its options, as people add it at the end of a line that failed."""
+
+    def run(*, _done: Annotated[None, Made(command)], _debug: Debug = False) -> None:
+        """Nothing is left to do: the command has run, and the option has its callback."""
+
+    return with_groups(run)
 
 
 COMMANDS: Mapping[str, ModuleType] = {
@@ -68,4 +85,4 @@ COMMANDS: Mapping[str, ModuleType] = {
 
 for _name, _module in COMMANDS.items():
     _function: Callable[..., None] = getattr(_module, _name)
-    app.command(_name, cls=Command, help=help_of(_function), epilog=_examples(_module))(with_groups(_function))
+    app.command(_name, cls=Command, help=help_of(_function), epilog=_examples(_module))(_with_debug(_function))

@@ -31,7 +31,7 @@ def test_help_and_manual_name_the_same_options(name: str, monkeypatch: pytest.Mo
     text = invoke([name, "--help"]).stdout
     section = manual().partition(f"\n## {name}\n")[2].partition("\n## ")[0]
     options = {word for word in text.split() if word.startswith("--") and word != "--help" and "│" not in word}
-    assert options
+    assert "--debug" in options
     assert {each for each in options if each not in section} == set()
     example = COMMANDS[name].EXAMPLES.strip().splitlines()[0].partition("  #")[0]
     assert example in section
@@ -75,12 +75,13 @@ def test_an_unexpected_error_is_never_a_finding(monkeypatch: pytest.MonkeyPatch)
     assert "--debug" in line
 
 
-def test_debug_shows_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With --debug the trace comes before the line; without it there is none."""
+@pytest.mark.parametrize("line", [("--debug", "scan"), ("scan", "--debug")], ids=" ".join)
+def test_debug_shows_the_trace(line: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --debug, before or after the command's name, the trace comes before the line; without it there is none."""
     monkeypatch.delenv(DEBUG, raising=False)
     assert "Traceback" not in invoke(["scan", "--from-dump", "/nowhere"]).stderr
     monkeypatch.setenv(DEBUG, "")  # so that what --debug sets is taken back after this test
-    result = invoke(["--debug", "scan", "--from-dump", "/nowhere"])
+    result = invoke([*line, "--from-dump", "/nowhere"])
     assert result.exit_code == 2
     assert "Traceback" in result.stderr
     assert result.stderr.splitlines()[-1].startswith("express-path: /nowhere")
