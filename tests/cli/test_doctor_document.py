@@ -7,6 +7,7 @@ import pytest
 
 from express_path.adapters.read_probes import OPTIONAL, REQUIRED
 from express_path_cli.doctor.questions import QUESTIONS
+from sandbox.config_aggregator import Aggregator, answering
 from sandbox.dynamic import Client
 from sandbox.iam_conditions import enforced
 from sandbox.networks.account import Account
@@ -104,6 +105,18 @@ def test_all_regions_are_found_by_what_is_allowed(sandbox: Sandbox) -> None:
     sandbox.calls.clear()
     assert invoke(["scan", "--all-regions", "--organization", "--role-name", "Audit"]).exit_code == 0
     assert called(sandbox) - actions("ReadNetwork") == actions("Places")
+
+
+def test_an_aggregator_is_read_by_one_statement_alone(sandbox: Sandbox, builder: Builder) -> None:
+    """Whoever may read the aggregator needs no other statement, be there subnets with IPv6 or not."""
+    private = Private(builder)
+    builder.dual_stack(private.vpc, private.subnet)
+    aggregator = Aggregator(sandbox)
+    aggregator.copy()
+    sandbox.calls.clear()
+    with answering(aggregator):
+        assert invoke(["scan", "--aggregator", aggregator.name]).exit_code == 1
+    assert called(sandbox) == actions("Aggregator")
 
 
 def somebody(sandbox: Sandbox) -> dict[str, str]:
