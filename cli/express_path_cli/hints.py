@@ -13,7 +13,7 @@ _BY_CODE = {
         "the credentials are not valid here: sign in again; a Region that is off for the account answers so, too"
     ),
     ("ProfileNotFound",): "aws configure list-profiles shows the profiles that there are",
-    ("NoRegionError",): "use --region or --all-regions, or set AWS_REGION",
+    ("NoRegionError",): "use --region, or set AWS_REGION",
     ("InvalidRegionError",): "a Region's name looks like us-east-1",
     ("OptInRequired",): "the Region is off for this account: switch it on, or leave it out",
     ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError"): (

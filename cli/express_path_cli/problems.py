@@ -53,6 +53,17 @@ def naming(place: object) -> Iterator[None]:
         raise PlaceError(str(place), error) from error
 
 
+@contextmanager
+def without_region(hint: str) -> Iterator[None]:
+    """Say what a person can do here where no Region is known; elsewhere it is to name one. Raises OptionError then."""
+    try:
+        yield
+    except ApiError as error:
+        if error.code != "NoRegionError":
+            raise
+        raise OptionError(str(error), hint) from error
+
+
 def hint_for(error: ExpressPathError) -> str:
     """What a person can do about an error; empty where its message says so already."""
     if isinstance(error, OptionError):

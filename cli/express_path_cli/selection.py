@@ -20,10 +20,10 @@ class Selection(NamedTuple):
     vpc_ids: frozenset[str] = frozenset()
     tags: tuple[str, ...] = ()
 
-    def absent(self, views: Sequence[View]) -> list[Failure]:
-        """The VPCs asked for that no view has: most likely misspelt, or elsewhere, so that nothing is told of them."""
+    def absent(self, views: Sequence[View], hint: str) -> list[Failure]:
+        """The VPCs asked for that no view has: most likely misspelt, or elsewhere, where the hint leads."""
         known = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
-        error = OptionError("no such VPC was found", "name its --region and --profile")
+        error = OptionError("no such VPC was found", hint)
         return [Failure(f"--vpc {each}", error) for each in sorted(self.vpc_ids - known)]
 
     def subnet_ids(self, view: View) -> Sequence[str]:

@@ -371,6 +371,8 @@ def test_without_a_nat_on_the_path_there_is_nothing_to_diagnose(network: BehindN
     absent = diagnose("subnet-00000000000000000")
     assert absent.exit_code == 2
     assert "no subnet subnet-00000000000000000 was found (name its --region and --profile)" in absent.stderr
+    nowhere = diagnose("subnet-00000000000000000", "--all-regions")
+    assert "was found (name its --profile)" in nowhere.stderr
 
 
 def test_the_chart_is_written_as_svg(network: BehindNatGateway, tmp_path: Path) -> None:

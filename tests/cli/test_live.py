@@ -8,6 +8,8 @@ import pytest
 from typer.testing import Result
 
 from express_path.errors import ApiError
+from express_path_cli.main import COMMANDS
+from express_path_cli.manual import manual
 from express_path_cli.problems import one_line
 from sandbox.server import Sandbox
 from tests.cli.recordings import invoke, scan
@@ -91,9 +93,41 @@ def test_all_regions_need_no_region_in_the_settings(
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     assert network.subnet in {each["subnetId"] for each in rows(live("--all-regions"))}
-    without = live()
-    assert (without.exit_code, without.stdout) == (2, "")
-    assert "--all-regions" in without.stderr
+
+
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.parametrize("options", [(), ("--all-regions",)], ids=" ".join)
+def test_a_vpc_that_is_not_there_is_looked_for_elsewhere(options: tuple[str, ...]) -> None:
+    """The hint names the options that lead elsewhere, and none that those given exclude."""
+    result = live("--vpc", "vpc-0elsewhere", *options)
+    assert result.exit_code == 2
+    assert ("--region" in result.stderr, "--profile" in result.stderr) == (not options, True)
+
+
+WITHOUT_REGION = {
+    "explain": ["subnet-0a1b2c3d4e5f60718"],
+    "heal": ["subnet-0a1b2c3d4e5f60718"],
+    "undo": ["4105a4fc-f944-11e6-9d32-0a1b2c3d4958"],
+    "collect": ["dump"],
+}
+"""The arguments of commands that need some."""
+
+
+@pytest.mark.parametrize("line", [[each, *WITHOUT_REGION.get(each, [])] for each in COMMANDS], ids=" ".join)
+def test_without_a_region_options_of_the_command_are_named(
+    line: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each command says in one line which of its own options name a Region, and every one of them."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    result = invoke(line)
+    assert (result.exit_code, result.stdout) == (2, "")
+    [told] = result.stderr.splitlines()
+    section = manual().partition(f"\n## {line[0]}\n")[2].partition("\n## ")[0]
+    named = {each for each in ("--region", "--all-regions") if f"`{each}`" in section}
+    assert {each for each in ("--region", "--all-regions") if each in told} == named
 
 
 def test_parameters_reach_the_live_scan(sandbox: Sandbox, network: Private) -> None:

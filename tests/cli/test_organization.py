@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -224,6 +225,18 @@ class TestAggregator:
         [line] = result.stderr.splitlines()
         assert f"aggregator not-{aggregator.name} in us-east-1: " in line
         assert "describe-configuration-aggregators" in line
+
+    def test_its_own_region_is_no_option(
+        self, aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        """Without a Region in the settings the hint leads there, as --region would only narrow what is read."""
+        for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+        result = scan("--aggregator", aggregator.name, "--region", "us-east-1")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "(set AWS_REGION to the aggregator's" in result.stderr
+        assert "--all-regions" not in result.stderr
 
     def test_regions_narrow_the_query(self, sandbox: Sandbox, aggregator: Aggregator) -> None:
         """--region keeps the other Regions' items from being read."""

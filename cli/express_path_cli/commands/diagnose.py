@@ -102,7 +102,7 @@ def diagnose(
         seen = source.look(parameters, watch)
     tell_about(seen, quiet=quiet)
     verdicts = judge_all(seen.views, parameters, Selection())
-    nats = nats_to_diagnose(seen, verdicts, subnet)
+    nats = nats_to_diagnose(seen, verdicts, subnet, source.elsewhere)
     with watching(quiet=quiet) as watch, Crew(source.live.workers, watch) as crew:
         told = diagnose_all(nats, verdicts, seen, during, crew)
     tell_about(Seen(failures=crew.failures), quiet=quiet)

@@ -102,7 +102,7 @@ def scan(
     """
     with without_collector(), watching(quiet=quiet) as watch:
         seen = source.look(parameters, watch)
-        seen = replace(seen, failures=[*seen.failures, *subnets.absent(seen.views)])
+        seen = replace(seen, failures=[*seen.failures, *subnets.absent(seen.views, source.elsewhere)])
         verdicts = judge_all(seen.views, parameters, subnets)
     tell_about(seen, quiet=quiet)
     if seen.views or not seen.failures:

@@ -33,13 +33,18 @@ class NatDiagnosis:
         return any(each.state is State.SYMPTOMS for each in self.diagnoses or ())
 
 
-def nats_to_diagnose(seen: Seen, verdicts: Sequence[Verdict], subnet_id: str | None) -> list[FlaggedNat]:
-    """The NATs on flagged paths, or on that of one subnet. Raises OptionError where there is no such subnet."""
+def nats_to_diagnose(
+    seen: Seen, verdicts: Sequence[Verdict], subnet_id: str | None, elsewhere: str
+) -> list[FlaggedNat]:
+    """The NATs on flagged paths, or on that of one subnet.
+
+    Raises OptionError where there is no such subnet; elsewhere is the hint where else it may be.
+    """
     nats = flagged_nats(seen.views, verdicts)
     if subnet_id is None:
         return nats
     if all(each.subnet_id != subnet_id for each in verdicts):
-        hint = "it may be in what could not be read" if seen.failures else "name its --region and --profile"
+        hint = "it may be in what could not be read" if seen.failures else elsewhere
         raise OptionError(f"no subnet {subnet_id} was found", hint)
     return [each for each in nats if subnet_id in each.subnet_ids]
 

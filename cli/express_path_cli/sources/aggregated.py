@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from express_path.adapters.aggregator import LACKING, Aggregator, BadSource
 from express_path.adapters.organization_clients import MovingAws
 from express_path.errors import ApiError
-from express_path_cli.problems import OptionError, naming
+from express_path_cli.problems import OptionError, naming, without_region
 from express_path_cli.progress import Watch
 from express_path_cli.reach import Reach
 from express_path_cli.result import Failure
@@ -18,7 +18,8 @@ def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> Read:
     Accounts that it could not copy are failures, those that it has not copied lately are notes. Raises ApiError.
     """
     watch.expect(1)
-    aws = MovingAws.connect(None, options.profile)
+    with without_region("set AWS_REGION to the aggregator's: --region says which of its items are read"):
+        aws = MovingAws.connect(None, options.profile)
     aggregator = Aggregator(aws, name)
     with naming(f"aggregator {name} in {aws.region}"):
         bad = [each for each in aggregator.bad_sources() if not options.regions or each.region in options.regions]

@@ -14,7 +14,7 @@ from express_path.domain.snapshot import Snapshot
 from express_path.errors import ApiError
 from express_path_cli.crew import Crew
 from express_path_cli.place import Place
-from express_path_cli.problems import OptionError, naming
+from express_path_cli.problems import OptionError, naming, without_region
 from express_path_cli.progress import Watch
 from express_path_cli.reach import Reach
 from express_path_cli.result import Failure
@@ -101,7 +101,8 @@ def _home(options: LiveOptions) -> Place:
     if options.all_regions:
         first = MovingAws.anywhere(options.profile)
     else:
-        first = MovingAws.connect(options.regions[0] if options.regions else None, options.profile)
+        with without_region("use --region or --all-regions, or set AWS_REGION"):
+            first = MovingAws.connect(options.regions[0] if options.regions else None, options.profile)
     try:
         return Place.of_caller(first)
     except ApiError:

@@ -36,6 +36,13 @@ class Source:
             read = read_live(self.live, parameters, watch)
         return Seen(views_of(read.snapshots), read.failures, read.notes, read.reach)
 
+    @property
+    def elsewhere(self) -> str:
+        """Where a person finds what this source lacks, as a hint that names no option that it excludes."""
+        if self.from_dump or self.aggregator:
+            return "a scan without --vpc lists the subnets that there are, each with its VPC"
+        return "name its --profile" if self.live.all_regions else "name its --region and --profile"
+
     def _check(self) -> None:
         given = self.live.given()
         if self.from_dump and (given or self.aggregator):
