@@ -144,6 +144,15 @@ def test_main_table_is_called_so() -> None:
     assert "the main route table of vpc-" in " ".join(text.split())
 
 
+def test_the_json_is_of_one_make() -> None:
+    """Capacity has the names that the rule's function gives it, and what is a boolean is one."""
+    found = from_dump("nat-gateway-zonal")
+    [hop] = [each for each in found["path"] if each["kind"] == "NAT_GATEWAY"]
+    name = "zonal public NAT gateway"
+    assert found["capacity"] == [{"hopId": hop["id"], "name": name, "baselineGbps": 5.0, "peakGbps": 100.0}]
+    assert found["plan"]["unfinished"] is False
+
+
 def test_the_plan_has_three_patches_and_says_what_it_did_not_see() -> None:
     """From a dump, the change is shown for each tool, and what a dump does not hold is named as not looked at."""
     found = from_dump("nat-gateway-zonal")

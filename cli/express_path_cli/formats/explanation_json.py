@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from express_path.adapters.heal_requests import plan_answer, verdict_answer
+from express_path.domain.capacity import Capacity
 from express_path_cli.explanation.contest import Contest
 from express_path_cli.explanation.explanation import Explanation
 
@@ -11,8 +12,8 @@ SCHEMA_VERSION = 1
 
 
 def as_explanation_json(told: Explanation) -> str:
-    """Verdict, routes that competed, capacity and plan; the plan as the runbook gets it."""
-    verdict = told.verdict
+    """Verdict, routes that competed, capacity and plan; the plan as the runbook gets it, but for its boolean."""
+    verdict, plan = told.verdict, told.proposal.plan
     place = {"accountId": verdict.account_id, "region": verdict.region, "vpcId": verdict.vpc_id}
     document = {
         "schemaVersion": SCHEMA_VERSION,
@@ -20,11 +21,21 @@ def as_explanation_json(told: Explanation) -> str:
         **verdict_answer(verdict),
         "isMainRouteTable": told.is_main,
         "contests": [_contest(each) for each in told.contests],
-        "capacity": [each._asdict() for each in told.capacities],
-        "plan": plan_answer(told.proposal.plan, "", ""),
+        "capacity": [_capacity(each) for each in told.capacities],
+        # A step's output is a text there, so the runbook is told "true" or "false".
+        "plan": {**plan_answer(plan, "", ""), "unfinished": plan.is_unfinished},
         "unchecked": list(told.proposal.unchecked),
     }
     return json.dumps(document, indent=2) + "\n"
+
+
+def _capacity(capacity: Capacity) -> dict[str, Any]:
+    return {
+        "hopId": capacity.hop_id,
+        "name": capacity.name,
+        "baselineGbps": capacity.baseline_gbps,
+        "peakGbps": capacity.peak_gbps,
+    }
 
 
 def _contest(contest: Contest) -> dict[str, Any]:
