@@ -26,6 +26,11 @@ class Selection(NamedTuple):
         error = OptionError("no such VPC was found", hint)
         return [Failure(f"--vpc {each}", error) for each in sorted(self.vpc_ids - known)]
 
+    def unused_tags(self, views: Sequence[View]) -> list[str]:
+        """The tags asked for that no subnet of the views has, which mostly are misspelt."""
+        held = [view.tracer.snapshot.subnets[each].tags for view in views for each in view.subnet_ids]
+        return [tag for tag in self.tags if not any(has_tag(each, tag) for each in held)]
+
     def subnet_ids(self, view: View) -> Sequence[str]:
         """The subnets of a view that are meant."""
         if not self.vpc_ids and not self.tags:

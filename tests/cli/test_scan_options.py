@@ -80,6 +80,15 @@ def test_tag_filter_takes_keys_and_values(tmp_path: Path) -> None:
     assert list(subnets("--tag", "team=data", "--tag", "stage=prod", dump=str(tmp_path))) == only
     assert subnets("--tag", "team=data", "--tag", "stage=test", dump=str(tmp_path)) == {}
     assert subnets("--tag", "Team", dump=str(tmp_path)) == {}
+    told = invoke(["scan", "--from-dump", str(tmp_path), "--quiet", "--tag", "team=data", "--tag", "Team"])
+    assert (told.exit_code, told.stderr) == (0, "express-path: no subnet has the tag Team\n")
+
+
+def test_a_tag_without_a_key_is_refused() -> None:
+    """As where a shell's variable for the key is not set."""
+    result = invoke(["scan", "--from-dump", NAT, "--tag", "=data"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("express-path: --tag =data has no key (")
 
 
 def test_verdict_filter_hides_rows_but_not_their_status() -> None:

@@ -11,7 +11,7 @@ from express_path_cli import options
 from express_path_cli.formats.registry import Format
 from express_path_cli.groups import Made
 from express_path_cli.output import tell_about, write_result
-from express_path_cli.problems import COULD_NOT_TELL
+from express_path_cli.problems import COULD_NOT_TELL, OptionError, say
 from express_path_cli.progress import watching
 from express_path_cli.result import Result
 from express_path_cli.selection import NEVER, WORDS, Selection, judge_all, matches, parse_words
@@ -48,6 +48,9 @@ def _subnets(
         ),
     ] = None,
 ) -> Selection:
+    for each in tag or ():
+        if each.startswith("="):
+            raise OptionError(f"--tag {each} has no key", "KEY or KEY=VALUE, such as team=data")
     return Selection(frozenset(vpc or ()), tuple(tag or ()))
 
 
@@ -105,6 +108,8 @@ def scan(
         seen = replace(seen, failures=[*seen.failures, *subnets.absent(seen.views, source.elsewhere)])
         verdicts = judge_all(seen.views, parameters, subnets)
     tell_about(seen, quiet=quiet)
+    for each in subnets.unused_tags(seen.views) if seen.views else ():
+        say(f"no subnet has the tag {each}")
     if seen.views or not seen.failures:
         listed = [each for each in verdicts if matches(each, shown)]
         result = Result(listed, datetime.now(UTC), seen.failures, seen.views, seen.notes, parameters)
