@@ -169,6 +169,7 @@ def test_region_chooses_among_the_folders_of_a_dump() -> None:
         ["--region", "eu-west-1", "--all-regions"],
         ["--organization"],
         ["--role-name", "Audit"],
+        ["--from-dump", DUMP, "--fail-on", "never", "--fail-on", "NAT_GATEWAY"],
     ],
 )
 def test_options_that_exclude_each_other(options: list[str]) -> None:

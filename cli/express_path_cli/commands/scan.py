@@ -67,7 +67,10 @@ def _failing(
         ),
     ] = None,
 ) -> frozenset[str]:
-    return parse_words("--fail-on", fail_on or ["NON_COMPLIANT"], NEVER)
+    words = parse_words("--fail-on", fail_on or ["NON_COMPLIANT"], NEVER)
+    if NEVER in words and len(words) > 1:
+        raise OptionError("--fail-on never and another --fail-on exclude each other", "leave one of them out")
+    return words
 
 
 def _shown(
