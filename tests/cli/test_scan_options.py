@@ -161,11 +161,19 @@ def test_region_chooses_among_the_folders_of_a_dump() -> None:
     assert regions[0] in result.stderr
 
 
+@pytest.mark.parametrize("option", ["--profile", "--external-id"])
+@pytest.mark.parametrize("command", [("scan",), ("explain", "subnet-0a1b2c3d4e5f60718"), ("report",)], ids=" ".join)
+def test_a_dump_needs_no_credentials(command: tuple[str, ...], option: str) -> None:
+    """Whoever names some expects AWS to be read: every command that reads dumps says the same."""
+    result = invoke([*command, "--from-dump", DUMP, option, "prod"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (f"express-path: --from-dump and {option} exclude each other (leave one of them out)\n")
+
+
 @pytest.mark.parametrize(
     "options",
     [
         ["--from-dump", DUMP, "--all-regions"],
-        ["--from-dump", DUMP, "--profile", "prod"],
         ["--region", "eu-west-1", "--all-regions"],
         ["--organization"],
         ["--role-name", "Audit"],

@@ -17,6 +17,8 @@ from express_path_cli.explanation.healing import Proposal, propose
 from express_path_cli.place import Place
 from express_path_cli.problems import OptionError, naming
 from express_path_cli.result import View
+from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.source import Source
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,9 @@ class Subject:
     external_id: str = ""
 
     def explain(self, parameters: RuleParameters) -> Explanation:
-        """Explain. Raises OptionError where there is no such subnet, DumpError, ApiError."""
+        """Explain. Raises OptionError for options that exclude each other or an unknown subnet, DumpError, ApiError."""
         if self.from_dump:
+            Source(self.from_dump, live=LiveOptions(profile=self.profile, external_id=self.external_id)).check()
             return explained(self._dumped(self.from_dump).judge(parameters), self.subnet_id, None)
         place = Place.of_caller(MovingAws.connect(self.region, self.profile))
         with naming(place):

@@ -42,6 +42,7 @@ class LiveOptions:
             "--profile": self.profile,
             "--organization": self.organization,
             "--role-name": self.role_name,
+            "--external-id": self.external_id,
         }
         return [name for name, value in said.items() if value]
 

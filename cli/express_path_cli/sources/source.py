@@ -27,7 +27,7 @@ class Source:
 
     def look(self, parameters: RuleParameters, watch: Watch) -> Seen:
         """Read the network. Raises DumpError, OptionError, or ApiError where nothing at all can be read."""
-        self._check()
+        self.check()
         if self.from_dump:
             return _look_into_dump(self.from_dump, self.live.regions)
         if self.aggregator:
@@ -43,7 +43,8 @@ class Source:
             return "a scan without --vpc lists the subnets that there are, each with its VPC"
         return "name its --profile" if self.live.all_regions else "name its --region and --profile"
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise OptionError where an option is given that this source would leave out of account."""
         given = self.live.given()
         if self.from_dump and (given or self.aggregator):
             other = given[0] if given else "--aggregator"
