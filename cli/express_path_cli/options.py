@@ -1,5 +1,7 @@
 """The options that several commands share."""
 
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -91,6 +93,11 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write there, not to the terminal.", rich_help_panel=HOW),
 ]
+
+
+def as_written(named: Mapping[str, str | None]) -> str:
+    """Options that have a value, as they go on behind a command that people copy into their shell."""
+    return "".join(f" {name} {shlex.quote(value)}" for name, value in named.items() if value)
 
 
 def live_of(

@@ -1,6 +1,7 @@
 """`express-path collect`: a dump out of live credentials, which says the same as the rule does."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,15 @@ def test_dump_has_a_file_for_each_call(sandbox: Sandbox, builder: Builder, folde
     assert {line.rpartition(":")[0] for line in lines[:-1]} == {str(folder / each) for each in written}
     assert lines[-1] == f"next: express-path scan --from-dump {folder}"
     assert {each.account_id for each in sandbox.calls if each.service == "ec2"} == {sandbox.account_id}
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_the_next_command_can_be_copied(tmp_path: Path) -> None:
+    """A folder with a space in its name is one word to the shell."""
+    folder = tmp_path / "my dump"
+    [*_, line] = collect(folder).stdout.splitlines()
+    command = line.removeprefix("next: express-path ")
+    assert shlex.split(command) == ["scan", "--from-dump", str(folder)]
 
 
 def test_files_hold_what_the_aws_cli_prints(sandbox: Sandbox, builder: Builder, folder: Path) -> None:

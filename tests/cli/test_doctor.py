@@ -1,8 +1,10 @@
 """express-path doctor against a whole deployment in the sandbox, without a fault and with each."""
 
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -561,6 +563,17 @@ def test_commands_go_where_doctor_went(stack: WholeStack) -> None:
     stack.config.stop_configuration_recorder(ConfigurationRecorderName="default")
     assert examine("--region", "us-east-1")[0]["recorder"]["command"].endswith("-name default --region us-east-1")
     assert examine()[0]["recorder"]["command"].endswith("-name default")
+
+
+def test_commands_can_be_copied(stack: WholeStack, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A profile with a space in its name is one word to the shell."""
+    keys = {name: value for name, value in stack.sandbox.environment().items() if "KEY" in name}
+    lines = ["[my prod]", *(f"{name.lower()} = {value}" for name, value in keys.items())]
+    (tmp_path / "credentials").write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    stack.config.stop_configuration_recorder(ConfigurationRecorderName="default")
+    command = examine("--profile", "my prod")[0]["recorder"]["command"]
+    assert shlex.split(command)[-2:] == ["--profile", "my prod"]
 
 
 def test_another_stack_is_named(stack: WholeStack) -> None:

@@ -1,6 +1,7 @@
 """express-path explain: the path route by route, what loses and why, and the heal with its patches."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,14 @@ def test_a_compliant_subnet_has_nothing_to_heal(builder: Builder) -> None:
     assert (found["reason"], found["plan"]["action"], found["unchecked"]) == ("INTERNET_GATEWAY", "NOTHING_TO_DO", [])
     text = invoke(["explain", network.public_subnet]).stdout
     assert "no NAT is on the way" in text
+
+
+def test_a_dump_that_lacks_the_subnet_can_be_listed(tmp_path: Path) -> None:
+    """The command that lists what it holds can be copied, whatever the folder's name."""
+    folder = tmp_path / "my dump"
+    shutil.copytree(FOLDER / "nat-gateway-zonal", folder)
+    result = invoke(["explain", "subnet-0nowhere", "--from-dump", str(folder)])
+    assert result.stderr.endswith(f"(express-path scan --from-dump '{folder}' lists those that it holds)\n")
 
 
 @pytest.mark.parametrize("source", ["live", "dump"])

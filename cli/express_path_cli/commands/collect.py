@@ -32,4 +32,4 @@ def collect(
                 typer.echo(f"{written.path}: left out, the read was denied", err=True)
             else:
                 typer.echo(f"{written.path}: {written.rows}")
-    typer.echo(f"next: express-path scan --from-dump {folder}")
+    typer.echo(f"next: express-path scan{options.as_written({'--from-dump': str(folder)})}")

@@ -44,7 +44,7 @@ def doctor(
     Only reads; what is denied is named, and all else still asked. Exit status: 0 all is OK or WARN, 1 something FAILs,
     2 something that is needed could not be told.
     """
-    again = "".join(f" {name} {value}" for name, value in (("--region", region), ("--profile", profile)) if value)
+    again = options.as_written({"--region": region, "--profile": profile})
     look = Look(CheckupAws.connect(region, profile), stack, again)
     with watching(quiet=quiet) as watch:
         found = examine(look, watch)

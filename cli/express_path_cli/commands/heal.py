@@ -48,14 +48,11 @@ def _deployed(
     profile: options.Profile = None,
 ) -> Deployed:
     place = Place.of_caller(MovingAws.connect(region, profile))
-    own = _as_options({"--stack": stack if stack != DEFAULT_STACK else None, "--region": region, "--profile": profile})
+    other = stack if stack != DEFAULT_STACK else None
+    own = options.as_written({"--stack": other, "--region": region, "--profile": profile})
     with naming(place):
         found = find_stack(place.aws, stack)
-    return Deployed(place, found, own, _as_options({"--region": place.aws.region, "--profile": profile}))
-
-
-def _as_options(named: dict[str, str | None]) -> str:
-    return "".join(f" {name} {value}" for name, value in named.items() if value)
+    return Deployed(place, found, own, options.as_written({"--region": place.aws.region, "--profile": profile}))
 
 
 def heal(

@@ -1,5 +1,6 @@
 """Everything that can be told of one subnet: verdict, hops, the routes that competed, capacity, and its heal."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,9 +72,8 @@ class Subject:
             if self.subnet_id in each.subnet_ids
         ]
         if not views:
-            raise OptionError(
-                f"{folder} holds no subnet {self.subnet_id}", "express-path scan lists those that it holds"
-            )
+            scan = f"express-path scan --from-dump {shlex.quote(str(folder))}"
+            raise OptionError(f"{folder} holds no subnet {self.subnet_id}", f"{scan} lists those that it holds")
         # Of a shared subnet, its owner's view tells; participants would only hear NOT_OWNED.
         owner = views[0].tracer.snapshot.subnets[self.subnet_id].owner_id
         return min(views, key=lambda view: view.account.id != owner)
