@@ -124,7 +124,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_at_once(sandbox: Sandbox) -> None:
-    """Whatever workers wait for: one line, the status of SIGINT, and no waiting until AWS answers."""
+    """Whatever workers wait for: one line, a shell's status for it, 130, and no waiting until AWS answers."""
     asked, answer = Event(), Event()
 
     def hold_up() -> None:
