@@ -98,7 +98,7 @@ class Reporting(TyperGroup):
 
     def main(self, *args: Any, **given: Any) -> NoReturn:  # noqa: ANN401  # what typer declares
         """Run a command line and end with its status; --debug shows the trace of an error."""
-        _take_every_character()
+        _write_everything()
         try:
             # Without standalone_mode typer returns the status, and raises what it would else print itself.
             status = super().main(*args, **(given | {"standalone_mode": False})) or 0
@@ -136,10 +136,19 @@ class Command(TyperCommand):
         return super().invoke(ctx)
 
 
-def _take_every_character() -> None:
-    """Write what the terminal's encoding lacks as its code, as Python does on standard error."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+def _write_everything() -> None:
+    """Write what the terminal's encoding lacks as its code, as Python does on standard error; and all of a long text.
+
+    With PYTHONUNBUFFERED the stream below is a raw one, which writes as much as there is room for, and tells nobody
+    (https://docs.python.org/3/library/io.html#io.RawIOBase.write).
+    """
+    if not isinstance(sys.stdout, io.TextIOWrapper):
+        return
+    if isinstance(sys.stdout.buffer, io.RawIOBase):
+        sys.stdout = open(  # noqa: SIM115  # it stays open, as the one before
+            sys.stdout.fileno(), "w", buffering=1, encoding=sys.stdout.encoding, closefd=False
+        )
+    sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _report(error: Exception) -> int:

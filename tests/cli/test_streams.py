@@ -11,12 +11,14 @@ import pytest
 
 from express_path_cli.progress import watching
 from sandbox.server import Sandbox
+from tests.cli.many_subnets import write_dump
 from tests.cli.recordings import FOLDER, invoke
 
 COMMAND = Path(sys.executable).with_name("express-path")
 NAT = str(FOLDER / "nat-gateway-zonal")
 FORMATS = ("table", "json", "csv", "markdown", "html")
 FULL = Path("/dev/full")
+UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
 
 
 def start(*arguments: str, stdout: int, **environment: str) -> subprocess.Popen[bytes]:
@@ -61,6 +63,48 @@ def test_a_closed_pipe_ends_quietly(form: str) -> None:
         assert told(start("scan", "--from-dump", NAT, "--format", form, stdout=writing)) == (141, [])
     finally:
         os.close(writing)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A dump of 800 subnets, of which every format writes more than the 64 KiB that a pipe holds."""
+    dump = tmp_path_factory.mktemp("many") / "dump"
+    write_dump(dump, 4)
+    return str(dump)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("environment", [{}, UNBUFFERED], ids=["buffered", "unbuffered"])
+def test_a_pipe_that_is_closed_midway_ends_quietly(many: str, form: str, environment: dict[str, str]) -> None:
+    """Whoever reads the first line only (| head -1) gets no verdict, as a part of the result was not told."""
+    with start("scan", "--from-dump", many, "--format", form, stdout=subprocess.PIPE, **environment) as process:
+        assert process.stdout
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr
+        stderr = process.stderr.read()
+    assert (process.returncode, stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize("arguments", [("scan", "--format", form) for form in FORMATS], ids=" ".join)
+def test_a_full_disk_is_told_without_buffers(many: str, arguments: tuple[str, ...]) -> None:
+    """PYTHONUNBUFFERED, which containers set, changes nothing about it."""
+    with FULL.open("wb") as full:
+        status, [line] = told(start(*arguments, "--from-dump", many, stdout=full.fileno(), **UNBUFFERED))
+    assert status == 2
+    assert line.startswith("express-path: standard output: No space left on device (")
+
+
+def test_a_disk_that_fills_up_is_told_without_buffers(many: str, tmp_path: Path) -> None:
+    """A result that was cut off is no verdict: here at the size that a file may have, as a disk does at its end."""
+    file = tmp_path / "out.json"
+    command = f"ulimit -f 100; trap '' XFSZ; exec {COMMAND} scan --from-dump {many} --format json >{file}"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, env=os.environ | UNBUFFERED
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("express-path: standard output: File too large (")
 
 
 @pytest.mark.parametrize("form", FORMATS)
