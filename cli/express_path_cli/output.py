@@ -1,6 +1,8 @@
 """Where results go: to the terminal or the pipe, or whole into a file."""
 
 import os
+import sys
+from collections.abc import Iterable
 from errno import EISDIR
 from pathlib import Path
 
@@ -20,12 +22,15 @@ def write_result(result: Result, chosen: Format, file: Path | None, *, quiet: bo
         if not quiet:
             say(f"wrote {file}: {summary(result.verdicts)}")
     elif chosen is Format.TABLE:
-        Console().print(as_table(result.verdicts))
-    else:
-        typer.echo(RENDER[chosen](result).encode(), nl=False)  # documents are UTF-8, whatever the terminal's encoding
+        console = Console()
+        console.file.writelines(as_table(result.verdicts, console))
+    elif sys.stdout:
+        document = typer.get_binary_stream("stdout")  # documents are UTF-8, whatever the terminal's encoding
+        document.writelines(map(str.encode, RENDER[chosen](result)))
+        document.flush()
 
 
-def write_file(file: Path, text: str) -> None:
+def write_file(file: Path, pieces: Iterable[str]) -> None:
     """Write a whole file or none: what was there before stays until the new one is complete. Raises OptionError.
 
     Links are followed, and what is no file, such as a pipe, is written to as it is.
@@ -34,19 +39,24 @@ def write_file(file: Path, text: str) -> None:
         if file.is_dir():
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
         if file.exists() and not file.is_file():
-            file.write_bytes(text.encode())
+            _write(file, pieces)
         else:
-            _replace(file.resolve(), text)
+            _replace(file.resolve(), pieces)
     except OSError as error:
         raise OptionError(
             f"{file} cannot be written: {error.strerror}", "name a file in a folder that you may write, and has room"
         ) from error
 
 
-def _replace(file: Path, text: str) -> None:
+def _write(file: Path, pieces: Iterable[str]) -> None:
+    with file.open("wb") as opened:
+        opened.writelines(map(str.encode, pieces))
+
+
+def _replace(file: Path, pieces: Iterable[str]) -> None:
     unfinished = file.with_name(f".express-path-{os.getpid()}.unfinished")
     try:
-        unfinished.write_bytes(text.encode())
+        _write(unfinished, pieces)
         unfinished.replace(file)
     finally:
         unfinished.unlink(missing_ok=True)

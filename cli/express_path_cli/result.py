@@ -1,6 +1,6 @@
 """What a scan found: verdicts, and what could not be looked at."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -59,8 +59,8 @@ class Result:
     parameters: RuleParameters = field(default_factory=RuleParameters)
 
 
-Render = Callable[[Result], str]
-"""A format: the whole document as text."""
+Render = Callable[[Result], Iterable[str]]
+"""A format: the whole document as text, in pieces, since of many subnets it takes more memory than the result."""
 
 
 def is_flagged(verdict: Verdict) -> bool:

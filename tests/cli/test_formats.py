@@ -13,7 +13,9 @@ from fluidattacks_core.sarif import SarifLog
 from junitparser import Error, Failure, JUnitXml, Skipped
 from py_ocsf_models.events.findings.compliance_finding import ComplianceFinding
 
+from express_path.domain.path import Hop
 from express_path.domain.reasons import Compliance, Reason
+from express_path.domain.targets import TargetKind
 from express_path.domain.verdict import Verdict
 from express_path.errors import ApiError
 from express_path_cli.formats.registry import RENDER, Format
@@ -50,6 +52,11 @@ def written(recording: str, chosen: Format) -> str:
     assert result.exit_code in (0, 1)
     assert result.stderr == ""
     return result.stdout
+
+
+def rendered(chosen: Format, result: Result) -> str:
+    """A result in a format."""
+    return "".join(RENDER[chosen](result))
 
 
 def partly(*verdicts: Verdict) -> Result:
@@ -97,7 +104,7 @@ def test_markdown_has_a_row_for_each_subnet(recording: str) -> None:
 
 def test_markdown_keeps_cells_whole() -> None:
     """A bar in a text does not end its cell; what could not be told is listed."""
-    text = RENDER[Format.MARKDOWN](partly(verdict()))
+    text = rendered(Format.MARKDOWN, partly(verdict()))
     assert r"a \| NAT |" in text
     assert "- account 444455556666 eu-west-1: ec2:DescribeSubnets failed" in text
 
@@ -105,7 +112,7 @@ def test_markdown_keeps_cells_whole() -> None:
 def test_markdown_takes_no_name_for_markup() -> None:
     """An account may be called anything."""
     error = ApiError("sts:AssumeRole", "AccessDenied", "no")
-    text = RENDER[Format.MARKDOWN](Result((), MADE_AT, [NotSeen("account 1 ([a](b) <c> | `d`)", error)]))
+    text = rendered(Format.MARKDOWN, Result((), MADE_AT, [NotSeen("account 1 ([a](b) <c> | `d`)", error)]))
     assert r"- account 1 (\[a\](b) \<c\> \| \`d\`): sts:AssumeRole failed" in text
 
 
@@ -113,7 +120,7 @@ def test_markdown_takes_no_name_for_markup() -> None:
 def test_csv_holds_no_formula(value: str) -> None:
     """A dump of somebody else's makes no spreadsheet calculate."""
     [_, row] = csv.reader(
-        io.StringIO(RENDER[Format.CSV](Result([verdict(vpc_id=value, route_table_id=None)], MADE_AT)))
+        io.StringIO(rendered(Format.CSV, Result([verdict(vpc_id=value, route_table_id=None)], MADE_AT)))
     )
     assert (row[2], row[5]) == (f"'{value}", "")
 
@@ -135,7 +142,7 @@ def test_junit_is_read_by_a_junit_parser(recording: str) -> None:
 
 def test_junit_tells_what_could_not_be_told() -> None:
     """An account that could not be read is an error, with the operation; markup in texts stays text."""
-    suites = JUnitXml.fromstring(RENDER[Format.JUNIT](partly(verdict())).encode())
+    suites = JUnitXml.fromstring(rendered(Format.JUNIT, partly(verdict())).encode())
     [[error], [failure]] = [
         case.result for suite in sorted(suites, key=lambda each: str(each.name)[::-1]) for case in suite
     ]
@@ -149,7 +156,7 @@ def test_junit_is_xml_whatever_a_text_holds(character: str) -> None:
     """A character that XML cannot hold is replaced, and the rest of its text stays."""
     said = verdict(annotation=f"a{character}b \U0001f680")
     [[[failure]]] = [
-        [case.result for case in suite] for suite in JUnitXml.fromstring(RENDER[Format.JUNIT](partly(said)))
+        [case.result for case in suite] for suite in JUnitXml.fromstring(rendered(Format.JUNIT, partly(said)))
     ][:1]
     assert failure.message == "a\ufffdb \U0001f680"
 
@@ -175,7 +182,7 @@ def test_sarif_fits_the_published_schema(recording: str) -> None:
 
 def test_sarif_tells_what_could_not_be_told() -> None:
     """A run in which an account could not be read was not successful, and says which."""
-    text = RENDER[Format.SARIF](partly(verdict()))
+    text = rendered(Format.SARIF, partly(verdict()))
     SarifLog.model_validate_json(text)
     [invocation] = json.loads(text)["runs"][0]["invocations"]
     assert invocation["executionSuccessful"] is False
@@ -223,10 +230,43 @@ def test_ocsf_is_a_compliance_finding(recording: str) -> None:
         assert model.message == each["annotation"]
 
 
+ODD = '100 % of "%s" \\ \x07 é 🐢 %(path)s'
+
+
+@pytest.mark.parametrize(("chosen", "key"), [(Format.SARIF, "results"), (Format.ASFF, ""), (Format.OCSF, "")])
+def test_findings_differ_in_all_that_verdicts_differ_in(chosen: Format, key: str) -> None:
+    """A finding holds the same among others as alone, whatever the others hold, and the document is one of Python's."""
+    path = (Hop(TargetKind.NAT_GATEWAY, f"nat-{ODD}", "0.0.0.0/0"), Hop(TargetKind.NAT_GATEWAY, "nat-2", "::/0"))
+    verdicts = [
+        verdict(),
+        verdict(subnet_id="subnet-2", annotation=ODD),
+        verdict(account_id="444455556666", vpc_id=ODD, availability_zone_id="use1-az2", route_table_id="rtb-2"),
+        verdict(vpc_id="", availability_zone_id="", route_table_id=None),
+        verdict(region="cn-north-1", path=path),
+        verdict(path=path[1:]),
+        verdict(compliance=Compliance.COMPLIANT, reason=Reason.ENDPOINT),
+    ]
+
+    def findings(*of: Verdict) -> list[dict[str, Any]]:
+        """The findings of some verdicts."""
+        text = rendered(chosen, Result(of, MADE_AT))
+        document = json.loads(text)
+        assert text == json.dumps(document, indent=2) + "\n"
+        found: list[dict[str, Any]] = document["runs"][0][key] if key else document
+        return found
+
+    found = findings(*verdicts, *verdicts)
+    assert found == [finding for each in [*verdicts, *verdicts] for finding in findings(each)]
+    told = [json.dumps(each, ensure_ascii=False) for each in found]
+    for each, text in zip(verdicts, told, strict=False):
+        texts = (each.account_id, each.subnet_id, each.annotation, each.route_table_id, *(hop.id for hop in each.path))
+        assert all(json.dumps(held, ensure_ascii=False)[1:-1] in text for held in texts if held)
+
+
 @pytest.mark.parametrize("chosen", list(Format))
 def test_every_format_can_say_nothing(chosen: Format) -> None:
     """A scan without a single subnet is a whole document, too."""
-    text = RENDER[chosen](Result((), MADE_AT))
+    text = rendered(chosen, Result((), MADE_AT))
     assert text.endswith("\n")
     if chosen in (Format.JSON, Format.SARIF, Format.ASFF, Format.OCSF):
         json.loads(text)
@@ -236,7 +276,7 @@ def test_findings_keep_their_ids_from_scan_to_scan() -> None:
     """A subnet that was healed updates its finding; it does not get a second one."""
     healed = verdict(compliance=Compliance.COMPLIANT, reason=Reason.ENDPOINT)
     for chosen, key in ((Format.ASFF, "Id"), (Format.OCSF, "finding_info")):
-        before, after = (json.loads(RENDER[chosen](Result([each], MADE_AT)))[0] for each in (verdict(), healed))
+        before, after = (json.loads(rendered(chosen, Result([each], MADE_AT)))[0] for each in (verdict(), healed))
         assert (before[key] if key == "Id" else before[key]["uid"]) == (
             after[key] if key == "Id" else after[key]["uid"]
         )

@@ -96,7 +96,7 @@ def cost(
 
 def _write(report: CostReport, form: Form, output: Path | None, *, quiet: bool) -> None:
     if output:
-        write_file(output, as_cost_json(report) if form is Form.JSON else as_text_table(report))
+        write_file(output, [as_cost_json(report) if form is Form.JSON else as_text_table(report)])
         if not quiet:
             say(f"wrote {output}")
     elif form is Form.JSON:

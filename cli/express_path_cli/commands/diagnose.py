@@ -123,7 +123,7 @@ def _draw(told: list[NatDiagnosis], chart: Path | None, *, quiet: bool) -> None:
         return
     drawn = panels(told)
     if drawn:
-        write_file(chart, as_svg(drawn))
+        write_file(chart, [as_svg(drawn)])
     if not (drawn and quiet):
         say(f"wrote {chart}" if drawn else f"{chart} was not written: there are no datapoints to draw")
 

@@ -3,11 +3,12 @@
 https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-findings-format.html
 """
 
-import json
+from collections.abc import Iterator
 from typing import Any
 
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Verdict
+from express_path_cli.formats.json_pieces import in_pieces
 from express_path_cli.result import Result
 from express_path_cli.words import (
     REMEDY,
@@ -27,10 +28,10 @@ _STATUS = {
 }
 
 
-def as_asff(result: Result) -> str:
+def as_asff(result: Result) -> Iterator[str]:
     """A list of findings, one for each subnet, whose ids are the same in every scan; a call takes 100 of them."""
     stamp = result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return json.dumps([_finding(each, stamp) for each in result.verdicts], indent=2) + "\n"
+    return in_pieces(list, lambda verdict: _finding(verdict, stamp), result.verdicts)
 
 
 def _finding(verdict: Verdict, stamp: str) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Verdicts as Compliance Findings of the Open Cybersecurity Schema Framework (https://schema.ocsf.io, class 2003)."""
 
-import json
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Verdict
+from express_path_cli.formats.json_pieces import in_pieces
 from express_path_cli.result import Result
 from express_path_cli.words import (
     REMEDY,
@@ -27,12 +28,10 @@ _STATUS = {
 }
 
 
-def as_ocsf(result: Result) -> str:
+def as_ocsf(result: Result) -> Iterator[str]:
     """A list of findings, one for each subnet, with the cloud profile."""
-    return (
-        json.dumps([_finding(each, round(result.made_at.timestamp() * 1000)) for each in result.verdicts], indent=2)
-        + "\n"
-    )
+    milliseconds = round(result.made_at.timestamp() * 1000)
+    return in_pieces(list, lambda verdict: _finding(verdict, milliseconds), result.verdicts)
 
 
 def _finding(verdict: Verdict, milliseconds: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The formats by name."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from express_path_cli.formats.asff_findings import as_asff
@@ -12,7 +12,7 @@ from express_path_cli.formats.ocsf_findings import as_ocsf
 from express_path_cli.formats.sarif_log import as_sarif
 from express_path_cli.formats.terminal_table import as_text_table
 from express_path_cli.report.document import as_html
-from express_path_cli.result import Render
+from express_path_cli.result import Render, Result
 
 
 class Format(StrEnum):
@@ -29,13 +29,17 @@ class Format(StrEnum):
     OCSF = "ocsf"
 
 
+def _at_once(render: Callable[[Result], str]) -> Render:
+    return lambda result: [render(result)]
+
+
 RENDER: Mapping[Format, Render] = {
     Format.TABLE: as_text_table,
-    Format.JSON: as_json,
-    Format.CSV: as_csv,
-    Format.MARKDOWN: as_markdown,
-    Format.HTML: as_html,
-    Format.JUNIT: as_junit,
+    Format.JSON: _at_once(as_json),
+    Format.CSV: _at_once(as_csv),
+    Format.MARKDOWN: _at_once(as_markdown),
+    Format.HTML: _at_once(as_html),
+    Format.JUNIT: _at_once(as_junit),
     Format.SARIF: as_sarif,
     Format.ASFF: as_asff,
     Format.OCSF: as_ocsf,

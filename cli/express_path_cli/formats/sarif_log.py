@@ -1,11 +1,12 @@
 """Verdicts as SARIF 2.1.0, for code scanning and editors (https://docs.oasis-open.org/sarif/sarif/v2.1.0/)."""
 
-import json
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
 from express_path.domain.reasons import Compliance, Reason
 from express_path.domain.verdict import Verdict
+from express_path_cli.formats.json_pieces import in_pieces
 from express_path_cli.result import Failure, Result
 from express_path_cli.words import REMEDY, REMEDY_URL, path_text, reason_text, subnet_arn, subnet_uid
 
@@ -14,8 +15,12 @@ _KIND = {Compliance.NON_COMPLIANT: "fail", Compliance.COMPLIANT: "pass", Complia
 _REASONS = list(Reason)
 
 
-def as_sarif(result: Result) -> str:
+def as_sarif(result: Result) -> Iterator[str]:
     """One run; a rule for each reason, a result for each subnet, a notification for what could not be told."""
+    return in_pieces(lambda results: _log(result, results), _result, result.verdicts)
+
+
+def _log(result: Result, results: list[Any]) -> dict[str, Any]:
     run = {
         "tool": {"driver": _driver()},
         "invocations": [
@@ -25,9 +30,9 @@ def as_sarif(result: Result) -> str:
                 "toolExecutionNotifications": [_notification(each) for each in result.failures],
             }
         ],
-        "results": [_result(each) for each in result.verdicts],
+        "results": results,
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _driver() -> dict[str, Any]:
