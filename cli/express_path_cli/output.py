@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable
 from errno import EISDIR
 from pathlib import Path
+from shutil import copymode
 
 import typer
 from rich.console import Console
@@ -14,10 +15,13 @@ from express_path_cli.formats.terminal_table import as_table, summary
 from express_path_cli.problems import OptionError, one_line, say, trace
 from express_path_cli.result import Result, Seen
 
+STDOUT = Path("-")
+"""What a file is called that stands for standard output."""
+
 
 def write_result(result: Result, chosen: Format, file: Path | None, *, quiet: bool) -> None:
     """Write a result to standard output, or to a file and, unless quiet, its summary to standard error."""
-    if file:
+    if file and file != STDOUT:
         write_file(file, RENDER[chosen](result))
         if not quiet:
             say(f"wrote {file}: {summary(result.verdicts)}")
@@ -33,7 +37,8 @@ def write_result(result: Result, chosen: Format, file: Path | None, *, quiet: bo
 def write_file(file: Path, pieces: Iterable[str]) -> None:
     """Write a whole file or none: what was there before stays until the new one is complete. Raises OptionError.
 
-    Links are followed, and what is no file, such as a pipe, is written to as it is.
+    The new one keeps the old one's permissions. Links are followed, and what is no file, such as a pipe, is written to
+    as it is.
     """
     try:
         if file.is_dir():
@@ -56,7 +61,11 @@ def _write(file: Path, pieces: Iterable[str]) -> None:
 def _replace(file: Path, pieces: Iterable[str]) -> None:
     unfinished = file.with_name(f".express-path-{os.getpid()}.unfinished")
     try:
+        if file.exists():
+            unfinished.touch(mode=0o600)  # what few may read, nobody else reads meanwhile
         _write(unfinished, pieces)
+        if file.exists():
+            copymode(file, unfinished)
         unfinished.replace(file)
     finally:
         unfinished.unlink(missing_ok=True)

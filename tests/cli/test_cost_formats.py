@@ -70,6 +70,9 @@ def test_a_file_holds_what_would_be_printed(dear_and_cheap: list[str], tmp_path:
     assert f"wrote {file}" in result.stderr
     text = file.read_text(encoding="utf-8")
     assert all(each in text for each in dear_and_cheap)
+    dashed = cost(*arguments[:-1], "-")
+    assert dear_and_cheap[0] in dashed.stdout
+    assert "wrote" not in dashed.stderr
     if form == "json":
         assert json.loads(text)["schemaVersion"] == 1
     else:

@@ -5,12 +5,14 @@ import io
 import json
 from datetime import UTC, datetime
 from typing import Any
+from xml.etree.ElementTree import fromstring
 
 import pytest
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 from fluidattacks_core.sarif import SarifLog
 from junitparser import Error, Failure, JUnitXml, Skipped
+from markdown_it import MarkdownIt
 from py_ocsf_models.events.findings.compliance_finding import ComplianceFinding
 
 from express_path.domain.path import Hop
@@ -114,6 +116,22 @@ def test_markdown_takes_no_name_for_markup() -> None:
     error = ApiError("sts:AssumeRole", "AccessDenied", "no")
     text = rendered(Format.MARKDOWN, Result((), MADE_AT, [NotSeen("account 1 ([a](b) <c> | `d`)", error)]))
     assert r"- account 1 (\[a\](b) \<c\> \| \`d\`): sts:AssumeRole failed" in text
+
+
+@pytest.mark.parametrize(
+    "odd", ["[a](https://example.com)", "<b>c</b>", "`d`", "e|f", "*g* ~~h~~ &lt;", "\\|i", "j\nk"]
+)
+def test_markdown_takes_no_text_of_a_verdict_for_markup(odd: str) -> None:
+    """A dump may hold anything: a cell shows it as it is."""
+    path = (Hop(TargetKind.NAT_GATEWAY, odd, "0.0.0.0/0"),)
+    odd_ids = verdict(account_id=odd, region=odd, vpc_id=odd, subnet_id=odd, route_table_id=odd, path=path)
+    text = rendered(Format.MARKDOWN, Result([odd_ids, verdict(annotation=odd)], MADE_AT))
+    page = fromstring(f"<page>{MarkdownIt('commonmark').enable(['table', 'strikethrough']).render(text)}</page>")
+    _, first, second = (["".join(cell.itertext()) for cell in row] for row in page.iter("tr"))
+    shown = " ".join(odd.split())
+    assert first[1:6] == [shown] * 5
+    assert (first[7], second[7]) == (f"0.0.0.0/0 -> {shown}", shown)
+    assert {each.tag for each in page.iter("tbody") for each in each.iter()} <= {"tbody", "tr", "td", "code"}
 
 
 @pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@sum(a1)", "\t=1"])

@@ -154,6 +154,30 @@ def test_links_are_followed(tmp_path: Path) -> None:
         assert file.read_bytes().startswith(b"accountId,")
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o400, 0o664])
+def test_a_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
+    """What only its owner may read stays so; a new file is as readable as any other."""
+    file, other, fresh = tmp_path / "paths.csv", tmp_path / "other", tmp_path / "fresh.csv"
+    file.touch()
+    file.chmod(mode)
+    other.touch()
+    for each in (file, fresh):
+        assert invoke(["scan", "--from-dump", NAT, "--format", "csv", "--output", str(each)]).exit_code == 1
+        assert each.read_bytes().startswith(b"accountId,")
+    assert file.stat().st_mode & 0o777 == mode
+    assert fresh.stat().st_mode == other.stat().st_mode
+
+
+@pytest.mark.parametrize("command", [*(("scan", "--format", form) for form in FORMATS[:-1]), ("report",)], ids=" ".join)
+def test_a_dash_is_standard_output(command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in other commands; no file is called so, and none is said to be written."""
+    monkeypatch.chdir(tmp_path)
+    result = invoke([*command, "--from-dump", NAT, "--output", "-"])
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert "nat-" in result.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     """As in --output >(gzip >file): what is no file is not put out of place by one."""
     fifo = tmp_path / "fifo"

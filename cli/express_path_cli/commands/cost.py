@@ -16,7 +16,7 @@ from express_path_cli.flagged_nats import flagged_nats
 from express_path_cli.formats.cost_json import as_cost_json
 from express_path_cli.formats.cost_table import as_cost_table, as_text_table
 from express_path_cli.groups import Made
-from express_path_cli.output import tell_about, write_file
+from express_path_cli.output import STDOUT, tell_about, write_file
 from express_path_cli.problems import COULD_NOT_TELL, say
 from express_path_cli.progress import watching
 from express_path_cli.result import Seen
@@ -95,7 +95,7 @@ def cost(
 
 
 def _write(report: CostReport, form: Form, output: Path | None, *, quiet: bool) -> None:
-    if output:
+    if output and output != STDOUT:
         write_file(output, [as_cost_json(report) if form is Form.JSON else as_text_table(report)])
         if not quiet:
             say(f"wrote {output}")

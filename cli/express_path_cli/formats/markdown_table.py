@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Verdict
@@ -31,21 +32,23 @@ def _lines(result: Result) -> Iterator[str]:
 def _row(verdict: Verdict) -> str:
     cells = (
         f"{_MARK[verdict.compliance]} {verdict.compliance}",
-        verdict.account_id,
-        verdict.region,
-        verdict.vpc_id,
-        f"`{verdict.subnet_id}`",
-        f"`{verdict.route_table_id}`" if verdict.route_table_id else "not seen",
+        _plain(verdict.account_id),
+        _plain(verdict.region),
+        _plain(verdict.vpc_id),
+        _code(verdict.subnet_id),
+        _code(verdict.route_table_id) if verdict.route_table_id else "not seen",
         verdict.reason,
-        path_text(verdict) or verdict.annotation,
+        _plain(path_text(verdict) or verdict.annotation).replace(r"-\>", "->"),  # > alone means nothing inside a cell
     )
-    return "| " + " | ".join(map(_cell, cells)) + " |"
+    return "| " + " | ".join(cells) + " |"
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
+@lru_cache(maxsize=1 << 14)
 def _plain(text: str) -> str:
     """Text that holds no Markdown, whatever the name of an account or a message of AWS looks like."""
-    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_~&\[\]<>#|])", r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    """An id in a code span, where backslashes mean nothing; plain where it would end the span."""
+    return _plain(text) if re.search(r"[`|\s\\]", text) else f"`{text}`"
