@@ -19,8 +19,8 @@ Install it with `pipx install .` in a clone of this repository. `express-path --
 to complete its commands and options.
 
 Every command writes results to standard output, which `--output -` means too, and everything else to standard error,
-errors in one line each with a hint. `--debug`, before or after the command's name (or `EXPRESS_PATH_DEBUG=1`), also shows
-the trace of an error. Beside the exit statuses below, Ctrl-C ends a command with 130, and a pipe that is closed
+errors in one line each with a hint. `--debug`, before or after the command's name (or `EXPRESS_PATH_DEBUG=1`), also
+shows the trace of an error. Beside the exit statuses below, Ctrl-C ends a command with 130, and a pipe that is closed
 (`| head`) with 141.
 [How it decides](how-it-decides.md) explains every rule parameter, compliance and reason.
 """
