@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from express_path.adapters.heal_requests import plan_answer, verdict_answer
-from express_path.domain.capacity import Capacity
+from express_path.adapters.answers import capacity_answer, verdict_answer
+from express_path.adapters.heal_requests import plan_answer
 from express_path_cli.explanation.contest import Contest
 from express_path_cli.explanation.explanation import Explanation
 
@@ -21,21 +21,12 @@ def as_explanation_json(told: Explanation) -> str:
         **verdict_answer(verdict),
         "isMainRouteTable": told.is_main,
         "contests": [_contest(each) for each in told.contests],
-        "capacity": [_capacity(each) for each in told.capacities],
+        "capacity": [capacity_answer(each) for each in told.capacities],
         # A step's output is a text there, so the runbook is told "true" or "false".
         "plan": {**plan_answer(plan, "", ""), "unfinished": plan.is_unfinished},
         "unchecked": list(told.proposal.unchecked),
     }
     return json.dumps(document, indent=2) + "\n"
-
-
-def _capacity(capacity: Capacity) -> dict[str, Any]:
-    return {
-        "hopId": capacity.hop_id,
-        "name": capacity.name,
-        "baselineGbps": capacity.baseline_gbps,
-        "peakGbps": capacity.peak_gbps,
-    }
 
 
 def _contest(contest: Contest) -> dict[str, Any]:

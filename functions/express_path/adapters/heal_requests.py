@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from express_path.adapters.answers import verdict_answer
 from express_path.domain.healing import Finding, Plan
 from express_path.domain.undo import Refusal, Undo
-from express_path.domain.verdict import Verdict
 from express_path.errors import EventError
 
 PLAN, VERIFY = "plan", "verify"
@@ -133,18 +133,6 @@ def undo_answer(undo: Undo) -> dict[str, Any]:
         "routeTableId": undo.route_table_id,
         "endpointId": undo.endpoint_id,
         "action": "DISASSOCIATE" if undo.disassociate else "DELETE_ENDPOINT" if undo.delete_endpoint else "UNTAG",
-    }
-
-
-def verdict_answer(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as JSON."""
-    return {
-        "subnetId": verdict.subnet_id,
-        "routeTableId": verdict.route_table_id,
-        "compliance": verdict.compliance.value,
-        "reason": verdict.reason.value,
-        "annotation": verdict.annotation,
-        "path": [hop._asdict() for hop in verdict.path],
     }
 
 

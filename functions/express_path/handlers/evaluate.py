@@ -7,11 +7,12 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from express_path.adapters.answers import capacity_answer, verdict_answer
 from express_path.adapters.config_events import ConfigEvent, parse_event
 from express_path.adapters.config_history import recorded_items
 from express_path.adapters.config_items import change_of, turns_no_path
 from express_path.adapters.config_results import changed_verdicts, known_results, put_verdicts, vanished
-from express_path.domain.capacity import Capacity, capacities
+from express_path.domain.capacity import capacities
 from express_path.domain.fanout import Change, ResourceType, concerned_subnets
 from express_path.domain.reasons import Compliance
 from express_path.domain.snapshot import Snapshot
@@ -137,22 +138,6 @@ def _without_network(event: ConfigEvent, change: Change) -> Verdict:
     return gone(account, region, change.resource_id)
 
 
-def _returned(verdict: Verdict, snapshot: Snapshot | None) -> Mapping[str, object]:
-    return {
-        "subnetId": verdict.subnet_id,
-        "routeTableId": verdict.route_table_id,
-        "compliance": verdict.compliance,
-        "reason": verdict.reason,
-        "annotation": verdict.annotation,
-        "path": [hop._asdict() for hop in verdict.path],
-        "capacity": [_capacity(each) for each in capacities(verdict.path, snapshot)] if snapshot else [],
-    }
-
-
-def _capacity(capacity: Capacity) -> Mapping[str, object]:
-    return {
-        "hopId": capacity.hop_id,
-        "name": capacity.name,
-        "baselineGbps": capacity.baseline_gbps,
-        "peakGbps": capacity.peak_gbps,
-    }
+def _returned(verdict: Verdict, snapshot: Snapshot | None) -> dict[str, Any]:
+    found = capacities(verdict.path, snapshot) if snapshot else ()
+    return {**verdict_answer(verdict), "capacity": [capacity_answer(each) for each in found]}

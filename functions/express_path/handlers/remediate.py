@@ -11,6 +11,7 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from express_path.adapters.answers import verdict_answer
 from express_path.adapters.aws import calling
 from express_path.adapters.heal_evidence import evidence_for
 from express_path.adapters.heal_requests import (
@@ -20,7 +21,6 @@ from express_path.adapters.heal_requests import (
     plan_answer,
     summary,
     undo_answer,
-    verdict_answer,
 )
 from express_path.domain.evidence import Evidence
 from express_path.domain.heal_settings import parse_settings
