@@ -7,7 +7,7 @@ from express_path.adapters.heal_evidence import evidence_for
 from express_path.domain.evidence import Evidence
 from express_path.domain.healing import HealSettings, Plan
 from express_path.domain.plan import Circumstances, is_healable, make_plan
-from express_path.domain.quotas import counts
+from express_path.domain.quotas import counts_against_quota
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Judge, Verdict
 from express_path_cli.place import Place
@@ -46,4 +46,8 @@ def propose(judge: Judge, verdict: Verdict, place: Place | None) -> Proposal:
 def _counted(judge: Judge) -> Evidence:
     """What a snapshot alone tells: how many gateway endpoints count against the quota."""
     endpoints = judge.snapshot.vpc_endpoints.values()
-    return Evidence(gateway_endpoints=sum(each.endpoint_type == "gateway" and counts(each.state) for each in endpoints))
+    return Evidence(
+        gateway_endpoints=sum(
+            each.endpoint_type == "gateway" and counts_against_quota(each.state) for each in endpoints
+        )
+    )

@@ -12,7 +12,7 @@ from express_path.adapters.prefix_list_records import entry_blocks
 from express_path.domain.addresses import Cidr
 from express_path.domain.endpoint_choice import express_endpoints
 from express_path.domain.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
-from express_path.domain.quotas import counts
+from express_path.domain.quotas import counts_against_quota
 from express_path.domain.verdict import Judge, Verdict
 from express_path.errors import ApiError
 
@@ -56,7 +56,7 @@ def _read(
         dns_support=_vpc_attribute(aws, vpc_id, "enableDnsSupport"),
         dns_hostnames=_vpc_attribute(aws, vpc_id, "enableDnsHostnames"),
         policies=(*_endpoint_policies(endpoints, endpoint_ids), *_bucket_policies(aws)),
-        gateway_endpoints=sum(counts(str(each.get("State"))) for each in endpoints),
+        gateway_endpoints=sum(counts_against_quota(str(each.get("State"))) for each in endpoints),
     )
 
 

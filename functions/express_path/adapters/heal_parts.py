@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
 from express_path.domain.heal_readiness import CONCURRENT, Calendar
-from express_path.domain.quotas import counts
+from express_path.domain.quotas import counts_against_quota
 from express_path.domain.snapshot import is_express_service
 from express_path.errors import ApiError
 
@@ -45,7 +45,7 @@ def count_gateway_endpoints(ec2: "EC2Client") -> int:
     """How many gateway endpoints count against the Region's quota. Raises ApiError."""
     gateways = [{"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]
     found = pages(ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=gateways)
-    return sum(counts(str(each.get("State"))) for each in found)
+    return sum(counts_against_quota(str(each.get("State"))) for each in found)
 
 
 def read_endpoint_quota(quotas: Any) -> int:  # noqa: ANN401  # no types are installed for it

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 REMEMBERED_SECONDS = 15 * 60
-_Edition = tuple[object, object, object]
+_Version = tuple[object, object, object]
 
 
 class PrefixListReader:
@@ -38,7 +38,7 @@ class PrefixListReader:
         self._read_at = self._clock()
         self._plain: list[Description] | None = None
         self._managed: list[Description] = []
-        self._entries: dict[_Edition, list[Description] | None] = {}
+        self._entries: dict[_Version, list[Description] | None] = {}
 
     def read(self, wanted: Iterable[str], families: Iterable[Family]) -> Mapping[str, PrefixList]:
         """Every list of AWS's own, and those among wanted that can be seen, by id; families as the subnets have them.
@@ -54,8 +54,8 @@ class PrefixListReader:
         if self._lacks(prefix_lists(self._plain, self._managed), wanted, families):
             self._managed = pages(self._ec2, "ec2", "describe_managed_prefix_lists", "PrefixLists")
         self._read_entries(plain, set(wanted), set(families))
-        editions = {str(each.get("PrefixListId")): self._entries.get(_edition(each)) for each in self._managed}
-        entries = {list_id: rows for list_id, rows in editions.items() if rows is not None}
+        found = {str(each.get("PrefixListId")): self._entries.get(_version(each)) for each in self._managed}
+        entries = {list_id: rows for list_id, rows in found.items() if rows is not None}
         return prefix_lists(self._plain, self._managed, entries)
 
     def _lacks(self, known: Mapping[str, PrefixList], wanted: Iterable[str], families: Iterable[Family]) -> bool:
@@ -67,18 +67,18 @@ class PrefixListReader:
     def _read_entries(self, plain: Mapping[str, PrefixList], wanted: set[str], families: set[Family]) -> None:
         """The entries of lists that are wanted, or of S3 Express's of a wanted family, where no blocks are known."""
         for description in self._managed:
-            list_id, edition = str(description.get("PrefixListId")), _edition(description)
+            list_id, version = str(description.get("PrefixListId")), _version(description)
             is_express = is_express_service(str(description.get("PrefixListName")), self._region)
             asked = list_id in wanted or (is_express and description.get("AddressFamily") in families)
             readable = list_id in plain and plain[list_id].cidrs is not None
-            if asked and not readable and edition not in self._entries:
-                self._entries[edition] = unless_denied(partial(self._entries_of, list_id))
+            if asked and not readable and version not in self._entries:
+                self._entries[version] = unless_denied(partial(self._entries_of, list_id))
 
     def _entries_of(self, list_id: str) -> list[Description]:
         return pages(self._ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
 
 
-def _edition(description: Description) -> _Edition:
+def _version(description: Description) -> _Version:
     """A list as it is now; a change that is under way may yet show in its entries."""
     return description.get("PrefixListId"), description.get("Version"), description.get("State")
 

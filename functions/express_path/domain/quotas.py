@@ -14,7 +14,7 @@ EXPRESS_WEIGHT = 6
 (https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html)."""
 
 
-def counts(state: str) -> bool:
+def counts_against_quota(state: str) -> bool:
     """Whether a gateway endpoint in that state counts against the Region's quota; one that is being deleted does."""
     return state.lower() not in ("deleted", "failed")
 

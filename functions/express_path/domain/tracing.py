@@ -113,7 +113,7 @@ class Tracer:
             is_ipv4 = prefix_list.family is Family.IPV4
             if prefix_list.cidrs is None:
                 if families.ipv4 if is_ipv4 else families.ipv6:
-                    yield from self._unknown_addresses(table, prefix_list)
+                    yield self._unknown_addresses(table, prefix_list)
                 continue
             for block in prefix_list.cidrs:
                 if families.ipv4 if is_ipv4 else families.ipv6:
@@ -121,13 +121,12 @@ class Tracer:
                 if is_ipv4 and families.dns64:
                     yield from map(_translated, self.trace(table, nat64(block), visit))
 
-    def _unknown_addresses(self, table: RouteTable, prefix_list: PrefixList) -> Iterator[Traced]:
-        everything = Region(Cidr(prefix_list.family, 0, 0))
+    def _unknown_addresses(self, table: RouteTable, prefix_list: PrefixList) -> Traced:
+        outcome = Outcome(Reason.NO_ROUTE)
         if self._index(table, endpoints_aside=False).has_routes(prefix_list.family):
             note = f"the entries of prefix list {prefix_list.id} cannot be read (ec2:GetManagedPrefixListEntries)"
-            yield Traced(everything, (Outcome(Reason.UNRESOLVED_EGRESS, note=note),))
-        else:
-            yield Traced(everything, (Outcome(Reason.NO_ROUTE),))
+            outcome = Outcome(Reason.UNRESOLVED_EGRESS, note=note)
+        return Traced(Region(Cidr(prefix_list.family, 0, 0)), (outcome,))
 
     def trace(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
         """Follow a block of addresses from a route table on; a table met twice is a loop."""
