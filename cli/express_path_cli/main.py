@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from express_path_cli.commands import collect, cost, diagnose, doctor, explain, heal, report, scan
-from express_path_cli.groups import Made, with_groups
+from express_path_cli.groups import with_groups
 from express_path_cli.problems import DEBUG, Command, Reporting
 
 app = typer.Typer(
@@ -33,14 +33,14 @@ def _show_traces(asked: bool) -> None:
         os.environ[DEBUG] = "1"
 
 
-Debug = Annotated[
-    bool, typer.Option("--debug", callback=_show_traces, is_eager=True, help="Show the trace of an error.")
-]
-
-
 @app.callback()
 def main(
-    _debug: Debug = False,
+    debug: Annotated[  # its callback heeds it, here and after a subcommand's name
+        bool,
+        typer.Option(
+            "--debug", callback=_show_traces, is_eager=True, expose_value=False, help="Show the trace of an error."
+        ),
+    ] = False,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and end.")
     ] = False,
@@ -61,15 +61,6 @@ def _examples(module: ModuleType) -> str:
     return "\n\n".join(["[bold]Examples[/bold]", *lines])
 
 
-def _with_debug(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with --debug among its options, as people add it at the end of a line that failed."""
-
-    def run(*, _done: Annotated[None, Made(command)], _debug: Debug = False) -> None:
-        """Nothing is left to do: the command has run, and the option has its callback."""
-
-    return with_groups(run)
-
-
 COMMANDS: Mapping[str, ModuleType] = {
     "scan": scan,
     "explain": explain,
@@ -85,4 +76,4 @@ COMMANDS: Mapping[str, ModuleType] = {
 
 for _name, _module in COMMANDS.items():
     _function: Callable[..., None] = getattr(_module, _name)
-    app.command(_name, cls=Command, help=help_of(_function), epilog=_examples(_module))(_with_debug(_function))
+    app.command(_name, cls=Command, help=help_of(_function), epilog=_examples(_module))(with_groups(_function))

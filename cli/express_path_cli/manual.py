@@ -29,14 +29,15 @@ shows the trace of an error. Beside the exit statuses below, Ctrl-C ends a comma
 def manual() -> str:
     """The whole manual."""
     group: Any = typer.main.get_command(app)
-    sections = [_HEAD, *("\n".join(_section(group.commands[name])) for name in COMMANDS)]
+    sections = [_HEAD, *("\n".join(_section(group.commands[name], group)) for name in COMMANDS)]
     return "\n".join(sections)
 
 
-def _section(command: Any) -> Iterator[str]:  # noqa: ANN401  # typer has click inside, without types of its own
+def _section(command: Any, group: Any) -> Iterator[str]:  # noqa: ANN401  # typer has click inside, without types of its own
     module = COMMANDS[command.name]
     arguments = [each for each in command.params if each.param_type_name == "argument"]
-    options = [each for each in command.params if each.param_type_name == "option" and not each.hidden]
+    own = [each for each in command.params if each.param_type_name == "option" and not each.hidden]
+    options = [*own, *(each for each in group.params if each.name == "debug")]
     usage = " ".join(
         [
             "express-path",

@@ -123,7 +123,12 @@ class Reporting(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A subcommand; it does not take an empty value for one that was left out."""
+    """A subcommand; it has the root's --debug, and does not take an empty value for one that was left out."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # what typer declares
+        """Its options and --debug, as people add that at the end of a line that failed."""
+        shared = ctx.parent.command.params if ctx.parent else []
+        return [*super().get_params(ctx), *(each for each in shared if each.name == "debug")]
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # what typer declares
         """Run it. Raises OptionError for an empty value, which mostly is a shell's variable that is not set."""
