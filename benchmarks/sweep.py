@@ -57,7 +57,7 @@ class Server:
         self._process.stdin.flush()
         return self._answer()
 
-    def _answer(self) -> Any:  # noqa: ANN401
+    def _answer(self) -> Any:  # noqa: ANN401 -- as above
         assert self._process.stdout is not None
         return json.loads(self._process.stdout.readline())
 

@@ -24,7 +24,7 @@ BARE = {
 
 def bare(_event: dict[str, str]) -> int:
     """Describe all, keeping one kind at a time, as `for page in paginator.paginate()` does."""
-    import boto3  # noqa: PLC0415 -- what is imported counts, and each way imports its own
+    import boto3
 
     ec2 = boto3.Session().client("ec2")
     found = {}
@@ -36,11 +36,11 @@ def bare(_event: dict[str, str]) -> int:
 
 def verdicts(event: dict[str, str]) -> int:
     """Read the snapshot of the account and judge every subnet."""
-    from express_path.adapters.aws import Aws  # noqa: PLC0415
-    from express_path.adapters.ec2_snapshot import SnapshotReader  # noqa: PLC0415
-    from express_path.domain.parameters import RuleParameters  # noqa: PLC0415
-    from express_path.domain.tracing import Tracer  # noqa: PLC0415
-    from express_path.domain.verdict import Judge  # noqa: PLC0415
+    from express_path.adapters.aws import Aws
+    from express_path.adapters.ec2_snapshot import SnapshotReader
+    from express_path.domain.parameters import RuleParameters
+    from express_path.domain.tracing import Tracer
+    from express_path.domain.verdict import Judge
 
     parameters = RuleParameters()
     snapshot = SnapshotReader(Aws.connect()).read(event["accountId"], None, parameters)
@@ -50,9 +50,9 @@ def verdicts(event: dict[str, str]) -> int:
 
 def sweep(event: dict[str, str]) -> int:
     """Invoke the function with an event of the schedule; returns how many verdicts it posted."""
-    from aws_lambda_powertools.utilities.typing import LambdaContext  # noqa: PLC0415
+    from aws_lambda_powertools.utilities.typing import LambdaContext
 
-    from express_path.handlers.evaluate import handler  # noqa: PLC0415
+    from express_path.handlers.evaluate import handler
 
     context = LambdaContext()
     for name in ("function_name", "function_version", "invoked_function_arn", "aws_request_id"):
