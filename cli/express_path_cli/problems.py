@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -89,8 +89,10 @@ def one_line(error: ExpressPathError) -> str:
 
 def say(message: str) -> None:
     """Write a line to standard error, where what is no result belongs; if that cannot be written, nobody is told."""
-    with suppress(OSError):
+    try:
         typer.echo(f"express-path: {message}", err=True)
+    except OSError:
+        _give_up(sys.stderr)
 
 
 class Reporting(TyperGroup):
@@ -107,7 +109,7 @@ class Reporting(TyperGroup):
         except SystemExit as end:
             status = CLOSED_PIPE if end.code == 1 else end.code  # so typer and rich end where nobody reads on
         except BrokenPipeError:
-            _give_output_up()
+            _give_up(sys.stdout)
             status = CLOSED_PIPE
         except typer.Abort:
             typer.echo(err=True)  # the question that was not answered stands in this line
@@ -165,7 +167,7 @@ def _report(error: Exception) -> int:
         _say_usage(error)
     elif isinstance(error, OSError):
         say(f"{error.filename or 'standard output'}: {error.strerror or error} (make room there, or write elsewhere)")
-        _give_output_up()
+        _give_up(sys.stdout)
     else:
         say(f"unexpected {type(error).__name__}: {error} (a bug: run again with --debug and report the trace)")
     return COULD_NOT_TELL
@@ -179,10 +181,14 @@ def _say_usage(error: Any) -> None:  # noqa: ANN401  # typer has click inside, w
         say(f"{message} ({path} --help shows what there is)")
 
 
-def _give_output_up() -> None:
-    """Let Python's last flush go nowhere (https://docs.python.org/3/library/signal.html#note-on-sigpipe)."""
+def _give_up(stream: TextIO) -> None:
+    """Let Python's last flush go nowhere, as its failure would change the status.
+
+    https://docs.python.org/3/library/signal.html#note-on-sigpipe and
+    https://docs.python.org/3/library/sys.html#sys.exit
+    """
     with suppress(OSError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def trace(error: BaseException) -> None:

@@ -47,10 +47,14 @@ def test_a_full_disk_is_one_line(arguments: tuple[str, ...]) -> None:
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
-def test_errors_that_cannot_be_written_keep_their_status() -> None:
-    """Status 2, whether or not anybody can be told why."""
+@pytest.mark.parametrize("environment", [{}, UNBUFFERED], ids=["buffered", "unbuffered"])
+def test_errors_that_cannot_be_written_keep_their_status(environment: dict[str, str]) -> None:
+    """Status 2, whether or not anybody can be told why; what Python cannot flush at its end is no other status."""
+    environment = {"PATH": os.environ["PATH"], **environment}
     with FULL.open("wb") as full:
-        process = subprocess.run([COMMAND, "scan", "--from-dump", "/nowhere"], stderr=full, check=False)
+        process = subprocess.run(
+            [COMMAND, "scan", "--from-dump", "/nowhere"], stderr=full, check=False, env=environment
+        )
     assert process.returncode == 2
 
 
