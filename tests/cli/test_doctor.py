@@ -348,6 +348,7 @@ OPTIONAL = {
     "ec2:DescribeNetworkInterfaces": ("ec2", "DescribeNetworkInterfaces", "ec2:DescribeNetworkInterfaces"),
     "ec2:GetManagedPrefixListEntries": ("ec2", "GetManagedPrefixListEntries", "ec2:GetManagedPrefixListEntries"),
     "s3express:ListAllMyDirectoryBuckets": ("s3", "ListDirectoryBuckets", "s3express:ListAllMyDirectoryBuckets"),
+    "ram:ListResources": ("ram", "ListResources", "ram:ListResources"),
     "servicequotas:GetServiceQuota": ("service-quotas", "GetServiceQuota", "endpoint-quota"),
     "sqs:GetQueueAttributes": ("sqs", "GetQueueAttributes", "failed-events"),
     "cloudwatch:GetMetricData": ("cloudwatch", "GetMetricData", "errors"),

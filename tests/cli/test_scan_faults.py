@@ -360,7 +360,11 @@ ALL_CLEAR: dict[str, tuple[str, Callable[[Any], object], list[str]]] = {
         lambda d: d.update(Region="us-east-11"),
         ["prefix-lists.json", "no prefix list of us-east-11"],
     ),
-    "no prefix list": ("prefix-lists.json", lambda d: d["PrefixLists"].clear(), ["prefix-lists.json", "no prefix list"]),
+    "no prefix list": (
+        "prefix-lists.json",
+        lambda d: d["PrefixLists"].clear(),
+        ["prefix-lists.json", "no prefix list"],
+    ),
     "only global prefix lists": (
         "prefix-lists.json",
         lambda d: [each.update(PrefixListName="com.amazonaws.global.cloudfront") for each in d["PrefixLists"]],

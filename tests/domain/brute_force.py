@@ -102,7 +102,12 @@ class BruteForce:
             return "EXCLUDED"
         if any(wanted in (key, f"{key}={value}") for tags in tagged for key, value in tags.items()):
             return "EXCLUDED"
-        if parameters.scope == "DIRECTORY_BUCKETS" and self.snapshot.has_directory_buckets is False:
+        nobodys = self.snapshot.has_directory_buckets is False and self.snapshot.shared_subnet_ids is not None
+        if (
+            parameters.scope == "DIRECTORY_BUCKETS"
+            and nobodys
+            and subnet.id not in (self.snapshot.shared_subnet_ids or ())
+        ):
             return "NO_DIRECTORY_BUCKETS"
         return None if any(self.express_prefix_lists()) else "SERVICE_NOT_OFFERED"
 
