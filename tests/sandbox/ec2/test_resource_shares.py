@@ -17,7 +17,7 @@ def shared(client: Client, **asked: object) -> list[str]:
 
 
 def test_shared_subnets(sandbox: Sandbox, ec2: Client, vpc_id: str) -> None:
-    """The owner's list has what it shares, the participant's what others share with it, on as many pages as it takes."""
+    """The owner's list has what it shares, the participant's what others share with it, page by page."""
     made = [
         ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.0.{number}.0/24")["Subnet"]["SubnetId"] for number in range(3)
     ]
