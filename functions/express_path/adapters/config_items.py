@@ -51,12 +51,14 @@ def change_of(item: Item, diff: Item | None, earlier: Item | None = None) -> Cha
 
 
 def turns_no_path(item: Item, diff: Item | None) -> bool:
-    """Whether an item tells of something that can turn no path, so that nothing need be read.
+    """Whether an item tells of something that can change no verdict, so that nothing needs to be read.
 
     That is a subnet's item that only says that a network interface or instance in it came or went: every such change
     makes one (https://docs.aws.amazon.com/config/latest/developerguide/faq.html, indirect relationships). And it is an
-    interface endpoint's, to which no route can lead.
+    interface endpoint's, to which no route can lead, and a directory bucket's that was there before.
     """
+    if item.get("resourceType") == ResourceType.DIRECTORY_BUCKET:
+        return item.get("configurationItemStatus") == "OK" and (diff or {}).get("changeType") == "UPDATE"
     if item.get("resourceType") == ResourceType.VPC_ENDPOINT:
         known = [*_leaves(_configuration(item)), *_diff_leaves(diff, "previousValue")]
         return ("vpcendpointtype", "Interface") in known
