@@ -1,5 +1,6 @@
 """The rule's Lambda: AWS Config says what changed, this says how the subnets concerned reach S3 Express."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -43,6 +44,7 @@ class Evaluation(NamedTuple):
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:  # noqa: ARG001  # the decorators use it
     """Evaluate what an AWS Config event concerns and report it; raises rather than conclude from partial knowledge."""
+    logger.setLevel(os.environ.get("POWERTOOLS_LOG_LEVEL") or "INFO")  # Lambda's own level may be lower: template.yaml
     metrics.add_metric("EventsReceived", MetricUnit.Count, 1)
     config_event = parse_event(event)
     subject = (config_event.item or {}).get("resourceId", "everything")
