@@ -119,7 +119,7 @@ def test_what_is_no_event_at_all(sandbox: Sandbox, handler: Handler, event: obje
     assert list(sandbox.calls) == []
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(event=spoilt([opened(each) for each in EVENTS]))
 def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:  # noqa: ANN401  # anything
     """Only the result token is real, because AWS Config refuses any other."""
@@ -138,7 +138,7 @@ def planning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     remediate.rule_parameters.cache_clear()
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(event=spoilt(PLANS))
 @example(event={"action": "plan", "undoRunId": "run-1", "unsuccessful": "[" * 99999})
 def test_any_event_of_a_runbook(sandbox: Sandbox, planning: None, event: Any) -> None:  # noqa: ANN401  # anything
