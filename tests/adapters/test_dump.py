@@ -111,6 +111,45 @@ def test_a_record_that_cannot_be_read_is_refused_with_its_file(tmp_path: Path, n
     assert "field" in raised.value.fault
 
 
+FIRST_INTERFACE = {"NetworkInterfaceId": "eni-1", "Attachment": {"InstanceId": "i-1", "DeviceIndex": 0}}
+SECOND_INTERFACE = {
+    "NetworkInterfaceId": "eni-2",
+    "SubnetId": "subnet-1",
+    "SourceDestCheck": True,
+    "Attachment": {"InstanceId": "i-1", "DeviceIndex": 1},
+}
+WHOLE = {**SECOND_INTERFACE, **FIRST_INTERFACE}
+
+
+@pytest.mark.parametrize(
+    ("target", "interfaces", "refused"),
+    [
+        ({"InstanceId": "i-1"}, [FIRST_INTERFACE, SECOND_INTERFACE], True),
+        ({"InstanceId": "i-1"}, [FIRST_INTERFACE, WHOLE], False),
+        ({"InstanceId": "i-1"}, [{}, WHOLE], False),
+        ({"InstanceId": "i-1"}, [{}], True),
+        ({"InstanceId": "i-2"}, [FIRST_INTERFACE], False),
+        ({"NetworkInterfaceId": "eni-1"}, [FIRST_INTERFACE], True),
+        ({"NetworkInterfaceId": "eni-2"}, [FIRST_INTERFACE, SECOND_INTERFACE], False),
+        ({"NatGatewayId": "nat-1"}, [{}, FIRST_INTERFACE], False),
+    ],
+)
+def test_an_interface_must_be_whole_only_if_a_route_uses_it(
+    tmp_path: Path, target: dict[str, str], interfaces: list[dict[str, object]], refused: bool
+) -> None:
+    """By its own id, or by that of its instance, which may have other interfaces that are whole."""
+    route = {"DestinationCidrBlock": "0.0.0.0/0", "State": "active", **target}
+    table = {"RouteTableId": "rtb-1", "VpcId": "vpc-1", "Routes": [route]}
+    empty_dump(tmp_path, Vpcs=[VPC], Subnets=[SUBNET], RouteTables=[table])
+    path = write(tmp_path / "network-interfaces.json", {"NetworkInterfaces": interfaces})
+    if refused:
+        with pytest.raises(DumpError, match="field") as raised:
+            read_dump(tmp_path)
+        assert raised.value.path == str(path)
+    else:
+        assert read_dump(tmp_path)
+
+
 def test_a_list_of_other_buckets_is_refused(tmp_path: Path) -> None:
     """ListBuckets answers alike; an account without any bucket of that kind may have directory buckets."""
     write(empty_dump(tmp_path) / "directory-buckets.json", {"Buckets": [], "Owner": {"ID": "75aa57f09aa0c8ca"}})

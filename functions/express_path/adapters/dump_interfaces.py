@@ -15,9 +15,10 @@ from express_path.errors import DumpError, RecordError
 
 
 class Incomplete(NamedTuple):
-    """A network interface that cannot be read: the ids by which a route may name it, none if unknown, and its fault."""
+    """A network interface that cannot be read, and why; an id is None where not even that is known."""
 
-    ids: frozenset[str]
+    interface_id: str | None
+    instance_id: str | None
     fault: DumpError
 
 
@@ -39,26 +40,28 @@ def read_interfaces(folder: Path) -> DumpedInterfaces:
         try:
             complete.append(network_interface(each))
         except RecordError as error:
-            incomplete.append(Incomplete(_ids(each), files.record_fault(path, error)))
+            incomplete.append(_incomplete(each, files.record_fault(path, error)))
     return DumpedInterfaces(files.by_id(path, complete), incomplete)
 
 
-def _ids(description: Description) -> frozenset[str]:
-    """The ids of an interface and of the instance it is attached to, as far as they are there."""
+def _incomplete(description: Description, fault: DumpError) -> Incomplete:
     attachment = description.get("Attachment")
     instance_id = attachment.get("InstanceId") if isinstance(attachment, Mapping) else None
-    return frozenset(each for each in (description.get("NetworkInterfaceId"), instance_id) if isinstance(each, str))
+    found = [each if isinstance(each, str) else None for each in (description.get("NetworkInterfaceId"), instance_id)]
+    return Incomplete(found[0], found[1], fault)
 
 
 def check_used(network: Snapshot, incomplete: Iterable[Incomplete]) -> None:
     """Raise DumpError for an incomplete interface that a route of the network uses and that no folder describes wholly.
 
-    Without any id, it may be every interface that a route uses and no folder describes.
+    Without an id, it may be any interface that a route uses and no folder describes.
     """
     tables = network.route_tables.values()
     used = {*targets(tables, TargetKind.NETWORK_INTERFACE), *targets(tables, TargetKind.INSTANCE)}
-    complete = (network.network_interfaces or {}).values()
-    missing = used - {each.id for each in complete} - {each.instance_id for each in complete}
+    complete = network.network_interfaces or {}
+    missing = used - {*complete, *(each.instance_id for each in complete.values())}
     for each in incomplete:
-        if missing & each.ids or (missing and not each.ids):
+        if each.interface_id is None and missing:
+            raise each.fault
+        if each.interface_id not in complete and used & {each.interface_id, each.instance_id}:
             raise each.fault
