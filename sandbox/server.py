@@ -15,7 +15,7 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from sandbox import config_service, directory_buckets, permissions, service_quotas
+from sandbox import config_service, directory_buckets, lookups, permissions, service_quotas
 from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
@@ -74,6 +74,7 @@ class Sandbox:
             service_quotas.apply(self._patches)
             self.metrics.apply(self._patches)
             self.logs.apply(self._patches)
+            lookups.apply(self._patches)
             self.reset()
             self._server.start()
         except BaseException:
