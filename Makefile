@@ -5,6 +5,8 @@ PYTHON ?= python3
 # `sam build` and the function's own Makefile find uv here.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export SAM_CLI_TELEMETRY := 0
+# Some environments set this. Hundreds of Python processes run here, and each would compile what it imports again.
+unexport PYTHONDONTWRITEBYTECODE
 # Tests of one file share what is slow to make, so they stay together; one worker more than there are processors fills
 # the time in which tests wait.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0)) + 1)')
@@ -112,7 +114,7 @@ UV_SYNC = .venv/bin/uv pip sync --quiet --require-hashes
 	touch $@
 
 .venv/.synced: .venv/bin/uv requirements/dev.txt
-	$(UV_SYNC) --python=.venv requirements/dev.txt
+	$(UV_SYNC) --compile-bytecode --python=.venv requirements/dev.txt
 	touch $@
 
 $(VENV): .venv/.synced pyproject.toml
