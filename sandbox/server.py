@@ -60,6 +60,7 @@ class Sandbox:
         # One session for all clients, as it reads the models from disk once; making clients is not safe among threads.
         self._session = boto3.session.Session()
         self._making_clients = Lock()
+        self._clients: dict[tuple[str, ...], Client] = {}
         self._server = _Server(self.calls, self.faults, self.prices)
 
     def __enter__(self) -> Self:
@@ -106,19 +107,26 @@ class Sandbox:
     def client(self, service: str, region: str | None = None, credentials: Mapping[str, str] | None = None) -> Client:
         """Return a boto3 client of this sandbox. `credentials` are boto3's keyword arguments, see `credentials()`.
 
-        Retries are off, so that a fault is seen at once; the code under test makes clients of its own.
+        Retries are off, so that a fault is seen at once; the code under test makes clients of its own. They
+        are kept, because making one takes much longer than a call.
         """
+        wanted = dict(credentials or CREDENTIALS)
+        region_name = region or self.region
+        key = (self.endpoint_url, service, region_name, *wanted.values())
         with self._making_clients:
-            return self._session.client(
-                service,  # type: ignore[call-overload]
-                region_name=region or self.region,
-                endpoint_url=self.endpoint_url,
-                config=Config(
-                    retries={"total_max_attempts": 1},
-                    s3={"addressing_style": "path", "disable_s3_express_session_auth": True},  # type: ignore[arg-type]
-                ),
-                **(credentials or CREDENTIALS),
-            )
+            if key not in self._clients:
+                self._clients[key] = self._session.client(
+                    service,  # type: ignore[call-overload]
+                    region_name=region_name,
+                    endpoint_url=self.endpoint_url,
+                    config=Config(
+                        retries={"total_max_attempts": 1},
+                        max_pool_connections=64,
+                        s3={"addressing_style": "path", "disable_s3_express_session_auth": True},  # type: ignore[arg-type]
+                    ),
+                    **wanted,
+                )
+            return self._clients[key]
 
     def credentials(self, account_id: str) -> dict[str, str]:
         """Return credentials of another account (12 digits), by assuming a role there."""
