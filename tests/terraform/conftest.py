@@ -6,20 +6,20 @@ import pytest
 
 from sandbox.server import Sandbox
 from tests.handlers.running import pointed_at
-from tests.terraform.workspace import Workspace, provider_mirror, terraform
+from tests.terraform.workspace import Workspace, provider, terraform
 
 
 @pytest.fixture(scope="module")
-def workspace(module_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def workspace(module_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     """The configuration, applied. Every test leaves it and the sandbox as it found them."""
     if not terraform():
         pytest.skip("no terraform on PATH")
-    if not provider_mirror():
+    if not provider():
         pytest.skip("no Terraform AWS provider: set TERRAFORM_PLUGIN_DIR to the folder that contains it")
     module_sandbox.reset()
-    made = Workspace(tmp_path_factory.mktemp("terraform"), module_sandbox)
-    made.apply()
-    return made
+    with Workspace(tmp_path_factory.mktemp("terraform"), module_sandbox) as made:
+        made.apply()
+        yield made
 
 
 @pytest.fixture

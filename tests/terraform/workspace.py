@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sandbox.server import Sandbox
 
@@ -24,8 +24,8 @@ def terraform() -> str | None:
     return shutil.which("terraform")
 
 
-def provider_mirror() -> Path | None:
-    """The folder with an unpacked AWS provider, None if there is none; nothing is ever downloaded.
+def provider() -> Path | None:
+    """The program of the AWS provider, None if it is not installed; nothing is ever downloaded.
 
     It is looked for in the folder that TERRAFORM_PLUGIN_DIR names, in the folders where Terraform looks by itself
     (https://developer.hashicorp.com/terraform/cli/config/config-file#implied-local-mirror-directories), and in /opt.
@@ -39,14 +39,18 @@ def provider_mirror() -> Path | None:
         Path("/usr/share/terraform/plugins"),
         *sorted(Path("/opt").glob("*")),
     ]
-    return next((each for each in folders if any(each.glob(PROVIDER))), None)
+    return next((found for folder in folders for found in sorted(folder.glob(PROVIDER))), None)
 
 
 class Workspace:
-    """A folder with the configuration, and what Terraform made of it in a sandbox."""
+    """A folder with the configuration, and what Terraform made of it in a sandbox.
+
+    As a context manager, it starts the provider once for all commands, because starting it takes most of the time of a
+    command: https://developer.hashicorp.com/terraform/plugin/debugging#starting-a-provider-in-debug-mode.
+    """
 
     def __init__(self, folder: Path, sandbox: Sandbox) -> None:
-        """Copy the configuration and initialize; nothing is applied yet."""
+        """Copy the configuration; nothing is applied yet."""
         self._folder = folder
         (folder / "terraform.rc").touch()
         self._environment = {
@@ -54,13 +58,30 @@ class Workspace:
             "HOME": str(folder),
             "TF_CLI_CONFIG_FILE": str(folder / "terraform.rc"),
             "TF_IN_AUTOMATION": "1",
+            "TF_LOG": "off",
             "CHECKPOINT_DISABLE": "1",
-            "GOGC": "400",  # fewer collections of garbage: a quarter less processor time
+            "GOGC": "400",  # collecting garbage less often takes a quarter less processor time
             **sandbox.environment(),
         }
         self.configuration = folder / CONFIGURATION.name
         shutil.copy(CONFIGURATION, self.configuration)
-        self._run("init", f"-plugin-dir={provider_mirror()}")
+
+    def __enter__(self) -> Self:
+        """Start the provider."""
+        program = provider()
+        assert program
+        self._provider = subprocess.Popen(
+            [program, "-debug"], env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        assert self._provider.stdout
+        [name, _, value] = next(line for line in self._provider.stdout if "='" in line).strip().partition("=")
+        self._environment[name] = value.strip("'")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the provider."""
+        self._provider.terminate()
+        self._provider.communicate(timeout=SECONDS)
 
     def apply(self) -> dict[str, int]:
         """Apply the configuration; return how many resources were added, changed, and removed."""
