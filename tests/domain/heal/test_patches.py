@@ -16,7 +16,7 @@ from cfnlint.config import ManualArgs
 from express_path.domain.evidence import Evidence, Policy
 from express_path.domain.healing import FULL_ACCESS, Action, Plan
 from express_path.domain.patches import associate_patches, create_patches
-from tests.domain.heal.situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
+from tests.domain.heal.situation import AWKWARD, DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
 from tests.domain.make import EXPRESS, EXPRESS_LIST, REGION, endpoint, route
 
 STACK = {"aws:cloudformation:stack-name": "network", "aws:cloudformation:logical-id": "Express"}
@@ -182,13 +182,6 @@ def test_patches_hold_the_configured_policy() -> None:
     text = '{"Version":"2012-10-17","Statement":[{"Sid":"OnlyUs","Effect":"Allow","Principal":"*","Action":"*"}]}'
     plan = planned(network(), policy=text)
     assert all("OnlyUs" in each for each in plan.patches.values())
-
-
-AWKWARD = """{
-  "Version": "2012-10-17",
-\t"Statement": [{"Sid": "It's", "Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*: # x",
-    "Condition": {"StringEquals": {"aws:PrincipalTag/team": "${aws:ResourceTag/team}", "k": "%{if} \\u0007 \\"q\\""}}}]
-}"""
 
 
 def test_cli_patch_holds_any_policy() -> None:
