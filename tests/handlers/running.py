@@ -51,6 +51,13 @@ def _is_serving(sandbox: Sandbox) -> bool:
 def emptied(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
     """Empty the sandbox, point the environment there, and let the function start cold."""
     sandbox.reset()
+    with pointed_at(sandbox, monkeypatch):
+        yield sandbox
+
+
+@contextmanager
+def pointed_at(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    """Point the environment at the sandbox, keep what is in it, and let the function start cold."""
     for name, value in sandbox.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
