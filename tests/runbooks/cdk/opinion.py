@@ -68,7 +68,7 @@ class OtherImplementation:
         self._folder.cleanup()
 
     def run(self, runbook: Path, parameters: Mapping[str, str], sandbox: Sandbox) -> Opinion:
-        """Run a runbook; its API calls go to the sandbox, as its own account. AssertionError if the package cannot run it."""
+        """Run a runbook; its API calls go to the sandbox. AssertionError if the package cannot run it."""
         self._send({"runbook": str(runbook), "parameters": dict(parameters)})
         assert self._process.stdout is not None
         for line in self._process.stdout:
