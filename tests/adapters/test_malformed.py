@@ -246,8 +246,8 @@ def test_resource_that_is_described_twice_is_refused_unless_alike(
 def test_prefix_lists_of_another_region_are_none_of_this_one(tmp_path: Path) -> None:
     """A Region whose dump lacks an s3express list of its own name does not offer the service."""
     lists = [
-        {"PrefixListId": f"pl-{each}", "PrefixListName": f"com.amazonaws.eu-west-1.{each}", "Cidrs": ["192.0.2.0/24"]}
-        for each in ("s3", "s3express")
+        {"PrefixListId": f"pl-{each}", "PrefixListName": f"com.amazonaws.{each}", "Cidrs": ["192.0.2.0/24"]}
+        for each in (f"{REGION}.s3", "eu-west-1.s3", "eu-west-1.s3express")
     ]
     [region] = read_dump(empty_dump(tmp_path, PrefixLists=lists))
     assert region.network.express_prefix_lists == ()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from express_path import looking
 from express_path.errors import EventError, ExpressPathError
 from express_path.handlers import evaluate, remediate
 from sandbox.server import Sandbox
@@ -132,7 +133,7 @@ def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:  #
 @pytest.fixture
 def planning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The plan function as the stack sets it up, which waits for nothing."""
-    monkeypatch.setattr(remediate, "SECONDS_APART", 0)
+    monkeypatch.setattr(looking, "SECONDS_APART", 0)
     remediate.rule_parameters.cache_clear()
     yield
     remediate.rule_parameters.cache_clear()
