@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from express_path.domain.addresses import Cidr
-from express_path.domain.hops import AnyRouteTable
 from express_path.domain.network import PrefixList, Rank, Route
+from express_path.domain.onward import AnyRouteTable
 from express_path.domain.path import Traced, Visit
 from express_path.domain.routing import Part, RoutingIndex, contains, overlap
 from express_path.domain.snapshot import Snapshot
@@ -44,7 +44,7 @@ class Witness(Tracer):
 
     def trace(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
         """Follow a block of addresses, and keep the question."""
-        if table.id not in visit.tables:
+        if (table.id, block.family) not in visit.tables:
             self.steps.append(Step(table, block, len(visit.tables), visit.endpoints_aside))
         yield from super().trace(table, block, visit)
 

@@ -7,7 +7,7 @@ from express_path.domain.endpoint_choice import brought_lists
 from express_path.domain.healing import Blocker, Finding
 from express_path.domain.network import Route, RouteTable, VpcEndpoint
 from express_path.domain.path import Traced
-from express_path.domain.reasons import Compliance, Reason
+from express_path.domain.reasons import NO_WAY_OUT, Compliance, Reason
 from express_path.domain.routing import contains
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.targets import TargetKind
@@ -41,7 +41,7 @@ def in_the_way(judge: Judge, changed: Snapshot, subnet_id: str) -> Iterator[Find
     table = changed.route_tables[str(verdict.route_table_id)]
     traced = after.tracer.paths(table, changed.subnets[subnet_id])
     outcomes = [(each, outcome) for each in traced for outcome in each.outcomes]
-    harmless = (Reason.ENDPOINT, Reason.NO_ROUTE)
+    harmless = {Reason.ENDPOINT, *NO_WAY_OUT}
     harmful = [(each, outcome) for each, outcome in outcomes if outcome.reason not in harmless] or outcomes
     yield from dict.fromkeys(_finding(changed, each, outcome.route, table.id) for each, outcome in harmful)
 
