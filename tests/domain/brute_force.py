@@ -288,7 +288,7 @@ class BruteForce:
         listed = [self.snapshot.subnets.get(each) for each in attachment.subnet_ids or ["unseen"]]
         zones = {each.availability_zone_id for each in listed if each}
         parts = zone.split("-")
-        return None not in listed and zone not in zones and len(parts) == 2 and parts[1].startswith("az")
+        return None not in listed and not zones & {zone, ""} and len(parts) == 2 and parts[1].startswith("az")
 
     def cross(self, address: Address, table_id: str | None, walk: Walk) -> frozenset[str]:
         """What a transit gateway's table, and beyond it the other VPC's, do with an address."""

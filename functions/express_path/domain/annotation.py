@@ -17,7 +17,7 @@ _SAYS = {
     Reason.UNRESOLVED_EGRESS: "the egress path could not be determined",
     Reason.INTERNET_GATEWAY: "S3 Express traffic leaves by an internet gateway, without a NAT",
     Reason.ENDPOINT: "S3 Express traffic uses the s3express gateway endpoint",
-    Reason.DROPPED: "AWS drops S3 Express traffic, so S3 Express cannot be reached",
+    Reason.DROPPED: "AWS drops S3 Express traffic",
     Reason.NO_ROUTE: "no route leads to S3 Express",
     Reason.NOT_OWNED: "shared by another account, whose own rule decides",
     Reason.EXCLUDED: "excluded by the rule parameter excludeTag or vpcIds",

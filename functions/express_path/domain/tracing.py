@@ -62,7 +62,7 @@ def families_of(subnet: Subnet) -> Families:
     return Families(not subnet.ipv6_native, subnet.has_ipv6, subnet.has_ipv6 and subnet.dns64)
 
 
-_BLACKHOLE = "a blackhole, its target is gone: replace the target or delete the route"
+_BLACKHOLE = "blackhole: its target is gone; replace or delete the route"
 
 _Decided = tuple[tuple[Traced, ...], frozenset[str]]
 """Where every address leads from a table, and the ids of the tables asked for it, that table among them."""
