@@ -84,7 +84,12 @@ def subnets(draw: st.DrawFn) -> dict[str, Subnet]:
     return found
 
 
-ATTACHED = {"a": ("vpc", "vpc-a"), "b": ("vpc", "vpc-b"), "v": ("vpn", "vpn-1"), "f": ("network-function", "firewall-1")}
+ATTACHED = {
+    "a": ("vpc", "vpc-a"),
+    "b": ("vpc", "vpc-b"),
+    "v": ("vpn", "vpn-1"),
+    "f": ("network-function", "firewall-1"),
+}
 ATTACHMENT_STATE = mostly("available", "deleting")
 ATTACHMENT_TABLE = mostly("tgw-rtb-1", "tgw-rtb-2", "tgw-rtb-2", "tgw-rtb-unseen", None)
 ENTRIES = {

@@ -139,7 +139,14 @@ def test_a_zone_without_an_attachment_subnet_is_dropped() -> None:
         ("", "use1-az2", ("subnet-1b",)),
         ("use1-az1", "use1-az2", None),
     ],
-    ids=["subnet not listed", "zone not known", "Local Zone", "Wavelength Zone", "own zone not known", "subnets unread"],
+    ids=[
+        "subnet not listed",
+        "zone not known",
+        "Local Zone",
+        "Wavelength Zone",
+        "own zone not known",
+        "subnets unread",
+    ],
 )
 def test_a_zone_that_may_be_covered_is_not_dropped(zone: str, other: str, subnet_ids: tuple | None) -> None:
     """A drop is certain only if all the attachment's subnets are known and the zone is an Availability Zone."""

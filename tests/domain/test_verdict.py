@@ -214,10 +214,11 @@ def test_one_family_only_is_partly_too() -> None:
         ({"has_ipv6": True, "ipv6_native": True}, "INTERNET_GATEWAY"),
         ({"has_ipv6": True, "ipv6_native": True, "dns64": True}, "NAT_GATEWAY"),
         ({"has_ipv6": False, "ipv6_native": True}, "NO_ROUTE"),
+        ({"has_ipv6": False, "ipv6_native": True, "dns64": True}, "NO_ROUTE"),
     ],
 )
 def test_families_of_a_subnet(described: dict[str, bool], reason: str) -> None:
-    """IPv4 unless IPv6-native, IPv6 with a block, and NAT64 where DNS64 alone reaches IPv4."""
+    """IPv4 unless IPv6-native, IPv6 with an associated block, and NAT64 with such a block and DNS64."""
     found = one(
         TO_NAT,
         route("::/0", "eigw-1"),

@@ -97,6 +97,4 @@ def explained(judge: Judge, subnet_id: str, place: Place | None) -> Explanation:
 
 
 def _is_explicit(table: RouteTable | None, subnet_id: str) -> bool:
-    return table is not None and any(
-        each.subnet_id == subnet_id and each.counts for each in table.associations
-    )
+    return table is not None and any(each.subnet_id == subnet_id and each.counts for each in table.associations)
