@@ -20,7 +20,7 @@ _SAYS = {
     Reason.DROPPED: "AWS drops S3 Express traffic",
     Reason.NO_ROUTE: "no route leads to S3 Express",
     Reason.NOT_OWNED: "shared by another account, whose own rule decides",
-    Reason.EXCLUDED: "excluded by the rule parameter excludeTag or vpcIds",
+    Reason.EXCLUDED: "left out by a rule parameter",
     Reason.NO_DIRECTORY_BUCKETS: "the account has no directory bucket in this Region",
     Reason.SERVICE_NOT_OFFERED: "this Region does not offer S3 Express",
     Reason.DELETED: "the subnet is gone",
