@@ -107,4 +107,3 @@ def _told(verdict: Verdict) -> Iterator[str]:
         yield verdict.annotation.removeprefix(f"{verdict.reason}: ")
     elif verdict.reason is Reason.DROPPED:
         yield f"to fix: {verdict.note}"
-
