@@ -1,4 +1,4 @@
-"""A result in one sentence: how many subnets have each compliance, and which need a look although nothing is flagged."""
+"""A result in one sentence: how many subnets have each compliance, and how many are dropped or excluded."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

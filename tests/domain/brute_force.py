@@ -36,7 +36,7 @@ ROWS = (
 )
 NATS = set(ROWS[1:5])
 NAT64 = ip_network("64:ff9b::/96")
-ENDS = {"nat": "NAT_GATEWAY", "igw": "INTERNET_GATEWAY", "eigw": "INTERNET_GATEWAY"}
+ENDS = {"nat": "NAT_GATEWAY", "igw": "INTERNET_GATEWAY", "eigw": "INTERNET_GATEWAY", "local": "NO_ROUTE"}
 NOWHERE, DROPPED, UNKNOWN = frozenset({"NO_ROUTE"}), frozenset({"DROPPED"}), frozenset({"UNRESOLVED_EGRESS"})
 FIREWALL_TAG = ("AWSNetworkFirewallManaged", "true")
 
@@ -203,14 +203,8 @@ class BruteForce:
         if route.state == "blackhole":
             return DROPPED
         kind = route.target_id.partition("-")[0]
-        if kind == "local":
-            return NOWHERE
-        if ENDS.get(kind) == "INTERNET_GATEWAY" and walk.closed:
-            return DROPPED
-        if ENDS.get(kind) == "INTERNET_GATEWAY" and walk.closed is None and not walk.endpoints_aside:
-            return UNKNOWN
         if kind in ENDS:
-            return frozenset({ENDS[kind]})
+            return self.end(ENDS[kind], walk)
         if kind == "vpce":
             return self.enter_endpoint(address, route, walk)
         if kind in ("eni", "i"):
@@ -218,6 +212,14 @@ class BruteForce:
         if kind == "tgw":
             return self.enter_transit_gateway(address, route.target_id, table.vpc_id, walk)
         return UNKNOWN
+
+    def end(self, reason: str, walk: Walk) -> frozenset[str]:
+        """What holds at the end of a path; an internet gateway may be closed."""
+        if reason == "INTERNET_GATEWAY" and walk.closed:
+            return DROPPED
+        if reason == "INTERNET_GATEWAY" and walk.closed is None and not walk.endpoints_aside:
+            return UNKNOWN
+        return frozenset({reason})
 
     def enter_endpoint(self, address: Address, route: Route, walk: Walk) -> frozenset[str]:
         """A gateway endpoint ends the path; an appliance's endpoint sends it on by its own subnet's table."""

@@ -106,7 +106,7 @@ READABLE = mostly(True, False)
 
 @st.composite
 def transit_gateway_attachments(draw: st.DrawFn) -> dict[str, TransitGatewayAttachment]:
-    """Both VPCs attached to one transit gateway, a VPN, and a firewall; associations and subnets may be out of sight."""
+    """Both VPCs, a VPN and a firewall attached to one transit gateway; associations and subnets may be unseen."""
     found = {}
     for key, (kind, resource) in ATTACHED.items():
         found[f"tgw-attach-{key}"] = TransitGatewayAttachment(

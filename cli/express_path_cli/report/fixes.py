@@ -14,8 +14,8 @@ FIXES: Mapping[Reason, str] = {
     **dict.fromkeys(Reason, ""),
     **dict.fromkeys(CROSSES, _ASSOCIATE),
     Reason.PARTLY_NAT: (
-        "The endpoint is there, but the route above wins some of the addresses: remove or shorten it. If its destination "
-        "is in 64:ff9b::/96, turn off DNS64 for the subnet or use the dual-stack host names."
+        "The endpoint is there, but the route above wins some of the addresses: remove or shorten it. If its "
+        "destination is in 64:ff9b::/96, turn off DNS64 for the subnet or use the dual-stack host names."
     ),
     Reason.UNRESOLVED_EGRESS: "What would resolve it stands above, where anything can; explain shows every route.",
     Reason.DROPPED: DROPPED_FIX,

@@ -55,3 +55,20 @@ def _end_at_gateway_endpoint(network: Network, endpoint: VpcEndpoint, route: Rou
     if endpoint.state != "available":
         return unresolved(route, region, f"the endpoint's state is {endpoint.state}, not available", kind)
     return ends(route, region, Reason.ENDPOINT, kind=kind)
+
+
+def follow_unseen(network: Network, route: Route, region: Region, visit: Visit) -> list[Traced]:
+    """A target that no route table describes."""
+    return unresolved(route, region, f"what lies behind {UNSEEN[route.target_kind]} cannot be read from routes")
+
+
+UNSEEN = {
+    TargetKind.VPC_PEERING_CONNECTION: "a peering connection",
+    TargetKind.VIRTUAL_PRIVATE_GATEWAY: "a virtual private gateway (VPN or Direct Connect)",
+    TargetKind.CORE_NETWORK: "a Cloud WAN core network",
+    TargetKind.CARRIER_GATEWAY: "a carrier gateway",
+    TargetKind.LOCAL_GATEWAY: "a local gateway (Outposts)",
+    TargetKind.ODB_NETWORK: "an Oracle Database@AWS network",
+    TargetKind.UNKNOWN: "a target of this kind",
+}
+"""The kinds of targets that cannot be followed, in words."""

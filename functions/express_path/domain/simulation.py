@@ -14,13 +14,12 @@ from express_path.domain.snapshot import Snapshot
 from express_path.domain.targets import TargetKind
 from express_path.domain.verdict import Judge
 
-
 LISTED = 10
 """How many blocks of addresses a finding lists."""
 NAT64_FIX = (
-    "turn off DNS64 for the subnet (aws ec2 modify-subnet-attribute --no-enable-dns64), or use the dual-stack host names "
-    "(s3express-<zone>.dualstack.<region>.amazonaws.com), which have IPv6 addresses of their own; the verdict changes only "
-    "when DNS64 is off or the NAT64 route is gone"
+    "turn off DNS64 for the subnet (aws ec2 modify-subnet-attribute --no-enable-dns64), or use the dual-stack host "
+    "names (s3express-<zone>.dualstack.<region>.amazonaws.com), which have IPv6 addresses of their own; the verdict "
+    "changes only when DNS64 is off or the NAT64 route is gone"
 )
 """What to do about S3 Express traffic that crosses a NAT because DNS64 synthesizes addresses for its IPv4-only names
 (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html)."""

@@ -4,31 +4,23 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from express_path.domain.addresses import Cidr, Family, nat64
-from express_path.domain.hops import follow_internet_gateway, follow_local, follow_nat_gateway, follow_vpc_endpoint
+from express_path.domain.hops import (
+    UNSEEN,
+    follow_internet_gateway,
+    follow_local,
+    follow_nat_gateway,
+    follow_unseen,
+    follow_vpc_endpoint,
+)
 from express_path.domain.interfaces import follow_network_interface
 from express_path.domain.network import PrefixList, Route, RouteTable, Subnet
-from express_path.domain.onward import AnyRouteTable, Follow, Network
+from express_path.domain.onward import AnyRouteTable, Follow
 from express_path.domain.path import Outcome, Traced, Visit, ends, hop_of, overlaid, unresolved
 from express_path.domain.reasons import Reason
 from express_path.domain.routing import GoverningTables, Part, Region, RoutingIndex
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.targets import TargetKind
 from express_path.domain.transit import follow_attachment, follow_transit_gateway
-
-
-def _leaves_unseen(network: Network, route: Route, region: Region, visit: Visit) -> list[Traced]:
-    return unresolved(route, region, f"what lies behind {_UNSEEN[route.target_kind]} cannot be read from routes")
-
-
-_UNSEEN = {
-    TargetKind.VPC_PEERING_CONNECTION: "a peering connection",
-    TargetKind.VIRTUAL_PRIVATE_GATEWAY: "a virtual private gateway (VPN or Direct Connect)",
-    TargetKind.CORE_NETWORK: "a Cloud WAN core network",
-    TargetKind.CARRIER_GATEWAY: "a carrier gateway",
-    TargetKind.LOCAL_GATEWAY: "a local gateway (Outposts)",
-    TargetKind.ODB_NETWORK: "an Oracle Database@AWS network",
-    TargetKind.UNKNOWN: "a target of this kind",
-}
 
 FOLLOW: Mapping[TargetKind, Follow] = {
     TargetKind.LOCAL: follow_local,
@@ -40,7 +32,7 @@ FOLLOW: Mapping[TargetKind, Follow] = {
     TargetKind.INSTANCE: follow_network_interface,
     TargetKind.TRANSIT_GATEWAY: follow_transit_gateway,
     TargetKind.TRANSIT_GATEWAY_ATTACHMENT: follow_attachment,
-    **dict.fromkeys(_UNSEEN, _leaves_unseen),
+    **dict.fromkeys(UNSEEN, follow_unseen),
 }
 """How each kind of route target is followed."""
 

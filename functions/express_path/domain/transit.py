@@ -11,6 +11,10 @@ from express_path.domain.reasons import NAT_REASONS, NO_WAY_OUT, Reason
 from express_path.domain.routing import Region
 
 _NEEDED = "set networkRoleArn: ec2:SearchTransitGatewayRoutes of its owner would resolve it"
+_BOTH_NEEDED = (
+    "set networkRoleArn: ec2:DescribeTransitGatewayAttachments and ec2:SearchTransitGatewayRoutes of its owner would "
+    "resolve it"
+)
 _ATTACHMENTS_NEEDED = "set networkRoleArn: ec2:DescribeTransitGatewayAttachments of its owner would resolve it"
 _BEYOND = "beyond a transit gateway, only a NAT is certain"
 _UNSEEN = "the route tables of the attachment's subnets are not listed"
@@ -36,7 +40,7 @@ def follow_transit_gateway(network: Network, route: Route, region: Region, visit
     if not _may_enter(network, attachment, visit.zone):
         fix = f"add a subnet in {visit.zone} to {attachment.id}, which has none there"
         return ends(route, region, Reason.DROPPED, fix)
-    onward = _onward_from_table_of(network, attachment, route, region, visit)
+    onward = _onward_from_table_of(network, attachment, region, visit)
     return [_beyond_transit_gateway(each).via(hop_of(route), route) for each in onward]
 
 
@@ -66,13 +70,15 @@ def _may_enter(network: Network, attachment: TransitGatewayAttachment, zone: str
 
 
 def _onward_from_table_of(
-    network: Network, attachment: TransitGatewayAttachment, route: Route, region: Region, visit: Visit
+    network: Network, attachment: TransitGatewayAttachment, region: Region, visit: Visit
 ) -> list[Traced]:
     """On from the transit gateway route table that an attachment is associated with."""
     tables = network.snapshot.transit_gateway_route_tables
     table = (tables or {}).get(attachment.route_table_id or "")
     note = ""
-    if tables is None:
+    if attachment.route_table_id is None:
+        note = _BOTH_NEEDED
+    elif tables is None:
         note = _NEEDED
     elif table is None:
         note = f"{_NEEDED}; the route table of {attachment.id} cannot be read"
@@ -110,7 +116,7 @@ def follow_attachment(network: Network, route: Route, region: Region, visit: Vis
     if attachment.state != "available":
         return unresolved(route, region, f"the attachment's state is {attachment.state}, not available")
     if attachment.resource_type == "network-function":
-        onward = _onward_from_table_of(network, attachment, route, region, visit)
+        onward = _onward_from_table_of(network, attachment, region, visit)
     else:
         onward = onward_from_any(network, _entrances(network, attachment, visit.zone), region, visit, _UNSEEN)
     return [each.via(hop_of(route), route) for each in onward]

@@ -15,8 +15,7 @@ def mode_of(ec2: Client, subnet_id: str) -> str:
 def test_subnets_show_the_mode_of_the_account_unless_they_are_excluded(ec2: Client, vpc_id: str) -> None:
     """An exclusion of the VPC or the subnet opens internet gateways for both directions, or for egress."""
     first, second = (
-        str(ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.0.{number}.0/24")["Subnet"]["SubnetId"])
-        for number in (0, 1)
+        str(ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.0.{number}.0/24")["Subnet"]["SubnetId"]) for number in (0, 1)
     )
     assert mode_of(ec2, first) == "off"
     answer = ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-bidirectional")
