@@ -90,8 +90,11 @@ def test_a_tag_excludes_on_subnet_table_or_vpc(holder: str) -> None:
     found = one(TO_ENDPOINT)
     tagged = {key: replace(each, tags={"team": "lake"}) for key, each in getattr(found, holder).items()}
     found = replace(found, **{holder: tagged})
-    assert judged(found, exclude_tag="team").reason == "EXCLUDED"
-    assert judged(found, exclude_tag="team=lake").reason == "EXCLUDED"
+    [tagged_id] = tagged
+    assert judged(found, exclude_tag="team").note == f"tag team on {tagged_id}"
+    verdict = judged(found, exclude_tag="team=lake")
+    assert verdict.reason == "EXCLUDED"
+    assert verdict.annotation == f"EXCLUDED: left out by a rule parameter (tag team=lake on {tagged_id})"
     assert judged(found, exclude_tag="team=Lake").reason == "ENDPOINT"
     assert judged(found, exclude_tag="Team").reason == "ENDPOINT"
 

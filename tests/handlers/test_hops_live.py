@@ -262,6 +262,18 @@ def test_firewall_in_the_egress_vpc(rule: Rule, account: Account) -> None:
     assert ids(found) == [hub.gateway, hub.attachment, endpoint, hub.nat]
 
 
+def test_firewall_attached_to_the_transit_gateway(rule: Rule, account: Account) -> None:
+    """Traffic passes the firewall, and the table associated with its attachment leads on to the egress VPC's NAT."""
+    hub = Hub(account)
+    account.ec2.delete_transit_gateway_route(
+        TransitGatewayRouteTableId=hub.spokes_table, DestinationCidrBlock="0.0.0.0/0"
+    )
+    firewall = hub.inspect("0.0.0.0/0")
+    found = evaluation(rule, hub.join(account))
+    assert found["reason"] == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert ids(found) == [hub.gateway, firewall, hub.attachment, hub.nat]
+
+
 def test_zones_of_the_egress_vpc(rule: Rule, account: Account) -> None:
     """Traffic leaves the egress VPC in the zone that it came from: one zone there may have a NAT, another none."""
     hub = Hub(account)
