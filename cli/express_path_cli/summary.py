@@ -29,13 +29,17 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 
 
 def _apart(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    dropped = sum(each.reason is Reason.DROPPED for each in verdicts)
-    if dropped:
-        yield f"{dropped} DROPPED"
+    if dropped(verdicts):
+        yield f"{dropped(verdicts)} DROPPED"
     excluded = exclusions(verdicts)
     if excluded:
         ways = ", ".join(f"{number} by {way}" for way, number in excluded.items())
         yield f"{sum(excluded.values())} EXCLUDED, {ways}"
+
+
+def dropped(verdicts: Sequence[Verdict]) -> int:
+    """How many subnets cannot reach S3 Express because AWS drops the traffic."""
+    return sum(each.reason is Reason.DROPPED for each in verdicts)
 
 
 def exclusions(verdicts: Sequence[Verdict]) -> dict[str, int]:

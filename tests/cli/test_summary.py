@@ -1,6 +1,8 @@
 """The sentence that counts the subnets of a result, and what it says of those that are dropped or excluded."""
 
 import io
+import json
+from xml.etree.ElementTree import fromstring
 
 from rich.console import Console
 
@@ -8,6 +10,7 @@ from express_path.domain.path import Hop
 from express_path.domain.reasons import Compliance, Reason
 from express_path.domain.targets import TargetKind
 from express_path.domain.verdict import Verdict
+from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.terminal_table import as_table
 from express_path_cli.report.headline import apart
 from express_path_cli.result import Result
@@ -53,6 +56,17 @@ def test_the_table_says_what_to_fix() -> None:
     assert "to fix: blackhole: delete it" in text
     assert text.count("to fix:") == 1
     assert "exclude the subnet from VPC Block Public Access" in " ".join(text.split())
+
+
+def test_documents_for_other_tools_count_them() -> None:
+    """JUnit in the properties of a suite, SARIF in those of the run."""
+    result = Result([CROSSES, DROPPED, TAGGED], MADE_AT)
+    suite = fromstring("".join(RENDER[Format.JUNIT](result)))[0]
+    found = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    assert found == {"DROPPED": "1", "EXCLUDED by tag key=a on b": "1"}
+    [run] = json.loads("".join(RENDER[Format.SARIF](result)))["runs"]
+    assert run["properties"] == {"express-path/dropped": 1, "express-path/excluded": {"tag key=a on b": 1}}
+    assert "properties" not in "".join(RENDER[Format.JUNIT](Result([CROSSES], MADE_AT)))
 
 
 def test_markdown_and_files_say_it_too() -> None:

@@ -125,6 +125,20 @@ def test_an_interface_without_the_check_forwards(target: str, beyond: tuple, rea
     assert verdict.path[0] == ("NETWORK_INTERFACE", "eni-1", DEFAULT)
 
 
+@pytest.mark.parametrize(("last", "reason"), [("igw-1", "UNRESOLVED_EGRESS"), ("nat-1", "NAT_BEHIND_APPLIANCE")])
+def test_an_interface_in_front_of_an_appliance_that_may_translate(last: str, reason: str) -> None:
+    """The interface does not certainly lead to the internet gateway behind the appliance: only a NAT is certain."""
+    beyond = replace(APPLIANCE, subnet_ids=("subnet-3",))
+    found = network(TO_INTERFACE, beyond=(TO_APPLIANCE,), network_interfaces=OPEN, vpc_endpoints=by_id(beyond))
+    third = by_id(table("rtb-3", route(DEFAULT, last), subnets=("subnet-3",)))
+    found = replace(
+        found,
+        subnets={**found.subnets, **by_id(subnet("subnet-3"))},
+        route_tables={**found.route_tables, **third},
+    )
+    assert judged(found).reason == reason
+
+
 def test_a_nat_instance_whose_internet_gateway_may_lose_at_random_still_counts() -> None:
     """Of two lists with equal entries AWS picks one, and the worse is given: the internet gateway makes it a NAT."""
     tied = (route("pl-express", "igw-1"), route("pl-twin", "vgw-1"))

@@ -2,7 +2,7 @@
 
 from express_path.domain.reasons import NAT_REASONS, Reason
 from express_path_cli.result import Result
-from express_path_cli.summary import exclusions
+from express_path_cli.summary import dropped, exclusions
 
 CROSSES = NAT_REASONS | {Reason.PARTLY_NAT}
 """The reasons of subnets of which at least some S3 Express traffic crosses a NAT."""
@@ -36,12 +36,12 @@ def whereabouts(result: Result) -> str:
 
 def apart(result: Result) -> str:
     """How many subnets AWS drops the traffic of, and how many are excluded and by what; empty if there are none."""
-    dropped = sum(each.reason is Reason.DROPPED for each in result.verdicts)
+    lost = dropped(result.verdicts)
     excluded = exclusions(result.verdicts)
     number = sum(excluded.values())
     ways = " and ".join(f"{each:,} by {way}" for way, each in excluded.items())
     told = (
-        f"{_some(dropped, 'subnet')} cannot reach S3 Express at all, because AWS drops the traffic." if dropped else "",
+        f"{_some(lost, 'subnet')} cannot reach S3 Express at all, because AWS drops the traffic." if lost else "",
         f"{_some(number, 'subnet')} {'is' if number == 1 else 'are'} excluded, {ways}." if number else "",
     )
     return " ".join(filter(None, told))
