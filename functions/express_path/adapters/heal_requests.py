@@ -1,13 +1,11 @@
 """What the runbook asks the plan function, and what it gets: plain JSON, so that a step can select from it."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from express_path.adapters.answers import verdict_answer
 from express_path.domain.healing import Finding, Plan
-from express_path.domain.undo import Refusal, Undo
 from express_path.errors import EventError
 
 PLAN, VERIFY = "plan", "verify"
@@ -21,9 +19,6 @@ _FIELDS = frozenset(
         "calendarState",
         "policyParameter",
         "runId",
-        "undoRunId",
-        "disassociated",
-        "unsuccessful",
     }
 )
 
@@ -33,8 +28,7 @@ class HealRequest:
     """One question of the runbook.
 
     A dry run gets a blocked plan as an answer, a real one as a failure. policy_parameter names the SSM parameter that
-    holds the endpoint's policy, empty for none. run_id is the run that asks. undo_run_id asks for the plan of an undo
-    instead, of one run: disassociated once the association is taken away; refusals are what EC2 would not delete.
+    holds the endpoint's policy, empty for none. run_id is the run that asks.
     """
 
     action: str
@@ -43,9 +37,6 @@ class HealRequest:
     calendar_open: bool = True
     policy_parameter: str = ""
     run_id: str = ""
-    undo_run_id: str = ""
-    disassociated: bool = False
-    refusals: tuple[Refusal, ...] = ()
 
 
 def parse_request(event: Mapping[str, Any]) -> HealRequest:
@@ -54,10 +45,6 @@ def parse_request(event: Mapping[str, Any]) -> HealRequest:
     if unknown:
         raise EventError(unknown[0], event[unknown[0]], "one of the fields " + ", ".join(sorted(_FIELDS)))
     action = _one_of(event, "action", (PLAN, VERIFY))
-    undo_run_id = _optional_text(event, "undoRunId")
-    if undo_run_id and action == PLAN:
-        disassociated = _one_of(event, "disassociated", ("false", "true")) == "true"
-        return HealRequest(action, "", undo_run_id=undo_run_id, disassociated=disassociated, refusals=_refusals(event))
     subnet_id = event.get("subnetId")
     if not isinstance(subnet_id, str) or not subnet_id.startswith("subnet-"):
         raise EventError("subnetId", subnet_id, "a subnet's id")
@@ -76,19 +63,6 @@ def _optional_text(event: Mapping[str, Any], field: str) -> str:
     if not isinstance(found, str):
         raise EventError(field, found, "a string, or nothing")
     return "" if found == NONE else found
-
-
-def _refusals(event: Mapping[str, Any]) -> tuple[Refusal, ...]:
-    """The list Unsuccessful of DeleteVpcEndpoints, as such or as the JSON text that Automation may make of it.
-
-    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_UnsuccessfulItem.html
-    """
-    found = event.get("unsuccessful") or []
-    try:
-        items = json.loads(found) if isinstance(found, str) else found
-        return tuple(Refusal(each["ResourceId"], each["Error"]["Code"], each["Error"]["Message"]) for each in items)
-    except (KeyError, TypeError, ValueError) as error:
-        raise EventError("unsuccessful", found, "the list Unsuccessful of ec2:DeleteVpcEndpoints") from error
 
 
 def _one_of(event: Mapping[str, Any], field: str, allowed: tuple[str, str]) -> str:
@@ -125,15 +99,6 @@ def plan_answer(plan: Plan, rule_name: str, healed_at: str) -> dict[str, Any]:
 
 def _finding(finding: Finding) -> dict[str, str]:
     return {"name": finding.blocker.value, "evidence": finding.evidence, "cure": finding.cure}
-
-
-def undo_answer(undo: Undo) -> dict[str, Any]:
-    """The plan of an undo as JSON."""
-    return {
-        "routeTableId": undo.route_table_id,
-        "endpointId": undo.endpoint_id,
-        "action": "DISASSOCIATE" if undo.disassociate else "DELETE_ENDPOINT" if undo.delete_endpoint else "UNTAG",
-    }
 
 
 def summary(plan: Plan) -> str:

@@ -77,6 +77,8 @@ def table_record(route_table_id: str, item: Item) -> TableRecord:
         expires_at=_number(item, "expiresAt"),
         changed_at=_text(item, "changedAt"),
         approval=_approval(item),
+        heal_run_id=_text(item, "healRunId"),
+        undo_run_id=_text(item, "undoRunId"),
     )
 
 
@@ -115,6 +117,7 @@ def run_record(item: Item) -> RunRecord:
         deleted_at=_text(item, "deletedAt"),
         finished_at=_text(item, "finishedAt"),
         heal_run_id=_text(item, "healRunId"),
+        undo_run_id=_text(item, "undoRunId"),
     )
 
 

@@ -60,7 +60,8 @@ class TableRecord:
     """The claim on a route table and what became of it.
 
     run_id is the run that claimed the table last; expires_at, in seconds since 1970, is the end of its claim.
-    changed_at is when the item was last written, in ISO 8601.
+    changed_at is when the item was last written, in ISO 8601. heal_run_id is the run that was about to associate the
+    table last, undo_run_id the undo that claimed it last; each is empty before the first one.
     """
 
     route_table_id: str
@@ -72,6 +73,13 @@ class TableRecord:
     expires_at: int = 0
     changed_at: str = ""
     approval: Approval | None = None
+    heal_run_id: str = ""
+    undo_run_id: str = ""
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether the last run that claimed the table was started to undo a heal, even if it did not finish."""
+        return self.state is TableState.UNDONE or ("" != self.undo_run_id == self.run_id)
 
     def is_claimed(self, now: int) -> bool:
         """Whether a run's claim lasts at a time, in seconds since 1970."""
@@ -104,7 +112,7 @@ class RunRecord:
 
     created_endpoint: the run created endpoint_id. associated_at and deleted_at are when the run was about to change the
     association and to delete the endpoint; they, started_at and finished_at are in ISO 8601, and empty where that did
-    not happen. heal_run_id is the run that an undo undid.
+    not happen. heal_run_id is the run that an undo undid, undo_run_id the undo that finished undoing a heal.
     """
 
     run_id: str
@@ -121,6 +129,7 @@ class RunRecord:
     deleted_at: str = ""
     finished_at: str = ""
     heal_run_id: str = ""
+    undo_run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

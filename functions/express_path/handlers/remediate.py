@@ -9,6 +9,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.heal_requests import VERIFY, HealRequest, parse_request
+from express_path.adapters.undo_requests import UndoRequest, is_undo, parse_undo_request
 from express_path.domain.parameters import RuleParameters, parse_parameters
 from express_path.handlers.services import services
 from express_path.healing import Healing
@@ -26,16 +27,16 @@ def rule_parameters() -> RuleParameters:
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer the runbook's question: plan or verify. What it raises fails the step."""
-    request = parse_request(event)
-    logger.set_correlation_id(request.subnet_id or request.undo_run_id)
+    request = parse_undo_request(event) if is_undo(event) else parse_request(event)
+    logger.set_correlation_id(request.heal_run_id if isinstance(request, UndoRequest) else request.subnet_id)
     answer = _answer(request, context.invoked_function_arn.split(":")[4])
     logger.info("answered", extra={"action": request.action, "answer": answer})
     return answer
 
 
-def _answer(request: HealRequest, account_id: str) -> dict[str, Any]:
+def _answer(request: HealRequest | UndoRequest, account_id: str) -> dict[str, Any]:
     aws, snapshots = services()
-    if request.undo_run_id:
-        return Undoing(snapshots, account_id).plan(request)
+    if isinstance(request, UndoRequest):
+        return Undoing(aws, snapshots, account_id, rule_parameters(), os.environ).answer(request)
     healing = Healing(aws, snapshots, account_id, rule_parameters(), os.environ)
     return healing.verify(request) if request.action == VERIFY else healing.plan(request)
