@@ -18,7 +18,7 @@ _SEE_HEALS = "express-path heals lists the heals that can be undone"
 class Change(StrEnum):
     """The next change of an undo.
 
-    FINISH: none is left. KEEP_ENDPOINT: the endpoint turned out to be used, although the ledger says that it is deleted.
+    FINISH: none is left. KEEP_ENDPOINT: the endpoint is used, although the ledger says by now that it is deleted.
     """
 
     DISASSOCIATE = "DISASSOCIATE"
