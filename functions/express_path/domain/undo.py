@@ -156,7 +156,7 @@ def _wrong_endpoints(heal: RunRecord, endpoints: tuple[VpcEndpoint, ...], region
         yield f"there are {len(endpoints)} endpoints {heal.endpoint_id}"
     for each in endpoints:
         if each.endpoint_type != "gateway" or not is_express_service(each.service_name, region):
-            found = f"a {each.endpoint_type} endpoint for {each.service_name}"
+            found = f"an endpoint of type {each.endpoint_type} for {each.service_name}"
             yield f"{each.id} is {found}, not a gateway endpoint for s3express"
         if each.vpc_id != heal.vpc_id:
             yield f"{each.id} is in {each.vpc_id}, not in {heal.vpc_id}"
