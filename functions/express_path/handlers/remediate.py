@@ -8,11 +8,13 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from express_path.adapters.heal_requests import parse_heal_request
+from express_path.adapters.heal_requests import HealRequest, parse_heal_request
+from express_path.adapters.undo_requests import UndoRequest, is_undo, parse_undo_request
 from express_path.domain.parameters import RuleParameters, parse_parameters
 from express_path.handlers.services import services
 from express_path.healing import Healing
 from express_path.planning import Planner
+from express_path.undoing import Undoing
 
 logger = Logger(service="express-path")
 
@@ -26,15 +28,17 @@ def rule_parameters() -> RuleParameters:
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer a step of a runbook. What it raises fails the step."""
-    request = parse_heal_request(event)
-    logger.set_correlation_id(request.run_id or request.subnet_id)
-    answer = Healing(services().aws, planner(context)).answer(request)
+    request = parse_undo_request(event) if is_undo(event) else parse_heal_request(event)
+    logger.set_correlation_id(request.run_id)
+    answer = _answer(request, context)
     logger.info("answered", extra={"action": request.action, "answer": answer})
     return answer
 
 
-def planner(context: LambdaContext) -> Planner:
-    """What plans in the function's own account, by the stack's settings."""
+def _answer(request: HealRequest | UndoRequest, context: LambdaContext) -> dict[str, Any]:
     aws, snapshots = services()
     account_id = context.invoked_function_arn.split(":")[4]
-    return Planner(aws, snapshots, account_id, rule_parameters(), os.environ)
+    if isinstance(request, UndoRequest):
+        return Undoing(aws, snapshots, account_id, rule_parameters(), os.environ).answer(request)
+    planner = Planner(aws, snapshots, account_id, rule_parameters(), os.environ)
+    return Healing(aws, planner).answer(request)
