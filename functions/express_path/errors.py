@@ -80,6 +80,38 @@ class BlockedError(ExpressPathError):
         super().__init__("\n".join([summary, *(f"--- {tool}\n{patch}" for tool, patch in self.patches.items())]))
 
 
+class TableChangedError(ExpressPathError):
+    """While a run healed a subnet, the subnet got another route table."""
+
+    def __init__(self, subnet_id: str, claimed: str, governing: str) -> None:
+        """Keep the subnet, the route table that the run claimed, and the one that governs the subnet now."""
+        self.subnet_id, self.claimed, self.governing = subnet_id, claimed, governing
+        super().__init__(
+            f"{subnet_id} was governed by {claimed}, and now it is by {governing or 'none'}: start the heal again"
+        )
+
+
+class ElectionError(ExpressPathError):
+    """No run could be elected to create the endpoint of a VPC."""
+
+    def __init__(self, vpc_id: str) -> None:
+        """Keep the VPC."""
+        self.vpc_id = vpc_id
+        super().__init__(
+            f"the ledger names no run that creates the endpoint of {vpc_id}: see why the step elect failed, and start "
+            "the heal again"
+        )
+
+
+class EndpointNotReadyError(ExpressPathError):
+    """The endpoint that a route table is to be associated with is not available."""
+
+    def __init__(self, subnet_id: str, found: str) -> None:
+        """Keep the subnet, and what was found instead of an available endpoint."""
+        self.subnet_id, self.found = subnet_id, found
+        super().__init__(f"no endpoint is available for {subnet_id}: {found}; start the heal again")
+
+
 class UndoError(ExpressPathError):
     """A run cannot be undone; nothing was changed."""
 

@@ -8,14 +8,7 @@ from express_path import looking, undoing
 from sandbox.stale_reads import Observation
 from tests.handlers.network import Builder
 from tests.runbooks.heals import UNDO, Deployment, Vpc, status, steps
-from tests.runbooks.ledgers import LEDGER, LedgerTable, heal_id
-
-
-@pytest.fixture
-def ledger(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> LedgerTable:
-    """The ledger of the deployment, empty."""
-    monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    return LedgerTable(deployment.sandbox)
+from tests.runbooks.ledgers import LedgerTable, heal_id
 
 
 def described(deployment: Deployment, vpc: Vpc) -> str:
