@@ -45,7 +45,7 @@ def test_dry_run_shows_the_changes_and_makes_none(
     before = described(deployment, vpc), ledger.items("")
     planned = deployment.automation.execute(UNDO, {"RunId": heal, **deployment.given, "DryRun": "true"})
     assert status(planned) == "Success", planned.get("FailureMessage")
-    assert planned["Outputs"]["readPlan.Summary"][0].split(" | ") == [
+    assert planned["Outputs"]["plan.Summary"][0].split(" | ") == [
         f"{vpc.table} is disassociated from {endpoint}",
         f"{endpoint} is deleted: a heal created it, and no other route table uses it",
         f"{vpc.subnet} then takes {vpc.nat} (NAT_GATEWAY)",
@@ -73,7 +73,7 @@ def test_endpoint_goes_with_the_last_table_that_used_it(
     [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
     second = ledger.heal(builder, vpc.id, vpc.tables[1], 2, endpoint)
     undone = deployment.undo(first)
-    assert f"{endpoint} stays: {vpc.tables[1]} uses it" in undone["Outputs"]["readPlan.Summary"][0]
+    assert f"{endpoint} stays: {vpc.tables[1]} uses it" in undone["Outputs"]["plan.Summary"][0]
     assert deployment.associations(vpc.id) == {endpoint: [vpc.tables[1]]}
     assert status(deployment.undo(second)) == "Success"
     assert deployment.endpoints(vpc.id) == []
@@ -86,7 +86,7 @@ def test_endpoint_that_no_heal_created_stays(
     theirs = builder.endpoint(vpc.id)
     builder.tag(theirs, "express-path:managed", "true")
     undone = deployment.undo(ledger.heal(builder, vpc.id, vpc.table, endpoint_id=theirs))
-    assert f"{theirs} stays: no heal created it" in undone["Outputs"]["readRest.Summary"][0]
+    assert f"{theirs} stays: no heal created it" in undone["Outputs"]["rest.Summary"][0]
     assert (status(undone), deployment.associations(vpc.id)) == ("Success", {theirs: []})
 
 
@@ -98,7 +98,7 @@ def test_endpoint_without_the_managed_tag_stays(
     [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
     builder.ec2.delete_tags(Resources=[endpoint], Tags=[{"Key": "express-path:managed"}])
     undone = deployment.undo(heal)
-    assert f"{endpoint} stays: it no longer has the tag" in undone["Outputs"]["readRest.Summary"][0]
+    assert f"{endpoint} stays: it no longer has the tag" in undone["Outputs"]["rest.Summary"][0]
     assert (status(undone), deployment.associations(vpc.id)) == ("Success", {endpoint: []})
 
 

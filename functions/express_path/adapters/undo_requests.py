@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from express_path.adapters.heal_answers import timestamp
 from express_path.domain.claims import CLAIM_SECONDS
 from express_path.domain.undo import Refusal, Undo
 from express_path.errors import EventError
@@ -103,7 +104,7 @@ def undo_answer(undo: Undo, action: str, around: Circumstance, moves: tuple[str,
         "routeTableId": heal.route_table_id,
         "endpointId": heal.endpoint_id,
         "ledgerTable": around.ledger_table,
-        "now": around.now.isoformat(timespec="seconds"),
+        "now": timestamp(around.now),
         "nowSeconds": str(int(around.now.timestamp())),
         "expiresAt": str(int((around.now + timedelta(seconds=CLAIM_SECONDS)).timestamp())),
         "voidRun": around.void_run,
