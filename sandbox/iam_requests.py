@@ -12,6 +12,7 @@ from moto.ec2.models import ec2_backends
 from moto.utilities.utils import get_partition
 
 from sandbox.dynamic import Moto
+from sandbox.dynamodb.authorization import authorizations as of_dynamodb
 from sandbox.iam_policies import Authorization
 from sandbox.wire import Request
 
@@ -54,6 +55,8 @@ def authorizations(request: Request, action: str, resource: str) -> list[Authori
     if action.startswith(DIRECTORY_BUCKETS):
         bucket = request.parameters.get("Bucket")
         return [Authorization(action, arn(request, "s3express", f"bucket/{bucket}") if bucket else "*")]
+    if request.service == "dynamodb":
+        return list(of_dynamodb(request))
     reader = READERS.get(f"{request.service}:{request.operation}")
     action = action.replace(METRICS, "cloudwatch:")
     return list(reader(request)) if reader else [Authorization(action, resource)]
