@@ -10,8 +10,8 @@ from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.heal_evidence import evidence_for
 from express_path.adapters.heal_requests import HealRequest, plan_answer, summary
 from express_path.domain.evidence import Evidence
-from express_path.domain.heal_settings import parse_settings
-from express_path.domain.healing import RUN_TAG, Action
+from express_path.domain.heal_settings import parse_settings, with_policy
+from express_path.domain.healing import RUN_TAG, Action, HealSettings
 from express_path.domain.parameters import RuleParameters
 from express_path.domain.plan import Circumstances, is_healable, make_plan
 from express_path.domain.reasons import Compliance
@@ -43,7 +43,7 @@ class Healing:
 
     def plan(self, request: HealRequest) -> dict[str, Any]:
         """What a heal would change. Unless it is a dry run, a blocked plan raises BlockedError."""
-        settings = parse_settings(self._settings, self._policy(request.policy_parameter))
+        settings = self._read_settings()
         judge = self._judge(request.subnet_id)
         around = Circumstances(self._evidence(judge, request), settings, datetime.now(UTC))
         made = make_plan(judge, request.subnet_id, around)
@@ -78,9 +78,11 @@ class Healing:
             return Evidence(calendar_open=request.calendar_open)
         return evidence_for(self._aws, judge, verdict, calendar_open=request.calendar_open)
 
-    def _policy(self, parameter: str) -> str | None:
-        """The text of the SSM parameter that holds the endpoint's policy, None where none is named."""
-        if not parameter:
-            return None
+    def _read_settings(self) -> HealSettings:
+        """The stack's settings, with the policy out of the SSM parameter that they name."""
+        settings = parse_settings(self._settings)
+        if not settings.policy_parameter:
+            return settings
         with calling("ssm:GetParameter"):
-            return self._aws.ssm.get_parameter(Name=parameter, WithDecryption=True)["Parameter"]["Value"]
+            found = self._aws.ssm.get_parameter(Name=settings.policy_parameter, WithDecryption=True)
+        return with_policy(settings, found["Parameter"]["Value"])

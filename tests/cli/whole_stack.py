@@ -46,8 +46,9 @@ class WholeStack:
         self._record()
         self.queue = str(self.sqs.create_queue(QueueName="failed")["QueueUrl"])
         for name in ("EvaluateRole", "PlanRole", "AutomationRole"):
-            trust = json.dumps(self.template.properties(name)["AssumeRolePolicyDocument"])
-            self.iam.create_role(RoleName=self.named(name), AssumeRolePolicyDocument=trust)
+            role = self.template.properties(name)
+            trust = json.dumps(role["AssumeRolePolicyDocument"])
+            self.iam.create_role(RoleName=self.named(name), AssumeRolePolicyDocument=trust, Path=role.get("Path", "/"))
         for name in FUNCTIONS:
             self._deploy_function(name)
         deploy_tables(sandbox, self.template)

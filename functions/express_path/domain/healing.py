@@ -66,17 +66,38 @@ class Action(StrEnum):
     BLOCKED = "BLOCKED"
 
 
+class RemediationMode(StrEnum):
+    """What the stack lets happen to a NON_COMPLIANT subnet: OFF and ON differ only in what AWS Config starts."""
+
+    OFF = "OFF"
+    ON = "ON"
+    APPROVAL = "APPROVAL"
+
+
 @dataclass(frozen=True, slots=True)
 class HealSettings:
-    """How a team wants heals done; owner_tags (key or key=value) mark what a tool owns, as CloudFormation's own do."""
+    """How a team wants heals done, whoever starts them.
+
+    owner_tags (key or key=value) mark what a tool owns, as CloudFormation's own tags do. calendar is the name or ARN of
+    the change calendar that must be open, policy_parameter the SSM parameter with the policy of endpoints that heals
+    create; both are empty for none. policy is the text of that parameter. In mode APPROVAL the approvers are asked
+    through the SNS topic before heal_document starts.
+    """
 
     rule_name: str = "s3express-no-nat-path"
     owner_tags: tuple[str, ...] = ()
     adopt_iac_owned: bool = False
-    warn_only: frozenset[Blocker] = frozenset()
+    warn_only: frozenset[Blocker] = frozenset({Blocker.DNS_ATTRIBUTES})
     gateway_endpoint_quota: int = 20
     route_quota: int = 500
     policy: str = FULL_ACCESS
+    ledger_table: str = ""
+    mode: RemediationMode = RemediationMode.OFF
+    calendar: str = ""
+    policy_parameter: str = ""
+    approvers: tuple[str, ...] = ()
+    approval_topic_arn: str = ""
+    heal_document: str = ""
 
 
 @dataclass(frozen=True, slots=True)
