@@ -6,6 +6,7 @@ Any other request is authorized on the resource that moto names, or on `*`, whic
 allows.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 
 from moto.ec2.models import ec2_backends
@@ -13,7 +14,7 @@ from moto.utilities.utils import get_partition
 
 from sandbox.dynamic import Moto
 from sandbox.dynamodb.authorization import authorizations as of_dynamodb
-from sandbox.iam_policies import Authorization
+from sandbox.iam_policies import Authorization, as_list
 from sandbox.wire import Request
 
 Keys = dict[str, list[str]]
@@ -33,6 +34,24 @@ EC2_TYPES = {
 
 ENDPOINT_LISTS = ("RouteTableIds", "SubnetIds", "SecurityGroupIds")
 """Members of CreateVpcEndpoint that name further resources; ModifyVpcEndpoint puts Add or Remove before each."""
+
+ENDPOINT_ATTRIBUTES = (
+    "AddSecurityGroupIds",
+    "AddSubnetIds",
+    "DnsOptions",
+    "IpAddressType",
+    "PolicyDocument",
+    "PrivateDnsEnabled",
+    "RemoveSecurityGroupIds",
+    "RemoveSubnetIds",
+    "ResetPolicy",
+    "SubnetConfigurations",
+)
+"""Parameters of ModifyVpcEndpoint that come with a condition key ec2:Attribute/<parameter>.
+
+Route tables are resources of the request instead:
+https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
+"""
 
 DIRECTORY_BUCKETS = "s3express:"
 """How actions on directory buckets begin; moto takes it from the name that their requests are signed for.
@@ -85,9 +104,14 @@ def _create_vpc_endpoint(request: Request) -> Iterator[Authorization]:
 def _modify_vpc_endpoint(request: Request) -> Iterator[Authorization]:
     given = request.parameters
     lists = [f"{verb}{name}" for verb in ("Add", "Remove") for name in ENDPOINT_LISTS]
-    set_here = [name for name in given if name not in {"VpcEndpointId", "DryRun", *lists}]
-    yield _on(request, given["VpcEndpointId"], {f"ec2:Attribute/{name}": [str(given[name])] for name in set_here})
+    attributes = {f"ec2:Attribute/{name}": _texts(given[name]) for name in ENDPOINT_ATTRIBUTES if name in given}
+    yield _on(request, given["VpcEndpointId"], attributes)
     yield from (_on(request, each) for name in lists for each in given.get(name, []))
+
+
+def _texts(value: object) -> list[str]:
+    """Return a parameter as the values of a condition key: strings, Booleans in lower case, the rest as JSON."""
+    return [each if isinstance(each, str) else json.dumps(each, default=str) for each in as_list(value)]
 
 
 def _delete_vpc_endpoints(request: Request) -> Iterator[Authorization]:
