@@ -80,6 +80,62 @@ class BlockedError(ExpressPathError):
         super().__init__("\n".join([summary, *(f"--- {tool}\n{patch}" for tool, patch in self.patches.items())]))
 
 
+class TableClaimedError(ExpressPathError):
+    """Another run works on the route table and has not ended in time."""
+
+    def __init__(self, route_table_id: str, owner: str) -> None:
+        """Keep the route table and the run that claimed it."""
+        self.route_table_id, self.owner = route_table_id, owner
+        super().__init__(
+            f"{route_table_id} is claimed by run {owner}, which still goes on: wait until it has ended, or stop it "
+            f"(aws ssm stop-automation-execution --automation-execution-id {owner} --type Cancel), and start again"
+        )
+
+
+class ClaimLostError(ExpressPathError):
+    """A run is about to change a route table without a current claim on it."""
+
+    def __init__(self, route_table_id: str, run_id: str, owner: str) -> None:
+        """Keep the route table, the run that asks, and the run that claimed the table last, empty for none."""
+        self.route_table_id, self.run_id, self.owner = route_table_id, run_id, owner
+        super().__init__(
+            f"run {run_id} has no current claim on {route_table_id}, which run {owner or '(none)'} claimed last: "
+            "nothing more is changed; start the heal again"
+        )
+
+
+class TableChangedError(ExpressPathError):
+    """While a run healed a subnet, the subnet got another route table."""
+
+    def __init__(self, subnet_id: str, claimed: str, governing: str) -> None:
+        """Keep the subnet, the route table that the run claimed, and the one that governs the subnet now."""
+        self.subnet_id, self.claimed, self.governing = subnet_id, claimed, governing
+        super().__init__(
+            f"{subnet_id} was governed by {claimed}, and now it is by {governing or 'none'}: start the heal again"
+        )
+
+
+class ElectionError(ExpressPathError):
+    """No run could be elected to create the endpoint of a VPC."""
+
+    def __init__(self, vpc_id: str) -> None:
+        """Keep the VPC."""
+        self.vpc_id = vpc_id
+        super().__init__(
+            f"the ledger names no run that creates the endpoint of {vpc_id}: see why the step elect failed, and start "
+            "the heal again"
+        )
+
+
+class EndpointNotReadyError(ExpressPathError):
+    """The endpoint that a route table is to be associated with is not available."""
+
+    def __init__(self, subnet_id: str, found: str) -> None:
+        """Keep the subnet, and what was found instead of an available endpoint."""
+        self.subnet_id, self.found = subnet_id, found
+        super().__init__(f"no endpoint is available for {subnet_id}: {found}; start the heal again")
+
+
 class UndoError(ExpressPathError):
     """A run cannot be undone, because no route table says that it healed it."""
 

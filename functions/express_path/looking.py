@@ -17,10 +17,25 @@ _Seen = TypeVar("_Seen")
 
 def look_until(look: Callable[[], _Seen], expected: Callable[[_Seen], bool]) -> _Seen:
     """What a look shows once it is as expected, else what the last of several looks shows."""
+    return look_twice(look, lambda before, seen: False, expected, ATTEMPTS)  # noqa: ARG005 -- only what is expected
+
+
+def look_twice(
+    look: Callable[[], _Seen],
+    agree: Callable[[_Seen, _Seen], bool],
+    expected: Callable[[_Seen], bool],
+    attempts: int,
+) -> _Seen:
+    """What a look shows if it is as expected, else what two looks in a row agree on, so that no stale answer decides.
+
+    Where no two of them agree, it is what the last one shows.
+    """
     seen = look()
-    for _ in range(ATTEMPTS - 1):
+    for _ in range(attempts - 1):
         if expected(seen):
             break
         time.sleep(SECONDS_APART)
-        seen = look()
+        before, seen = seen, look()
+        if agree(before, seen):
+            break
     return seen

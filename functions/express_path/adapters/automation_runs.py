@@ -6,23 +6,10 @@ from uuid import uuid4
 
 from express_path.adapters.aws import calling
 from express_path.adapters.organization_clients import MovingAws
+from express_path.adapters.run_states import ENDED
 from express_path.adapters.stack_record import read_stack
 from express_path.errors import ApiError
 
-ENDED = frozenset(
-    {
-        "Success",
-        "Failed",
-        "TimedOut",
-        "Cancelled",
-        "Rejected",
-        "CompletedWithSuccess",
-        "CompletedWithFailure",
-        "ChangeCalendarOverrideRejected",
-        "Exited",
-    }
-)
-"""The statuses of an execution that does nothing more (botocore model: ssm AutomationExecutionStatus)."""
 _NO_OUTPUT = "No output available yet because the step is not successfully executed"
 
 

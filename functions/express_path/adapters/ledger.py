@@ -66,10 +66,9 @@ class Ledger:
 
 def table_record(route_table_id: str, item: Item) -> TableRecord:
     """Read the item of a route table. Raises RecordError."""
-    state = _text(item, "state")
     return TableRecord(
         route_table_id,
-        state=_one_of(item, "state", TableState) if state else None,
+        state=_table_state(item, "state"),
         run_id=_text(item, "runId"),
         subnet_id=_text(item, "subnetId"),
         vpc_id=_text(item, "vpcId"),
@@ -77,7 +76,12 @@ def table_record(route_table_id: str, item: Item) -> TableRecord:
         expires_at=_number(item, "expiresAt"),
         changed_at=_text(item, "changedAt"),
         approval=_approval(item),
+        state_before=_table_state(item, "stateBefore"),
     )
+
+
+def _table_state(item: Item, name: str) -> TableState | None:
+    return _one_of(item, name, TableState) if _text(item, name) else None
 
 
 def _approval(item: Item) -> Approval | None:
@@ -93,6 +97,8 @@ def vpc_record(vpc_id: str, item: Item) -> VpcRecord:
         vpc_id,
         generation=_number(item, "generation"),
         token_run=_text(item, "tokenRun"),
+        token_ids=_texts(item, "tokenIds"),
+        token_runs=_texts(item, "tokenRuns"),
         created_ids=_texts(item, "createdIds"),
         deleted_ids=_texts(item, "deletedIds"),
     )

@@ -44,9 +44,7 @@ def with_policy(settings: HealSettings, text: str) -> HealSettings:
 
 def _required(name: str, value: str) -> str:
     if not value:
-        raise SettingError(
-            name, value, "the name of the DynamoDB table that records heals (stack output LedgerTableName)"
-        )
+        raise SettingError(name, value, "the name of the ledger's DynamoDB table (output LedgerTableName)")
     return value
 
 

@@ -8,14 +8,10 @@ from express_path.domain.verdict import Verdict
 
 MANAGED_TAG = "express-path:managed"
 """On an endpoint that a heal made: only such a one may be deleted by an undo."""
-RULE_TAG = "express-path:rule"
-"""On such an endpoint: the rule on whose behalf it was made."""
 RUN_TAG = "express-path:run"
 """On an endpoint: the runs that made it, which share a client token. On a route table: the run that healed it."""
 ENDPOINT_TAG = "express-path:endpoint"
 """On a healed route table: the endpoint that was associated, and that an undo takes away."""
-HEALED_TAG = "express-path:healed"
-"""On a healed route table: when it was associated, in ISO 8601."""
 
 FULL_ACCESS = '{"Version":"2008-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"*","Resource":"*"}]}'
 """The policy that EC2 gives an endpoint made without one
@@ -40,6 +36,9 @@ class Blocker(StrEnum):
     DNS_ATTRIBUTES = "DNS_ATTRIBUTES"
     CHANGE_CALENDAR_CLOSED = "CHANGE_CALENDAR_CLOSED"
     REVERTED_BY_OTHERS = "REVERTED_BY_OTHERS"
+    UNDONE = "UNDONE"
+    APPROVAL_REQUIRED = "APPROVAL_REQUIRED"
+    APPROVAL_DENIED = "APPROVAL_DENIED"
 
 
 MAY_WARN = frozenset(
@@ -104,9 +103,8 @@ class HealSettings:
 class Plan:
     """What a heal would change, or why it may not.
 
-    endpoint_id is the endpoint to associate, None where one is to be created; then policy, ip_address_type,
-    client_token and tags say how. patches hold the same change for CloudFormation, Terraform and the AWS CLI.
-    is_unfinished: nothing is to be changed, but an interrupted heal did not come to tag the table.
+    endpoint_id is the endpoint to associate, None where one is to be created; then policy and ip_address_type say how.
+    patches hold the same change for CloudFormation, Terraform and the AWS CLI.
     """
 
     action: Action
@@ -115,9 +113,6 @@ class Plan:
     endpoint_id: str | None = None
     policy: str = ""
     ip_address_type: str = ""
-    client_token: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict)
     blockers: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     patches: Mapping[str, str] = field(default_factory=dict)
-    is_unfinished: bool = False

@@ -60,7 +60,8 @@ class TableRecord:
     """The claim on a route table and what became of it.
 
     run_id is the run that claimed the table last; expires_at, in seconds since 1970, is the end of its claim.
-    changed_at is when the item was last written, in ISO 8601.
+    changed_at is when a heal or an undo last wrote the item, in ISO 8601. While the state is CLAIMED or FAILED,
+    state_before is the state that the claim replaced, so that an undo is not forgotten when a later heal fails.
     """
 
     route_table_id: str
@@ -72,6 +73,12 @@ class TableRecord:
     expires_at: int = 0
     changed_at: str = ""
     approval: Approval | None = None
+    state_before: TableState | None = None
+
+    @property
+    def lasting_state(self) -> TableState | None:
+        """The state that the last heal or undo that ended well left, None before the first one."""
+        return self.state_before if self.state in (TableState.CLAIMED, TableState.FAILED) else self.state
 
     def is_claimed(self, now: int) -> bool:
         """Whether a run's claim lasts at a time, in seconds since 1970."""
@@ -88,12 +95,15 @@ class VpcRecord:
 
     token_run is the elected creator, empty before the first one; generation counts the tokens of the VPC, because a
     token must never be used again after its endpoint is gone
-    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html).
+    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). token_ids are the endpoints that the
+    tokens of this generation created, token_runs the runs that created them; created_ids and deleted_ids are history.
     """
 
     vpc_id: str
     generation: int = 0
     token_run: str = ""
+    token_ids: frozenset[str] = frozenset()
+    token_runs: frozenset[str] = frozenset()
     created_ids: frozenset[str] = frozenset()
     deleted_ids: frozenset[str] = frozenset()
 

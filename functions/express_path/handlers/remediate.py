@@ -1,4 +1,4 @@
-"""The runbook's Lambda: plans a heal or an undo, and verifies it. It reads; every change is a step of the runbook."""
+"""The runbooks' Lambda: it plans heals and undos, and verifies them. It reads; every change is a step of a runbook."""
 
 import json
 import os
@@ -8,11 +8,11 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from express_path.adapters.heal_requests import VERIFY, HealRequest, parse_request
+from express_path.adapters.heal_requests import parse_heal_request
 from express_path.domain.parameters import RuleParameters, parse_parameters
 from express_path.handlers.services import services
 from express_path.healing import Healing
-from express_path.undoing import Undoing
+from express_path.planning import Planner
 
 logger = Logger(service="express-path")
 
@@ -25,17 +25,16 @@ def rule_parameters() -> RuleParameters:
 
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Answer the runbook's question: plan or verify. What it raises fails the step."""
-    request = parse_request(event)
-    logger.set_correlation_id(request.subnet_id or request.undo_run_id)
-    answer = _answer(request, context.invoked_function_arn.split(":")[4])
+    """Answer a step of a runbook. What it raises fails the step."""
+    request = parse_heal_request(event)
+    logger.set_correlation_id(request.run_id or request.subnet_id)
+    answer = Healing(services().aws, planner(context)).answer(request)
     logger.info("answered", extra={"action": request.action, "answer": answer})
     return answer
 
 
-def _answer(request: HealRequest, account_id: str) -> dict[str, Any]:
+def planner(context: LambdaContext) -> Planner:
+    """What plans in the function's own account, by the stack's settings."""
     aws, snapshots = services()
-    if request.undo_run_id:
-        return Undoing(snapshots, account_id).plan(request)
-    healing = Healing(aws, snapshots, account_id, rule_parameters(), os.environ)
-    return healing.verify(request) if request.action == VERIFY else healing.plan(request)
+    account_id = context.invoked_function_arn.split(":")[4]
+    return Planner(aws, snapshots, account_id, rule_parameters(), os.environ)

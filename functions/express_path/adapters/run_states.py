@@ -1,0 +1,36 @@
+"""Whether a run of a runbook still goes on, as Systems Manager says."""
+
+from typing import TYPE_CHECKING
+
+from express_path.adapters.aws import calling
+from express_path.errors import ApiError
+
+if TYPE_CHECKING:
+    from mypy_boto3_ssm import SSMClient
+
+ENDED = frozenset(
+    {
+        "Success",
+        "Failed",
+        "TimedOut",
+        "Cancelled",
+        "Rejected",
+        "CompletedWithSuccess",
+        "CompletedWithFailure",
+        "ChangeCalendarOverrideRejected",
+        "Exited",
+    }
+)
+"""The statuses of an execution that does nothing more (botocore model: ssm AutomationExecutionStatus)."""
+
+
+def has_ended(ssm: "SSMClient", run_id: str) -> bool:
+    """Whether a run does nothing more: it has ended, or Systems Manager no longer knows it. Raises ApiError."""
+    try:
+        with calling("ssm:GetAutomationExecution"):
+            found = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
+    except ApiError as error:
+        if error.code != "AutomationExecutionNotFoundException":
+            raise
+        return True
+    return found["AutomationExecutionStatus"] in ENDED
