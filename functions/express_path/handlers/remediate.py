@@ -8,7 +8,9 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from express_path.adapters.approval_requests import is_approval, parse_approval_request
 from express_path.adapters.heal_requests import parse_heal_request
+from express_path.approving import Approving
 from express_path.domain.parameters import RuleParameters, parse_parameters
 from express_path.handlers.services import services
 from express_path.healing import Healing
@@ -26,10 +28,12 @@ def rule_parameters() -> RuleParameters:
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer a step of a runbook. What it raises fails the step."""
-    request = parse_heal_request(event)
+    asks = is_approval(event)
+    request = parse_approval_request(event) if asks else parse_heal_request(event)
     logger.set_correlation_id(request.run_id or request.subnet_id)
-    answer = Healing(services().aws, planner(context)).answer(request)
-    logger.info("answered", extra={"action": request.action, "answer": answer})
+    kind = Approving if asks else Healing
+    answer = kind(services().aws, planner(context)).answer(request)
+    logger.info("answered", extra={"action": event["action"], "answer": answer})
     return answer
 
 
