@@ -3,10 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from express_path.adapters.approval_requests import approval_answer
+from express_path.adapters.approval_requests import ApprovalRequest, approval_answer
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_answers import summary
-from express_path.adapters.heal_requests import HealRequest
 from express_path.adapters.run_states import has_ended
 from express_path.domain.approvals import Ask, denial, next_step, open_request
 from express_path.domain.healing import Action, HealSettings
@@ -24,7 +23,7 @@ class Approving:
         self._aws = aws
         self._planner = planner
 
-    def answer(self, request: HealRequest) -> dict[str, Any]:
+    def answer(self, request: ApprovalRequest) -> dict[str, Any]:
         """Whether to ask about the heal of a subnet, whom, and what.
 
         Unless it is a dry run, a blocked plan raises BlockedError. Raises SettingError where there is nobody to ask.
@@ -41,7 +40,7 @@ class Approving:
         return approval_answer(look.plan, step, settings, _governed(look), look.now, void_run)
 
     @staticmethod
-    def _denied(look: Look, request: HealRequest) -> Look:
+    def _denied(look: Look, request: ApprovalRequest) -> Look:
         """The same look, with its plan blocked where the approvers said no and AWS Config asks again."""
         refused = denial(look.ledger.table, request.started_by) if look.ledger else None
         if refused is None or look.plan.action is Action.NOTHING_TO_DO:
@@ -50,7 +49,7 @@ class Approving:
         return look._replace(plan=replace(look.plan, action=Action.BLOCKED, blockers=blockers))
 
     @staticmethod
-    def _open_request(look: Look, request: HealRequest) -> str:
+    def _open_request(look: Look, request: ApprovalRequest) -> str:
         if look.ledger is None:
             return ""
         return open_request(look.ledger.table.approval, request.run_id, int(look.now.timestamp()))

@@ -80,30 +80,6 @@ class BlockedError(ExpressPathError):
         super().__init__("\n".join([summary, *(f"--- {tool}\n{patch}" for tool, patch in self.patches.items())]))
 
 
-class TableClaimedError(ExpressPathError):
-    """Another run works on the route table and has not ended in time."""
-
-    def __init__(self, route_table_id: str, owner: str) -> None:
-        """Keep the route table and the run that claimed it."""
-        self.route_table_id, self.owner = route_table_id, owner
-        super().__init__(
-            f"{route_table_id} is claimed by run {owner}, which still goes on: wait until it has ended, or stop it "
-            f"(aws ssm stop-automation-execution --automation-execution-id {owner} --type Cancel), and start again"
-        )
-
-
-class ClaimLostError(ExpressPathError):
-    """A run is about to change a route table without a current claim on it."""
-
-    def __init__(self, route_table_id: str, run_id: str, owner: str) -> None:
-        """Keep the route table, the run that asks, and the run that claimed the table last, empty for none."""
-        self.route_table_id, self.run_id, self.owner = route_table_id, run_id, owner
-        super().__init__(
-            f"run {run_id} has no current claim on {route_table_id}, which run {owner or '(none)'} claimed last: "
-            "nothing more is changed; start the heal again"
-        )
-
-
 class TableChangedError(ExpressPathError):
     """While a run healed a subnet, the subnet got another route table."""
 
@@ -137,25 +113,44 @@ class EndpointNotReadyError(ExpressPathError):
 
 
 class UndoError(ExpressPathError):
-    """A run cannot be undone, because no route table says that it healed it."""
+    """A run cannot be undone; nothing was changed."""
 
-    def __init__(self, run_id: str, tag: str) -> None:
-        """Keep the run's id and the tag that was looked for."""
-        self.run_id, self.tag = run_id, tag
+    def __init__(self, run_id: str, found: str, remedy: str) -> None:
+        """Keep the run's id, what was found and what to do."""
+        self.run_id, self.found, self.remedy = run_id, found, remedy
+        super().__init__(f"run {run_id} cannot be undone: {found} ({remedy})")
+
+
+class ClaimHeldError(ExpressPathError):
+    """Another run has claimed a route table and goes on."""
+
+    def __init__(self, route_table_id: str, owner: str) -> None:
+        """Keep the route table and the run that has claimed it."""
+        self.route_table_id, self.owner = route_table_id, owner
+        super().__init__(f"run {owner} is changing {route_table_id}: start again when it has ended")
+
+
+class ClaimLostError(ExpressPathError):
+    """A run's claim on a route table expired or went to another run, so it must change nothing more."""
+
+    def __init__(self, route_table_id: str, run_id: str, owner: str) -> None:
+        """Keep the route table, the run that must stop, and the run that claimed the table last, empty for none."""
+        self.route_table_id, self.run_id, self.owner = route_table_id, run_id, owner
         super().__init__(
-            f"no route table has the tag {tag}={run_id}: the run changed none, was undone, or a later run took over"
+            f"run {run_id} no longer has the claim on {route_table_id}, which run {owner or '(none)'} claimed last: "
+            "start again"
         )
 
 
 class NotDisassociatedError(ExpressPathError):
-    """An undo took a route table from an endpoint, and EC2 still shows it there."""
+    """An undo removed a route table's association with an endpoint, and EC2 still shows it."""
 
     def __init__(self, route_table_id: str, endpoint_id: str) -> None:
         """Keep the route table and the endpoint."""
         self.route_table_id, self.endpoint_id = route_table_id, endpoint_id
         super().__init__(
-            f"{route_table_id} still uses {endpoint_id}: EC2 is slow to show the change, or somebody associated it "
-            "again; start the undo again"
+            f"{route_table_id} still uses {endpoint_id}: the step disassociate failed, EC2 is slow to show the change, "
+            "or somebody associated it again; start the undo again"
         )
 
 

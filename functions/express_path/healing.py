@@ -28,12 +28,12 @@ from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Judge
 from express_path.errors import (
     BlockedError,
+    ClaimHeldError,
     ClaimLostError,
     ElectionError,
     EndpointNotReadyError,
     NotCuredError,
     TableChangedError,
-    TableClaimedError,
 )
 from express_path.planning import Look, Planner, Until, is_deleting
 
@@ -79,7 +79,7 @@ class Healing:
         return plan_answer(look.plan, step, self._planner.settings, claim)
 
     def await_turn(self, request: HealRequest) -> dict[str, Any]:
-        """Wait until no other run works on the route table, then plan again. Raises TableClaimedError."""
+        """Wait until no other run works on the route table, then plan again. Raises ClaimHeldError."""
         for attempt in range(TURN_LOOKS):
             record = self._ledger.table(request.route_table_id)
             now = _seconds(datetime.now(UTC))
@@ -90,7 +90,7 @@ class Healing:
                     raise TableChangedError(request.subnet_id, request.route_table_id, answer["routeTableId"])
                 return answer
             time.sleep(TURN_SECONDS)
-        raise TableClaimedError(request.route_table_id, self._ledger.table(request.route_table_id).run_id)
+        raise ClaimHeldError(request.route_table_id, self._ledger.table(request.route_table_id).run_id)
 
     def confirm(self, request: HealRequest) -> dict[str, Any]:
         """What this run changes, now that the route table is its own: a plan that two looks agree on."""
@@ -143,13 +143,13 @@ class Healing:
         verdict = judge.verdict(request.subnet_id)
         if verdict.compliance is not Compliance.COMPLIANT:
             raise NotCuredError(request.subnet_id, verdict.annotation)
-        run = self._ledger.run(request.run_id)
+        table = self._ledger.table(str(verdict.route_table_id))
         return {
             **verdict_answer(verdict),
             "endpointId": _endpoint_in_use(judge, request.subnet_id),
-            "isRecorded": str(run is not None).lower(),
+            "isRecorded": str(table.heal_run_id == request.run_id).lower(),
             "now": timestamp(datetime.now(UTC)),
-            "undo": UNDO.format(run_id=request.run_id) if run else NOTHING_TO_UNDO,
+            "undo": UNDO.format(run_id=table.heal_run_id) if table.heal_run_id else NOTHING_TO_UNDO,
         }
 
     def _needs_approval(self, request: HealRequest) -> bool:
@@ -165,9 +165,9 @@ class Healing:
             if not has_ended(self._aws.ssm, record.run_id):
                 return Claim(record, look.now)
             void_run = record.run_id
-        run = self._ledger.run(record.run_id) if look.plan.action is Action.NOTHING_TO_DO and record.run_id else None
-        if run and may_be_finished(look.plan, record, run, look.judge.snapshot):
-            return Claim(record, look.now, void_run, run.endpoint_id)
+        heal = self._ledger.run(record.heal_run_id) if record.heal_run_id else None
+        if heal and may_be_finished(look.plan, record, heal, look.judge.snapshot):
+            return Claim(record, look.now, void_run, heal.endpoint_id)
         return Claim(record, look.now, void_run)
 
     def _elect(self, look: Look, request: HealRequest) -> Election:

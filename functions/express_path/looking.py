@@ -11,6 +11,8 @@ ATTEMPTS = 5
 """How often one invocation looks for what a step changed."""
 SECONDS_APART = 2
 """How long it waits between two looks."""
+AGREEING = 3
+"""How many looks in a row must show the same before something is decided that one late answer could spoil."""
 
 _Seen = TypeVar("_Seen")
 
@@ -38,4 +40,17 @@ def look_twice(
         before, seen = seen, look()
         if agree(before, seen):
             break
+    return seen
+
+
+def look_settled(look: Callable[[], _Seen]) -> _Seen:
+    """What AGREEING looks in a row show, so that one late answer decides nothing; else what the last of many shows."""
+    seen = look()
+    agreeing = 1
+    for _ in range(2 * ATTEMPTS):
+        if agreeing == AGREEING:
+            break
+        time.sleep(SECONDS_APART)
+        before, seen = seen, look()
+        agreeing = agreeing + 1 if seen == before else 1
     return seen

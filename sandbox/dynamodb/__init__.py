@@ -14,7 +14,8 @@ from sandbox.patches import Patches
 MAX_POLICY_BYTES = 20_480
 """https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-considerations.html."""
 
-_one_at_a_time = RLock()
+ONE_AT_A_TIME = RLock()
+"""Held while DynamoDB serves a request."""
 
 
 def apply(patches: Patches) -> None:
@@ -33,7 +34,7 @@ def apply(patches: Patches) -> None:
 
 def _call_action(original: Moto) -> Moto:
     def call_action(self: Moto) -> Moto:
-        with _one_at_a_time:
+        with ONE_AT_A_TIME:
             return original(self)
 
     return call_action

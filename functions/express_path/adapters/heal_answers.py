@@ -7,10 +7,10 @@ from typing import Any
 from express_path.adapters.answers import verdict_answer
 from express_path.domain.claims import CLAIM_SECONDS, Election, Next, client_token
 from express_path.domain.healing import Finding, HealSettings, Plan
-from express_path.domain.ledger import TableRecord
+from express_path.domain.ledger import TableRecord, TableState
 
 UNDO = "to undo: express-path undo {run_id}, or start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
-NOTHING_TO_UNDO = "nothing to undo: this run changed no route table"
+NOTHING_TO_UNDO = "nothing to undo: no heal associated the route table"
 NONE = "NONE"
 """Stands for a run that does not exist, where an attribute value must not be empty."""
 
@@ -47,6 +47,7 @@ def plan_answer(plan: Plan, next_step: Next, settings: HealSettings, claim: Clai
         "ipAddressType": plan.ip_address_type,
         "ledgerTable": settings.ledger_table,
         "now": timestamp(claim.now),
+        "healRun": claim.record.heal_run_id,
         **_claim(claim),
         "blockers": [_finding(each) for each in plan.blockers],
         "warnings": [_finding(each) for each in plan.warnings],
@@ -62,7 +63,7 @@ def _claim(claim: Claim) -> dict[str, str]:
     return {
         "seenRun": record.run_id or NONE,
         "seenState": record.state.value if record.state else NONE,
-        "stateBefore": record.lasting_state.value if record.lasting_state else "",
+        "stateBefore": TableState.UNDONE.value if record.is_undone else NONE,
         "voidRun": claim.void_run or NONE,
         "nowSeconds": str(seconds),
         "expiresAt": str(seconds + CLAIM_SECONDS),

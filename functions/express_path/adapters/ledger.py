@@ -68,7 +68,7 @@ def table_record(route_table_id: str, item: Item) -> TableRecord:
     """Read the item of a route table. Raises RecordError."""
     return TableRecord(
         route_table_id,
-        state=_table_state(item, "state"),
+        state=_one_of(item, "state", TableState) if _text(item, "state") else None,
         run_id=_text(item, "runId"),
         subnet_id=_text(item, "subnetId"),
         vpc_id=_text(item, "vpcId"),
@@ -76,12 +76,10 @@ def table_record(route_table_id: str, item: Item) -> TableRecord:
         expires_at=_number(item, "expiresAt"),
         changed_at=_text(item, "changedAt"),
         approval=_approval(item),
-        state_before=_table_state(item, "stateBefore"),
+        state_before=TableState.UNDONE if _text(item, "stateBefore") == TableState.UNDONE else None,
+        heal_run_id=_text(item, "healRunId"),
+        undo_run_id=_text(item, "undoRunId"),
     )
-
-
-def _table_state(item: Item, name: str) -> TableState | None:
-    return _one_of(item, name, TableState) if _text(item, name) else None
 
 
 def _approval(item: Item) -> Approval | None:
@@ -121,6 +119,7 @@ def run_record(item: Item) -> RunRecord:
         deleted_at=_text(item, "deletedAt"),
         finished_at=_text(item, "finishedAt"),
         heal_run_id=_text(item, "healRunId"),
+        undo_run_id=_text(item, "undoRunId"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether a run of a runbook still goes on, as Systems Manager says."""
+"""Whether an automation execution goes on, as Systems Manager reports it."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,10 @@ ENDED = frozenset(
 
 
 def has_ended(ssm: "SSMClient", run_id: str) -> bool:
-    """Whether a run does nothing more: it has ended, or Systems Manager no longer knows it. Raises ApiError."""
+    """Whether a run does nothing more, or is not known any more, so that its claims are void. Raises ApiError.
+
+    https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetAutomationExecution.html
+    """
     try:
         with calling("ssm:GetAutomationExecution"):
             found = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from express_path.domain.endpoint_choice import USABLE
 from express_path.domain.healing import MANAGED_TAG, Action, Plan
-from express_path.domain.ledger import LedgerView, RunKind, RunRecord, TableRecord, TableState, VpcRecord
+from express_path.domain.ledger import LedgerView, RunRecord, TableRecord, TableState, VpcRecord
 from express_path.domain.snapshot import Snapshot
 
 CLAIM_SECONDS = 3600
@@ -29,19 +29,19 @@ class Next(StrEnum):
     """Only verify: someone else made the change meanwhile."""
 
 
-def may_be_finished(plan: Plan, table: TableRecord, run: RunRecord | None, snapshot: Snapshot) -> bool:
-    """Whether a heal changed the route table as planned, and ended before it could record that.
+def may_be_finished(plan: Plan, table: TableRecord, heal: RunRecord | None, snapshot: Snapshot) -> bool:
+    """Whether the heal that associated the route table last did so, and ended before it could record that.
 
-    run is the one that claimed the table last and has ended, None where the ledger does not name it.
+    heal is that run as the ledger has it, None where it does not name it.
     """
     route_table = snapshot.route_tables.get(table.route_table_id)
     return (
         plan.action is Action.NOTHING_TO_DO
         and table.state in (TableState.CLAIMED, TableState.FAILED)
-        and run is not None
-        and run.kind is RunKind.HEAL
+        and not table.is_undone
+        and heal is not None
         and route_table is not None
-        and any(route.target_id == run.endpoint_id for route in route_table.routes)
+        and any(route.target_id == heal.endpoint_id for route in route_table.routes)
     )
 
 

@@ -8,11 +8,6 @@ from express_path.domain.verdict import Verdict
 
 MANAGED_TAG = "express-path:managed"
 """On an endpoint that a heal made: only such a one may be deleted by an undo."""
-RUN_TAG = "express-path:run"
-"""On an endpoint: the runs that made it, which share a client token. On a route table: the run that healed it."""
-ENDPOINT_TAG = "express-path:endpoint"
-"""On a healed route table: the endpoint that was associated, and that an undo takes away."""
-
 FULL_ACCESS = '{"Version":"2008-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"*","Resource":"*"}]}'
 """The policy that EC2 gives an endpoint made without one
 (https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-endpoints-access.html)."""

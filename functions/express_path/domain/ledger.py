@@ -60,8 +60,10 @@ class TableRecord:
     """The claim on a route table and what became of it.
 
     run_id is the run that claimed the table last; expires_at, in seconds since 1970, is the end of its claim.
-    changed_at is when a heal or an undo last wrote the item, in ISO 8601. While the state is CLAIMED or FAILED,
-    state_before is the state that the claim replaced, so that an undo is not forgotten when a later heal fails.
+    changed_at is when a heal or an undo last wrote the item, in ISO 8601. heal_run_id is the run that was about to
+    associate the table last, undo_run_id the undo that claimed it last; each is empty before the first one.
+    state_before is UNDONE where the last heal claimed the table after an undo, so that a heal that fails does not make
+    the ledger forget the undo.
     """
 
     route_table_id: str
@@ -73,12 +75,19 @@ class TableRecord:
     expires_at: int = 0
     changed_at: str = ""
     approval: Approval | None = None
+    heal_run_id: str = ""
+    undo_run_id: str = ""
     state_before: TableState | None = None
 
     @property
-    def lasting_state(self) -> TableState | None:
-        """The state that the last heal or undo that ended well left, None before the first one."""
-        return self.state_before if self.state in (TableState.CLAIMED, TableState.FAILED) else self.state
+    def is_undone(self) -> bool:
+        """Whether the last heal was undone, or an undo of it did not finish, and no heal has ended well since then."""
+        is_claimed = self.state in (TableState.CLAIMED, TableState.FAILED)
+        return (
+            self.state is TableState.UNDONE
+            or ("" != self.undo_run_id == self.run_id)
+            or (is_claimed and self.state_before is TableState.UNDONE)
+        )
 
     def is_claimed(self, now: int) -> bool:
         """Whether a run's claim lasts at a time, in seconds since 1970."""
@@ -114,7 +123,7 @@ class RunRecord:
 
     created_endpoint: the run created endpoint_id. associated_at and deleted_at are when the run was about to change the
     association and to delete the endpoint; they, started_at and finished_at are in ISO 8601, and empty where that did
-    not happen. heal_run_id is the run that an undo undid.
+    not happen. heal_run_id is the run that an undo undid, undo_run_id the undo that finished undoing a heal.
     """
 
     run_id: str
@@ -131,6 +140,7 @@ class RunRecord:
     deleted_at: str = ""
     finished_at: str = ""
     heal_run_id: str = ""
+    undo_run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

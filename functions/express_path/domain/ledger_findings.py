@@ -16,7 +16,7 @@ def ledger_findings(
 ) -> Iterator[Finding]:
     """What the record of a route table has against healing it now."""
     yield from _reverted(table, record, now)
-    if started_by is StartedBy.CONFIG and record.lasting_state is TableState.UNDONE:
+    if started_by is StartedBy.CONFIG and record.is_undone:
         yield Finding(
             Blocker.UNDONE,
             f"the last heal of {table.id} was undone",
@@ -60,10 +60,10 @@ def _reverted(table: RouteTable, record: TableRecord, now: datetime) -> Iterator
     ):
         yield Finding(
             Blocker.REVERTED_BY_OTHERS,
-            f"run {record.run_id} healed {table.id} at {record.changed_at}, and its association with "
+            f"run {record.heal_run_id} healed {table.id} at {record.changed_at}, and its association with "
             f"{record.endpoint_id} is gone",
             f"find out who removed it; to heal before 24 hours are over, undo that run (express-path undo "
-            f"{record.run_id}) and start the heal by hand",
+            f"{record.heal_run_id}) and start the heal by hand",
         )
 
 

@@ -85,7 +85,7 @@ def _not_a_nat(verdict: Verdict) -> Finding:
 
 def _heal(judge: Judge, verdict: Verdict, around: Circumstances) -> Plan:
     table = judge.snapshot.route_tables[str(verdict.route_table_id)]
-    endpoint = _endpoint(judge, verdict, table, around.settings)
+    endpoint = _endpoint(judge, verdict, table, around)
     findings = list(_findings(judge, verdict, endpoint, around))
     may_warn = around.settings.warn_only & MAY_WARN
     warnings = tuple(each for each in findings if each.blocker in may_warn)
@@ -100,9 +100,13 @@ def _heal(judge: Judge, verdict: Verdict, around: Circumstances) -> Plan:
     )
 
 
-def _endpoint(judge: Judge, verdict: Verdict, table: RouteTable, settings: HealSettings) -> VpcEndpoint:
-    """The endpoint to associate: the best that cures, else that in use, else the best that fits, else a new one."""
-    usable = usable_endpoints(judge.tracer, table, settings)
+def _endpoint(judge: Judge, verdict: Verdict, table: RouteTable, around: Circumstances) -> VpcEndpoint:
+    """The endpoint to associate: the best that cures, else that in use, else the best that fits, else a new one.
+
+    One that an undo deletes, or is about to delete, is not used again.
+    """
+    deleted = around.ledger.vpc.deleted_ids if around.ledger else frozenset()
+    usable = [each for each in usable_endpoints(judge.tracer, table, around.settings) if each.id not in deleted]
     curing = [each for each in usable if cures(judge, table, each, verdict.subnet_id)]
     in_use = [each for each in usable if is_associated(judge.snapshot, table, each)]
     return next(iter([*curing, *in_use, *usable]), None) or endpoint_to_create(judge.tracer, table)
