@@ -11,11 +11,9 @@ def test_heal_makes_the_endpoint_and_associates_the_table(deployment: Deployment
     assert status(run) == "Success", run.get("FailureMessage")
     [endpoint] = deployment.endpoints(vpc.id)
     assert deployment.associations(vpc.id) == {endpoint["VpcEndpointId"]: [vpc.table]}
-    tags = {each["Key"]: each["Value"] for each in endpoint["Tags"]}
-    assert (tags["express-path:managed"], tags["express-path:rule"]) == ("true", "s3express-no-nat-path")
+    assert endpoint["Tags"] == [{"Key": "express-path:managed", "Value": "true"}]
     assert (endpoint["VpcEndpointType"], endpoint["PolicyDocument"]) == ("Gateway", FULL_ACCESS)
-    assert deployment.tags(vpc.table).keys() == {"express-path:run", "express-path:endpoint", "express-path:healed"}
-    assert deployment.tags(vpc.table)["express-path:run"] == run["AutomationExecutionId"]
+    assert deployment.tags(vpc.table) == {}
 
 
 def test_traffic_moves_only_when_the_endpoint_is_available(deployment: Deployment, vpc: Vpc) -> None:

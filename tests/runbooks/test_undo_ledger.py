@@ -1,20 +1,12 @@
 """Undoing heals that the ledger records: what a heal added goes, and nothing else."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
 from tests.handlers.network import Builder
 from tests.runbooks.heals import UNDO, Deployment, Vpc, status, steps
-from tests.runbooks.ledgers import LEDGER, LedgerTable, heal_id
-
-
-@pytest.fixture
-def ledger(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> Iterator[LedgerTable]:
-    """The ledger of the deployment, empty."""
-    monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    yield LedgerTable(deployment.sandbox)
+from tests.runbooks.ledgers import LedgerTable, heal_id
 
 
 def described(deployment: Deployment, vpc: Vpc) -> str:
