@@ -66,7 +66,10 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
     applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
         automation.knobs.open_calendars.add("freeze")
-        assert WholeStack(sandbox, ChangeCalendarName="freeze").rule
+        sns: Client = sandbox.client("sns")
+        topic = sns.create_topic(Name="AutomationApprovals")["TopicArn"]
+        sns.subscribe(TopicArn=topic, Protocol="sms", Endpoint="+15550100")
+        assert WholeStack(sandbox, ChangeCalendarName="freeze", Approvers="ann", ApprovalTopicArn=topic).rule
         credentials = somebody(sandbox)
         sandbox.calls.clear()
         for name, value in credentials.items():

@@ -42,6 +42,7 @@ class WholeStack:
         self.cloudformation: Any = direct_client(sandbox, "cloudformation")
         self.functions: Any = direct_client(sandbox, "lambda")
         self.sqs: Any = direct_client(sandbox, "sqs")
+        self.dynamodb: Any = direct_client(sandbox, "dynamodb")
         self.rule = Rule(sandbox)
         self._record()
         self.queue = str(self.sqs.create_queue(QueueName="failed")["QueueUrl"])
