@@ -2,11 +2,9 @@
 
 import json
 
-import pytest
-
 from tests.handlers.network import Builder
-from tests.runbooks.heals import UNDO, Deployment, Vpc, status, steps
-from tests.runbooks.ledgers import LedgerTable, heal_id
+from tests.runbooks.heals import Deployment, Vpc, status
+from tests.runbooks.ledgers import LedgerTable
 
 
 def described(deployment: Deployment, vpc: Vpc) -> str:
