@@ -11,6 +11,7 @@ import pytest
 from typer.testing import Result
 
 from express_path_cli.doctor.questions import QUESTIONS
+from sandbox.config_items.direct import direct_client
 from sandbox.config_service.evaluation_status import statuses_of
 from sandbox.config_service.recorder import recording_of
 from sandbox.remediation import Remediation
@@ -18,7 +19,7 @@ from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
 from tests.cli.recordings import invoke
-from tests.cli.whole_stack import RULE, STACK, WholeStack
+from tests.cli.whole_stack import RULE, STACK, WholeStack, approval_topic
 from tests.handlers.network import Builder, Private
 
 HOUR = timedelta(hours=1)
@@ -467,12 +468,9 @@ def test_a_stack_that_heals(sandbox: Sandbox, automation: Automation, mode: str)
         "RemediationMode": mode,
         "ChangeCalendarName": "freeze",
         "Approvers": "ann",
-        "ApprovalTopicArn": "arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
+        "ApprovalTopicArn": approval_topic(sandbox),
     }
     automation.knobs.open_calendars.add("freeze")
-    sns: Any = sandbox.client("sns")
-    topic = sns.create_topic(Name="AutomationApprovals")["TopicArn"]
-    sns.subscribe(TopicArn=topic, Protocol="sms", Endpoint="+15550100")
     stack = WholeStack(sandbox, **asked)
     checks, status = examine()
     assert (bad(checks), status) == ({}, 0)
@@ -481,7 +479,7 @@ def test_a_stack_that_heals(sandbox: Sandbox, automation: Automation, mode: str)
     assert examine()[0]["calendar"]["state"] == "WARN"
     automation.knobs.open_calendars.clear()
     automation.knobs.closed_calendars.clear()
-    sns.delete_topic(TopicArn=topic)
+    direct_client(sandbox, "sns").delete_topic(TopicArn=asked["ApprovalTopicArn"])
     checks, status = examine()
     assert (checks["calendar"]["state"], checks["approval"]["state"], status) == ("FAIL", "FAIL", 1)
     assert stack.rule

@@ -17,7 +17,7 @@ from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
 from tests.cli.recordings import invoke
-from tests.cli.whole_stack import WholeStack
+from tests.cli.whole_stack import WholeStack, approval_topic
 from tests.handlers.network import Builder, Private
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")
@@ -66,9 +66,7 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
     applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
         automation.knobs.open_calendars.add("freeze")
-        sns: Client = sandbox.client("sns")
-        topic = sns.create_topic(Name="AutomationApprovals")["TopicArn"]
-        sns.subscribe(TopicArn=topic, Protocol="sms", Endpoint="+15550100")
+        topic = approval_topic(sandbox)
         assert WholeStack(sandbox, ChangeCalendarName="freeze", Approvers="ann", ApprovalTopicArn=topic).rule
         credentials = somebody(sandbox)
         sandbox.calls.clear()

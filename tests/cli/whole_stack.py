@@ -9,6 +9,7 @@ from moto.awslambda.models import lambda_backends
 from moto.cloudformation.models import cloudformation_backends
 from moto.cloudwatch.models import MetricDatum, cloudwatch_backends
 from moto.config.models import config_backends
+from moto.sns.models import sns_backends
 
 from sandbox.config_items.direct import direct_client
 from sandbox.server import Sandbox
@@ -27,6 +28,14 @@ DOCUMENTS = ("HealDocument", "ApprovalDocument", "UndoDocument")
 def _expanded(parameters: frozenset[tuple[str, str]]) -> Expanded:
     """The template under these parameters, worked out once."""
     return Expanded(**dict(parameters))
+
+
+def approval_topic(sandbox: Sandbox) -> str:
+    """An SNS topic with one confirmed subscription; moto counts none by itself."""
+    arn = str(direct_client(sandbox, "sns").create_topic(Name="AutomationApprovals")["TopicArn"])
+    backend: Any = sns_backends[sandbox.account_id][sandbox.region]
+    backend.topics[arn].subscriptions_confimed = 1
+    return arn
 
 
 class WholeStack:
