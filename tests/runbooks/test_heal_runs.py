@@ -129,7 +129,7 @@ def test_calendar_that_closes_during_a_heal_stops_it(deployment: Deployment, vpc
     """The calendar is read again right before each change: no endpoint is associated after it closed."""
     knobs = deployment.automation.knobs
     knobs.open_calendars.add(calendar)
-    deployment.sandbox.faults.before("ec2", "CreateVpcEndpoint", lambda: knobs.open_calendars.clear())
+    deployment.sandbox.faults.before("ec2", "CreateVpcEndpoint", knobs.open_calendars.clear)
     deployment.sandbox.faults.before("ec2", "CreateVpcEndpoint", lambda: knobs.closed_calendars.add(calendar))
     run = deployment.heal(vpc.subnet)
     assert (status(run), deployment.changes()[-1]) == ("Failed", "CreateVpcEndpoint")
