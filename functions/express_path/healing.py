@@ -237,7 +237,7 @@ def _endpoint_in_use(judge: Judge, subnet_id: str) -> str:
 CHANGE = Until(_is_change, is_deleting)
 """For the first plan: a change is confirmed after the claim, but nothing to do, or a blocker, is final."""
 AGREED = Until(lambda look: False, is_deleting)  # noqa: ARG005 -- whatever the plan is, two looks must agree on it
-CREATION = Until(_creates, is_deleting)
+CREATION = Until(_creates, is_deleting, has_preflight=False)
 """Before the creation, which two looks have agreed on already."""
-READY = Until(_is_ready, _is_change, AVAILABLE_LOOKS)
+READY = Until(_is_ready, _is_change, AVAILABLE_LOOKS, has_preflight=False)
 """Before the association: an endpoint that was just created is not listed or not available at once."""
