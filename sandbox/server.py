@@ -71,7 +71,6 @@ class Sandbox:
         if not _running.acquire(blocking=False):
             raise RuntimeError("a sandbox is already running in this process")
         try:
-            speed.apply(self._patches)
             permissions.apply(self._patches)
             self.ec2.apply(self._patches)
             directory_buckets.apply(self._patches)
