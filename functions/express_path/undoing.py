@@ -16,16 +16,10 @@ from express_path.adapters.undo_requests import NOBODY, Circumstance, UndoAction
 from express_path.domain.ledger import TableRecord
 from express_path.domain.parameters import RuleParameters, Scope
 from express_path.domain.tracing import Tracer
-from express_path.domain.undo import Change, Records, Undo, check_deleted, check_heal, make_undo
+from express_path.domain.undo import Change, Records, Undo, check_deleted, check_heal, check_not_undone, make_undo
 from express_path.domain.undo_effects import moves
 from express_path.domain.verdict import Judge
-from express_path.errors import (
-    ClaimHeldError,
-    ClaimLostError,
-    NotDeletedError,
-    NotDisassociatedError,
-    SettingError,
-)
+from express_path.errors import ClaimHeldError, ClaimLostError, NotDeletedError, NotDisassociatedError, SettingError
 from express_path.looking import look_settled, look_until
 
 LOOKS_FOR_TURN = 40
@@ -73,6 +67,7 @@ class Undoing:
 
     def _plan(self, request: UndoRequest) -> dict[str, Any]:
         records = self._records(request)
+        check_not_undone(records.heal)
         undo = self._still_associated(records)
         return self._answer(request, records, undo, told=True)
 
@@ -83,7 +78,8 @@ class Undoing:
             if records.heal.undo_run_id:
                 undone = Undo(records.heal, associated=False, is_live=False)
                 return undo_answer(undone, UNDONE, Circumstance(self._ledger_table, _now()))
-            if not self._is_held(records.table, request.run_id):
+            is_held = self._is_claimed_by_other(records.table, request.run_id)
+            if not is_held or has_ended(self._aws.ssm, records.table.run_id):
                 return self._answer(request, records, self._still_associated(records))
             time.sleep(looking.SECONDS_APART)
             records = self._records(request)
@@ -138,21 +134,16 @@ class Undoing:
     def _look(self, records: Records) -> Undo:
         return make_undo(records, read_sight(self._aws, records.heal), self._aws.region)
 
-    def _is_held(self, table: TableRecord, run_id: str) -> bool:
-        """Whether another run, which goes on, has the table."""
-        is_other = table.is_claimed(int(_now().timestamp())) and table.run_id != run_id
-        return is_other and not has_ended(self._aws.ssm, table.run_id)
+    def _is_claimed_by_other(self, table: TableRecord, run_id: str) -> bool:
+        return table.is_claimed(int(_now().timestamp())) and table.run_id != run_id
 
     def _answer(
         self, request: UndoRequest, records: Records, undo: Undo, action: Change | None = None, *, told: bool = False
     ) -> dict[str, Any]:
-        table = records.table
-        is_void = (
-            table.is_claimed(int(_now().timestamp()))
-            and table.run_id != request.run_id
-            and has_ended(self._aws.ssm, table.run_id)
-        )
-        around = Circumstance(self._ledger_table, _now(), table.run_id if is_void else NOBODY)
+        owner = records.table.run_id
+        is_held = self._is_claimed_by_other(records.table, request.run_id)
+        void_run = owner if is_held and has_ended(self._aws.ssm, owner) else NOBODY
+        around = Circumstance(self._ledger_table, _now(), void_run)
         return undo_answer(undo, action or undo.change, around, self._moves(undo) if told else ())
 
     def _moves(self, undo: Undo) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
 from tests.cli.recordings import invoke
-from tests.cli.whole_stack import WholeStack
+from tests.cli.whole_stack import WholeStack, approval_topic
 from tests.handlers.network import Builder, Private
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")
@@ -66,7 +66,8 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
     applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
         automation.knobs.open_calendars.add("freeze")
-        assert WholeStack(sandbox, ChangeCalendarName="freeze").rule
+        topic = approval_topic(sandbox)
+        assert WholeStack(sandbox, ChangeCalendarName="freeze", Approvers="ann", ApprovalTopicArn=topic).rule
         credentials = somebody(sandbox)
         sandbox.calls.clear()
         for name, value in credentials.items():

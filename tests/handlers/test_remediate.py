@@ -246,7 +246,7 @@ READS = [
 
 @pytest.mark.parametrize(
     ("service", "operation"),
-    [*(("ec2", each) for each in READS), ("s3", "ListDirectoryBuckets"), ("s3", "GetBucketPolicy")],
+    [("ec2", each) for each in READS],
 )
 def test_what_cannot_be_read_is_not_taken_for_safe(
     ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private, service: str, operation: str
@@ -258,6 +258,22 @@ def test_what_cannot_be_read_is_not_taken_for_safe(
     with pytest.raises(ApiError) as raised:
         ask("plan", vpc.subnet, dryRun="true")
     assert raised.value.operation == f"{service}:{operation}"
+
+
+@pytest.mark.parametrize("operation", ["ListDirectoryBuckets", "GetBucketPolicy"])
+def test_bucket_policy_that_cannot_be_read_is_a_finding(
+    ask: Ask, sandbox: Sandbox, vpc: Private, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    """One bucket must not stop every heal in the Region: the finding blocks or warns, as the team has chosen."""
+    sandbox.client("s3").create_bucket(Bucket=BUCKET)
+    sandbox.faults.deny("s3", operation)
+    [blocker] = ask("plan", vpc.subnet, dryRun="true")["blockers"]
+    assert blocker["name"] == "SOURCE_IP_POLICY"
+    assert "unknown" in blocker["evidence"]
+    assert "WarnOnly" in blocker["cure"]
+    monkeypatch.setenv("WARN_ONLY", "SOURCE_IP_POLICY")
+    answer = ask("plan", vpc.subnet)
+    assert (answer["blockers"], [each["name"] for each in answer["warnings"]]) == ([], ["SOURCE_IP_POLICY"])
 
 
 def test_bucket_without_a_policy_is_fine(ask: Ask, sandbox: Sandbox, vpc: Private) -> None:

@@ -14,12 +14,12 @@ _NO_OUTPUT = "No output available yet because the step is not successfully execu
 
 
 class Stack(NamedTuple):
-    """What a deployed stack says about its runbooks; heal holds the parameters that every heal gets."""
+    """What a deployed stack says about its runbooks and its ledger; common holds the parameters that every run gets."""
 
     heal_document: str
     undo_document: str
+    ledger_table: str
     common: Mapping[str, str]
-    heal: Mapping[str, str]
 
 
 class StepRun(NamedTuple):
@@ -46,21 +46,20 @@ class Run(NamedTuple):
 
 
 def find_stack(aws: MovingAws, name: str) -> Stack:
-    """Read a stack's outputs and parameters. Raises ApiError, also where there is none, or it has no runbooks."""
+    """Read a stack's outputs. Raises ApiError, also where there is none, or it has no runbooks."""
     stack = read_stack(aws.cloudformation, name)
     if stack is None:
         raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"there is no stack {name} in {aws.region}")
-    outputs, given = stack.outputs, stack.parameters
-    needed = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn")
+    outputs = stack.outputs
+    needed = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn", "LedgerTableName")
     missing = [each for each in needed if each not in outputs]
     if missing:
         raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"stack {name} has no output {missing[0]}")
-    heals = {each: given[each] for each in ("ChangeCalendarName", "EndpointPolicyParameter") if given.get(each)}
     common = {
         "AutomationAssumeRole": outputs["AutomationRoleArn"],
         "PlanFunctionName": outputs["PlanFunctionArn"],
     }
-    return Stack(outputs["HealDocumentName"], outputs["UndoDocumentName"], common, heals)
+    return Stack(outputs["HealDocumentName"], outputs["UndoDocumentName"], outputs["LedgerTableName"], common)
 
 
 def start_run(aws: MovingAws, document: str, parameters: Mapping[str, str]) -> str:

@@ -37,18 +37,26 @@ def timestamp(now: datetime) -> str:
 def plan_answer(plan: Plan, next_step: Next, settings: HealSettings, claim: Claim) -> dict[str, Any]:
     """A plan as JSON, with what claiming its route table takes; what does not apply is an empty string."""
     return {
-        "action": plan.action.value,
+        **plan_fields(plan),
         "next": next_step.value,
-        "subnetId": plan.verdict.subnet_id,
-        "vpcId": plan.verdict.vpc_id,
-        "routeTableId": plan.verdict.route_table_id or "",
         "endpointId": plan.endpoint_id or claim.finished_endpoint_id,
-        "serviceName": plan.service_name,
-        "ipAddressType": plan.ip_address_type,
         "ledgerTable": settings.ledger_table,
         "now": timestamp(claim.now),
         "healRun": claim.record.heal_run_id,
         **_claim(claim),
+    }
+
+
+def plan_fields(plan: Plan) -> dict[str, Any]:
+    """What a plan says by itself, as JSON; what does not apply is an empty string."""
+    return {
+        "action": plan.action.value,
+        "subnetId": plan.verdict.subnet_id,
+        "vpcId": plan.verdict.vpc_id,
+        "routeTableId": plan.verdict.route_table_id or "",
+        "endpointId": plan.endpoint_id or "",
+        "serviceName": plan.service_name,
+        "ipAddressType": plan.ip_address_type,
         "blockers": [_finding(each) for each in plan.blockers],
         "warnings": [_finding(each) for each in plan.warnings],
         "patches": dict(plan.patches),

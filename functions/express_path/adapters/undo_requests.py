@@ -7,12 +7,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from express_path.domain.ledger import RUN_PREFIX
+from express_path.adapters.heal_answers import timestamp
+from express_path.domain.claims import CLAIM_SECONDS
 from express_path.domain.undo import Refusal, Undo
 from express_path.errors import EventError
 
-CLAIM_SECONDS = 2700
-"""How long the claim of an undo lasts: longer than all of its steps after the claim may take together."""
 NOBODY = "NONE"
 """In place of a run's id where there is none, as a step's input must not be empty."""
 
@@ -105,11 +104,10 @@ def undo_answer(undo: Undo, action: str, around: Circumstance, moves: tuple[str,
         "routeTableId": heal.route_table_id,
         "endpointId": heal.endpoint_id,
         "ledgerTable": around.ledger_table,
-        "now": around.now.isoformat(timespec="seconds"),
+        "now": timestamp(around.now),
         "nowSeconds": str(int(around.now.timestamp())),
         "expiresAt": str(int((around.now + timedelta(seconds=CLAIM_SECONDS)).timestamp())),
         "voidRun": around.void_run,
-        "ledgerItem": RUN_PREFIX + heal.run_id,
         "summary": " | ".join((*_lines(undo), *moves)),
     }
 

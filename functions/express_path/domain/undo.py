@@ -16,7 +16,10 @@ _SEE_HEALS = "express-path heals lists the heals that can be undone"
 
 
 class Change(StrEnum):
-    """The next change of an undo; FINISH where EC2 needs none, KEEP_ENDPOINT where an endpoint turned out to be used."""
+    """The next change of an undo.
+
+    FINISH: none is left. KEEP_ENDPOINT: the endpoint is used, although the ledger says by now that it is deleted.
+    """
 
     DISASSOCIATE = "DISASSOCIATE"
     DELETE_ENDPOINT = "DELETE_ENDPOINT"
@@ -104,11 +107,17 @@ def check_heal(run_id: str, run: RunRecord | None, account_id: str) -> RunRecord
     return run
 
 
+def check_not_undone(heal: RunRecord) -> None:
+    """Raise UndoError where the ledger says that a heal is undone already."""
+    if heal.undo_run_id:
+        raise UndoError(heal.run_id, f"run {heal.undo_run_id} undid it already", "nothing is left to undo")
+
+
 def make_undo(records: Records, sight: Sight, region: str) -> Undo:
     """Plan the undo of a heal that check_heal let pass.
 
-    Raises UndoError where the ledger says that the heal is undone or that another one took its place, and where EC2
-    shows something else than what the heal left.
+    Raises UndoError where the ledger says that another heal took its place, and where EC2 shows something other than
+    what the heal left.
     """
     heal = records.heal
     _check_records(records)
@@ -123,15 +132,13 @@ def make_undo(records: Records, sight: Sight, region: str) -> Undo:
 
 def _check_records(records: Records) -> None:
     heal, last = records.heal, records.associated_last
-    if heal.undo_run_id:
-        raise UndoError(heal.run_id, f"run {heal.undo_run_id} undid it already", "nothing is left to undo")
     if heal.associated_at and last and last.run_id != heal.run_id:
         found = f"run {last.run_id} associated {heal.route_table_id} again at {last.associated_at}"
         raise UndoError(heal.run_id, found, "undo that run")
 
 
 def _endpoint(heal: RunRecord, sight: Sight, region: str) -> VpcEndpoint | None:
-    """The heal's endpoint as it is now, None where it is gone. Raises UndoError where it or its table is another one."""
+    """The heal's endpoint as it is now, None where it is gone. Raises UndoError where it or its table is not ours."""
     wrong = [*_wrong_tables(heal, sight.tables), *_wrong_endpoints(heal, sight.endpoints, region)]
     if wrong:
         raise UndoError(heal.run_id, "; ".join(wrong), "find out who changed it, and remove the association by hand")
@@ -149,7 +156,8 @@ def _wrong_endpoints(heal: RunRecord, endpoints: tuple[VpcEndpoint, ...], region
         yield f"there are {len(endpoints)} endpoints {heal.endpoint_id}"
     for each in endpoints:
         if each.endpoint_type != "gateway" or not is_express_service(each.service_name, region):
-            yield f"{each.id} is a {each.endpoint_type} endpoint for {each.service_name}, not a gateway one for s3express"
+            found = f"an endpoint of type {each.endpoint_type} for {each.service_name}"
+            yield f"{each.id} is {found}, not a gateway endpoint for s3express"
         if each.vpc_id != heal.vpc_id:
             yield f"{each.id} is in {each.vpc_id}, not in {heal.vpc_id}"
         if (each.owner_id or heal.account_id) != heal.account_id:

@@ -60,7 +60,8 @@ def planned(
     parameters: RuleParameters | None = None,
     **settings: Any,  # noqa: ANN401 -- fields of the settings
 ) -> Plan:
-    """The plan for subnet-1; without evidence, nothing else is in the way."""
+    """The plan for subnet-1, by settings under which nothing only warns; without evidence, nothing is in the way."""
+    settings = {"warn_only": frozenset(), **settings}
     judge = Judge(Tracer(snapshot), parameters or RuleParameters())
     return make_plan(judge, "subnet-1", Circumstances(evidence or Evidence(), HealSettings(**settings), now))
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from express_path.domain.evidence import Evidence, NetworkAcl, Policy
-from express_path.domain.healing import MAY_WARN, Action, Blocker
+from express_path.domain.healing import MAY_WARN, Action, Blocker, HealSettings
 from express_path.domain.network import VpcEndpoint
 from tests.domain.heal.situation import NOW, TO_NAT, blockers, evidence_of, network, planned
 from tests.domain.make import endpoint, route, subnet
@@ -81,6 +81,13 @@ def test_each_of_the_four_may_be_a_warning_by_itself(blocker: Blocker) -> None:
     assert {each.blocker for each in plan.warnings} == {blocker}
     assert set(TEAMS) - {blocker} <= set(blockers(plan))
     assert blocker not in blockers(plan)
+
+
+def test_dns_attributes_warn_by_default() -> None:
+    """A gateway endpoint changes no DNS answer, and Terraform's aws_vpc leaves DNS host names off."""
+    settings = HealSettings()
+    plan = planned(network(), Evidence(dns_hostnames=False), warn_only=settings.warn_only)
+    assert (blockers(plan), [each.blocker for each in plan.warnings]) == ([], [Blocker.DNS_ATTRIBUTES])
 
 
 def test_plan_with_nothing_but_warnings_is_carried_out() -> None:
