@@ -15,7 +15,7 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from sandbox import config_service, directory_buckets, dynamodb, permissions, service_quotas
+from sandbox import config_service, directory_buckets, dynamodb, lookups, permissions, service_quotas
 from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
@@ -62,6 +62,7 @@ class Sandbox:
         # One session for all clients, as it reads the models from disk once; making clients is not safe among threads.
         self._session = boto3.session.Session()
         self._making_clients = Lock()
+        self._clients: dict[tuple[str, ...], Client] = {}
         self.reads = StaleReads()
         self._server = _Server(self.calls, self.faults, self.prices, self.reads)
 
@@ -78,6 +79,7 @@ class Sandbox:
             service_quotas.apply(self._patches)
             self.metrics.apply(self._patches)
             self.logs.apply(self._patches)
+            lookups.apply(self._patches)
             self.reset()
             self._server.start()
         except BaseException:
@@ -109,19 +111,26 @@ class Sandbox:
     def client(self, service: str, region: str | None = None, credentials: Mapping[str, str] | None = None) -> Client:
         """Return a boto3 client of this sandbox. `credentials` are boto3's keyword arguments, see `credentials()`.
 
-        Retries are off, so that a fault is seen at once; the code under test makes clients of its own.
+        Retries are off, so that a fault is seen at once; the code under test makes clients of its own. They
+        are kept, because making one takes much longer than a call.
         """
+        wanted = dict(credentials or CREDENTIALS)
+        region_name = region or self.region
+        key = (self.endpoint_url, service, region_name, *wanted.values())
         with self._making_clients:
-            return self._session.client(
-                service,  # type: ignore[call-overload]
-                region_name=region or self.region,
-                endpoint_url=self.endpoint_url,
-                config=Config(
-                    retries={"total_max_attempts": 1},
-                    s3={"addressing_style": "path", "disable_s3_express_session_auth": True},  # type: ignore[arg-type]
-                ),
-                **(credentials or CREDENTIALS),
-            )
+            if key not in self._clients:
+                self._clients[key] = self._session.client(
+                    service,  # type: ignore[call-overload]
+                    region_name=region_name,
+                    endpoint_url=self.endpoint_url,
+                    config=Config(
+                        retries={"total_max_attempts": 1},
+                        max_pool_connections=64,
+                        s3={"addressing_style": "path", "disable_s3_express_session_auth": True},  # type: ignore[arg-type]
+                    ),
+                    **wanted,
+                )
+            return self._clients[key]
 
     def credentials(self, account_id: str) -> dict[str, str]:
         """Return credentials of another account (12 digits), by assuming a role there."""

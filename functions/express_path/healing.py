@@ -20,10 +20,10 @@ from express_path.adapters.heal_answers import (
 )
 from express_path.adapters.heal_requests import HealAction, HealRequest
 from express_path.adapters.run_states import has_ended
-from express_path.domain.claims import Election, Next, elect, is_unrecorded, may_be_finished, next_before_claim
+from express_path.domain.claims import Next, elect, is_unrecorded, may_be_finished, next_before_claim
 from express_path.domain.endpoint_choice import express_endpoints
 from express_path.domain.healing import Action, RemediationMode
-from express_path.domain.ledger import TableRecord
+from express_path.domain.ledger import LedgerView, TableRecord, VpcRecord
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Judge
 from express_path.errors import (
@@ -98,12 +98,12 @@ class Healing:
         needs_approval = self._needs_approval(request)
         look = self._planner.settled(request.subnet_id, request.started_by, AGREED, needs_approval=needs_approval)
         self._check(look, request)
-        election = self._elect(look, request)
-        record, snapshot = self._ledger.vpc(look.plan.verdict.vpc_id), look.judge.snapshot
+        snapshot, ledger = look.judge.snapshot, _ledger(look)
+        election = elect(ledger.vpc, snapshot, request.run_id)
         step = _next_change(look)
         if step is Next.CREATE and election.must_elect:
             step = Next.ELECT
-        if is_unrecorded(look.plan, record, snapshot):
+        if is_unrecorded(look.plan, ledger.vpc, snapshot):
             step = Next.CREATE
         return confirm_answer(
             look.plan, step, election, look.now, needs_approval=needs_approval and step is not Next.VERIFY
@@ -114,11 +114,11 @@ class Healing:
         self._check_claim(request)
         look = self._planner.settled(request.subnet_id, request.started_by, CREATION)
         self._check(look, request)
-        election = self._elect(look, request)
+        snapshot, ledger = look.judge.snapshot, _ledger(look)
+        election = elect(ledger.vpc, snapshot, request.run_id)
         if election.must_elect:
-            raise ElectionError(look.plan.verdict.vpc_id)
-        record = self._ledger.vpc(look.plan.verdict.vpc_id)
-        step = Next.CREATE if is_unrecorded(look.plan, record, look.judge.snapshot) else _next_change(look)
+            raise ElectionError(ledger.vpc.vpc_id)
+        step = Next.CREATE if is_unrecorded(look.plan, ledger.vpc, snapshot) else _next_change(look)
         return elected_answer(look.plan, step, election, self._planner.settings)
 
     def target(self, request: HealRequest) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class Healing:
         step = _next_change(look)
         if not _is_ready(look) and step is not Next.VERIFY:
             raise EndpointNotReadyError(request.subnet_id, _found(look))
-        record = self._ledger.vpc(look.plan.verdict.vpc_id)
+        record = _ledger(look).vpc
         created = request.run_id in record.token_runs and look.plan.endpoint_id in record.token_ids
         return target_answer(look.plan, step, look.now, created=created)
 
@@ -170,10 +170,6 @@ class Healing:
             return Claim(record, look.now, void_run, heal.endpoint_id)
         return Claim(record, look.now, void_run)
 
-    def _elect(self, look: Look, request: HealRequest) -> Election:
-        """The election in the VPC, by the ledger as it is after the look."""
-        return elect(self._ledger.vpc(look.plan.verdict.vpc_id), look.judge.snapshot, request.run_id)
-
     def _check_claim(self, request: HealRequest) -> None:
         """Raise ClaimLostError where the table is not, or no longer, this run's."""
         record = self._ledger.table(request.route_table_id)
@@ -187,6 +183,11 @@ class Healing:
         governing = look.plan.verdict.route_table_id or ""
         if governing != request.route_table_id:
             raise TableChangedError(request.subnet_id, request.route_table_id, governing)
+
+
+def _ledger(look: Look) -> LedgerView:
+    """What the ledger says; a subnet without a route table has no claim, so this is never called for one."""
+    return look.ledger or LedgerView(TableRecord(""), VpcRecord(look.plan.verdict.vpc_id))
 
 
 def _check_blocked(look: Look) -> None:
@@ -237,7 +238,7 @@ def _endpoint_in_use(judge: Judge, subnet_id: str) -> str:
 CHANGE = Until(_is_change, is_deleting)
 """For the first plan: a change is confirmed after the claim, but nothing to do, or a blocker, is final."""
 AGREED = Until(lambda look: False, is_deleting)  # noqa: ARG005 -- whatever the plan is, two looks must agree on it
-CREATION = Until(_creates, is_deleting)
+CREATION = Until(_creates, is_deleting, has_preflight=False)
 """Before the creation, which two looks have agreed on already."""
-READY = Until(_is_ready, _is_change, AVAILABLE_LOOKS)
+READY = Until(_is_ready, _is_change, AVAILABLE_LOOKS, has_preflight=False)
 """Before the association: an endpoint that was just created is not listed or not available at once."""

@@ -30,11 +30,15 @@ class Look(NamedTuple):
 
 
 class Until(NamedTuple):
-    """How long to plan again: a plan that is as expected needs no second one, one that will pass is not the last."""
+    """How long to plan again: a plan that is as expected needs no second one, one that will pass is not the last.
+
+    has_preflight is False where a look a moment ago had one.
+    """
 
     expected: Callable[[Look], bool]
     passing: Callable[[Look], bool]
     attempts: int = ATTEMPTS
+    has_preflight: bool = True
 
 
 class Planner:
@@ -63,14 +67,19 @@ class Planner:
         snapshot = reader.read(account_id, vpc_id, self._parameters) if vpc_id else reader.empty(account_id)
         return Judge(Tracer(snapshot), self._parameters)
 
-    def look(self, subnet_id: str, started_by: StartedBy, *, needs_approval: bool = False) -> Look:
-        """Plan once. needs_approval: a heal that nobody approved is blocked. Raises ApiError."""
+    def look(
+        self, subnet_id: str, started_by: StartedBy, *, needs_approval: bool = False, has_preflight: bool = True
+    ) -> Look:
+        """Plan once. needs_approval: a heal that nobody approved is blocked. Raises ApiError.
+
+        Without a pre-flight, only the network, the ledger and the change calendar are looked at.
+        """
         judge = self.judge(subnet_id)
         verdict = judge.verdict(subnet_id)
         table_id = verdict.route_table_id
         view = self.ledger.view(table_id, verdict.vpc_id) if table_id else None
         now = datetime.now(UTC)
-        evidence = self._evidence(judge, verdict)
+        evidence = self._evidence(judge, verdict, has_preflight=has_preflight)
         around = Circumstances(evidence, self.settings, now, view, started_by, needs_approval)
         return Look(judge, make_plan(judge, subnet_id, around), view, now)
 
@@ -88,18 +97,18 @@ class Planner:
             return _essence(one) == _essence(other) and not until.passing(other)
 
         return look_twice(
-            lambda: self.look(subnet_id, started_by, needs_approval=needs_approval),
+            lambda: self.look(subnet_id, started_by, needs_approval=needs_approval, has_preflight=until.has_preflight),
             agree,
             until.expected,
             until.attempts,
         )
 
-    def _evidence(self, judge: Judge, verdict: Verdict) -> Evidence:
+    def _evidence(self, judge: Judge, verdict: Verdict, *, has_preflight: bool) -> Evidence:
         """What the pre-flight asks about; nothing is read where there is nothing to heal."""
         if verdict.compliance is not Compliance.NON_COMPLIANT and verdict.reason not in REFUSALS:
             return Evidence()
         calendar_open = self._is_calendar_open()
-        if not is_healable(verdict):
+        if not (has_preflight and is_healable(verdict)):
             return Evidence(calendar_open=calendar_open)
         return evidence_for(self._aws, judge, verdict, calendar_open=calendar_open)
 

@@ -171,7 +171,7 @@ def test_real_run_fails_with_everything_that_blocks(ask: Ask, blocked: Private) 
     message = str(raised.value)
     assert all(f"| {each}: " in message for each in [*BLOCKERS, "CHANGE_CALENDAR_CLOSED"])
     assert "aws ec2 create-vpc-endpoint" in message
-    assert f'route_table_ids   = ["{blocked.table}"]' in message
+    assert f'route_table_id  = "{blocked.table}"' in message
 
 
 def test_warnings_block_nothing(ask: Ask, blocked: Private, monkeypatch: pytest.MonkeyPatch) -> None:
