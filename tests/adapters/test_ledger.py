@@ -84,7 +84,7 @@ def test_item_of_a_vpc() -> None:
         "tokenRun": {"S": RUN},
         "createdIds": {"SS": ["vpce-1", "vpce-2"]},
     }
-    assert vpc_record("vpc-1", item) == VpcRecord("vpc-1", 2, RUN, frozenset({"vpce-1", "vpce-2"}), frozenset())
+    assert vpc_record("vpc-1", item) == VpcRecord("vpc-1", 2, RUN, created_ids=frozenset({"vpce-1", "vpce-2"}))
 
 
 def test_item_of_a_run() -> None:
