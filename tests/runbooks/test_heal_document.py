@@ -1,4 +1,4 @@
-"""docs/healing.md says just what the code does: blockers, which of them may warn, times and tags."""
+"""docs/healing.md says just what the code does: blockers, which of them may warn, times, settings, and tags."""
 
 import json
 import re
@@ -8,8 +8,9 @@ from typing import Any
 import yaml
 
 from express_path.domain import healing
+from express_path.domain.approvals import ANSWER_SECONDS, APPROVED_SECONDS
 from express_path.domain.claims import CLAIM_SECONDS
-from express_path.domain.healing import MAY_WARN, Blocker
+from express_path.domain.healing import MAY_WARN, Blocker, HealSettings
 from express_path.domain.ledger_findings import LOOP_BREAKER
 from express_path.domain.plan import LISTED
 from express_path.domain.preflight import EPHEMERAL
@@ -50,8 +51,13 @@ def test_what_breaks_is_said_plainly() -> None:
 def test_numbers_are_those_of_the_code() -> None:
     """Whoever changes one of them finds the sentence that tells it."""
     assert (LISTED, CLAIM_SECONDS, LOOP_BREAKER.total_seconds()) == (10, 3600, 24 * 3600)
-    assert "Ten of one name are listed" in SECTION
     assert "A claim lasts an hour" in TEXT
+    assert (ANSWER_SECONDS, APPROVED_SECONDS) == (24 * 3600, 3600)
+    assert "Ten of one name are listed" in SECTION
+    assert "answers within a day" in TEXT
+    assert "An approval counts for one hour and one heal." in TEXT
+    assert "by default it names DNS_ATTRIBUTES" in SECTION
+    assert HealSettings().warn_only == {Blocker.DNS_ATTRIBUTES}
     assert "healed less than 24 hours ago" in TEXT
     assert f"counts as {EXPRESS_WEIGHT} routes" in TABLE["ROUTE_QUOTA"][0]
     assert "{}-{} back in".format(*EPHEMERAL) in TABLE["NETWORK_ACL"][0]
