@@ -13,6 +13,8 @@ from tests.template.tables import deploy_tables
 
 NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
 POLICY_PARAMETER = "/network/s3express/policy"
+ONLY_SESSIONS = {"Effect": "Allow", "Principal": "*", "Action": "s3express:CreateSession", "Resource": "*"}
+POLICY = json.dumps({"Version": "2012-10-17", "Statement": [ONLY_SESSIONS]})
 CALENDAR = "changes"
 TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
 TOPIC_KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"

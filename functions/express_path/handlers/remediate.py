@@ -30,14 +30,15 @@ def rule_parameters() -> RuleParameters:
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer a step of a runbook. What it raises fails the step."""
-    request = _parse(event)
+    request = parse(event)
     logger.set_correlation_id(request.run_id)
     answer = _answer(request, context)
     logger.info("answered", extra={"action": request.action, "answer": answer})
     return answer
 
 
-def _parse(event: dict[str, Any]) -> HealRequest | UndoRequest | ApprovalRequest:
+def parse(event: dict[str, Any]) -> HealRequest | UndoRequest | ApprovalRequest:
+    """Read a question of any of the runbooks. Raises EventError."""
     if is_undo(event):
         return parse_undo_request(event)
     return parse_approval_request(event) if is_approval(event) else parse_heal_request(event)
