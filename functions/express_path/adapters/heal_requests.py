@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from express_path.adapters.event_checks import checked
 from express_path.domain.ledger import StartedBy
 from express_path.errors import EventError
 
@@ -45,7 +44,6 @@ class HealRequest:
 
 def parse_heal_request(event: Mapping[str, Any]) -> HealRequest:
     """Read the runbook's question; raises EventError naming the field that is wrong."""
-    checked(event, "event")
     unknown = sorted(set(event) - _FIELDS)
     if unknown:
         raise EventError(unknown[0], event[unknown[0]], "one of the fields " + ", ".join(sorted(_FIELDS)))
