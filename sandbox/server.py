@@ -15,7 +15,7 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from sandbox import config_service, directory_buckets, dynamodb, lookups, permissions, service_quotas
+from sandbox import config_service, directory_buckets, dynamodb, permissions, service_quotas, speed
 from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
@@ -71,6 +71,7 @@ class Sandbox:
         if not _running.acquire(blocking=False):
             raise RuntimeError("a sandbox is already running in this process")
         try:
+            speed.apply(self._patches)
             permissions.apply(self._patches)
             self.ec2.apply(self._patches)
             directory_buckets.apply(self._patches)
@@ -79,7 +80,6 @@ class Sandbox:
             service_quotas.apply(self._patches)
             self.metrics.apply(self._patches)
             self.logs.apply(self._patches)
-            lookups.apply(self._patches)
             self.reset()
             self._server.start()
         except BaseException:

@@ -1,6 +1,7 @@
 """Amazon DynamoDB as it really behaves where moto differs: atomic writes, and resource policies that follow tables."""
 
 import json
+import re
 from collections.abc import Callable
 from threading import RLock
 from typing import Any
@@ -14,6 +15,12 @@ from sandbox.patches import Patches
 MAX_POLICY_BYTES = 20_480
 """https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-considerations.html."""
 
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+"""https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html."""
+
+WITH_VALUES = ("put_item", "update_item", "delete_item", "query", "scan", "batch_write_item", "transact_write_items")
+"""Operations that take attribute values, by moto's names."""
+
 ONE_AT_A_TIME = RLock()
 """Held while DynamoDB serves a request."""
 
@@ -23,10 +30,13 @@ def apply(patches: Patches) -> None:
 
     One at a time: moto checks a condition and then writes without a lock between them. In DynamoDB, a conditional write
     is atomic (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithItems.html#WorkingWithItems.ConditionalUpdate).
+    Numbers: moto takes any text for one.
     Policies: moto ignores the ResourcePolicy of CreateTable, accepts any text, and keeps the policy of a deleted table
     (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-considerations.html).
     """
     patches.wrap(DynamoHandler, "call_action", _call_action)
+    for operation in WITH_VALUES:
+        patches.wrap(DynamoHandler, operation, _with_numbers)
     patches.wrap(DynamoHandler, "create_table", _creating)
     patches.wrap(DynamoHandler, "delete_table", _deleting)
     patches.wrap(DynamoHandler, "put_resource_policy", _putting_policy)
@@ -38,6 +48,27 @@ def _call_action(original: Moto) -> Moto:
             return original(self)
 
     return call_action
+
+
+def _with_numbers(original: Moto) -> Callable[[Moto], Any]:
+    def serve(self: Moto) -> Any:  # noqa: ANN401 - what moto answers
+        _check_numbers(self.body)
+        return original(self)
+
+    return serve
+
+
+def _check_numbers(value: object) -> None:
+    """Refuse with ValidationException an attribute value {"N": text} whose text is not a number; moto takes any."""
+    match value:
+        case {"N": str(text), **more} if not more and not NUMBER.fullmatch(text):
+            raise MockValidationException(f"The parameter cannot be converted to a numeric value: {text}")
+        case dict():
+            for each in value.values():
+                _check_numbers(each)
+        case list():
+            for each in value:
+                _check_numbers(each)
 
 
 def _creating(original: Moto) -> Moto:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 
 from moto.dynamodb.models import dynamodb_backends
-from moto.utilities.utils import get_partition
 
 from sandbox.iam_policies import Authorization, Statement, as_list
 from sandbox.wire import Request
@@ -94,7 +93,6 @@ def _on(
     request: Request, operation: str, table: str, index: str | None = None, *, enclosing: str | None = None
 ) -> Authorization:
     """Return an action on a table, given by its name or ARN, or on an index of it."""
-    partition = get_partition(request.region)
-    arn = table if ":" in table else f"arn:{partition}:dynamodb:{request.region}:{request.account_id}:table/{table}"
+    arn = table if ":" in table else request.arn("dynamodb", f"table/{table}")
     keys = {ENCLOSING: [enclosing]} if enclosing else {}
     return Authorization(f"dynamodb:{operation}", f"{arn}/index/{index}" if index else arn, keys)

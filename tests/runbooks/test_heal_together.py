@@ -1,6 +1,7 @@
 """Many heals at once, heals that somebody else interferes with, and heals after undos."""
 
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -87,7 +88,9 @@ def test_run_waits_for_the_one_that_claimed_the_table(
         "ec2", "CreateVpcEndpoint", lambda: second.append(deployment.start(vpc.subnets[1]))
     )
     deployment.sandbox.faults.before(
-        "ec2", "ModifyVpcEndpoint", lambda: wait_for_call(deployment.sandbox, "GetAutomationExecution")
+        "ec2",
+        "ModifyVpcEndpoint",
+        lambda: wait_until(lambda: deployment.sandbox.calls.of("ssm", "GetAutomationExecution")),
     )
     assert status(deployment.heal(vpc.subnet)) == "Success"
     run = deployment.automation.wait(second[0])
@@ -95,13 +98,12 @@ def test_run_waits_for_the_one_that_claimed_the_table(
     assert len(ledger.items("RUN#")) == 1
 
 
-def wait_for_call(sandbox: Sandbox, operation: str) -> None:
-    """Wait until an operation of Systems Manager was called."""
-    for _ in range(1000):
-        if sandbox.calls.of("ssm", operation):
-            return
+def wait_until(holds: Callable[[], object]) -> None:
+    """Wait until something holds, for at most a minute."""
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
         time.sleep(0.01)
-    raise AssertionError(operation)
 
 
 def test_claim_of_a_run_that_does_not_end_is_respected_until_it_expires(
@@ -111,11 +113,8 @@ def test_claim_of_a_run_that_does_not_end_is_respected_until_it_expires(
     monkeypatch.setattr(healing, "TURN_SECONDS", 0)
     with deployment.automation.killing(before="create", status="InProgress"):
         first = deployment.start(vpc.subnet)
-        for _ in range(1000):
-            if deployment.sandbox.calls.of("dynamodb", "UpdateItem")[1:]:
-                break
-            time.sleep(0.01)
-    run = deployment.heal(vpc.subnet)
+        wait_until(lambda: ledger.item(f"TABLE#{vpc.table}"))
+        run = deployment.heal(vpc.subnet)
     assert (status(run), deployment.changes()) == ("Failed", [])
     assert first in run["FailureMessage"]
     ledger.write(f"TABLE#{vpc.table}", expiresAt=1)

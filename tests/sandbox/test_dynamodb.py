@@ -130,6 +130,18 @@ def test_conditional_writes_are_atomic(dynamodb: Client) -> None:
     assert found["Count"] == {"N": "48"}
 
 
+@pytest.mark.parametrize("number", ["", "one", "1,5", "true", "{{ x.Y }}"])
+def test_number_that_is_none_is_refused(dynamodb: Client, number: str) -> None:
+    """Numbers are sent as strings, which have to be numbers, wherever they stand in a value."""
+    item: dict[str, Any] = {"Id": {"S": "one"}, "Map": {"M": {"List": {"L": [{"N": "-1.5e3"}, {"N": number}]}}}}
+    assert refused(dynamodb.put_item, TableName="Ledger", Item=item) == "ValidationException"
+    values = {":n": {"N": number}}
+    update = {"UpdateExpression": "SET A = :n", "ExpressionAttributeValues": values}
+    assert refused(dynamodb.update_item, TableName="Ledger", Key=KEY, **update) == "ValidationException"
+    item["Map"]["M"]["List"]["L"].pop()
+    assert dynamodb.put_item(TableName="Ledger", Item=item)
+
+
 def writes(client: Client) -> dict[str, Callable[[], Any]]:
     """Return each way to write an item."""
     put = {"TableName": "Ledger", "Item": ITEM}

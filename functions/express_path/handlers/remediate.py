@@ -9,6 +9,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.approval_requests import ApprovalRequest, is_approval, parse_approval_request
+from express_path.adapters.event_checks import checked
 from express_path.adapters.heal_requests import HealRequest, parse_heal_request
 from express_path.adapters.undo_requests import UndoRequest, is_undo, parse_undo_request
 from express_path.approving import Approving
@@ -30,14 +31,16 @@ def rule_parameters() -> RuleParameters:
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer a step of a runbook. What it raises fails the step."""
-    request = _parse(event)
+    request = parse(event)
     logger.set_correlation_id(request.run_id)
     answer = _answer(request, context)
     logger.info("answered", extra={"action": request.action, "answer": answer})
     return answer
 
 
-def _parse(event: dict[str, Any]) -> HealRequest | UndoRequest | ApprovalRequest:
+def parse(event: dict[str, Any]) -> HealRequest | UndoRequest | ApprovalRequest:
+    """Read a question of any of the runbooks. Raises EventError."""
+    checked(event, "event")
     if is_undo(event):
         return parse_undo_request(event)
     return parse_approval_request(event) if is_approval(event) else parse_heal_request(event)
