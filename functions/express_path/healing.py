@@ -22,7 +22,7 @@ from express_path.adapters.heal_requests import HealAction, HealRequest
 from express_path.adapters.run_states import has_ended
 from express_path.domain.claims import Next, elect, is_unrecorded, may_be_finished, next_before_claim
 from express_path.domain.healing import Action, RemediationMode
-from express_path.domain.ledger from express_path.domain.looks import (
+from express_path.domain.looks import (
     AGREED,
     CHANGE,
     CREATION,
