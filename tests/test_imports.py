@@ -21,7 +21,7 @@ ALLOWED = {
     "express_path.looking": CORE,
     "express_path.planning": (*CORE, "express_path.adapters", "express_path.looking"),
     "express_path.healing": (*CORE, "express_path.adapters", "express_path.looking", "express_path.planning"),
-    "express_path.approving": (*CORE, "express_path.adapters", "express_path.healing", "express_path.planning"),
+    "express_path.approving": (*CORE, "express_path.adapters", "express_path.planning"),
     "express_path.undoing": (*CORE, "express_path.adapters", "express_path.looking"),
     "express_path.handlers": (
         *CORE,

@@ -9,10 +9,10 @@ from express_path.adapters.heal_answers import summary
 from express_path.adapters.run_states import has_ended
 from express_path.domain.approvals import Ask, denial, next_step, open_request
 from express_path.domain.healing import Action, HealSettings
+from express_path.domain.looks import CHANGE, Look
 from express_path.domain.verdict import Judge
 from express_path.errors import BlockedError, SettingError
-from express_path.healing import CHANGE
-from express_path.planning import Look, Planner
+from express_path.planning import Planner
 
 
 class Approving:

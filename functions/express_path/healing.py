@@ -21,9 +21,18 @@ from express_path.adapters.heal_answers import (
 from express_path.adapters.heal_requests import HealAction, HealRequest
 from express_path.adapters.run_states import has_ended
 from express_path.domain.claims import Next, elect, is_unrecorded, may_be_finished, next_before_claim
-from express_path.domain.endpoint_choice import express_endpoints
 from express_path.domain.healing import Action, RemediationMode
-from express_path.domain.ledger import LedgerView, TableRecord, VpcRecord
+from express_path.domain.looks import (
+    AGREED,
+    CHANGE,
+    CREATION,
+    READY,
+    Look,
+    endpoint_in_use,
+    found_instead,
+    is_ready,
+    next_change,
+)
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Judge
 from express_path.errors import (
@@ -35,14 +44,12 @@ from express_path.errors import (
     NotCuredError,
     TableChangedError,
 )
-from express_path.planning import Look, Planner, Until, is_deleting
+from express_path.planning import Planner
 
 TURN_LOOKS = 20
 """How often one invocation looks whether the run that claimed a route table is done."""
 TURN_SECONDS = 3
 """How long it waits between two of these looks."""
-AVAILABLE_LOOKS = 15
-"""How often one invocation looks whether the endpoint is available."""
 
 
 class Healing:
@@ -98,9 +105,9 @@ class Healing:
         needs_approval = self._needs_approval(request)
         look = self._planner.settled(request.subnet_id, request.started_by, AGREED, needs_approval=needs_approval)
         self._check(look, request)
-        snapshot, ledger = look.judge.snapshot, _ledger(look)
+        snapshot, ledger = look.judge.snapshot, look.records
         election = elect(ledger.vpc, snapshot, request.run_id)
-        step = _next_change(look)
+        step = next_change(look.plan)
         if step is Next.CREATE and election.must_elect:
             step = Next.ELECT
         if is_unrecorded(look.plan, ledger.vpc, snapshot):
@@ -114,11 +121,11 @@ class Healing:
         self._check_claim(request)
         look = self._planner.settled(request.subnet_id, request.started_by, CREATION)
         self._check(look, request)
-        snapshot, ledger = look.judge.snapshot, _ledger(look)
+        snapshot, ledger = look.judge.snapshot, look.records
         election = elect(ledger.vpc, snapshot, request.run_id)
         if election.must_elect:
             raise ElectionError(ledger.vpc.vpc_id)
-        step = Next.CREATE if is_unrecorded(look.plan, ledger.vpc, snapshot) else _next_change(look)
+        step = Next.CREATE if is_unrecorded(look.plan, ledger.vpc, snapshot) else next_change(look.plan)
         return elected_answer(look.plan, step, election, self._planner.settings)
 
     def target(self, request: HealRequest) -> dict[str, Any]:
@@ -126,10 +133,10 @@ class Healing:
         self._check_claim(request)
         look = self._planner.settled(request.subnet_id, request.started_by, READY)
         self._check(look, request)
-        step = _next_change(look)
-        if not _is_ready(look) and step is not Next.VERIFY:
-            raise EndpointNotReadyError(request.subnet_id, _found(look))
-        record = _ledger(look).vpc
+        step = next_change(look.plan)
+        if not is_ready(look) and step is not Next.VERIFY:
+            raise EndpointNotReadyError(request.subnet_id, found_instead(look))
+        record = look.records.vpc
         created = request.run_id in record.token_runs and look.plan.endpoint_id in record.token_ids
         return target_answer(look.plan, step, look.now, created=created)
 
@@ -146,7 +153,7 @@ class Healing:
         table = self._ledger.table(str(verdict.route_table_id))
         return {
             **verdict_answer(verdict),
-            "endpointId": _endpoint_in_use(judge, request.subnet_id),
+            "endpointId": endpoint_in_use(judge, request.subnet_id),
             "isRecorded": str(table.heal_run_id == request.run_id).lower(),
             "now": timestamp(datetime.now(UTC)),
             "undo": UNDO.format(run_id=table.heal_run_id) if table.heal_run_id else NOTHING_TO_UNDO,
@@ -157,9 +164,7 @@ class Healing:
 
     def _claim(self, look: Look, request: HealRequest) -> Claim:
         """How the claim of the table would look, and what an interrupted heal left to be recorded."""
-        if look.ledger is None:
-            return Claim(TableRecord(""), look.now)
-        record = look.ledger.table
+        record = look.records.table
         void_run = ""
         if record.is_claimed(_seconds(look.now)) and record.run_id != request.run_id:
             if not has_ended(self._aws.ssm, record.run_id):
@@ -185,11 +190,6 @@ class Healing:
             raise TableChangedError(request.subnet_id, request.route_table_id, governing)
 
 
-def _ledger(look: Look) -> LedgerView:
-    """What the ledger says; a subnet without a route table has no claim, so this is never called for one."""
-    return look.ledger or LedgerView(TableRecord(""), VpcRecord(look.plan.verdict.vpc_id))
-
-
 def _check_blocked(look: Look) -> None:
     if look.plan.action is Action.BLOCKED:
         raise BlockedError(summary(look.plan), look.plan.patches)
@@ -197,48 +197,3 @@ def _check_blocked(look: Look) -> None:
 
 def _seconds(now: datetime) -> int:
     return int(now.timestamp())
-
-
-def _is_change(look: Look) -> bool:
-    return look.plan.action in (Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE)
-
-
-def _creates(look: Look) -> bool:
-    return look.plan.action is Action.CREATE_AND_ASSOCIATE
-
-
-def _is_ready(look: Look) -> bool:
-    """Whether the endpoint to associate is available: a route to any other one carries nothing."""
-    endpoint = look.judge.snapshot.vpc_endpoints.get(look.plan.endpoint_id or "")
-    return look.plan.action is Action.ASSOCIATE and endpoint is not None and endpoint.state == "available"
-
-
-def _found(look: Look) -> str:
-    """What there is instead of an available endpoint."""
-    endpoint = look.judge.snapshot.vpc_endpoints.get(look.plan.endpoint_id or "")
-    return f"{endpoint.id} is {endpoint.state}" if endpoint else "the one that was there, or was created, is gone"
-
-
-def _next_change(look: Look) -> Next:
-    return {
-        Action.CREATE_AND_ASSOCIATE: Next.CREATE,
-        Action.ASSOCIATE: Next.ASSOCIATE,
-        Action.NOTHING_TO_DO: Next.VERIFY,
-    }[look.plan.action]
-
-
-def _endpoint_in_use(judge: Judge, subnet_id: str) -> str:
-    """The endpoint that the subnet's route table leads to, empty where it is not in the snapshot."""
-    verdict = judge.verdict(subnet_id)
-    table = judge.snapshot.route_tables[str(verdict.route_table_id)]
-    endpoints = {each.id for each in express_endpoints(judge.snapshot, verdict.vpc_id)}
-    return next((each.target_id for each in table.routes if each.target_id in endpoints), "")
-
-
-CHANGE = Until(_is_change, is_deleting)
-"""For the first plan: a change is confirmed after the claim, but nothing to do, or a blocker, is final."""
-AGREED = Until(lambda look: False, is_deleting)  # noqa: ARG005 -- whatever the plan is, two looks must agree on it
-CREATION = Until(_creates, is_deleting, has_preflight=False)
-"""Before the creation, which two looks have agreed on already."""
-READY = Until(_is_ready, _is_change, AVAILABLE_LOOKS, has_preflight=False)
-"""Before the association: an endpoint that was just created is not listed or not available at once."""

@@ -1,8 +1,7 @@
 """One look at the network, the ledger and the stack's settings, and the plan that follows from it. It only reads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from express_path.adapters.aws import Aws, calling
 from express_path.adapters.ec2_snapshot import SnapshotReader
@@ -10,35 +9,15 @@ from express_path.adapters.heal_evidence import evidence_for
 from express_path.adapters.ledger import Ledger
 from express_path.domain.evidence import Evidence
 from express_path.domain.heal_settings import parse_settings, with_policy
-from express_path.domain.healing import Blocker, HealSettings, Plan
-from express_path.domain.ledger import LedgerView, StartedBy
+from express_path.domain.healing import HealSettings
+from express_path.domain.ledger import StartedBy
+from express_path.domain.looks import Look, Until
 from express_path.domain.parameters import RuleParameters
 from express_path.domain.plan import REFUSALS, Circumstances, is_healable, make_plan
 from express_path.domain.reasons import Compliance
 from express_path.domain.tracing import Tracer
 from express_path.domain.verdict import Judge, Verdict
 from express_path.looking import ATTEMPTS, look_twice
-
-
-class Look(NamedTuple):
-    """A plan and what it was made from; ledger is None where no route table governs the subnet."""
-
-    judge: Judge
-    plan: Plan
-    ledger: LedgerView | None
-    now: datetime
-
-
-class Until(NamedTuple):
-    """How long to plan again: a plan that is as expected needs no second one, one that will pass is not the last.
-
-    has_preflight is False where a look a moment ago had one.
-    """
-
-    expected: Callable[[Look], bool]
-    passing: Callable[[Look], bool]
-    attempts: int = ATTEMPTS
-    has_preflight: bool = True
 
 
 class Planner:
@@ -100,7 +79,7 @@ class Planner:
             lambda: self.look(subnet_id, started_by, needs_approval=needs_approval, has_preflight=until.has_preflight),
             agree,
             until.expected,
-            until.attempts,
+            until.attempts or ATTEMPTS,
         )
 
     def _evidence(self, judge: Judge, verdict: Verdict, *, has_preflight: bool) -> Evidence:
@@ -118,11 +97,6 @@ class Planner:
             return True
         with calling("ssm:GetCalendarState"):
             return self._aws.ssm.get_calendar_state(CalendarNames=[self.settings.calendar])["State"] == "OPEN"
-
-
-def is_deleting(look: Look) -> bool:
-    """Whether an endpoint is in the way only until it is deleted."""
-    return Blocker.ENDPOINT_DELETING in {each.blocker for each in look.plan.blockers}
 
 
 def _essence(look: Look) -> tuple[object, ...]:
