@@ -16,6 +16,7 @@ from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
+from tests.cli.healing_stack import deployed
 from tests.cli.recordings import invoke
 from tests.cli.whole_stack import WholeStack, approval_topic
 from tests.handlers.network import Builder, Private
@@ -118,6 +119,14 @@ def test_an_aggregator_is_read_by_one_statement_alone(sandbox: Sandbox, builder:
     with answering(aggregator):
         assert invoke(["scan", "--aggregator", aggregator.name]).exit_code == 1
     assert called(sandbox) == actions("Aggregator")
+
+
+def test_past_heals_are_listed_by_what_is_allowed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stack names the ledger, and one scan reads it."""
+    with deployed(sandbox, monkeypatch):
+        sandbox.calls.clear()
+        assert invoke(["heals"]).exit_code == 0
+        assert called(sandbox) == actions("Heals")
 
 
 def somebody(sandbox: Sandbox) -> dict[str, str]:

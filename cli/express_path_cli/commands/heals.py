@@ -1,12 +1,14 @@
 """express-path heals: what past heals changed, as the ledger of a deployed stack records it."""
 
+from collections.abc import Iterable
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from express_path.adapters.ledger_history import read_history
-from express_path.domain.heal_history import past_heals
+from express_path.domain.heal_history import PastHeal, past_heals
 from express_path_cli import options
 from express_path_cli.formats.heals_json import as_heals_json
 from express_path_cli.formats.heals_table import as_heals_table
@@ -53,17 +55,24 @@ def heals(
     with naming(deployed.place):
         history = read_history(deployed.place.aws.dynamodb, deployed.stack.ledger_table)
     found = past_heals(history, vpc or (), run or ())
-    missing = sorted(set(run or ()) - {each.run.run_id for each in found})
+    _check_all_found(found, run or ())
+    again, region = deployed.options, deployed.place.aws.region
+    if form is Form.JSON:
+        _write(as_heals_json(found, region, again), output)
+    else:
+        _write((f"{line}\n" for line in as_heals_table(found, region, again)), output)
+
+
+def _check_all_found(found: Iterable[PastHeal], run_ids: Iterable[str]) -> None:
+    missing = sorted(set(run_ids) - {each.run.run_id for each in found})
     if missing:
         raise OptionError(
             f"the ledger has no heal with the run id {missing[0]} that changed something",
             "leave --run and --vpc out to list all heals, or name their --region and --profile",
         )
-    again, region = deployed.options, deployed.place.aws.region
-    if form is Form.JSON:
-        pieces = as_heals_json(found, region, again)
-    else:
-        pieces = (f"{line}\n" for line in as_heals_table(found, region, again))
+
+
+def _write(pieces: Iterable[str], output: Path | None) -> None:
     if output and output != STDOUT:
         write_file(output, pieces)
     else:
