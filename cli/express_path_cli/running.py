@@ -73,6 +73,17 @@ def run_document(deployed: Deployed, document: str, parameters: dict[str, str], 
     return run
 
 
+def ask_approvers(deployed: Deployed, parameters: dict[str, str]) -> None:
+    """Start the runbook that asks the approvers, and say how to look at it; it waits for them up to a day."""
+    with naming(deployed.place):
+        run_id = start_run(deployed.place.aws, deployed.stack.approval_document, parameters)
+    typer.echo(f"asking the approvers: {deployed.stack.approval_document}, run {run_id}")
+    typer.echo(
+        "nothing is changed until one of them approves; without an answer within a day, nothing is changed at all"
+    )
+    typer.echo(f"to look: aws ssm get-automation-execution --automation-execution-id {run_id}{deployed.aws_options}")
+
+
 def _failure(run: Run) -> str:
     """The step whose failure failed the run, and its cause; other steps may fail and be made up for."""
     failed = [each for each in run.steps if each.failure]

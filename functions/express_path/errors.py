@@ -13,7 +13,7 @@ class ParameterError(ExpressPathError):
     def __init__(self, name: str, value: object, allowed: str) -> None:
         """Keep the parameter's name, the value found and what is allowed."""
         self.name, self.value, self.allowed = name, value, allowed
-        super().__init__(f"rule parameter {name}={value!r}: allowed is {allowed}")
+        super().__init__(f"rule parameter {name}={value!r}: must be {allowed}")
 
 
 class SettingError(ExpressPathError):
@@ -22,7 +22,7 @@ class SettingError(ExpressPathError):
     def __init__(self, name: str, value: object, allowed: str) -> None:
         """Keep the setting's name, the value found and what is allowed."""
         self.name, self.value, self.allowed = name, value, allowed
-        super().__init__(f"setting {name}={value!r}: allowed is {allowed}")
+        super().__init__(f"setting {name}={value!r}: must be {allowed}")
 
 
 def _shown(found: object) -> str:
@@ -39,7 +39,7 @@ class EventError(ExpressPathError):
     def __init__(self, field: str, found: object, allowed: str) -> None:
         """Keep the field's path inside the event, what was found there and what is allowed."""
         self.field, self.found, self.allowed = field, found, allowed
-        super().__init__(f"event field {field} is {_shown(found)}: allowed is {allowed}")
+        super().__init__(f"event field {field} is {_shown(found)}: must be {allowed}")
 
 
 class RecordError(ExpressPathError):
@@ -48,7 +48,7 @@ class RecordError(ExpressPathError):
     def __init__(self, resource: str, field: str, found: object, allowed: str) -> None:
         """Keep the resource, its field, what was found there and what is allowed."""
         self.resource, self.field, self.found, self.allowed = resource, field, found, allowed
-        super().__init__(f"{resource}: field {field} is {found!r:.200}: allowed is {allowed}")
+        super().__init__(f"{resource}: field {field} is {found!r:.200}: must be {allowed}")
 
 
 class DumpError(ExpressPathError):

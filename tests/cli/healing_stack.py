@@ -20,7 +20,7 @@ from express_path_cli import following
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.cli.recordings import invoke
-from tests.runbooks.heals import HEAL, UNDO, Deployment
+from tests.runbooks.heals import APPROVED, HEAL, UNDO, Deployment
 from tests.runbooks.ledgers import LEDGER
 
 STACK = "express-path"
@@ -47,20 +47,25 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
     remediate.rule_parameters.cache_clear()
 
 
-def make_stack(sandbox: Sandbox, made: Deployment) -> None:
+def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str = "OFF") -> None:
     """Make a stack with the outputs of the template, which names what is deployed."""
     outputs = {
         "HealDocumentName": HEAL,
+        "ApprovalDocumentName": APPROVED,
         "UndoDocumentName": UNDO,
         "AutomationRoleArn": made.given["AutomationAssumeRole"],
         "PlanFunctionArn": made.given["PlanFunctionName"],
         "LedgerTableName": LEDGER,
     }
     template = {
+        "Parameters": {"RemediationMode": {"Type": "String"}},
         "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-        "Outputs": {name: {"Value": value} for name, value in outputs.items()},
+        "Outputs": {key: {"Value": value} for key, value in outputs.items()},
     }
-    sandbox.client("cloudformation").create_stack(StackName=STACK, TemplateBody=json.dumps(template))
+    parameters = [{"ParameterKey": "RemediationMode", "ParameterValue": mode}]
+    sandbox.client("cloudformation").create_stack(
+        StackName=name, TemplateBody=json.dumps(template), Parameters=parameters
+    )
 
 
 def verdict(subnet_id: str) -> str:

@@ -11,10 +11,10 @@ from express_path.adapters.automation_runs import start_run
 from express_path.adapters.organization_clients import MovingAws
 from express_path_cli import following
 from sandbox.server import Sandbox
-from tests.cli.healing_stack import LOOK, deployed, ended, run_id_of, started, told_of_run, verdict
+from tests.cli.healing_stack import LOOK, deployed, ended, make_stack, run_id_of, started, told_of_run, verdict
 from tests.cli.recordings import invoke
 from tests.handlers.network import Builder
-from tests.runbooks.heals import HEAL, Deployment, Vpc
+from tests.runbooks.heals import APPROVED, HEAL, Deployment, Vpc
 
 
 @pytest.fixture
@@ -95,6 +95,26 @@ def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Buil
     assert [line for line in result.stdout.splitlines() if line.startswith("MORE_SPECIFIC_ROUTE: 192.0.2.1/32")]
     assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
     assert verdict(vpc.subnet) == "NON_COMPLIANT"
+
+
+def test_a_stack_that_needs_an_approval_is_asked_for_one(
+    deployment: Deployment, sandbox: Sandbox, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In mode APPROVAL, --apply starts the runbook that asks, and does not wait for the answer."""
+    deployment.publish(APPROVED)
+    make_stack(sandbox, deployment, "asking", "APPROVAL")
+    topic = sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
+    settings = {"REMEDIATION_MODE": "APPROVAL", "APPROVERS": "ann", "APPROVAL_TOPIC_ARN": topic}
+    for name, value in (settings | {"HEAL_DOCUMENT_NAME": HEAL}).items():
+        monkeypatch.setenv(name, value)
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes", "--stack", "asking"])
+    assert result.exit_code == 0, result.stderr
+    [line] = [line for line in result.stdout.splitlines() if line.startswith("asking the approvers: ")]
+    run_id = line.rpartition(" ")[2]
+    assert f"--automation-execution-id {run_id}" in result.stdout
+    deployment.ssm.stop_automation_execution(AutomationExecutionId=run_id, Type="Cancel")
+    deployment.automation.wait(run_id)
+    assert deployment.changes() == []
 
 
 def test_a_closed_calendar_of_the_stack_is_respected(

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
 
+from express_path.domain.approvals import ANSWER_SECONDS, REQUEST_SECONDS
 from express_path.handlers import remediate
 from sandbox.server import Sandbox
 from tests.handlers.network import Builder
 from tests.handlers.rule import Context
-from tests.runbooks.heals import APPROVED, FUNCTION, HEAL, Deployment, Run, Vpc, status, step, steps
+from tests.runbooks.heals import APPROVED, FUNCTION, HEAL, RUNBOOKS, Deployment, Run, Vpc, status, step, steps
 
 GOING = ("Pending", "InProgress", "Waiting")
 
@@ -185,6 +187,15 @@ def test_request_of_a_run_that_ended_is_void(approval: Approval, vpc: Vpc, step_
         killed = approval.deployment.automation.wait(execution_id)
     assert status(killed) == "Cancelled"
     assert status(approval.answer(approval.ask(vpc.subnet, StartedBy="CONFIG"), "Approve")) == "Success"
+
+
+def test_request_lasts_longer_than_all_steps_until_the_answer_is_recorded() -> None:
+    """No other run asks while an approver may still answer: a request outlasts every step from the plan on."""
+    runbook = yaml.safe_load((RUNBOOKS / f"{APPROVED}.yaml").read_text(encoding="utf-8"))
+    seconds = {each["name"]: each.get("timeoutSeconds", 0) for each in runbook["mainSteps"]}
+    assert seconds["approve"] == ANSWER_SECONDS
+    before_the_heal = sum(each for name, each in seconds.items() if name != "heal")
+    assert ANSWER_SECONDS < before_the_heal < REQUEST_SECONDS
 
 
 def test_nobody_is_asked_about_a_blocked_heal(approval: Approval, builder: Builder, vpc: Vpc) -> None:

@@ -8,7 +8,7 @@ import typer
 from express_path.adapters.automation_runs import Run
 from express_path.domain.reasons import Reason
 from express_path_cli.problems import OptionError
-from express_path_cli.running import WhereDeployed, Yes, confirm, run_document
+from express_path_cli.running import WhereDeployed, Yes, ask_approvers, confirm, run_document
 
 BLOCKED = 1
 """Exit status where a heal may not be done."""
@@ -31,7 +31,8 @@ def heal(
 
     Shows the plan, follows the steps as they are done, and prints the command that undoes the run. A heal drops open
     TCP connections to S3 Express from all subnets of the route table for a moment. Exit status: 0 healed, or would be,
-    or nothing is to heal; 1 blocked or declined, nothing was changed; 2 it failed or could not be told.
+    or nothing is to heal; 1 blocked or declined, nothing was changed; 2 it failed or could not be told. If the stack is
+    in mode APPROVAL, --apply asks the approvers, and the heal starts once one of them approves.
     """
     stack, again = deployed.stack, deployed.options
     given = {"SubnetId": subnet, **stack.common}
@@ -39,6 +40,10 @@ def heal(
         return
     if not apply:
         typer.echo(f"nothing was changed; to heal: express-path heal {subnet} --apply{again}")
+        return
+    if stack.approval_document:
+        confirm(yes=yes, question="Ask the approvers now?")
+        ask_approvers(deployed, given)
         return
     confirm(yes=yes, question="Heal it now?")
     run = run_document(deployed, stack.heal_document, given, "heal")

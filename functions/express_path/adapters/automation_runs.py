@@ -14,12 +14,17 @@ _NO_OUTPUT = "No output available yet because the step is not successfully execu
 
 
 class Stack(NamedTuple):
-    """What a deployed stack says about its runbooks and its ledger; common holds the parameters that every run gets."""
+    """What a deployed stack says about its runbooks and its ledger.
+
+    common holds the parameters that every run gets. approval_document is the runbook that asks the approvers, empty
+    unless the stack's heals need an approval.
+    """
 
     heal_document: str
     undo_document: str
     ledger_table: str
     common: Mapping[str, str]
+    approval_document: str = ""
 
 
 class StepRun(NamedTuple):
@@ -59,7 +64,8 @@ def find_stack(aws: MovingAws, name: str) -> Stack:
         "AutomationAssumeRole": outputs["AutomationRoleArn"],
         "PlanFunctionName": outputs["PlanFunctionArn"],
     }
-    return Stack(outputs["HealDocumentName"], outputs["UndoDocumentName"], outputs["LedgerTableName"], common)
+    approval = outputs.get("ApprovalDocumentName", "") if stack.parameters.get("RemediationMode") == "APPROVAL" else ""
+    return Stack(outputs["HealDocumentName"], outputs["UndoDocumentName"], outputs["LedgerTableName"], common, approval)
 
 
 def start_run(aws: MovingAws, document: str, parameters: Mapping[str, str]) -> str:
