@@ -15,6 +15,7 @@ from sandbox.config_items.observe import observe
 from sandbox.patches import Patches
 from sandbox.server import Sandbox
 
+BLOCK_PUBLIC_ACCESS = "AWS::EC2::VPCBlockPublicAccessOptions"
 NETWORK_INTERFACE = "AWS::EC2::NetworkInterface"
 PREFIX_LIST = "AWS::EC2::PrefixList"
 _QUERY = re.compile(
@@ -48,6 +49,9 @@ class Aggregator:
             for described in resources.values():
                 item = recorded.item(KIND_OF[resource_type], described, network, "OK", "2026-02-13T05:48:51.341Z")
                 self.add(resource_type, item["resourceId"], account, where, item["configuration"], item["tags"])
+        options = ec2.describe_vpc_block_public_access_options()["VpcBlockPublicAccessOptions"]
+        mode = {"AccountId": account, "InternetGatewayBlockMode": options["InternetGatewayBlockMode"]}
+        self.add(BLOCK_PUBLIC_ACCESS, account, account, where, mode, {})
         for described in ec2.describe_network_interfaces()["NetworkInterfaces"]:
             self.add(NETWORK_INTERFACE, described["NetworkInterfaceId"], account, where, camel(described), {})
         for described in ec2.describe_managed_prefix_lists()["PrefixLists"]:

@@ -158,7 +158,7 @@ EXPECTED = {
     "internet gateway": "INTERNET_GATEWAY",
     "no route": "NO_ROUTE",
     "main table": "NO_ROUTE",
-    "blackhole": "NO_ROUTE",
+    "blackhole": "DROPPED",
     "regional NAT gateway": "NAT_GATEWAY",
     "excluded": "EXCLUDED",
     "endpoint": "ENDPOINT",
@@ -167,21 +167,26 @@ EXPECTED = {
     "NAT instance": "NAT_INSTANCE",
     "floating interface": "NAT_INSTANCE",
     "instance that checks": "UNRESOLVED_EGRESS",
-    "dead instance": "NO_ROUTE",
+    "dead instance": "DROPPED",
     "forwarding instance, then NAT gateway": "NAT_BEHIND_APPLIANCE",
     "firewall": "NAT_BEHIND_APPLIANCE",
     "load balancer": "NAT_BEHIND_APPLIANCE",
     "firewall, then endpoint": "ENDPOINT",
+    "load balancer, then endpoint": "UNRESOLVED_EGRESS",
     "spoke": "NAT_BEYOND_TRANSIT_GATEWAY",
     "spoke in a zone without attachment": "NAT_BEYOND_TRANSIT_GATEWAY",
     "spoke with an endpoint": "ENDPOINT",
+    "spoke in a zone that is not covered": "DROPPED",
     "dual stack, IPv4 endpoint": "INTERNET_GATEWAY",
     "dual stack, endpoint of both families": "ENDPOINT",
     "dual stack": "NAT_GATEWAY",
     "NAT64": "NAT_GATEWAY",
+    "dual stack, DNS64": "NAT_GATEWAY",
+    "dual stack, DNS64 and endpoint": "PARTLY_NAT",
     "peering": "UNRESOLVED_EGRESS",
     "virtual private gateway": "UNRESOLVED_EGRESS",
     "shared by another account": "NOT_OWNED",
+    "closed internet gateway": "DROPPED",
 }
 """The reason for each subnet of the network of one account, by what the subnet stands for."""
 
@@ -191,9 +196,11 @@ def _differing(one: Verdicts, other: Verdicts) -> dict[str, tuple[Same | None, S
     return {key: each for key, each in both.items() if each[0] != each[1]}
 
 
-def _without_transit_gateways(verdict: Same) -> Same:
-    """The verdict where the routes of transit gateways are not known, as in AWS Config: the path ends there."""
+def _as_items_tell(verdict: Same) -> Same:
+    """The verdict without what AWS Config does not record: routes of transit gateways, and Block Public Access."""
     kinds = [kind for kind, _, _ in verdict.path]
+    if verdict.reason in ("INTERNET_GATEWAY", "DROPPED") and kinds[-1].endswith("INTERNET_GATEWAY"):
+        return verdict._replace(compliance="NOT_APPLICABLE", reason="UNRESOLVED_EGRESS")
     if "TRANSIT_GATEWAY" not in kinds:
         return verdict
     seen = verdict.path[: kinds.index("TRANSIT_GATEWAY") + 1]
@@ -206,7 +213,7 @@ def check(scene: Scene) -> Verdicts:
     (first, agreed), *others = ((name, source(scene)) for name, source in SOURCES.items())
     for name, verdicts in others:
         assert _differing(agreed, verdicts) == {}, f"{first} against {name}"
-    as_items_tell = {key: _without_transit_gateways(each) for key, each in agreed.items()}
+    as_items_tell = {key: _as_items_tell(each) for key, each in agreed.items()}
     assert _differing(as_items_tell, aggregated(scene)) == {}, f"{first} against scan --aggregator"
     applicable = {key: each for key, each in agreed.items() if each.compliance != "NOT_APPLICABLE"}
     assert posted == applicable

@@ -11,9 +11,10 @@ import typer
 from rich.console import Console
 
 from express_path_cli.formats.registry import RENDER, Format
-from express_path_cli.formats.terminal_table import as_table, summary
+from express_path_cli.formats.terminal_table import as_table
 from express_path_cli.problems import OptionError, one_line, say, trace
 from express_path_cli.result import Result, Seen
+from express_path_cli.summary import summary
 
 STDOUT = Path("-")
 """What a file is called that stands for standard output."""

@@ -5,10 +5,12 @@ from collections.abc import Callable
 from sandbox.ec2 import (
     appliance_endpoints,
     associations,
+    block_public_access,
     endpoint_changes,
     endpoint_services,
     endpoints,
     filters,
+    firewall_attachments,
     images,
     nat_gateways,
     nat_instances,
@@ -32,6 +34,7 @@ CORRECTIONS: tuple[Callable[[Patches, Knobs], None], ...] = (
     filters.apply,
     prefix_lists.apply,
     subnets.apply,
+    block_public_access.apply,
     sharing.apply,
     resource_shares.apply,
     associations.apply,
@@ -44,6 +47,7 @@ CORRECTIONS: tuple[Callable[[Patches, Knobs], None], ...] = (
     appliance_endpoints.apply,
     nat_instances.apply,
     transit_gateways.apply,
+    firewall_attachments.apply,
     pages.apply,
     protocol.apply,
 )

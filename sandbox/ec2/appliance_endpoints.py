@@ -41,7 +41,7 @@ def _creating(original: Moto) -> Moto:
         firewall = original(self, *arguments, **named)
         ec2 = ec2_backends[self.account_id][self.region_name]
         service = f"com.amazonaws.vpce.{self.region_name}.vpce-svc-{mock_random.get_random_hex(17)}"
-        subnets = [ec2.get_subnet(mapping["SubnetId"]) for mapping in firewall.subnet_mappings]
+        subnets = [ec2.get_subnet(mapping["SubnetId"]) for mapping in firewall.subnet_mappings or ()]
         firewall.endpoints = [_endpoint(ec2, firewall, subnet, service) for subnet in subnets]
         return firewall
 

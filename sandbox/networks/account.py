@@ -122,6 +122,14 @@ class Account:
         [state] = made["FirewallStatus"]["SyncStates"].values()
         return str(state["Attachment"]["EndpointId"])
 
+    def firewall_on(self, gateway_id: str) -> None:
+        """Attach an AWS Network Firewall to a transit gateway."""
+        self.sandbox.client("network-firewall", credentials=self.credentials).create_firewall(
+            FirewallName=f"firewall-{gateway_id}",
+            FirewallPolicyArn=f"arn:aws:network-firewall:us-east-1:{self.account_id}:firewall-policy/inspect",
+            TransitGatewayId=gateway_id,
+        )
+
     def load_balancer_endpoint(self, vpc_id: str, subnet_id: str) -> str:
         """Make a Gateway Load Balancer and its endpoint in one subnet, and return the endpoint."""
         balancers = self.sandbox.client("elbv2", credentials=self.credentials)

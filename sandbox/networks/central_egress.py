@@ -50,6 +50,25 @@ class Hub(PublicSide):
             DestinationCidrBlock=destination, TransitGatewayRouteTableId=self.spokes_table, **target
         )
 
+    def inspect(self, destination: str) -> str:
+        """Lead the spokes' traffic through a firewall attached to the transit gateway; return its attachment.
+
+        The attachment's own table leads on to the egress VPC
+        (https://docs.aws.amazon.com/network-firewall/latest/developerguide/tgw-firewall.html).
+        """
+        self.account.firewall_on(self.gateway)
+        by_type = [{"Name": "resource-type", "Values": ["network-function"]}]
+        [found] = self.account.ec2.describe_transit_gateway_attachments(Filters=by_type)["TransitGatewayAttachments"]
+        attachment, inspected = str(found["TransitGatewayAttachmentId"]), self._transit_gateway_table()
+        self._associate(inspected, attachment)
+        self.account.ec2.create_transit_gateway_route(
+            DestinationCidrBlock=ANYWHERE,
+            TransitGatewayRouteTableId=inspected,
+            TransitGatewayAttachmentId=self.attachment,
+        )
+        self.lead(destination, attachment)
+        return attachment
+
     def share(self, other: Account) -> None:
         """Share the transit gateway with another account."""
         [gateway] = self.account.ec2.describe_transit_gateways(TransitGatewayIds=[self.gateway])["TransitGateways"]

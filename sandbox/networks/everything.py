@@ -25,6 +25,7 @@ class Everything:
         self._ipv6()
         self._elsewhere()
         self._shared()
+        self._closed()
 
     def s3express_blocks(self) -> list[str]:
         """Return the IPv4 blocks of S3 Express in the Region."""
@@ -81,6 +82,9 @@ class Everything:
         cured = BehindFirewall(self.account)
         self.account.endpoint(cured.vpc, cured.appliance_table)
         self.subnets["firewall, then endpoint"] = cured.subnet
+        unknown = BehindFirewall(self.account, load_balancer=True)
+        self.account.endpoint(unknown.vpc, unknown.appliance_table)
+        self.subnets["load balancer, then endpoint"] = unknown.subnet
 
     def _transit_gateway(self) -> None:
         hub = Hub(self.account)
@@ -89,6 +93,9 @@ class Everything:
         self.subnets |= {"spoke": spoke.subnet, "spoke in a zone without attachment": spoke.subnets[2]}
         self.subnets["spoke with an endpoint"] = cured.subnet
         hub.lead(self.s3express_blocks()[0], None)
+        hub.inspect(self.s3express_blocks()[1])
+        narrow = hub.join(self.account, "a")
+        self.subnets["spoke in a zone that is not covered"] = self.account.subnet(narrow.vpc, narrow.table, "b")
 
     def _ipv6(self) -> None:
         vpc = PublicSide(self.account, ipv6=True)
@@ -100,6 +107,13 @@ class Everything:
             self.account.route(table, ANYWHERE_IPV6, **egress_only)
             self.subnets[f"dual stack, {name}"] = self.account.subnet(vpc.vpc, table, ipv6=True)
             self.account.endpoint(vpc.vpc, table, IpAddressType=address_type)
+        for name, endpoint in {"dual stack, DNS64": False, "dual stack, DNS64 and endpoint": True}.items():
+            table = self.account.table(vpc.vpc)
+            self.account.route(table, NAT64, NatGatewayId=nat)
+            self.subnets[name] = self.account.subnet(vpc.vpc, table, ipv6=True)
+            self.account.ec2.modify_subnet_attribute(SubnetId=self.subnets[name], EnableDns64={"Value": True})
+            if endpoint:
+                self.account.endpoint(vpc.vpc, table, IpAddressType="dualstack")
         plain = self.account.table(vpc.vpc, NatGatewayId=nat)
         self.account.route(plain, ANYWHERE_IPV6, **egress_only)
         self.subnets["dual stack"] = self.account.subnet(vpc.vpc, plain, ipv6=True)
@@ -123,6 +137,18 @@ class Everything:
         shared = self.subnets["shared by another account"] = BehindNatGateway(owner).subnet
         sharing = self.account.sandbox.ec2.sharing
         sharing.share_subnet(shared, self.account.account_id, OTHER_OWNER, self.account.sandbox.region)
+
+    def _closed(self) -> None:
+        """Block Public Access for the whole account, with an exclusion for every VPC but one."""
+        closed = PublicSide(self.account)
+        self.subnets["closed internet gateway"] = closed.public
+        ec2 = self.account.ec2
+        ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-bidirectional")
+        own = [{"Name": "owner-id", "Values": [self.account.account_id]}]
+        for vpc_id in {each["VpcId"] for each in ec2.describe_vpcs(Filters=own)["Vpcs"]} - {closed.vpc}:
+            ec2.create_vpc_block_public_access_exclusion(
+                VpcId=vpc_id, InternetGatewayExclusionMode="allow-bidirectional"
+            )
 
 
 def _host_of(block: str) -> str:

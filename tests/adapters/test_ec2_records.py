@@ -75,6 +75,16 @@ def test_a_subnet() -> None:
     assert plain == Subnet("subnet-1", "vpc-1", "111122223333")
 
 
+@pytest.mark.parametrize(
+    ("mode", "closed"),
+    [("off", False), ("block-ingress", False), ("block-bidirectional", True), (None, False)],
+)
+def test_block_public_access_closes_a_subnet_only_in_both_directions(mode: str | None, closed: bool) -> None:
+    """With block-ingress, traffic still leaves; EC2 shows the mode, older output of the AWS CLI does not."""
+    states = {"BlockPublicAccessStates": {"InternetGatewayBlockMode": mode}} if mode else {}
+    assert read.subnet({**SUBNET, **states}).internet_closed is closed
+
+
 def test_a_route_table() -> None:
     """Associations keep their state, the main one's subnet is absent."""
     table = read.route_table(TABLE)

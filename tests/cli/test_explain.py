@@ -68,7 +68,7 @@ def test_verdict_is_the_scans_and_its_routes_are_among_the_winners(recording: st
             (route["destination"], route["target"])
             for contest in found["contests"]
             for route in contest["routes"]
-            if route["wins"] or "cannot be read" in route["why"]
+            if route["wins"] or route["mayWin"]
         ]
         for hop in row["path"]:
             assert hop["destination"] in [destination for destination, _ in winners]
@@ -114,6 +114,88 @@ def test_a_tie_is_told() -> None:
     ties = [r for c in found["contests"] for r in c["routes"] if "at random" in r["why"]]
     assert len({each["target"] for each in ties}) == 2
     assert all(each["wins"] for each in ties)
+
+
+def words_of(recording: str, subnet_id: str, *options: str) -> str:
+    """What is told as text about a subnet of a recording, in one line."""
+    result = invoke(["explain", subnet_id, "--from-dump", str(FOLDER / recording), *options])
+    assert result.exit_code == 0, result.stderr
+    return " ".join(result.stdout.split())
+
+
+def subnet_with(recording: str, reason: str) -> str:
+    """The first subnet of a recording with that reason."""
+    rows = json.loads(scan(FOLDER / recording).stdout)["subnets"]
+    return next(str(row["subnetId"]) for row in rows if row["reason"] == reason)
+
+
+@pytest.mark.parametrize(
+    ("recording", "unknown", "how"),
+    [
+        ("customer-list-unreadable", "the prefix list's entries cannot be read", "grant the permission"),
+        ("gateway-load-balancer-then-endpoint", "its appliance may translate traffic", "ask the appliance's owner"),
+        ("transit-gateway-spoke-alone", "ec2:SearchTransitGatewayRoutes", "networkRoleArn"),
+        ("transit-gateway-vpn-attachment", "it leaves by a vpn attachment", "ask the transit gateway's owner"),
+        ("virtual-private-gateway", "a virtual private gateway", "ask the owner of the network behind it"),
+        ("endpoint-pending", "the endpoint's state is pending", "aws ec2 describe-vpc-endpoints"),
+        ("table-in-force-unreadable", "its route table", "grant the permission"),
+    ],
+)
+def test_what_is_unknown_is_named_with_how_to_find_out(recording: str, unknown: str, how: str) -> None:
+    """An unresolved path may cross a NAT, so it is never called free of one."""
+    subnet_id = subnet_with(recording, "UNRESOLVED_EGRESS")
+    text = words_of(recording, subnet_id)
+    assert "no NAT" not in text
+    for part in ("A heal would change nothing", "What is unknown: ", unknown, "How to find out: ", how):
+        assert part in text
+    flagged_text = words_of(recording, subnet_id, "--parameter", "unresolvedEgress=NON_COMPLIANT")
+    annotation = from_dump(recording, subnet_id)["annotation"]
+    assert flagged_text.count(annotation) == 1
+    assert "blocked by NOT_A_NAT_PATH what to do:" in flagged_text
+    assert "What is unknown: " in flagged_text
+
+
+def test_a_list_that_cannot_be_read_may_win() -> None:
+    """Its route did not lose: it may carry the traffic, and the fix is to grant the permission."""
+    subnet_id = subnet_with("customer-list-unreadable", "UNRESOLVED_EGRESS")
+    text = words_of("customer-list-unreadable", subnet_id)
+    assert "may win pl-" in text
+    assert "grant ec2:GetManagedPrefixListEntries" in text
+    routes = [r for c in from_dump("customer-list-unreadable", subnet_id)["contests"] for r in c["routes"]]
+    assert {(r["wins"], r["mayWin"]) for r in routes if "cannot be read" in r["why"]} == {(False, True)}
+
+
+@pytest.mark.parametrize(
+    ("recording", "why"),
+    [
+        ("customer-list-unreadable-same-target", "it leads where the winner leads"),
+        ("customer-list-unreadable-blackhole", "it is a blackhole, which carries nothing"),
+    ],
+)
+def test_a_list_that_cannot_be_read_and_changes_nothing_lost(recording: str, why: str) -> None:
+    """It says why its entries do not matter."""
+    rows = json.loads(scan(FOLDER / recording).stdout)["subnets"]
+    told_of = [from_dump(recording, row["subnetId"]) for row in rows]
+    routes = [route for each in told_of for contest in each["contests"] for route in contest["routes"]]
+    assert {(route["wins"], route["mayWin"]) for route in routes if why in route["why"]} == {(False, False)}
+
+
+def test_a_nat_gateway_that_is_gone_carries_nothing() -> None:
+    """A blackhole's target has no capacity, and the fix is named."""
+    recording = "nat-gateway-deleted-default-route-blackhole"
+    subnet_id = subnet_with(recording, "DROPPED")
+    assert from_dump(recording, subnet_id)["capacity"] == []
+    text = words_of(recording, subnet_id)
+    assert "Gbit/s" not in text
+    assert "AWS drops the traffic, and an endpoint may not help: blackhole: its target is gone" in text
+
+
+def test_nat64_names_both_fixes_once() -> None:
+    """The plan is blocked by the route, not by each of the addresses; the fixes are DNS64 and the host names."""
+    text = words_of("dual-stack-with-dns64", only("dual-stack-with-dns64"))
+    assert text.count("blocked by WOULD_NOT_CURE") == 1
+    for part in ("turn off DNS64", "dual-stack host names", "the verdict changes only when"):
+        assert part in text
 
 
 def test_every_table_on_the_way_is_shown() -> None:
@@ -230,12 +312,12 @@ def test_ids_are_no_markup(tmp_path: Path) -> None:
 
 
 def test_a_compliant_subnet_has_nothing_to_heal(builder: Builder) -> None:
-    """Where no NAT is on the way, nothing is planned, and nothing more is read."""
+    """Where no NAT is on the path, nothing is planned, and nothing more is read."""
     network = Private(builder)
     found = told(network.public_subnet)
     assert (found["reason"], found["plan"]["action"], found["unchecked"]) == ("INTERNET_GATEWAY", "NOTHING_TO_DO", [])
     text = invoke(["explain", network.public_subnet]).stdout
-    assert "no NAT is on the way" in text
+    assert "no NAT is on the path" in text
 
 
 def test_a_dump_that_lacks_the_subnet_can_be_listed(tmp_path: Path) -> None:

@@ -184,6 +184,23 @@ class TestAggregator:
         [row] = rows(scan("--aggregator", aggregator.name))
         assert (row["reason"], row["routeTableId"]) == ("UNRESOLVED_EGRESS", None)
 
+    def test_an_internet_gateway_that_may_be_closed_is_never_compliant(
+        self, aggregator: Aggregator, builder: Builder
+    ) -> None:
+        """Items of subnets do not show Block Public Access, and with both directions blocked, exclusions may count."""
+        network = Private(builder)
+        builder.ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-bidirectional")
+        builder.ec2.create_vpc_block_public_access_exclusion(
+            VpcId=network.vpc, InternetGatewayExclusionMode="allow-egress"
+        )
+        aggregator.copy()
+        live, aggregated = (
+            {each["subnetId"]: each["reason"] for each in rows(scan(*options))}
+            for options in ((), ("--aggregator", aggregator.name))
+        )
+        assert (live[network.public_subnet], live[network.subnet]) == ("INTERNET_GATEWAY", "NAT_GATEWAY")
+        assert (aggregated[network.public_subnet], aggregated[network.subnet]) == ("UNRESOLVED_EGRESS", "NAT_GATEWAY")
+
     def test_sources_that_failed_are_named(self, aggregator: Aggregator, sandbox: Sandbox) -> None:
         """An account that the aggregator could not copy is a failure: status 2, the rest told; an old one a note."""
         aggregator.copy()

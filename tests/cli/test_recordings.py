@@ -138,6 +138,7 @@ def test_every_reason_is_recorded() -> None:
         "UNRESOLVED_EGRESS",
         "INTERNET_GATEWAY",
         "ENDPOINT",
+        "DROPPED",
         "NO_ROUTE",
         "NOT_OWNED",
         "EXCLUDED",

@@ -31,19 +31,26 @@ ROWS = (
     "UNRESOLVED_EGRESS",
     "INTERNET_GATEWAY",
     "ENDPOINT",
+    "DROPPED",
     "NO_ROUTE",
 )
 NATS = set(ROWS[1:5])
 NAT64 = ip_network("64:ff9b::/96")
-ENDS = {"nat": "NAT_GATEWAY", "igw": "INTERNET_GATEWAY", "eigw": "INTERNET_GATEWAY"}
-NOWHERE, UNKNOWN = frozenset({"NO_ROUTE"}), frozenset({"UNRESOLVED_EGRESS"})
+ENDS = {"nat": "NAT_GATEWAY", "igw": "INTERNET_GATEWAY", "eigw": "INTERNET_GATEWAY", "local": "NO_ROUTE"}
+NOWHERE, DROPPED, UNKNOWN = frozenset({"NO_ROUTE"}), frozenset({"DROPPED"}), frozenset({"UNRESOLVED_EGRESS"})
+FIREWALL_TAG = ("AWSNetworkFirewallManaged", "true")
 
 
 class Walk(NamedTuple):
-    """Where an address has been: tables seen, the Availability Zone it is in, and whether endpoints are left aside."""
+    """Where an address has been, the Availability Zone it is in, and how it may leave.
 
-    seen: tuple[str, ...]
+    seen are the tables, each with the IP version of the address there; closed tells whether Block Public Access closes
+    internet gateways to it, None if nobody knows.
+    """
+
+    seen: tuple[tuple[str, int], ...]
     zone: str
+    closed: bool | None
     endpoints_aside: bool = False
 
 
@@ -121,35 +128,38 @@ class BruteForce:
         for address in (each for block in blocks for each in block_of(block)):
             if address.version == 6:
                 yield from [address] * subnet.has_ipv6
-            elif not subnet.ipv6_native:
-                yield address
-            elif subnet.dns64:
+                continue
+            yield from [address] * (not subnet.ipv6_native)
+            if subnet.dns64 and subnet.has_ipv6:
                 yield ip_address(int(NAT64.network_address) + int(address))
 
     def table_in_force(self, subnet: Subnet) -> RouteTable | None:
         """The table associated with the subnet, else the main one of its VPC."""
         never = {each.route_table_id for each in self.snapshot.nat_gateways.values()}
-        explicit, main = [], []
-        for table in self.snapshot.route_tables.values():
-            in_force = [each for each in table.associations if each.state == "associated"]
-            if table.id not in never:
-                explicit += [table for each in in_force if each.subnet_id == subnet.id]
-                main += [table for each in in_force if each.main and table.vpc_id == subnet.vpc_id]
-        return next(iter(explicit + main), None)
+        tables = [each for each in self.snapshot.route_tables.values() if each.id not in never]
+        found = [(table, each) for table in tables for each in table.associations]
+        own = [(table, each) for table, each in found if each.subnet_id == subnet.id]
+        main = [(table, each) for table, each in found if each.main and table.vpc_id == subnet.vpc_id]
+        for claims in (own, main):
+            for state in ("associating", "associated"):
+                claiming = {table.id: table for table, each in claims if each.state == state}
+                if claiming:
+                    return next(iter(claiming.values())) if len(claiming) == 1 else None
+        return None
 
     def fate(self, address: Address, table: RouteTable, subnet: Subnet) -> frozenset[str]:
         """Every reason that may hold for an address of a subnet; only a NAT translates NAT64."""
-        fates = self.leave(address, table, Walk((), subnet.availability_zone_id))
+        fates = self.leave(address, table, Walk((), subnet.availability_zone_id, subnet.internet_closed))
         if address in NAT64:
             return frozenset("NO_ROUTE" if each in ("INTERNET_GATEWAY", "ENDPOINT") else each for each in fates)
         return fates
 
     def leave(self, address: Address, table: RouteTable, walk: Walk) -> frozenset[str]:
         """Every reason that may hold for an address that a VPC's route table routes."""
-        if table.id in walk.seen:
+        if (table.id, address.version) in walk.seen:
             return UNKNOWN
         routes = [each for each in table.routes if not (walk.endpoints_aside and self.is_gateway_endpoint(each))]
-        here = walk._replace(seen=(*walk.seen, table.id))
+        here = walk._replace(seen=(*walk.seen, (table.id, address.version)))
         fates: frozenset[str] = frozenset()
         for winner in list(self.winners(address, routes)) or [None]:
             fates |= self.follow(address, winner, table, here) if winner else NOWHERE
@@ -193,10 +203,10 @@ class BruteForce:
     def follow(self, address: Address, route: Route, table: RouteTable, walk: Walk) -> frozenset[str]:
         """Every reason that may hold for an address that takes this route."""
         if route.state == "blackhole":
-            return NOWHERE
+            return DROPPED
         kind = route.target_id.partition("-")[0]
         if kind in ENDS:
-            return frozenset({ENDS[kind]})
+            return self.end(ENDS[kind], walk)
         if kind == "vpce":
             return self.enter_endpoint(address, route, walk)
         if kind in ("eni", "i"):
@@ -204,6 +214,14 @@ class BruteForce:
         if kind == "tgw":
             return self.enter_transit_gateway(address, route.target_id, table.vpc_id, walk)
         return UNKNOWN
+
+    def end(self, reason: str, walk: Walk) -> frozenset[str]:
+        """What holds at the end of a path; an internet gateway may be closed."""
+        if reason == "INTERNET_GATEWAY" and walk.closed:
+            return DROPPED
+        if reason == "INTERNET_GATEWAY" and walk.closed is None and not walk.endpoints_aside:
+            return UNKNOWN
+        return frozenset({reason})
 
     def enter_endpoint(self, address: Address, route: Route, walk: Walk) -> frozenset[str]:
         """A gateway endpoint ends the path; an appliance's endpoint sends it on by its own subnet's table."""
@@ -215,7 +233,11 @@ class BruteForce:
             return frozenset({"ENDPOINT"}) if serves else UNKNOWN
         if found.endpoint_type != "gatewayloadbalancer":
             return UNKNOWN
-        return frozenset(map(behind, self.leave_subnet(address, found.subnet_ids[0], walk)))
+        subnet = self.snapshot.subnets.get(found.subnet_ids[0])
+        closed = {walk.closed, subnet.internet_closed if subnet else False}
+        onward = walk._replace(closed=True if True in closed else None if None in closed else False)
+        fates = frozenset(map(behind, self.leave_subnet(address, found.subnet_ids[0], onward)))
+        return fates if FIREWALL_TAG in found.tags.items() else only_nats(fates)
 
     def leave_subnet(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
         """What holds where traffic goes on by the table of another subnet."""
@@ -230,12 +252,23 @@ class BruteForce:
         found = self.interface(target_id)
         if found is None or found.source_dest_check:
             return UNKNOWN
-        aside = self.leave_subnet(address, found.subnet_id, walk._replace(endpoints_aside=True))
-        fates = {"NAT_INSTANCE"} if "INTERNET_GATEWAY" in aside else set()
+        subnet = self.snapshot.subnets.get(found.subnet_id)
+        here = walk._replace(closed=subnet.internet_closed if subnet else None)
+        if address.version == 4:
+            return self.translate(address, found.subnet_id, here)
+        unchanged = only_nats(frozenset(map(behind, self.leave_subnet(address, found.subnet_id, here))))
+        if address not in NAT64:
+            return unchanged
+        ipv4 = ip_address(int(address) - int(NAT64.network_address))
+        return unchanged | self.translate(ipv4, found.subnet_id, here)
+
+    def translate(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
+        """A NAT instance in front of an internet gateway; else what another appliance may make of an address."""
+        aside = self.leave_subnet(address, subnet_id, walk._replace(endpoints_aside=True))
+        fates = frozenset({"NAT_INSTANCE"} if "INTERNET_GATEWAY" in aside else ())
         if aside != {"INTERNET_GATEWAY"}:
-            onward = set(map(behind, self.leave_subnet(address, found.subnet_id, walk)))
-            fates |= {each if each in NATS | {"ENDPOINT"} else "UNRESOLVED_EGRESS" for each in onward}
-        return frozenset(fates)
+            fates |= only_nats(frozenset(map(behind, self.leave_subnet(address, subnet_id, walk))))
+        return fates
 
     def interface(self, target_id: str) -> NetworkInterface | None:
         """The interface that a route names, or an instance's primary one."""
@@ -249,25 +282,39 @@ class BruteForce:
         for each in (self.snapshot.transit_gateway_attachments or {}).values():
             came_from = (each.transit_gateway_id, each.resource_type, each.resource_id, each.state)
             if came_from == (gateway_id, "vpc", vpc_id, "available"):
-                fates = self.cross(address, each, walk)
-                if fates <= NATS:
-                    return frozenset({"NAT_BEYOND_TRANSIT_GATEWAY"})
-                return fates if fates == NOWHERE else UNKNOWN
+                if self.is_left_out(each, walk.zone):
+                    return DROPPED
+                return frozenset(map(beyond, self.cross(address, each.route_table_id, walk)))
         return UNKNOWN
 
-    def cross(self, address: Address, attachment: TransitGatewayAttachment, walk: Walk) -> frozenset[str]:
-        """What the transit gateway's table, and beyond it the other VPC's, do with an address."""
-        table = (self.snapshot.transit_gateway_route_tables or {}).get(attachment.route_table_id or "")
-        if table is None or table.truncated or table.id in walk.seen:
+    def is_left_out(self, attachment: TransitGatewayAttachment, zone: str) -> bool:
+        """Whether an attachment certainly has no subnet in an Availability Zone."""
+        listed = [self.snapshot.subnets.get(each) for each in attachment.subnet_ids or ["unseen"]]
+        zones = {each.availability_zone_id for each in listed if each}
+        parts = zone.split("-")
+        return None not in listed and not zones & {zone, ""} and len(parts) == 2 and parts[1].startswith("az")
+
+    def cross(self, address: Address, table_id: str | None, walk: Walk) -> frozenset[str]:
+        """What a transit gateway's table, and beyond it the other VPC's, do with an address."""
+        table = (self.snapshot.transit_gateway_route_tables or {}).get(table_id or "")
+        if table is None or table.truncated or (table.id, address.version) in walk.seen:
             return UNKNOWN
+        here = walk._replace(seen=(*walk.seen, (table.id, address.version)))
         winners = list(self.winners(address, list(table.routes)))
-        if not winners or any(each.state == "blackhole" for each in winners):
-            return NOWHERE
-        to = (self.snapshot.transit_gateway_attachments or {}).get(winners[0].target_id)
-        if to is None or to.resource_type != "vpc" or to.state != "available" or not to.subnet_ids:
+        return frozenset().union(*(self.arrive(address, each, here) for each in winners)) if winners else NOWHERE
+
+    def arrive(self, address: Address, route: Route, walk: Walk) -> frozenset[str]:
+        """What becomes of an address that a transit gateway sends to an attachment."""
+        if route.state == "blackhole":
+            return DROPPED
+        to = (self.snapshot.transit_gateway_attachments or {}).get(route.target_id)
+        if to is None or to.state != "available":
             return UNKNOWN
-        here = walk._replace(seen=(*walk.seen, table.id))
-        return frozenset().union(*(self.leave_subnet(address, each, here) for each in self.entries(to, walk.zone)))
+        if to.resource_type == "network-function":
+            return self.cross(address, to.route_table_id, walk)
+        if to.resource_type != "vpc" or not to.subnet_ids:
+            return UNKNOWN
+        return frozenset().union(*(self.leave_subnet(address, each, walk) for each in self.entries(to, walk.zone)))
 
     def entries(self, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:
         """The attachment's subnets by which traffic may enter: of its own zone, or any where there is none."""
@@ -280,3 +327,15 @@ class BruteForce:
 def behind(reason: str) -> str:
     """What a reason becomes where an appliance comes first; a transit gateway outranks it."""
     return "NAT_BEHIND_APPLIANCE" if reason in NATS - {"NAT_BEYOND_TRANSIT_GATEWAY"} else reason
+
+
+def only_nats(reasons: frozenset[str]) -> frozenset[str]:
+    """Behind an appliance that may translate, a NAT is the only thing that is certain."""
+    return frozenset(each if each in NATS else "UNRESOLVED_EGRESS" for each in reasons)
+
+
+def beyond(reason: str) -> str:
+    """What a reason becomes beyond a transit gateway: a certain NAT, or certainly nothing, or unknown."""
+    if reason in NATS:
+        return "NAT_BEYOND_TRANSIT_GATEWAY"
+    return reason if reason in ("NO_ROUTE", "DROPPED") else "UNRESOLVED_EGRESS"

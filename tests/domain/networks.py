@@ -37,20 +37,24 @@ ANY_SUBNET = st.sampled_from(list(SUBNETS))
 
 TABLE_IN = {vpc: st.sampled_from([key for key in TABLES if TABLES[key] == vpc]) for vpc in ("vpc-a", "vpc-b")}
 ASSOCIATED = mostly("associated", "disassociated", "associating", "failed")
+MOVING = mostly("associated", "associating")
 EDGE = mostly(None, "associated", "disassociated")
 TAGS = mostly({}, {"skip": "yes"}, {"skip": "no"})
 OWNER = mostly(ACCOUNT, NEIGHBOUR)
-ZONE = st.sampled_from(["use1-az1", "use1-az2"])
-FAMILIES = st.sampled_from([(0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 1, 0), (1, 1, 1), (1, 1, 1)])
+ZONE = mostly("use1-az1", "use1-az2", "use1-az2", "use1-az2", "use1-az2", "use1-bos1-az1", "")
+CLOSED = mostly(False, True, True, True, None)
+FAMILIES = st.sampled_from([(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 1), (1, 1, 0), (1, 1, 1), (1, 1, 1)])
 """ipv6_native, has_ipv6 and dns64."""
 
 
 @st.composite
 def _associations(draw: st.DrawFn) -> dict[str, list[Association]]:
-    """Each subnet in at most one table by an association in force; mains that may be missing; perhaps an edge table."""
+    """Each subnet in one table, or moving to another; mains that may be missing; perhaps an edge table."""
     found: dict[str, list[Association]] = {key: [] for key in TABLES}
     for subnet, vpc in SUBNETS.items():
         found[draw(TABLE_IN[vpc])].append(Association(subnet_id=subnet, state=draw(ASSOCIATED)))
+        if draw(MOVING) == "associating":
+            found[draw(TABLE_IN[vpc])].append(Association(subnet_id=subnet, state="associating"))
     for table in ("rtb-a0", "rtb-b0"):
         found[table].append(Association(main=True, state=draw(ASSOCIATED)))
     edge = draw(EDGE)
@@ -72,15 +76,20 @@ def route_tables(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, RouteT
 
 @st.composite
 def subnets(draw: st.DrawFn) -> dict[str, Subnet]:
-    """Subnets in two zones: with IPv4, with both families, or with IPv6 alone and perhaps DNS64; some shared."""
+    """Subnets in several zones: with IPv4, IPv6 or both, perhaps DNS64, some closed to the internet, some shared."""
     found = {}
     for key, vpc in SUBNETS.items():
         native, ipv6, dns64 = map(bool, draw(FAMILIES))
-        found[key] = Subnet(key, vpc, draw(OWNER), draw(ZONE), native, ipv6, dns64, draw(TAGS))
+        found[key] = Subnet(key, vpc, draw(OWNER), draw(ZONE), native, ipv6, dns64, draw(TAGS), draw(CLOSED))
     return found
 
 
-ATTACHED = {"a": ("vpc", "vpc-a"), "b": ("vpc", "vpc-b"), "v": ("vpn", "vpn-1")}
+ATTACHED = {
+    "a": ("vpc", "vpc-a"),
+    "b": ("vpc", "vpc-b"),
+    "v": ("vpn", "vpn-1"),
+    "f": ("network-function", "firewall-1"),
+}
 ATTACHMENT_STATE = mostly("available", "deleting")
 ATTACHMENT_TABLE = mostly("tgw-rtb-1", "tgw-rtb-2", "tgw-rtb-2", "tgw-rtb-unseen", None)
 ENTRIES = {
@@ -89,6 +98,7 @@ ENTRIES = {
         "vpc-a": ["subnet-a1", "subnet-a2", "subnet-a3"],
         "vpc-b": ["subnet-b1", "subnet-b2"],
         "vpn-1": ["subnet-unseen"],
+        "firewall-1": ["subnet-unseen"],
     }.items()
 }
 READABLE = mostly(True, False)
@@ -96,7 +106,7 @@ READABLE = mostly(True, False)
 
 @st.composite
 def transit_gateway_attachments(draw: st.DrawFn) -> dict[str, TransitGatewayAttachment]:
-    """Both VPCs attached to one transit gateway, and a VPN; associations and subnets may be out of sight."""
+    """Both VPCs, a VPN and a firewall attached to one transit gateway; associations and subnets may be unseen."""
     found = {}
     for key, (kind, resource) in ATTACHED.items():
         found[f"tgw-attach-{key}"] = TransitGatewayAttachment(
@@ -126,7 +136,8 @@ def vpc_endpoints(draw: st.DrawFn) -> dict[str, VpcEndpoint]:
     """An endpoint of each kind; appliances' in some subnet."""
     found = {key: VpcEndpoint(key, "vpc-a", *each, "dualstack", owner_id=ACCOUNT) for key, each in ENDPOINTS.items()}
     for key in ("vpce-appliance", "vpce-firewall"):
-        found[key] = replace(found[key], subnet_ids=(draw(APPLIANCE_SUBNET),))
+        tags = {"AWSNetworkFirewallManaged": "true"} if key == "vpce-firewall" else {}
+        found[key] = replace(found[key], subnet_ids=(draw(APPLIANCE_SUBNET),), tags=tags)
     return found
 
 

@@ -127,6 +127,9 @@ def routes(draw: st.DrawFn, targets: tuple[str, ...]) -> tuple[Route, ...]:
     return tuple(draw(st.permutations(found)))
 
 
-ATTACHMENTS = ("tgw-attach-b", "tgw-attach-b", "tgw-attach-b", "tgw-attach-a", "tgw-attach-v", "tgw-attach-unseen")
+ATTACHMENTS = (
+    *("tgw-attach-b", "tgw-attach-b", "tgw-attach-b", "tgw-attach-a", "tgw-attach-f", "tgw-attach-v"),
+    "tgw-attach-unseen",
+)
 TRANSIT_GATEWAY_ROUTES = _routes_to_blocks(st.sampled_from(ATTACHMENTS)).map(tuple)
 """A transit gateway's routes to its attachments."""

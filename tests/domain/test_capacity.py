@@ -1,8 +1,9 @@
 """How much a NAT on the path can carry."""
 
-from express_path.domain.capacity import Capacity, capacities
+from express_path.domain.capacity import Capacity, capacities, carrying
 from express_path.domain.network import Instance, NatGateway, NetworkInterface
 from express_path.domain.path import Hop
+from express_path.domain.reasons import Reason
 from express_path.domain.targets import TargetKind
 from tests.domain.make import by_id, snapshot
 
@@ -39,3 +40,10 @@ def test_a_nat_instances_capacity() -> None:
     path = tuple(hop(TargetKind.NETWORK_INTERFACE, key) for key in ("eni-1", "eni-2", "eni-3"))
     assert capacities(path, KNOWN) == [Capacity("eni-1", "t4g.nano", 0.032, 5.0)]
     assert capacities(path, snapshot()) == []
+
+
+def test_a_nat_gateway_that_is_gone_carries_nothing() -> None:
+    """AWS drops the traffic there."""
+    path = (hop(TargetKind.NAT_GATEWAY, "nat-1"),)
+    assert carrying(Reason.DROPPED, path) == ()
+    assert carrying(Reason.NAT_GATEWAY, path) == path

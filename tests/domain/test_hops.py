@@ -35,7 +35,8 @@ TO_IGW, TO_NAT, TO_ENDPOINT = route(DEFAULT, "igw-1"), route(DEFAULT, "nat-1"), 
     [
         ("nat-1", "NAT_GATEWAY"),
         ("igw-1", "INTERNET_GATEWAY"),
-        *[(target, "UNRESOLVED_EGRESS") for target in ("local", "pcx-1", "vgw-1", "cagw-1", "lgw-1", "new-1", "")],
+        ("local", "NO_ROUTE"),
+        *[(target, "UNRESOLVED_EGRESS") for target in ("pcx-1", "vgw-1", "cagw-1", "lgw-1", "new-1", "")],
         ("arn:aws:networkmanager::111122223333:core-network/core-network-1", "UNRESOLVED_EGRESS"),
         ("arn:aws:odb:us-east-1:111122223333:odb-network/odbnet_1", "UNRESOLVED_EGRESS"),
         ("arn:aws:new:us-east-1:111122223333:thing/1", "UNRESOLVED_EGRESS"),
@@ -72,22 +73,28 @@ def test_an_endpoint_that_does_not_serve_s3_express_is_unresolved(change: dict[s
     assert judged(changed).reason == "UNRESOLVED_EGRESS"
 
 
+FIREWALL = {"AWSNetworkFirewallManaged": "true"}
+
+
 @pytest.mark.parametrize(
-    ("beyond", "reason"),
+    ("beyond", "firewall", "any_other"),
     [
-        ((TO_NAT,), "NAT_BEHIND_APPLIANCE"),
-        ((TO_IGW,), "INTERNET_GATEWAY"),
-        ((TO_IGW, TO_ENDPOINT), "ENDPOINT"),
-        ((), "NO_ROUTE"),
-        ((route(DEFAULT, "vgw-1"),), "UNRESOLVED_EGRESS"),
-        ((TO_APPLIANCE,), "UNRESOLVED_EGRESS"),
+        ((TO_NAT,), "NAT_BEHIND_APPLIANCE", "NAT_BEHIND_APPLIANCE"),
+        ((TO_IGW,), "INTERNET_GATEWAY", "UNRESOLVED_EGRESS"),
+        ((TO_IGW, TO_ENDPOINT), "ENDPOINT", "UNRESOLVED_EGRESS"),
+        ((route(DEFAULT, "igw-1", state="blackhole"),), "DROPPED", "UNRESOLVED_EGRESS"),
+        ((), "NO_ROUTE", "UNRESOLVED_EGRESS"),
+        ((route(DEFAULT, "vgw-1"),), "UNRESOLVED_EGRESS", "UNRESOLVED_EGRESS"),
+        ((TO_APPLIANCE,), "UNRESOLVED_EGRESS", "UNRESOLVED_EGRESS"),
     ],
 )
-def test_an_appliance_endpoint_leads_on_by_its_own_subnet(beyond: tuple, reason: str) -> None:
-    """Firewall and Gateway Load Balancer endpoints send traffic on by the table of their subnet."""
-    verdict = judged(network(TO_APPLIANCE, beyond=beyond))
-    assert verdict.reason == reason
-    assert verdict.path[0] == ("APPLIANCE_ENDPOINT", "vpce-appliance", DEFAULT)
+def test_an_appliance_endpoint_leads_on_by_its_own_subnet(beyond: tuple, firewall: str, any_other: str) -> None:
+    """A firewall passes traffic on as it is; any other appliance may translate it, so only a NAT is certain."""
+    for tags, reason in ((FIREWALL, firewall), ({}, any_other), ({"AWSNetworkFirewallManaged": "True"}, any_other)):
+        endpoints = by_id(endpoint(), replace(APPLIANCE, tags=tags))
+        verdict = judged(network(TO_APPLIANCE, beyond=beyond, vpc_endpoints=endpoints))
+        assert (tags, verdict.reason) == (tags, reason)
+        assert verdict.path[0] == ("APPLIANCE_ENDPOINT", "vpce-appliance", DEFAULT)
 
 
 @pytest.mark.parametrize("change", [{"state": "pending"}, {"subnet_ids": ()}, {"subnet_ids": ("subnet-9",)}])
@@ -103,7 +110,7 @@ def test_an_appliance_endpoint_out_of_sight_is_unresolved(change: dict[str, obje
         ((TO_IGW,), "NAT_INSTANCE"),
         ((TO_IGW, TO_ENDPOINT), "NAT_INSTANCE"),
         ((TO_NAT,), "NAT_BEHIND_APPLIANCE"),
-        ((TO_ENDPOINT,), "ENDPOINT"),
+        ((TO_ENDPOINT,), "UNRESOLVED_EGRESS"),
         ((), "UNRESOLVED_EGRESS"),
         ((route(DEFAULT, "vgw-1"),), "UNRESOLVED_EGRESS"),
         ((TO_INTERFACE,), "UNRESOLVED_EGRESS"),
@@ -116,6 +123,20 @@ def test_an_interface_without_the_check_forwards(target: str, beyond: tuple, rea
     verdict = judged(network(route(DEFAULT, target), beyond=beyond, network_interfaces=OPEN))
     assert verdict.reason == reason
     assert verdict.path[0] == ("NETWORK_INTERFACE", "eni-1", DEFAULT)
+
+
+@pytest.mark.parametrize(("last", "reason"), [("igw-1", "UNRESOLVED_EGRESS"), ("nat-1", "NAT_BEHIND_APPLIANCE")])
+def test_an_interface_in_front_of_an_appliance_that_may_translate(last: str, reason: str) -> None:
+    """The interface does not certainly lead to the internet gateway behind the appliance: only a NAT is certain."""
+    beyond = replace(APPLIANCE, subnet_ids=("subnet-3",))
+    found = network(TO_INTERFACE, beyond=(TO_APPLIANCE,), network_interfaces=OPEN, vpc_endpoints=by_id(beyond))
+    third = by_id(table("rtb-3", route(DEFAULT, last), subnets=("subnet-3",)))
+    found = replace(
+        found,
+        subnets={**found.subnets, **by_id(subnet("subnet-3"))},
+        route_tables={**found.route_tables, **third},
+    )
+    assert judged(found).reason == reason
 
 
 def test_a_nat_instance_whose_internet_gateway_may_lose_at_random_still_counts() -> None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from express_path.domain.addresses import Cidr
-from express_path.domain.hops import AnyRouteTable
 from express_path.domain.network import NetworkInterface
+from express_path.domain.onward import AnyRouteTable
 from express_path.domain.path import LONGEST, Traced, Visit
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.tracing import Tracer

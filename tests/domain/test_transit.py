@@ -46,10 +46,13 @@ def test_traffic_stays_in_its_zone() -> None:
 
 
 @pytest.mark.parametrize("second", [TO_VPN, TO_NOTHING], ids=["vpn", "no route"])
-def test_in_appliance_mode_every_zone_must_lead_to_a_nat(second: tuple) -> None:
-    """A flow may take any zone then, so that a NAT in one of them is not certain."""
-    assert judged(hub(second=second, egress=replace(EGRESS, appliance_mode=True))).reason == "UNRESOLVED_EGRESS"
-    assert judged(hub(egress=replace(EGRESS, appliance_mode=True))).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+def test_in_appliance_mode_one_zone_with_a_nat_is_enough(second: tuple) -> None:
+    """A flow may take any zone then, so that some flows cross the NAT: the worst of the zones counts."""
+    in_appliance_mode = replace(EGRESS, appliance_mode=True)
+    assert judged(hub(second=second, egress=in_appliance_mode)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert judged(hub(first=TO_NOTHING, second=second, egress=in_appliance_mode)).reason == (
+        "UNRESOLVED_EGRESS" if second is TO_VPN else "NO_ROUTE"
+    )
 
 
 def test_no_route_beyond_is_no_route() -> None:
@@ -103,3 +106,97 @@ def test_what_cannot_be_followed_is_unresolved(network: Snapshot) -> None:
     assert verdict.reason == "UNRESOLVED_EGRESS"
     assert verdict.path[0].id == "tgw-1"
     assert "(" in verdict.annotation
+
+
+COVERED = replace(SPOKE, subnet_ids=("subnet-1",))
+LEFT_OUT = replace(SPOKE, subnet_ids=("subnet-1b",))
+
+
+def spoke_zones(zone: str, other: str, spoke: TransitGatewayAttachment) -> Snapshot:
+    """The hub, with the spoke's subnet in a zone and another one of the spoke VPC, subnet-1b, in another zone."""
+    network = hub(spoke=spoke)
+    zones = by_id(subnet(availability_zone_id=zone), subnet("subnet-1b", availability_zone_id=other))
+    return replace(network, subnets={**network.subnets, **zones})
+
+
+def test_a_zone_without_an_attachment_subnet_is_dropped() -> None:
+    """Whatever the transit gateway's routes are, and whether they can be read; the annotation says what to add."""
+    assert judged(spoke_zones("use1-az1", "use1-az2", COVERED)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    network = spoke_zones("use1-az1", "use1-az2", LEFT_OUT)
+    for routes in (network.transit_gateway_route_tables, None):
+        verdict = judged(replace(network, transit_gateway_route_tables=routes))
+        assert (verdict.compliance, verdict.reason) == ("NOT_APPLICABLE", "DROPPED")
+        assert "add a subnet in use1-az1 to tgw-attach-1" in verdict.annotation
+
+
+@pytest.mark.parametrize(
+    ("zone", "other", "subnet_ids"),
+    [
+        ("use1-az1", "use1-az2", ("subnet-1b", "subnet-unlisted")),
+        ("use1-az1", "", ("subnet-1b",)),
+        ("use1-bos1-az1", "use1-az2", ("subnet-1b",)),
+        ("use1-wl1-bos-wlz1", "use1-az2", ("subnet-1b",)),
+        ("", "use1-az2", ("subnet-1b",)),
+        ("use1-az1", "use1-az2", None),
+    ],
+    ids=[
+        "subnet not listed",
+        "zone not known",
+        "Local Zone",
+        "Wavelength Zone",
+        "own zone not known",
+        "subnets unread",
+    ],
+)
+def test_a_zone_that_may_be_covered_is_not_dropped(zone: str, other: str, subnet_ids: tuple | None) -> None:
+    """A drop is certain only if all the attachment's subnets are known and the zone is an Availability Zone."""
+    network = spoke_zones(zone, other, replace(SPOKE, subnet_ids=subnet_ids))
+    assert judged(network).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+
+
+def test_a_firewall_in_a_zone_that_is_not_covered_is_dropped() -> None:
+    """Behind a firewall, the zone of the firewall's subnet counts."""
+    network = spoke_zones("use1-az1", "use1-az2", COVERED)
+    managed = {"AWSNetworkFirewallManaged": "true"}
+    firewall = endpoint("vpce-f", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-1b",), tags=managed)
+    tables = by_id(
+        table("rtb-1", route("0.0.0.0/0", "vpce-f"), subnets=("subnet-1",)),
+        table("rtb-1b", route("0.0.0.0/0", "tgw-1"), subnets=("subnet-1b",)),
+    )
+    through = replace(network, vpc_endpoints=by_id(firewall), route_tables={**network.route_tables, **tables})
+    assert judged(through).reason == "DROPPED"
+    assert [hop.id for hop in judged(through).path] == ["vpce-f", "tgw-1"]
+
+
+FIREWALL = TransitGatewayAttachment("tgw-attach-f", "tgw-1", "network-function", "fw", route_table_id="tgw-rtb-f")
+TO_FIREWALL = TransitGatewayRouteTable("tgw-rtb-1", (route("0.0.0.0/0", "tgw-attach-f"),))
+
+
+@pytest.mark.parametrize(
+    ("firewall", "target", "reason"),
+    [
+        (FIREWALL, "tgw-attach-2", "NAT_BEYOND_TRANSIT_GATEWAY"),
+        (FIREWALL, "tgw-attach-f", "UNRESOLVED_EGRESS"),
+        (replace(FIREWALL, state="pending"), "tgw-attach-2", "UNRESOLVED_EGRESS"),
+        (replace(FIREWALL, route_table_id=None), "tgw-attach-2", "UNRESOLVED_EGRESS"),
+    ],
+    ids=["to the egress VPC", "a loop", "pending", "association not read"],
+)
+def test_traffic_passes_a_firewall_attached_to_the_transit_gateway(
+    firewall: TransitGatewayAttachment, target: str, reason: str
+) -> None:
+    """The route table associated with the firewall's attachment decides next."""
+    inspected = TransitGatewayRouteTable("tgw-rtb-f", (route("0.0.0.0/0", target),))
+    network = replace(
+        hub(),
+        transit_gateway_attachments=by_id(SPOKE, EGRESS, firewall),
+        transit_gateway_route_tables=by_id(TO_FIREWALL, inspected),
+    )
+    assert judged(network).reason == reason
+
+
+def test_what_is_dropped_beyond_a_transit_gateway_is_dropped() -> None:
+    """A blackhole in the transit gateway's table, or in the other VPC's."""
+    gone = replace(TO_EGRESS, routes=(route("0.0.0.0/0", "", state="blackhole"),))
+    assert judged(replace(hub(), transit_gateway_route_tables=by_id(gone))).reason == "DROPPED"
+    assert judged(hub(first=(route("0.0.0.0/0", "nat-1", state="blackhole"),))).reason == "DROPPED"

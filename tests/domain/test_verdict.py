@@ -106,8 +106,11 @@ def test_a_tag_excludes_on_subnet_table_or_vpc(holder: str) -> None:
     found = one(TO_ENDPOINT)
     tagged = {key: replace(each, tags={"team": "lake"}) for key, each in getattr(found, holder).items()}
     found = replace(found, **{holder: tagged})
-    assert judged(found, exclude_tag="team").reason == "EXCLUDED"
-    assert judged(found, exclude_tag="team=lake").reason == "EXCLUDED"
+    [tagged_id] = tagged
+    assert judged(found, exclude_tag="team").note == f"tag team on {tagged_id}"
+    verdict = judged(found, exclude_tag="team=lake")
+    assert verdict.reason == "EXCLUDED"
+    assert verdict.annotation == f"EXCLUDED: left out by a rule parameter (tag team=lake on {tagged_id})"
     assert judged(found, exclude_tag="team=Lake").reason == "ENDPOINT"
     assert judged(found, exclude_tag="Team").reason == "ENDPOINT"
 
@@ -230,10 +233,11 @@ def test_one_family_only_is_partly_too() -> None:
         ({"has_ipv6": True, "ipv6_native": True}, "INTERNET_GATEWAY"),
         ({"has_ipv6": True, "ipv6_native": True, "dns64": True}, "NAT_GATEWAY"),
         ({"has_ipv6": False, "ipv6_native": True}, "NO_ROUTE"),
+        ({"has_ipv6": False, "ipv6_native": True, "dns64": True}, "NO_ROUTE"),
     ],
 )
 def test_families_of_a_subnet(described: dict[str, bool], reason: str) -> None:
-    """IPv4 unless IPv6-native, IPv6 with a block, and NAT64 where DNS64 alone reaches IPv4."""
+    """IPv4 unless IPv6-native, IPv6 with an associated block, and NAT64 with such a block and DNS64."""
     found = one(
         TO_NAT,
         route("::/0", "eigw-1"),

@@ -195,7 +195,7 @@ def test_deleted_nat_gateway_of_unknown_vpc(rule: Rule, builder: Builder, vpc: P
     Private(builder)
     builder.ec2.delete_nat_gateway(NatGatewayId=vpc.nat)
     deleted = item("NatGateway", vpc.nat, configurationItemStatus="ResourceDeleted", configuration=None)
-    assert rule.tell(deleted) == {vpc.subnet: "NO_ROUTE"}
+    assert rule.tell(deleted) == {vpc.subnet: "DROPPED"}
 
 
 @pytest.mark.usefixtures("vpc")

@@ -145,7 +145,7 @@ def test_deleted_nat_gateway_concerns_the_subnets_with_blackhole_routes(
     """The routes to a deleted NAT gateway stay, as blackholes: their subnets have no way out now."""
     rule.overlook()
     builder.ec2.delete_nat_gateway(NatGatewayId=vpc.nat)
-    assert rule.changes(of=vpc.nat) == {vpc.subnet: "NO_ROUTE"}
+    assert rule.changes(of=vpc.nat) == {vpc.subnet: "DROPPED"}
 
 
 def test_new_subnet_concerns_itself(rule: Rule, builder: Builder, vpc: Private) -> None:

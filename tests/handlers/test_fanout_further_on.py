@@ -22,7 +22,7 @@ def test_appliances_route_table_concerns_the_subnets_behind_it(rule: Rule, build
     rule.overlook()
     builder.ec2.delete_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0")
     assert behind in rule.changes(of=vpc.table)
-    assert rule.held()[behind].reason == "NO_ROUTE"
+    assert rule.held()[behind].reason == "UNRESOLVED_EGRESS"
 
 
 def test_an_appliances_subnet_that_falls_back_to_the_main_table_concerns_those_behind_it(
@@ -38,7 +38,7 @@ def test_an_appliances_subnet_that_falls_back_to_the_main_table_concerns_those_b
     [association] = table["Associations"]
     builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
     assert behind in rule.changes(of=vpc.table)
-    assert rule.held()[behind].reason == "NO_ROUTE"
+    assert rule.held()[behind].reason == "UNRESOLVED_EGRESS"
 
 
 def test_nat_instances_route_table_concerns_the_subnets_behind_it(rule: Rule, builder: Builder, vpc: Private) -> None:

@@ -150,7 +150,7 @@ def test_successor_of_a_nat_instance(rule: Rule, account: Account, floating: boo
     vpc = BehindNatInstance(account, floating=floating)
     assert rule.sweep()[vpc.subnet] == "NAT_INSTANCE"
     vpc.terminate()
-    assert rule.sweep()[vpc.subnet] == "NO_ROUTE"
+    assert rule.sweep()[vpc.subnet] == "DROPPED"
     vpc.succeed("c7gn.medium")
     found = evaluation(rule, vpc)
     assert (found["compliance"], found["reason"]) == ("NON_COMPLIANT", "NAT_INSTANCE")
@@ -239,7 +239,7 @@ def test_blackhole_in_the_transit_gateways_table(rule: Rule, account: Account) -
         hub.lead(half, None)
     spoke = hub.join(account)
     found = evaluation(rule, spoke)
-    assert (found["compliance"], found["reason"]) == ("NOT_APPLICABLE", "NO_ROUTE")
+    assert (found["compliance"], found["reason"]) == ("NOT_APPLICABLE", "DROPPED")
 
 
 def test_detached_egress_vpc(rule: Rule, account: Account) -> None:
@@ -247,7 +247,7 @@ def test_detached_egress_vpc(rule: Rule, account: Account) -> None:
     hub = Hub(account)
     spoke = hub.join(account)
     account.ec2.delete_transit_gateway_vpc_attachment(TransitGatewayAttachmentId=hub.attachment)
-    assert evaluation(rule, spoke)["reason"] == "NO_ROUTE"
+    assert evaluation(rule, spoke)["reason"] == "DROPPED"
 
 
 def test_firewall_in_the_egress_vpc(rule: Rule, account: Account) -> None:
@@ -260,6 +260,18 @@ def test_firewall_in_the_egress_vpc(rule: Rule, account: Account) -> None:
     found = evaluation(rule, spoke)
     assert found["reason"] == "NAT_BEYOND_TRANSIT_GATEWAY"
     assert ids(found) == [hub.gateway, hub.attachment, endpoint, hub.nat]
+
+
+def test_firewall_attached_to_the_transit_gateway(rule: Rule, account: Account) -> None:
+    """Traffic passes the firewall, and the table associated with its attachment leads on to the egress VPC's NAT."""
+    hub = Hub(account)
+    account.ec2.delete_transit_gateway_route(
+        TransitGatewayRouteTableId=hub.spokes_table, DestinationCidrBlock="0.0.0.0/0"
+    )
+    firewall = hub.inspect("0.0.0.0/0")
+    found = evaluation(rule, hub.join(account))
+    assert found["reason"] == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert ids(found) == [hub.gateway, firewall, hub.attachment, hub.nat]
 
 
 def test_zones_of_the_egress_vpc(rule: Rule, account: Account) -> None:
@@ -279,7 +291,7 @@ def test_zones_of_the_egress_vpc(rule: Rule, account: Account) -> None:
         TransitGatewayAttachmentId=hub.attachment, Options={"ApplianceModeSupport": "enable"}
     )
     in_appliance_mode = evaluations(rule, spoke)
-    assert {each["reason"] for each in in_appliance_mode.values()} == {"UNRESOLVED_EGRESS"}
+    assert {each["reason"] for each in in_appliance_mode.values()} == {"NAT_BEYOND_TRANSIT_GATEWAY"}
 
 
 def test_peering_of_transit_gateways(rule: Rule, account: Account) -> None:
@@ -313,7 +325,7 @@ def test_nat_gateway_of_the_egress_vpc_concerns_the_spokes(rule: Rule, account: 
     assert {each.subnet for each in spokes} <= concerned.keys()
     in_egress = account.ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [hub.vpc]}])["Subnets"]
     attached = {each["SubnetId"] for each in in_egress} - {hub.public}
-    assert concerned == dict.fromkeys({each.subnet for each in spokes} | attached, "NO_ROUTE")
+    assert concerned == dict.fromkeys({each.subnet for each in spokes} | attached, "DROPPED")
 
 
 @pytest.fixture

@@ -163,6 +163,32 @@ def test_policy_linter_finds_nothing(role: str) -> None:
         assert lint(stack.deployed(policy["PolicyDocument"])) == []
 
 
+def test_every_statement_says_why_it_is_there() -> None:
+    """Above each statement of a policy in the template, a comment gives the reason."""
+    lines = (ROOT / "template.yaml").read_text(encoding="utf-8").splitlines()
+    statements = [number for number, line in enumerate(lines) if line.strip().startswith("- Sid:")]
+    assert len(statements) > 30
+    silent = [each for each in statements if not any(line.strip()[:1] == "#" for line in lines[each - 3 : each])]
+    assert [lines[each].strip() for each in silent] == []
+
+
+@pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole"])
+def test_inline_policies_are_no_longer_than_iam_takes(role: str) -> None:
+    """All inline policies of a role have at most 10,240 characters together, without white space.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+    """
+    stack = Expanded(**EVERYTHING, ApprovalTopicArn=f"arn:aws:sns:us-east-1:123456789012:Automation{'t' * 200}")
+    policies = list(stack.properties(role)["Policies"])
+    policies += [
+        each["Properties"]
+        for each in stack.resources.values()
+        if each["Type"] == "AWS::IAM::RolePolicy" and each["Properties"]["RoleName"] == f"<{role}>"
+    ]
+    text = json.dumps([stack.deployed(each["PolicyDocument"]) for each in policies], separators=(",", ":"))
+    assert 500 < len(text) < 10240
+
+
 def test_policy_linter_would_find_a_misspelt_action() -> None:
     """The check above can fail: an action that does not exist is found."""
     statement = {"Effect": "Allow", "Action": "ec2:DescribeSubnet", "Resource": "*"}

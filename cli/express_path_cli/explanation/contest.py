@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from express_path.domain.addresses import Cidr
-from express_path.domain.hops import AnyRouteTable
 from express_path.domain.network import PrefixList, Rank, Route
+from express_path.domain.onward import AnyRouteTable
 from express_path.domain.path import Traced, Visit
 from express_path.domain.routing import Part, RoutingIndex, contains, overlap
 from express_path.domain.snapshot import Snapshot
@@ -44,7 +44,7 @@ class Witness(Tracer):
 
     def trace(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
         """Follow a block of addresses, and keep the question."""
-        if table.id not in visit.tables:
+        if (table.id, block.family) not in visit.tables:
             self.steps.append(Step(table, block, len(visit.tables), visit.endpoints_aside))
         yield from super().trace(table, block, visit)
 
@@ -62,11 +62,15 @@ class Witness(Tracer):
 
 
 class Candidate(NamedTuple):
-    """A route that matches S3 Express addresses, whether it decides any of them, and why."""
+    """A route that matches S3 Express addresses, whether it decides any of them, and why.
+
+    may_win is true if nobody can say: the entries of its prefix list cannot be read.
+    """
 
     route: Route
     wins: bool
     why: str
+    may_win: bool = False
 
 
 class Contest(NamedTuple):
@@ -98,10 +102,20 @@ def _candidates(routes: Sequence[Route], block: Cidr, lists: Mapping[str, Prefix
     for route in routes:
         destinations = _destinations(route, lists)
         if destinations is None:
-            judged.append(Candidate(route, wins=False, why="its prefix list cannot be read, so it may match anything"))
+            judged.append(_unreadable(route, parts))
         elif any(overlap(each, block) for each in destinations):
             judged.append(_judge(route, parts, lists))
-    yield from sorted(judged, key=lambda each: not each.wins)
+    yield from sorted(judged, key=lambda each: (not each.wins, not each.may_win))
+
+
+def _unreadable(route: Route, parts: Sequence[Part]) -> Candidate:
+    why = "the entries of its prefix list cannot be read"
+    if route.is_blackhole:
+        return Candidate(route, wins=False, why=f"{why}, but it is a blackhole, which carries nothing")
+    if {each.target_id for part in parts for each in part.routes} == {route.target_id}:
+        return Candidate(route, wins=False, why=f"{why}, but it leads where the winner leads")
+    fix = "so it may carry the traffic: grant ec2:GetManagedPrefixListEntries"
+    return Candidate(route, wins=False, why=f"{why}, {fix}", may_win=True)
 
 
 def _judge(route: Route, parts: Sequence[Part], lists: Mapping[str, PrefixList]) -> Candidate:

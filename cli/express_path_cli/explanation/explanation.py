@@ -7,7 +7,7 @@ from pathlib import Path
 from express_path.adapters.dump import read_dump
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.organization_clients import MovingAws
-from express_path.domain.capacity import Capacity, capacities
+from express_path.domain.capacity import Capacity, capacities, carrying
 from express_path.domain.network import RouteTable
 from express_path.domain.parameters import RuleParameters
 from express_path.domain.snapshot import Snapshot
@@ -91,12 +91,10 @@ def explained(judge: Judge, subnet_id: str, place: Place | None) -> Explanation:
         verdict,
         bool(table) and not _is_explicit(table, subnet_id),
         contests(witness),
-        capacities(verdict.path, snapshot),
+        capacities(carrying(verdict.reason, verdict.path), snapshot),
         propose(judge, verdict, place),
     )
 
 
 def _is_explicit(table: RouteTable | None, subnet_id: str) -> bool:
-    return table is not None and any(
-        each.subnet_id == subnet_id and each.state == "associated" for each in table.associations
-    )
+    return table is not None and any(each.subnet_id == subnet_id and each.counts for each in table.associations)

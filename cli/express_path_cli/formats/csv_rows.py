@@ -29,7 +29,7 @@ def as_csv(result: Result) -> str:
     written = io.StringIO(newline="")
     writer = csv.writer(written)
     writer.writerow(COLUMNS)
-    writer.writerows(map(_cell, (*each[:-1], path_text(each))) for each in result.verdicts)
+    writer.writerows(map(_cell, (*each[:9], path_text(each))) for each in result.verdicts)
     return written.getvalue()
 
 

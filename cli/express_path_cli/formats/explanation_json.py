@@ -5,6 +5,7 @@ from typing import Any
 
 from express_path.adapters.answers import capacity_answer, verdict_answer
 from express_path.adapters.heal_answers import plan_fields
+from express_path_cli.explanation.advice import advice
 from express_path_cli.explanation.contest import Contest
 from express_path_cli.explanation.explanation import Explanation
 
@@ -20,6 +21,7 @@ def as_explanation_json(told: Explanation) -> str:
         **place,
         **verdict_answer(verdict),
         "isMainRouteTable": told.is_main,
+        "advice": advice(verdict),
         "contests": [_contest(each) for each in told.contests],
         "capacity": [capacity_answer(each) for each in told.capacities],
         "plan": plan_fields(plan),
@@ -35,6 +37,7 @@ def _contest(contest: Contest) -> dict[str, Any]:
             "target": each.route.target_id,
             "state": each.route.state,
             "wins": each.wins,
+            "mayWin": each.may_win,
             "why": each.why,
         }
         for each in contest.candidates

@@ -10,14 +10,14 @@ from rich.text import Text
 from express_path.domain.capacity import Capacity
 from express_path.domain.healing import Action, Finding
 from express_path.domain.verdict import Verdict
+from express_path_cli.explanation.advice import advice
 from express_path_cli.explanation.contest import Candidate, Contest, words
 from express_path_cli.explanation.explanation import Explanation
-from express_path_cli.explanation.healing import Proposal
 from express_path_cli.formats.terminal_table import STYLES
 
 _PATCHES = {"cloudFormation": "CloudFormation", "terraform": "Terraform", "cli": "AWS CLI"}
 _DOES = {
-    Action.NOTHING_TO_DO: "Nothing to heal: no NAT is on the way.",
+    Action.NOTHING_TO_DO: "Nothing to heal: no NAT is on the path to S3 Express.",
     Action.ASSOCIATE: "A heal would associate the route table with the endpoint that the VPC has.",
     Action.CREATE_AND_ASSOCIATE: "A heal would create a gateway endpoint, free of charge, and associate the table.",
     Action.BLOCKED: "A heal would be refused:",
@@ -26,7 +26,7 @@ _DOES = {
 
 def as_explanation(told: Explanation) -> RenderableType:
     """Verdict, path, routes and heal, one below the other; nothing is cut, whatever the width."""
-    return Group(*_verdict(told), *_path(told), *_contests(told), *_healing(told.proposal))
+    return Group(*_verdict(told), *_path(told), *_contests(told), *_healing(told))
 
 
 def as_patches(told: Explanation) -> RenderableType:
@@ -104,20 +104,31 @@ def _candidate(candidate: Candidate) -> str:
     route = escape(words(candidate.route))
     if candidate.wins:
         return f"[green]wins[/green]  [bold]{route}[/bold]  {escape(candidate.why)}"
+    if candidate.may_win:
+        return f"[yellow]may win[/yellow]  [bold]{route}[/bold]  {escape(candidate.why)}"
     return f"[dim]lost  {route}  {escape(candidate.why)}[/dim]"
 
 
-def _healing(proposal: Proposal) -> Iterator[RenderableType]:
-    plan = proposal.plan
+def _healing(told: Explanation) -> Iterator[RenderableType]:
+    plan = told.proposal.plan
     yield from _heading("Healing")
-    yield _line(_DOES[plan.action], 2)
+    yield _line(escape(_does(told)), 2)
     for name, style, findings in (("blocked by", "red", plan.blockers), ("warning", "yellow", plan.warnings)):
-        for each in findings:
-            yield from _finding(name, style, each)
-    if proposal.unchecked:
-        yield _line(f"[dim]not looked at here: {'; '.join(proposal.unchecked)}[/dim]", 2)
+        for each in dict.fromkeys(findings):
+            yield from _finding(name, style, each, told.verdict)
+    if told.proposal.unchecked:
+        yield _line(f"[dim]not looked at here: {'; '.join(told.proposal.unchecked)}[/dim]", 2)
 
 
-def _finding(name: str, style: str, finding: Finding) -> Iterator[RenderableType]:
-    yield _line(f"[{style}]{name} {finding.blocker}[/]: {escape(finding.evidence)}", 2)
+def _does(told: Explanation) -> str:
+    """What a heal would do; if it would do nothing because the path is unknown or dropped, what to do instead."""
+    instead = advice(told.verdict)
+    if told.proposal.plan.action is Action.NOTHING_TO_DO and instead:
+        return f"A heal would change nothing. {instead}"
+    return " ".join(filter(None, (_DOES[told.proposal.plan.action], instead)))
+
+
+def _finding(name: str, style: str, finding: Finding, verdict: Verdict) -> Iterator[RenderableType]:
+    evidence = "" if finding.evidence == verdict.annotation else f": {escape(finding.evidence)}"
+    yield _line(f"[{style}]{name} {finding.blocker}[/]{evidence}", 2)
     yield _line(f"what to do: {escape(finding.cure)}", 4)

@@ -34,7 +34,7 @@ def as_json(result: Result) -> str:
 
 
 def _row(verdict: Verdict) -> str:
-    return _ROW % (*map(_text, verdict[:-1]), _path(verdict.path))
+    return _ROW % (*map(_text, verdict[: Verdict._fields.index("path")]), _path(verdict.path))
 
 
 @lru_cache(maxsize=1 << 14)

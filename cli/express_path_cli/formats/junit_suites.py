@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Verdict
 from express_path_cli.result import Failure, Result
+from express_path_cli.summary import dropped, exclusions
 from express_path_cli.words import RULE_NAME
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -42,6 +43,7 @@ def _suite(root: Element, name: str, verdicts: Sequence[Verdict], stamp: str) ->
     }
     attributes = {key: str(value) for key, value in counts.items()}
     suite = SubElement(root, "testsuite", attributes, name=name, timestamp=stamp, time="0")
+    _count_apart(suite, verdicts)
     for each in verdicts:
         case = SubElement(suite, "testcase", name=each.subnet_id, classname=name, time="0")
         if each.compliance is Compliance.NON_COMPLIANT:
@@ -50,6 +52,16 @@ def _suite(root: Element, name: str, verdicts: Sequence[Verdict], stamp: str) ->
             SubElement(case, "skipped", message=each.annotation)
         else:
             SubElement(case, "system-out").text = each.annotation
+
+
+def _count_apart(suite: Element, verdicts: Sequence[Verdict]) -> None:
+    """Among what is skipped, the subnets whose traffic AWS drops, and those that each tag excludes."""
+    excluded = {f"EXCLUDED by {way}": number for way, number in exclusions(verdicts).items()}
+    counts = {"DROPPED": dropped(verdicts), **excluded}
+    if any(counts.values()):
+        properties = SubElement(suite, "properties")
+        for name, number in counts.items():
+            SubElement(properties, "property", name=name, value=str(number))
 
 
 def _could_not_tell(root: Element, failures: Sequence[Failure], stamp: str) -> None:

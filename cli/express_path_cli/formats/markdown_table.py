@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from express_path.domain.reasons import Compliance
+from express_path.domain.reasons import Compliance, Reason
 from express_path.domain.verdict import Verdict
-from express_path_cli.formats.terminal_table import summary
 from express_path_cli.result import Result
+from express_path_cli.summary import advice, summary
 from express_path_cli.words import path_text
 
 _MARK = {Compliance.NON_COMPLIANT: "❌", Compliance.COMPLIANT: "✅", Compliance.NOT_APPLICABLE: "⚪"}
@@ -19,7 +19,9 @@ def as_markdown(result: Result) -> str:
 
 
 def _lines(result: Result) -> Iterator[str]:
-    yield from ("## Paths to S3 Express One Zone", "", f"**{summary(result.verdicts)}**", "")
+    yield from ("## Paths to S3 Express One Zone", "", f"**{_plain(summary(result.verdicts))}**", "")
+    for each in advice(result.verdicts):
+        yield from (_plain(each), "")
     if result.failures:
         yield from ("Could not tell:", "")
         yield from (f"- {_plain(f'{each.where}: {each.error}')}" for each in result.failures)
@@ -38,9 +40,15 @@ def _row(verdict: Verdict) -> str:
         _code(verdict.subnet_id),
         _code(verdict.route_table_id) if verdict.route_table_id else "not seen",
         verdict.reason,
-        _plain(path_text(verdict) or verdict.annotation).replace(r"-\>", "->"),  # > alone means nothing inside a cell
+        _plain(_path(verdict)).replace(r"-\>", "->"),  # > alone means nothing inside a cell
     )
     return "| " + " | ".join(cells) + " |"
+
+
+def _path(verdict: Verdict) -> str:
+    """The hops, and what to fix if AWS drops the traffic there; the annotation if no hop was followed."""
+    dropped = verdict.reason is Reason.DROPPED
+    return (path_text(verdict) or verdict.annotation) + (f" (to fix: {verdict.note})" if dropped else "")
 
 
 @lru_cache(maxsize=1 << 14)

@@ -8,6 +8,7 @@ from express_path.domain.reasons import Compliance, Reason
 from express_path.domain.verdict import Verdict
 from express_path_cli.formats.json_pieces import in_pieces
 from express_path_cli.result import Failure, Result
+from express_path_cli.summary import dropped, exclusions
 from express_path_cli.words import REMEDY, REMEDY_URL, path_text, reason_text, subnet_arn, subnet_uid
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -31,6 +32,10 @@ def _log(result: Result, results: list[Any]) -> dict[str, Any]:
             }
         ],
         "results": results,
+        "properties": {
+            "express-path/dropped": dropped(result.verdicts),
+            "express-path/excluded": exclusions(result.verdicts),
+        },
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 

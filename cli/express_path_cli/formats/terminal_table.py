@@ -1,6 +1,5 @@
 """Verdicts as a table for a person, and in one sentence."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from io import StringIO
@@ -11,9 +10,10 @@ from rich.console import Console
 from rich.control import strip_control_codes
 from rich.text import Text
 
-from express_path.domain.reasons import Compliance
+from express_path.domain.reasons import Compliance, Reason
 from express_path.domain.verdict import Verdict
 from express_path_cli.result import Result
+from express_path_cli.summary import advice, summary
 
 STYLES = {
     Compliance.NON_COMPLIANT: "bold red",
@@ -70,7 +70,8 @@ def as_table(verdicts: Sequence[Verdict], console: Console) -> Iterator[str]:
         titles = (screen.paint(line, "bold") for line in screen.folded(title, screen.width))
         lines = (*titles, *_vpc_table(list(rows), screen))
         yield strip_control_codes("\n".join((*lines, "", "")))
-    yield "\n".join((*screen.folded(summary(verdicts), screen.width), ""))
+    closing = (summary(verdicts), *advice(verdicts))
+    yield "\n".join((*(line for each in closing for line in screen.folded(each, screen.width)), ""))
 
 
 def _vpc_table(verdicts: Sequence[Verdict], screen: _Screen) -> Iterator[str]:
@@ -98,16 +99,11 @@ def _ids(verdict: Verdict) -> tuple[str, str]:
 
 
 def _told(verdict: Verdict) -> Iterator[str]:
-    """The verdict and each hop of the path; where none was followed, the annotation without the reason before it."""
+    """The verdict, each hop of the path, and what to fix; the annotation without its reason if no hop was followed."""
     yield f"{verdict.compliance}  {verdict.reason}"
     for number, hop in enumerate(verdict.path):
         yield f"{'then ' if number else ''}{hop.destination} -> {hop.id}"
     if not verdict.path:
         yield verdict.annotation.removeprefix(f"{verdict.reason}: ")
-
-
-def summary(verdicts: Sequence[Verdict]) -> str:
-    """How many subnets have each compliance, in one sentence."""
-    counts = Counter(each.compliance for each in verdicts)
-    listed = ", ".join(f"{counts[compliance]} {compliance}" for compliance in STYLES)
-    return f"{len(verdicts)} subnet{'' if len(verdicts) == 1 else 's'}: {listed}"
+    elif verdict.reason is Reason.DROPPED:
+        yield f"to fix: {verdict.note}"

@@ -11,7 +11,7 @@ from string import Template
 
 from express_path_cli.problems import hint_for
 from express_path_cli.report.contents import contents
-from express_path_cli.report.headline import headline, missing, whereabouts
+from express_path_cli.report.headline import apart, headline, missing, whereabouts
 from express_path_cli.result import Failure, Result
 
 SCRIPTS = (
@@ -37,7 +37,7 @@ def as_html(result: Result) -> str:
         style=style,
         script=script,
         headline=escape(headline(result)),
-        whereabouts=escape(" ".join(filter(None, (whereabouts(result), missing(result))))),
+        whereabouts=escape(" ".join(filter(None, (whereabouts(result), apart(result), missing(result))))),
         made_at=result.made_at.isoformat(timespec="seconds"),
         made=f"{result.made_at:%Y-%m-%d %H:%M %Z}",
         version=version("express-path"),

@@ -2,6 +2,7 @@
 
 from express_path.domain.reasons import NAT_REASONS, Reason
 from express_path_cli.result import Result
+from express_path_cli.summary import dropped, exclusions
 
 CROSSES = NAT_REASONS | {Reason.PARTLY_NAT}
 """The reasons of subnets of which at least some S3 Express traffic crosses a NAT."""
@@ -31,6 +32,19 @@ def whereabouts(result: Result) -> str:
         )
     ]
     return ("They are in " if crossing else "There are ") + f"{parts[0]}, {parts[1]} and {parts[2]}."
+
+
+def apart(result: Result) -> str:
+    """How many subnets AWS drops the traffic of, and how many are excluded and by what; empty if there are none."""
+    lost = dropped(result.verdicts)
+    excluded = exclusions(result.verdicts)
+    number = sum(excluded.values())
+    ways = " and ".join(f"{each:,} by {way}" for way, each in excluded.items())
+    told = (
+        f"{_some(lost, 'subnet')} cannot reach S3 Express at all, because AWS drops the traffic." if lost else "",
+        f"{_some(number, 'subnet')} {'is' if number == 1 else 'are'} excluded, {ways}." if number else "",
+    )
+    return " ".join(filter(None, told))
 
 
 def missing(result: Result) -> str:

@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/config/latest/developerguide/querying-AWS-resources.
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from express_path.adapters.aggregator_items import description
@@ -24,6 +25,7 @@ from express_path.errors import ApiError
 
 LACKING = (
     "routes to Cloud WAN and database networks lack their targets, transit gateways their routes: UNRESOLVED_EGRESS",
+    "without an item of AWS::EC2::VPCBlockPublicAccessOptions, a path to an internet gateway is UNRESOLVED_EGRESS",
     "items are as late as AWS Config's recorders, and what an account does not record looks as if it could not be read",
 )
 """What a reader of the verdicts must know of this source, in sentences."""
@@ -78,7 +80,7 @@ class Aggregator:
         Prefix lists are read from EC2 in each Region by the caller: AWS's own are the same for every account, and are
         no configuration items. Raises ApiError, and RecordError for an item that cannot be read.
         """
-        subnets = self._records("AWS::EC2::Subnet", subnet, regions)
+        subnets = self._subnets(regions)
         tables = self._records("AWS::EC2::RouteTable", route_table, regions)
         vpcs = self._records("AWS::EC2::VPC", vpc, regions)
         endpoints = self._records("AWS::EC2::VPCEndpoint", vpc_endpoint, regions)
@@ -102,6 +104,18 @@ class Aggregator:
             )
             for place in sorted(subnets)
         ]
+
+    def _subnets(self, regions: Sequence[str]) -> dict[Place, dict[str, Subnet]]:
+        """Subnets; internet gateways are open to them where an account's Block Public Access lets traffic out.
+
+        If it blocks both directions, exclusions may open them, which only EC2 tells.
+        """
+        found = self._records("AWS::EC2::Subnet", _subnet, regions)
+        for place, options in self._descriptions("AWS::EC2::VPCBlockPublicAccessOptions", regions).items():
+            if all(each.get("InternetGatewayBlockMode") in ("off", "block-ingress") for each in options):
+                for key, each in found.get(place, {}).items():
+                    found[place][key] = replace(each, internet_closed=each.internet_closed or False)
+        return found
 
     def _records(
         self, resource_type: str, reader: Callable[[Description], Record], regions: Sequence[str]
@@ -159,6 +173,12 @@ class Aggregator:
         except ApiError as error:
             raise ApiError(f"{error.operation} in {region}", error.code, error.message) from error
         return {list_id: each for list_id, each in found.items() if each.aws_owned}
+
+
+def _subnet(described: Description) -> Subnet:
+    """A subnet's item; if it lacks the state of VPC Block Public Access, that state is unknown."""
+    known = described.get("BlockPublicAccessStates") is not None
+    return subnet(described) if known else replace(subnet(described), internet_closed=None)
 
 
 def _with_entries(lists: Sequence[Description]) -> tuple[Sequence[Description], dict[str, list[Description]]]:

@@ -78,7 +78,17 @@ def subnet(description: Description) -> Subnet:
         has_ipv6=any(optional_text(each, "State", subnet_id) == "associated" for each in states),
         dns64=flag(description, "EnableDns64", subnet_id),
         tags=_tags(description, subnet_id),
+        internet_closed=_is_closed(description, subnet_id),
     )
+
+
+def _is_closed(description: Description, subnet_id: str) -> bool:
+    """Whether VPC Block Public Access blocks both directions; block-ingress lets traffic out.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa.html
+    """
+    states = nested(description, "BlockPublicAccessStates", subnet_id)
+    return optional_text(states, "InternetGatewayBlockMode", subnet_id).lower() == "block-bidirectional"
 
 
 def route_table(description: Description) -> RouteTable:

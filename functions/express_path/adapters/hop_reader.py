@@ -100,7 +100,7 @@ def read_transit_gateways(aws: Aws, optional: OptionalReads) -> TransitGateways:
     of_vpcs = optional.read(
         lambda: pages(aws.ec2, "ec2", "describe_transit_gateway_vpc_attachments", "TransitGatewayVpcAttachments")
     )
-    found = None if described is None else attachments(described, of_vpcs or [])
+    found = None if described is None and of_vpcs is None else attachments(described or [], of_vpcs or [])
     table_ids = sorted({each.route_table_id for each in (found or {}).values() if each.route_table_id})
     tables = {}
     for table_id in table_ids:

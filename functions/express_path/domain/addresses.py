@@ -9,6 +9,8 @@ NAT64_PREFIX = 0x0064_FF9B << 96
 """64:ff9b::/96, under which DNS64 puts every IPv4 address
 (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html)."""
 
+_NAT64_LENGTH = 96
+
 
 class Family(StrEnum):
     """An address family, spelt as EC2 spells it in AddressFamily."""
@@ -66,5 +68,14 @@ def parse_cidr(text: str) -> Cidr:
 
 
 def nat64(block: Cidr) -> Cidr:
-    """The IPv6 block under which an IPv6-only host with DNS64 sees this IPv4 block."""
-    return Cidr(Family.IPV6, NAT64_PREFIX | block.network, 96 + block.length)
+    """The IPv6 block under which a host in a subnet with DNS64 sees this IPv4 block."""
+    return Cidr(Family.IPV6, NAT64_PREFIX | block.network, _NAT64_LENGTH + block.length)
+
+
+def from_nat64(block: Cidr) -> Cidr | None:
+    """The IPv4 block that a NAT makes of a block under 64:ff9b::/96; None for every other block."""
+    if block.family is not Family.IPV6 or block.length < _NAT64_LENGTH:
+        return None
+    if block.shortened(_NAT64_LENGTH) != NAT64_PREFIX:
+        return None
+    return Cidr(Family.IPV4, block.network ^ NAT64_PREFIX, block.length - _NAT64_LENGTH)

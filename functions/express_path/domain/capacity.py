@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from express_path.domain.path import Hop
+from express_path.domain.reasons import Reason
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.targets import TargetKind
 
@@ -19,6 +20,11 @@ class Capacity(NamedTuple):
 NAT_GATEWAY_GBPS = (5.0, 100.0)
 """A NAT gateway starts at 5 Gbit/s and scales to 100
 (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html)."""
+
+
+def carrying(reason: Reason, path: tuple[Hop, ...]) -> tuple[Hop, ...]:
+    """The hops that carry traffic: none of a path on which AWS drops it, such as one to a NAT gateway that is gone."""
+    return () if reason is Reason.DROPPED else path
 
 
 def capacities(path: tuple[Hop, ...], snapshot: Snapshot) -> list[Capacity]:

@@ -69,4 +69,4 @@ def _is_concerned(change: Change, table_ids: Iterable[str], tracer: Tracer, subn
     table = tracer.governing_table(subnet)
     if table is None:
         return True
-    return change.main_changed and any(each.main and each.state == "associated" for each in table.associations)
+    return change.main_changed and any(each.main and each.counts for each in table.associations)

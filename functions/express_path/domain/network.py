@@ -38,6 +38,10 @@ class Route:
         return self.state == "blackhole"
 
 
+ASSOCIATION_STATES = ("associating", "associated")
+"""The states of associations that count, the one that takes precedence first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Association:
     """A route table's association: with a subnet, with a gateway (edge), or as the VPC's main table."""
@@ -46,6 +50,11 @@ class Association:
     subnet_id: str | None = None
     gateway_id: str | None = None
     state: str = "associated"
+
+    @property
+    def counts(self) -> bool:
+        """Whether the association has effect: it is there, or about to be."""
+        return self.state in ASSOCIATION_STATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +71,11 @@ class RouteTable:
 
 @dataclass(frozen=True, slots=True)
 class Subnet:
-    """A subnet; has_ipv6 is true where one of its IPv6 blocks is associated."""
+    """A subnet; has_ipv6 is true if one of its IPv6 blocks is associated.
+
+    internet_closed says whether VPC Block Public Access blocks both directions for this subnet; None if the source
+    does not tell (https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa.html).
+    """
 
     id: str
     vpc_id: str
@@ -72,6 +85,7 @@ class Subnet:
     has_ipv6: bool = False
     dns64: bool = False
     tags: Tags = field(default_factory=dict)
+    internet_closed: bool | None = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +111,14 @@ class VpcEndpoint:
     route_table_ids: tuple[str, ...] = ()
     owner_id: str = ""
     tags: Tags = field(default_factory=dict)
+
+    @property
+    def is_network_firewall(self) -> bool:
+        """Whether AWS Network Firewall manages the endpoint, which passes traffic on unchanged.
+
+        https://docs.aws.amazon.com/network-firewall/latest/developerguide/firewall-components.html
+        """
+        return self.tags.get("AWSNetworkFirewallManaged") == "true"
 
 
 @dataclass(frozen=True, slots=True)

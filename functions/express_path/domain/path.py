@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from express_path.domain.addresses import Cidr
+from express_path.domain.addresses import Cidr, Family
 from express_path.domain.network import Route
 from express_path.domain.reasons import Reason
 from express_path.domain.routing import Region, contains, overlap
@@ -51,18 +51,21 @@ class Traced(NamedTuple):
 class Visit(NamedTuple):
     """The circumstances of a trace.
 
-    zone is the Availability Zone id that traffic is in, vpc_id the VPC it is in, tables those it came through;
-    endpoints_aside tells whether routes to gateway endpoints are left aside.
+    zone is the Availability Zone id that traffic is in, vpc_id the VPC it is in, tables those it came through, each
+    with the family of the address there, which a NAT64 changes; endpoints_aside tells whether routes to gateway
+    endpoints are left aside, as they are to find out whether an interface leads to an internet gateway; closed whether
+    VPC Block Public Access closes internet gateways to this traffic, None if that is unknown.
     """
 
     zone: str = ""
     vpc_id: str = ""
-    tables: frozenset[str] = frozenset()
+    tables: frozenset[tuple[str, Family]] = frozenset()
     endpoints_aside: bool = False
+    closed: bool | None = False
 
-    def refusal(self, table_id: str) -> str:
-        """Why the path is not followed to one more route table; empty where it is."""
-        if table_id in self.tables:
+    def refusal(self, table_id: str, family: Family) -> str:
+        """Why the path is not followed to one more route table; empty if it is."""
+        if (table_id, family) in self.tables:
             return f"the path comes back to {table_id}: a loop"
         return "" if len(self.tables) < LONGEST else f"the path goes on beyond {LONGEST} route tables"
 

@@ -22,6 +22,7 @@ class Reason(StrEnum):
     UNRESOLVED_EGRESS = "UNRESOLVED_EGRESS"
     INTERNET_GATEWAY = "INTERNET_GATEWAY"
     ENDPOINT = "ENDPOINT"
+    DROPPED = "DROPPED"
     NO_ROUTE = "NO_ROUTE"
     NOT_OWNED = "NOT_OWNED"
     EXCLUDED = "EXCLUDED"
@@ -42,3 +43,6 @@ NAT_REASONS = frozenset(
     }
 )
 """The reasons of a path that crosses a NAT."""
+
+NO_WAY_OUT = frozenset({Reason.DROPPED, Reason.NO_ROUTE})
+"""The reasons of addresses that lead nowhere; those of a subnet that lead out decide without them."""

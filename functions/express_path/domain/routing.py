@@ -6,7 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from express_path.domain.addresses import BITS, Cidr, Family
-from express_path.domain.network import PrefixList, Rank, Route, RouteTable, Subnet
+from express_path.domain.network import ASSOCIATION_STATES, PrefixList, Rank, Route, RouteTable, Subnet
 from express_path.domain.snapshot import Snapshot
 
 
@@ -14,9 +14,9 @@ class GoverningTables:
     """Answers which route table is in force for a subnet of one snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        """Index the associations that count: those in state associated, of tables that may govern a subnet."""
-        self._explicit: dict[str, RouteTable | None] = {}
-        self._main: dict[str, RouteTable | None] = {}
+        """Index the associations that count, of tables that may govern a subnet."""
+        self._explicit: _Claims = {}
+        self._main: _Claims = {}
         regional = {gateway.route_table_id for gateway in snapshot.nat_gateways.values()}
         for table in snapshot.route_tables.values():
             if table.id not in regional:
@@ -24,27 +24,33 @@ class GoverningTables:
 
     def _index(self, table: RouteTable) -> None:
         for each in table.associations:
-            if each.state != "associated" or each.gateway_id:
+            if not each.counts or each.gateway_id:
                 continue
             if each.subnet_id:
-                _claim(self._explicit, each.subnet_id, table)
+                _claim(self._explicit, (each.subnet_id, each.state), table)
             elif each.main:
-                _claim(self._main, table.vpc_id, table)
+                _claim(self._main, (table.vpc_id, each.state), table)
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
-        """The explicitly associated table, else the main one of the subnet's own VPC.
+        """The explicitly associated table, else the main one of the subnet's own VPC; of two, the one `associating`.
 
         None where neither can be seen, or where several tables claim to be the one. An association with a gateway
         routes what comes in there, never what leaves a subnet, and the table of a regional NAT gateway governs none
         (https://docs.aws.amazon.com/vpc/latest/userguide/gateway-route-tables.html,
         https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateways-regional.html).
         """
-        if subnet.id in self._explicit:
-            return self._explicit[subnet.id]
-        return self._main.get(subnet.vpc_id)
+        for claims, key in ((self._explicit, subnet.id), (self._main, subnet.vpc_id)):
+            for state in ASSOCIATION_STATES:
+                if (key, state) in claims:
+                    return claims[key, state]
+        return None
 
 
-def _claim(claims: dict[str, RouteTable | None], key: str, table: RouteTable) -> None:
+_Claims = dict[tuple[str, str], RouteTable | None]
+"""The table that an association in some state gives a subnet or a VPC, None where several tables claim to be it."""
+
+
+def _claim(claims: _Claims, key: tuple[str, str], table: RouteTable) -> None:
     """Note that a table governs; a second one makes it unknown, as lists read while an association moves may show."""
     if claims.setdefault(key, table) is not table:
         claims[key] = None

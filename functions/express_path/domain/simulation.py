@@ -1,17 +1,28 @@
 """Asking the same engine of a changed snapshot whether a heal would cure, and which routes would be in its way."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from express_path.domain.addresses import Cidr, from_nat64
 from express_path.domain.endpoint_choice import brought_lists
 from express_path.domain.healing import Blocker, Finding
 from express_path.domain.network import Route, RouteTable, VpcEndpoint
 from express_path.domain.path import Traced
-from express_path.domain.reasons import Compliance, Reason
+from express_path.domain.reasons import NO_WAY_OUT, Compliance, Reason
 from express_path.domain.routing import contains
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.targets import TargetKind
 from express_path.domain.verdict import Judge
+
+LISTED = 10
+"""How many blocks of addresses a finding lists."""
+NAT64_FIX = (
+    "turn off DNS64 for the subnet (aws ec2 modify-subnet-attribute --no-enable-dns64), or use the dual-stack host "
+    "names (s3express-<zone>.dualstack.<region>.amazonaws.com), which have IPv6 addresses of their own; the verdict "
+    "changes only when DNS64 is off or the NAT64 route is gone"
+)
+"""What to do about S3 Express traffic that crosses a NAT because DNS64 synthesizes addresses for its IPv4-only names
+(https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html)."""
 
 
 def with_association(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint) -> Snapshot:
@@ -41,9 +52,13 @@ def in_the_way(judge: Judge, changed: Snapshot, subnet_id: str) -> Iterator[Find
     table = changed.route_tables[str(verdict.route_table_id)]
     traced = after.tracer.paths(table, changed.subnets[subnet_id])
     outcomes = [(each, outcome) for each in traced for outcome in each.outcomes]
-    harmless = (Reason.ENDPOINT, Reason.NO_ROUTE)
+    harmless = {Reason.ENDPOINT, *NO_WAY_OUT}
     harmful = [(each, outcome) for each, outcome in outcomes if outcome.reason not in harmless] or outcomes
-    yield from dict.fromkeys(_finding(changed, each, outcome.route, table.id) for each, outcome in harmful)
+    found: dict[tuple[Blocker, str, str], list[Cidr]] = {}
+    for each, outcome in harmful:
+        found.setdefault(_kind(changed, each, outcome.route, table.id), []).append(each.region.block)
+    for (blocker, where, fix), blocks in found.items():
+        yield Finding(blocker, _evidence(blocker, where, list(dict.fromkeys(blocks))), fix)
 
 
 def excluded_neighbours(judge: Judge, table: RouteTable) -> Iterator[Finding]:
@@ -58,19 +73,24 @@ def excluded_neighbours(judge: Judge, table: RouteTable) -> Iterator[Finding]:
             )
 
 
-def _finding(changed: Snapshot, traced: Traced, route: Route | None, table_id: str) -> Finding:
+def _kind(changed: Snapshot, traced: Traced, route: Route | None, table_id: str) -> tuple[Blocker, str, str]:
+    """What stands in the way of some addresses, where, and what to do about it."""
     where = f"{route.destination} -> {route.target_id} in {table_id}" if route else table_id
     if route and _hijacks(changed, traced, route):
-        return Finding(
-            Blocker.MORE_SPECIFIC_ROUTE,
-            f"{where} wins {traced.region.block} over the endpoint's route",
-            f"delete {route.destination} from {table_id}, or make it shorter than the prefix list's block",
-        )
-    return Finding(
-        Blocker.WOULD_NOT_CURE,
-        f"{where} would still carry S3 Express traffic to {traced.region.block}",
-        "an endpoint route cannot win there: change that route, or the subnet's address families",
-    )
+        fix = f"delete {route.destination} from {table_id}, or make it shorter than the prefix list's block"
+        return Blocker.MORE_SPECIFIC_ROUTE, where, fix
+    if from_nat64(traced.region.block):
+        return Blocker.WOULD_NOT_CURE, where, NAT64_FIX
+    fix = "an endpoint route cannot win there: change that route, or the subnet's address families"
+    return Blocker.WOULD_NOT_CURE, where, fix
+
+
+def _evidence(blocker: Blocker, where: str, blocks: Sequence[Cidr]) -> str:
+    """One sentence for a route and all the addresses that it takes."""
+    listed = ", ".join(map(str, blocks[:LISTED])) + (", ..." if len(blocks) > LISTED else "")
+    if blocker is Blocker.MORE_SPECIFIC_ROUTE:
+        return f"{where} wins {listed} over the endpoint's route"
+    return f"{where} would still carry S3 Express traffic to {listed}"
 
 
 def _hijacks(changed: Snapshot, traced: Traced, route: Route) -> bool:

@@ -5,15 +5,16 @@ from typing import NamedTuple
 
 from express_path.domain.addresses import Cidr, Family, nat64
 from express_path.domain.hops import (
-    AnyRouteTable,
-    Follow,
-    Network,
+    UNSEEN,
     follow_internet_gateway,
+    follow_local,
     follow_nat_gateway,
-    follow_network_interface,
+    follow_unseen,
     follow_vpc_endpoint,
 )
+from express_path.domain.interfaces import follow_network_interface
 from express_path.domain.network import PrefixList, Route, RouteTable, Subnet
+from express_path.domain.onward import AnyRouteTable, Follow
 from express_path.domain.path import Outcome, Traced, Visit, ends, hop_of, overlaid, unresolved
 from express_path.domain.reasons import Reason
 from express_path.domain.routing import GoverningTables, Part, Region, RoutingIndex
@@ -21,23 +22,8 @@ from express_path.domain.snapshot import Snapshot
 from express_path.domain.targets import TargetKind
 from express_path.domain.transit import follow_attachment, follow_transit_gateway
 
-
-def _leaves_unseen(network: Network, route: Route, region: Region, visit: Visit) -> list[Traced]:
-    return unresolved(route, region, f"what lies behind {_UNSEEN[route.target_kind]} cannot be read from routes")
-
-
-_UNSEEN = {
-    TargetKind.LOCAL: "the VPC's own addresses",
-    TargetKind.VPC_PEERING_CONNECTION: "a peering connection",
-    TargetKind.VIRTUAL_PRIVATE_GATEWAY: "a virtual private gateway (VPN or Direct Connect)",
-    TargetKind.CORE_NETWORK: "a Cloud WAN core network",
-    TargetKind.CARRIER_GATEWAY: "a carrier gateway",
-    TargetKind.LOCAL_GATEWAY: "a local gateway (Outposts)",
-    TargetKind.ODB_NETWORK: "an Oracle Database@AWS network",
-    TargetKind.UNKNOWN: "a target of this kind",
-}
-
 FOLLOW: Mapping[TargetKind, Follow] = {
+    TargetKind.LOCAL: follow_local,
     TargetKind.NAT_GATEWAY: follow_nat_gateway,
     TargetKind.INTERNET_GATEWAY: follow_internet_gateway,
     TargetKind.EGRESS_ONLY_INTERNET_GATEWAY: follow_internet_gateway,
@@ -46,7 +32,7 @@ FOLLOW: Mapping[TargetKind, Follow] = {
     TargetKind.INSTANCE: follow_network_interface,
     TargetKind.TRANSIT_GATEWAY: follow_transit_gateway,
     TargetKind.TRANSIT_GATEWAY_ATTACHMENT: follow_attachment,
-    **dict.fromkeys(_UNSEEN, _leaves_unseen),
+    **dict.fromkeys(UNSEEN, follow_unseen),
 }
 """How each kind of route target is followed."""
 
@@ -60,9 +46,15 @@ class Families(NamedTuple):
 
 
 def families_of(subnet: Subnet) -> Families:
-    """IPv4 unless the subnet is IPv6-native, IPv6 with an associated block, DNS64 where that alone reaches IPv4."""
-    return Families(not subnet.ipv6_native, subnet.has_ipv6, subnet.ipv6_native and subnet.dns64)
+    """IPv4 unless the subnet is IPv6-native, IPv6 with an associated block, and with DNS64 also 64:ff9b:: addresses.
 
+    The resolver answers with these in a dual-stack subnet too, and clients prefer IPv6
+    (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html).
+    """
+    return Families(not subnet.ipv6_native, subnet.has_ipv6, subnet.has_ipv6 and subnet.dns64)
+
+
+_BLACKHOLE = "blackhole: its target is gone; replace or delete the route"
 
 _Decided = tuple[tuple[Traced, ...], frozenset[str]]
 """Where every address leads from a table, and the ids of the tables asked for it, that table among them."""
@@ -76,7 +68,7 @@ class Tracer:
         self.snapshot = snapshot
         self._governing = GoverningTables(snapshot)
         self._indexes: dict[tuple[str, bool], RoutingIndex] = {}
-        self._decided: dict[tuple[str, bool, bool, bool, str], _Decided] = {}
+        self._decided: dict[tuple[str, Families, Visit], _Decided] = {}
         self._asked_now: set[str] = set()
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
@@ -89,11 +81,12 @@ class Tracer:
 
     def _decide(self, table: RouteTable, subnet: Subnet) -> _Decided:
         zone = subnet.availability_zone_id if self.snapshot.transit_gateway_attachments else ""
-        key = (table.id, subnet.ipv6_native, subnet.has_ipv6, subnet.dns64, zone)
+        visit = Visit(zone=zone, closed=subnet.internet_closed)
+        key = (table.id, families_of(subnet), visit)
         if key not in self._decided:
             # A table is asked even where there is no address to ask it for.
             self._asked_now = {table.id}
-            paths = tuple(self._all_paths(table, families_of(subnet), Visit(zone=zone)))
+            paths = tuple(self._all_paths(table, families_of(subnet), visit))
             self._decided[key] = (paths, frozenset(self._asked_now))
         return self._decided[key]
 
@@ -113,7 +106,9 @@ class Tracer:
             is_ipv4 = prefix_list.family is Family.IPV4
             if prefix_list.cidrs is None:
                 if families.ipv4 if is_ipv4 else families.ipv6:
-                    yield self._unknown_addresses(table, prefix_list)
+                    yield self._unknown_addresses(table, prefix_list, prefix_list.family)
+                if is_ipv4 and families.dns64:
+                    yield self._unknown_addresses(table, prefix_list, Family.IPV6)
                 continue
             for block in prefix_list.cidrs:
                 if families.ipv4 if is_ipv4 else families.ipv6:
@@ -121,22 +116,22 @@ class Tracer:
                 if is_ipv4 and families.dns64:
                     yield from map(_translated, self.trace(table, nat64(block), visit))
 
-    def _unknown_addresses(self, table: RouteTable, prefix_list: PrefixList) -> Traced:
+    def _unknown_addresses(self, table: RouteTable, prefix_list: PrefixList, family: Family) -> Traced:
         outcome = Outcome(Reason.NO_ROUTE)
-        if self._index(table, endpoints_aside=False).has_routes(prefix_list.family):
+        if self._index(table, endpoints_aside=False).has_routes(family):
             note = f"the entries of prefix list {prefix_list.id} cannot be read (ec2:GetManagedPrefixListEntries)"
             outcome = Outcome(Reason.UNRESOLVED_EGRESS, note=note)
-        return Traced(Region(Cidr(prefix_list.family, 0, 0)), (outcome,))
+        return Traced(Region(Cidr(family, 0, 0)), (outcome,))
 
     def trace(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
         """Follow a block of addresses from a route table on; a table met twice is a loop."""
         self._asked_now.add(table.id)
-        refusal = visit.refusal(table.id)
+        refusal = visit.refusal(table.id, block.family)
         if refusal:
             yield Traced(Region(block), (Outcome(Reason.UNRESOLVED_EGRESS, note=refusal),))
             return
         vpc_id = table.vpc_id if isinstance(table, RouteTable) else visit.vpc_id
-        onward = visit._replace(tables=visit.tables | {table.id}, vpc_id=vpc_id)
+        onward = visit._replace(tables=visit.tables | {(table.id, block.family)}, vpc_id=vpc_id)
         index = self._index(table, endpoints_aside=visit.endpoints_aside)
         for part in index.parts(block):
             yield from self._follow_part(part, index, onward)
@@ -163,7 +158,7 @@ class Tracer:
 
     def _follow(self, route: Route, region: Region, visit: Visit) -> list[Traced]:
         if route.is_blackhole:
-            return ends(route, region, Reason.NO_ROUTE, "blackhole")
+            return ends(route, region, Reason.DROPPED, _BLACKHOLE)
         if route.state != "active":
             return unresolved(route, region, f"the route's state is {route.state}")
         return FOLLOW[route.target_kind](self, route, region, visit)

@@ -17,7 +17,8 @@ from express_path.domain.tracing import Tracer
 class Verdict(NamedTuple):
     """What was decided about one subnet; route_table_id is the table in force, None where it cannot be seen.
 
-    path is empty where no hop was followed; annotation has 1 to 256 characters.
+    path is empty where no hop was followed; annotation has 1 to 256 characters; note is what is known besides the
+    deciding route, whole: what to fix, what could not be read, or which tag excludes the subnet.
     """
 
     account_id: str
@@ -30,6 +31,7 @@ class Verdict(NamedTuple):
     reason: Reason
     annotation: str
     path: tuple[Hop, ...] = ()
+    note: str = ""
 
 
 class Account(NamedTuple):
@@ -63,6 +65,10 @@ class _Decision(NamedTuple):
     reason: Reason
     annotation: str
     path: tuple[Hop, ...]
+    note: str
+
+
+_NOT_LISTED = "vpcIds does not list its VPC"
 
 
 class Judge:
@@ -104,7 +110,8 @@ class Judge:
     def _decide(self, subnet: Subnet, table: RouteTable | None) -> _Decision:
         before_routing = self._before_routing(subnet, table)
         if before_routing:
-            return self._without_path(before_routing)
+            note = self._exclusion(subnet, table) if before_routing is Reason.EXCLUDED else ""
+            return self._decision(before_routing, Outcome(before_routing, note=note), None)
         if table is None:
             unseen = Outcome(Reason.UNRESOLVED_EGRESS, note="its route table cannot be seen (ec2:DescribeRouteTables)")
             return self._decision(unseen.reason, unseen, None)
@@ -126,15 +133,15 @@ class Judge:
         return None
 
     def _is_excluded(self, subnet: Subnet, table: RouteTable | None) -> bool:
+        return bool(self._exclusion(subnet, table))
+
+    def _exclusion(self, subnet: Subnet, table: RouteTable | None) -> str:
+        """Which rule parameter excludes a subnet, and by which tag of which resource; empty if none does."""
         if not self._parameters.includes(subnet.vpc_id):
-            return True
+            return _NOT_LISTED
         wanted = self._parameters.exclude_tag
-        vpc = self.snapshot.vpcs.get(subnet.vpc_id)
-        return (
-            has_tag(subnet.tags, wanted)
-            or (table is not None and has_tag(table.tags, wanted))
-            or (vpc is not None and has_tag(vpc.tags, wanted))
-        )
+        tagged = (subnet, table, self.snapshot.vpcs.get(subnet.vpc_id))
+        return next((f"tag {wanted} on {each.id}" for each in tagged if each and has_tag(each.tags, wanted)), "")
 
     def _worst(self, traced: Iterable[Traced], table: RouteTable) -> _Decision:
         worst = [(each, min(each.outcomes, key=self._badness)) for each in traced]
@@ -156,10 +163,7 @@ class Judge:
         self, reason: Reason, deciding: Outcome, table: RouteTable | None, family: Family = Family.IPV4
     ) -> _Decision:
         compliance = self._parameters.compliance_of(reason)
-        return _Decision(compliance, reason, annotate(reason, deciding, table, family), deciding.path)
-
-    def _without_path(self, reason: Reason) -> _Decision:
-        return self._decision(reason, Outcome(reason), None)
+        return _Decision(compliance, reason, annotate(reason, deciding, table, family), deciding.path, deciding.note)
 
 
 def left_scope(account: Account, region: str, subnet_id: str) -> Verdict:
@@ -169,8 +173,9 @@ def left_scope(account: Account, region: str, subnet_id: str) -> Verdict:
 
 def left_out(account: Account, region: str, subnet_id: str, owner_id: str) -> Verdict:
     """The verdict on a subnet of a VPC that vpcIds leaves out: its owner's to decide, else excluded."""
-    reason = Reason.EXCLUDED if owner_id == account.id else Reason.NOT_OWNED
-    return _outside(account, region, subnet_id, Outcome(reason))
+    if owner_id != account.id:
+        return _outside(account, region, subnet_id, Outcome(Reason.NOT_OWNED))
+    return _outside(account, region, subnet_id, Outcome(Reason.EXCLUDED, note=_NOT_LISTED))
 
 
 def gone(account: Account, region: str, subnet_id: str) -> Verdict:
@@ -180,7 +185,8 @@ def gone(account: Account, region: str, subnet_id: str) -> Verdict:
 
 def _outside(account: Account, region: str, subnet_id: str, why: Outcome) -> Verdict:
     annotation = annotate(why.reason, why, None)
-    return Verdict(account.id, region, "", subnet_id, "", None, Compliance.NOT_APPLICABLE, why.reason, annotation)
+    decided = (Compliance.NOT_APPLICABLE, why.reason, annotation, (), why.note)
+    return Verdict(account.id, region, "", subnet_id, "", None, *decided)
 
 
 def has_tag(tags: Tags, wanted: str) -> bool:

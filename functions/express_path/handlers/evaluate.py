@@ -15,7 +15,7 @@ from express_path.adapters.config_events import ConfigEvent, parse_event
 from express_path.adapters.config_history import recorded_items
 from express_path.adapters.config_items import change_of, turns_no_path
 from express_path.adapters.config_results import changed_verdicts, known_results, put_verdicts, vanished
-from express_path.domain.capacity import capacities
+from express_path.domain.capacity import capacities, carrying
 from express_path.domain.fanout import Change, ResourceType, concerned_subnets
 from express_path.domain.parameters import Scope
 from express_path.domain.reasons import Compliance
@@ -164,5 +164,5 @@ def _without_network(event: ConfigEvent, change: Change) -> Verdict:
 
 
 def _returned(verdict: Verdict, snapshot: Snapshot | None) -> dict[str, Any]:
-    found = capacities(verdict.path, snapshot) if snapshot else ()
+    found = capacities(carrying(verdict.reason, verdict.path), snapshot) if snapshot else ()
     return {**verdict_answer(verdict), "capacity": [capacity_answer(each) for each in found]}

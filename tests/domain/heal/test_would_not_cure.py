@@ -60,6 +60,29 @@ def test_every_such_route_is_named() -> None:
     }
 
 
+@pytest.mark.parametrize("endpoints", [(), (endpoint(ip_address_type="dualstack"),)], ids=["to be created", "existing"])
+def test_nat64_of_a_dual_stack_subnet_is_named_with_its_fixes(endpoints: tuple[VpcEndpoint, ...]) -> None:
+    """An endpoint matches no 64:ff9b:: address: one finding for the route, and the two ways to fix it."""
+    routes = [route(each.id, endpoints[0].id) for each in BOTH for _ in endpoints]
+    two = replace(EXPRESS_LIST, cidrs=(*EXPRESS_LIST.cidrs, parse_cidr("203.0.113.0/24")))
+    plan = planned(
+        network(
+            TO_NAT,
+            route("64:ff9b::/96", "nat-1"),
+            *routes,
+            subnets=(replace(DUAL_STACK, dns64=True),),
+            lists=(two, EXPRESS_LIST_6),
+            endpoints=endpoints,
+        )
+    )
+    assert plan.verdict.reason == ("PARTLY_NAT" if endpoints else "NAT_GATEWAY")
+    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.WOULD_NOT_CURE])
+    shown = evidence_of(plan, Blocker.WOULD_NOT_CURE)
+    assert shown.startswith("64:ff9b::/96 -> nat-1 in rtb-1 would still carry S3 Express traffic to 64:ff9b::")
+    for part in ("turn off DNS64", "dual-stack host names", "the verdict changes only when"):
+        assert part in plan.blockers[0].cure
+
+
 def test_partly_nat_by_a_more_specific_route_is_not_healed_twice() -> None:
     """A table that has the endpoint already, and a NAT for some addresses, needs a person, not another association."""
     found = network(

@@ -1,0 +1,77 @@
+"""The sentence that counts the subnets of a result, and what it says of those that are dropped or excluded."""
+
+import io
+import json
+from xml.etree.ElementTree import fromstring
+
+from rich.console import Console
+
+from express_path.domain.path import Hop
+from express_path.domain.reasons import Compliance, Reason
+from express_path.domain.targets import TargetKind
+from express_path.domain.verdict import Verdict
+from express_path_cli.formats.registry import RENDER, Format
+from express_path_cli.formats.terminal_table import as_table
+from express_path_cli.report.headline import apart
+from express_path_cli.result import Result
+from express_path_cli.summary import advice, summary
+from tests.cli.recordings import FOLDER, invoke
+from tests.cli.test_formats import MADE_AT
+
+PATH = (Hop(TargetKind.NAT_GATEWAY, "nat-1", "0.0.0.0/0"),)
+CROSSES = Verdict(
+    *("111122223333", "us-east-1", "vpc-1", "subnet-1", "use1-az4", "rtb-1"),
+    *(Compliance.NON_COMPLIANT, Reason.NAT_GATEWAY, "NAT_GATEWAY: it crosses a NAT", PATH),
+)
+DROPPED = CROSSES._replace(compliance=Compliance.NOT_APPLICABLE, reason=Reason.DROPPED, note="blackhole: delete it")
+TAGGED = DROPPED._replace(reason=Reason.EXCLUDED, path=(), note="tag key=a on b on subnet-1")
+NOT_LISTED = TAGGED._replace(note="vpcIds does not list its VPC")
+
+
+def test_dropped_and_excluded_subnets_are_counted_separately() -> None:
+    """The tag is named, even one that looks like the rest of the sentence."""
+    assert summary([CROSSES]) == "1 subnet: 1 NON_COMPLIANT, 0 COMPLIANT, 0 NOT_APPLICABLE"
+    every = [CROSSES, DROPPED, TAGGED, TAGGED, NOT_LISTED]
+    assert summary(every) == (
+        "5 subnets: 1 NON_COMPLIANT, 0 COMPLIANT, 4 NOT_APPLICABLE "
+        "(1 DROPPED; 3 EXCLUDED, 2 by tag key=a on b, 1 by the rule's scope or vpcIds)"
+    )
+    assert [each.partition(":")[0] for each in advice(every)] == ["DROPPED", "EXCLUDED"]
+    assert advice([CROSSES]) == []
+
+
+def test_the_report_counts_them_in_words() -> None:
+    """Above the page's numbers, since they would look harmless among NOT_APPLICABLE."""
+    assert apart(Result([CROSSES], MADE_AT)) == ""
+    assert apart(Result([DROPPED, TAGGED, TAGGED, NOT_LISTED], MADE_AT)) == (
+        "1 subnet cannot reach S3 Express at all, because AWS drops the traffic. "
+        "3 subnets are excluded, 2 by tag key=a on b and 1 by the rule's scope or vpcIds."
+    )
+    assert "1 subnet is excluded" in apart(Result([TAGGED], MADE_AT))
+
+
+def test_the_table_says_what_to_fix() -> None:
+    """Below the hops, and in general below the summary."""
+    text = "".join(as_table([DROPPED, CROSSES], Console(file=io.StringIO(), width=120)))
+    assert "to fix: blackhole: delete it" in text
+    assert text.count("to fix:") == 1
+    assert "exclude the subnet from VPC Block Public Access" in " ".join(text.split())
+
+
+def test_documents_for_other_tools_count_them() -> None:
+    """JUnit in the properties of a suite, SARIF in those of the run."""
+    result = Result([CROSSES, DROPPED, TAGGED], MADE_AT)
+    suite = fromstring("".join(RENDER[Format.JUNIT](result)))[0]
+    found = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    assert found == {"DROPPED": "1", "EXCLUDED by tag key=a on b": "1"}
+    [run] = json.loads("".join(RENDER[Format.SARIF](result)))["runs"]
+    assert run["properties"] == {"express-path/dropped": 1, "express-path/excluded": {"tag key=a on b": 1}}
+    assert "properties" not in "".join(RENDER[Format.JUNIT](Result([CROSSES], MADE_AT)))
+
+
+def test_markdown_and_files_say_it_too() -> None:
+    """The fix of each drop, and the numbers."""
+    dump = str(FOLDER / "endpoint-blackhole")
+    text = invoke(["scan", "--from-dump", dump, "--format", "markdown"]).stdout
+    assert "(1 DROPPED)" in text
+    assert "to fix: blackhole: its target is gone" in text

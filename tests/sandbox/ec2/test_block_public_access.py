@@ -1,0 +1,42 @@
+"""VPC Block Public Access (https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa.html)."""
+
+import pytest
+
+from sandbox.dynamic import Client
+from sandbox.refusals import refused
+
+
+def mode_of(ec2: Client, subnet_id: str) -> str:
+    """What a subnet shows."""
+    [subnet] = ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"]
+    return str(subnet["BlockPublicAccessStates"]["InternetGatewayBlockMode"])
+
+
+def test_subnets_show_the_mode_of_the_account_unless_they_are_excluded(ec2: Client, vpc_id: str) -> None:
+    """An exclusion of the VPC or the subnet opens internet gateways for both directions, or for egress."""
+    first, second = (
+        str(ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.0.{number}.0/24")["Subnet"]["SubnetId"]) for number in (0, 1)
+    )
+    assert mode_of(ec2, first) == "off"
+    answer = ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-bidirectional")
+    assert answer["VpcBlockPublicAccessOptions"]["InternetGatewayBlockMode"] == "block-bidirectional"
+    assert ec2.describe_vpc_block_public_access_options()["VpcBlockPublicAccessOptions"]["State"] == "update-complete"
+    assert {mode_of(ec2, each) for each in (first, second)} == {"block-bidirectional"}
+    ec2.create_vpc_block_public_access_exclusion(VpcId=vpc_id, InternetGatewayExclusionMode="allow-bidirectional")
+    ec2.create_vpc_block_public_access_exclusion(SubnetId=second, InternetGatewayExclusionMode="allow-egress")
+    assert [mode_of(ec2, each) for each in (first, second)] == ["off", "block-ingress"]
+    ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="off")
+    assert [mode_of(ec2, each) for each in (first, second)] == ["off", "off"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "parameters"),
+    [
+        ("modify_vpc_block_public_access_options", {"InternetGatewayBlockMode": "on"}),
+        ("create_vpc_block_public_access_exclusion", {"InternetGatewayExclusionMode": "allow-egress"}),
+        ("create_vpc_block_public_access_exclusion", {"InternetGatewayExclusionMode": "all", "VpcId": "vpc-1"}),
+    ],
+)
+def test_what_makes_no_sense_is_refused(ec2: Client, operation: str, parameters: dict[str, str]) -> None:
+    """An unknown mode, or an exclusion of nothing."""
+    assert refused(getattr(ec2, operation), **parameters).startswith("InvalidParameter")
