@@ -237,7 +237,6 @@ def test_settings_reach_the_plan_function() -> None:
         approval_topic_arn=TOPIC,
         calendar="changes",
         policy_parameter="/network/policy",
-        rule_name="nat-free",
         owner_tags=("managed-by=terraform", "Owner"),
         adopt_iac_owned=True,
         warn_only=MAY_WARN,

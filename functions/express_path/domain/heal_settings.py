@@ -21,7 +21,6 @@ def parse_settings(values: Mapping[str, str]) -> HealSettings:
     defaults = HealSettings()
     warn_only = values.get("WARN_ONLY")
     return HealSettings(
-        rule_name=values.get("RULE_NAME") or defaults.rule_name,
         owner_tags=tuple(_words(values.get("OWNER_TAGS", ""))),
         adopt_iac_owned=_boolean("ADOPT_IAC_OWNED", values.get("ADOPT_IAC_OWNED") or "false"),
         warn_only=defaults.warn_only if warn_only is None else frozenset(map(_blocker, _words(warn_only))),

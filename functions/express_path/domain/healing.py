@@ -78,7 +78,6 @@ class HealSettings:
     through the SNS topic before heal_document starts.
     """
 
-    rule_name: str = "s3express-no-nat-path"
     owner_tags: tuple[str, ...] = ()
     adopt_iac_owned: bool = False
     warn_only: frozenset[Blocker] = frozenset({Blocker.DNS_ATTRIBUTES})

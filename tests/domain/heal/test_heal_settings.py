@@ -15,7 +15,7 @@ LEDGER = {"LEDGER_TABLE_NAME": "ledger"}
     "values",
     [
         {},
-        {"RULE_NAME": "", "OWNER_TAGS": "", "ADOPT_IAC_OWNED": "", "ROUTE_QUOTA": "", "REMEDIATION_MODE": ""},
+        {"OWNER_TAGS": "", "ADOPT_IAC_OWNED": "", "ROUTE_QUOTA": "", "REMEDIATION_MODE": ""},
         {"UNRELATED": "x", "PATH": "/bin"},
     ],
     ids=["nothing", "empty", "others"],
@@ -23,7 +23,6 @@ LEDGER = {"LEDGER_TABLE_NAME": "ledger"}
 def test_what_is_absent_or_empty_has_its_default(values: dict[str, str]) -> None:
     """A stack parameter left empty arrives as an empty string and means the default, which blocks most."""
     assert parse_settings(LEDGER | values) == HealSettings(
-        rule_name="s3express-no-nat-path",
         owner_tags=(),
         adopt_iac_owned=False,
         warn_only=frozenset({Blocker.DNS_ATTRIBUTES}),
@@ -51,7 +50,6 @@ def test_no_heal_without_a_ledger(values: dict[str, str]) -> None:
 def test_every_setting_is_read() -> None:
     """Each variable sets one field; lists are separated by commas, and spaces beside them do not count."""
     values = {
-        "RULE_NAME": "my-rule",
         "OWNER_TAGS": "terraform, managed-by=pulumi ,,",
         "ADOPT_IAC_OWNED": "true",
         "WARN_ONLY": "NETWORK_ACL, DNS_ATTRIBUTES",
@@ -66,7 +64,6 @@ def test_every_setting_is_read() -> None:
         "HEAL_DOCUMENT_NAME": "Heal",
     }
     assert with_policy(parse_settings(values), '{"Statement": []}') == HealSettings(
-        rule_name="my-rule",
         owner_tags=("terraform", "managed-by=pulumi"),
         adopt_iac_owned=True,
         warn_only=frozenset({Blocker.NETWORK_ACL, Blocker.DNS_ATTRIBUTES}),
