@@ -5,6 +5,8 @@ PYTHON ?= python3
 # `sam build` and the function's own Makefile find uv here.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export SAM_CLI_TELEMETRY := 0
+# Some environments set this. Hundreds of Python processes run here, and each would compile what it imports again.
+unexport PYTHONDONTWRITEBYTECODE
 # Tests of one file share what is slow to make, so they stay together; one worker more than there are processors fills
 # the time in which tests wait.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0)) + 1)')
@@ -13,6 +15,7 @@ PYTEST_FLAGS ?= --numprocesses=$(WORKERS) --dist=loadfile
 VENV := .venv/.ready
 SAM_VENV := .venv-sam/.ready
 CHECKOV_VENV := .venv-checkov/.ready
+AWSCLI_VENV := .venv-awscli/.ready
 RIE := .lambda-rie/aws-lambda-rie
 # Where there is Node, the runbooks are run by another implementation of Automation too; without, those tests are skipped.
 CDK := $(if $(shell command -v npm),build/cdk/.ready)
@@ -20,7 +23,7 @@ CDK := $(if $(shell command -v npm),build/cdk/.ready)
 AXE := $(if $(shell command -v npm),build/axe/.ready)
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
 PYTHON_SOURCES := $(wildcard functions cli sandbox benchmarks tests)
-LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov
+LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -46,7 +49,7 @@ bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.
 ##@ Develop
 
 .PHONY: test
-test: $(VENV) $(RIE) $(SAM_VENV) $(CDK) $(AXE) browser ## Run all tests, measuring coverage.
+test: $(VENV) $(RIE) $(SAM_VENV) $(AWSCLI_VENV) $(CDK) $(AXE) browser ## Run all tests, measuring coverage.
 	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
 
 .PHONY: check
@@ -95,7 +98,7 @@ lock: $(VENV) ## Lock the requirement files again, at the newest versions their 
 
 .PHONY: clean
 clean: ## Remove every environment and build.
-	rm -rf .venv .venv-sam .venv-checkov .lambda-rie .aws-sam build
+	rm -rf .venv .venv-sam .venv-checkov .venv-awscli .lambda-rie .aws-sam build
 
 # --- environments ----------------------------------------------------------------------------------------------------
 
@@ -112,7 +115,7 @@ UV_SYNC = .venv/bin/uv pip sync --quiet --require-hashes
 	touch $@
 
 .venv/.synced: .venv/bin/uv requirements/dev.txt
-	$(UV_SYNC) --python=.venv requirements/dev.txt
+	$(UV_SYNC) --compile-bytecode --python=.venv requirements/dev.txt
 	touch $@
 
 $(VENV): .venv/.synced pyproject.toml
@@ -127,6 +130,11 @@ $(SAM_VENV): .venv/bin/uv requirements/sam.txt
 $(CHECKOV_VENV): .venv/bin/uv requirements/checkov.txt
 	$(PYTHON) -m venv --clear --without-pip .venv-checkov
 	$(UV_SYNC) --python=.venv-checkov requirements/checkov.txt
+	touch $@
+
+$(AWSCLI_VENV): .venv/bin/uv requirements/awscli.txt
+	$(PYTHON) -m venv --clear --without-pip .venv-awscli
+	$(UV_SYNC) --python=.venv-awscli requirements/awscli.txt
 	touch $@
 
 # The official Runtime Interface Emulator ships inside the SAM CLI's wheel; the wheel alone is enough, without dependencies.

@@ -5,7 +5,20 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-READING_VERBS = ("Describe", "Get", "List", "Search", "Select", "Lookup", "Head", "BatchGet", "AssumeRole")
+READING_VERBS = (
+    "Describe",
+    "Get",
+    "List",
+    "Search",
+    "Select",
+    "Lookup",
+    "Head",
+    "BatchGet",
+    "TransactGet",
+    "Query",
+    "Scan",
+    "AssumeRole",
+)
 """First words of the operations that change nothing (AWS's own naming, seen throughout the botocore models)."""
 
 

@@ -44,7 +44,7 @@ class Aggregator:
         credentials = self._sandbox.credentials(account) if account_id else None
         ec2 = self._sandbox.client("ec2", where, credentials)
         recorded = Recorded(account, where, style or ItemStyle())
-        network = observe(ec2)
+        network = observe(ec2, self._sandbox.client("s3", where, credentials))
         for resource_type, resources in network.resources.items():
             for described in resources.values():
                 item = recorded.item(KIND_OF[resource_type], described, network, "OK", "2026-02-13T05:48:51.341Z")

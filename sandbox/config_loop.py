@@ -71,7 +71,7 @@ class ConfigLoop:
         self.results = results_of(sandbox.account_id, sandbox.region)
         self._message_types = known.message_types
         recorded = Recorded(sandbox.account_id, sandbox.region, style or ItemStyle())
-        self._recorder = Recorder(direct_client(sandbox, "ec2"), recorded)
+        self._recorder = Recorder(direct_client(sandbox, "ec2"), direct_client(sandbox, "s3"), recorded)
         self._function_arn = f"arn:aws:lambda:{sandbox.region}:{sandbox.account_id}:function:{FUNCTION_NAME}"
         self._invoke = invoke
         self._queue: list[_Queued] = []

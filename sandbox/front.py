@@ -1,5 +1,6 @@
 """What every request passes on its way to moto: faults first, then the service, and always the call log."""
 
+import io
 import logging
 import re
 from collections.abc import Callable, Iterable
@@ -7,6 +8,7 @@ from typing import Any
 
 from sandbox.calls import Call, CallLog
 from sandbox.faults import Fault, Faults
+from sandbox.stale_reads import Answer, StaleReads
 from sandbox.wire import Request, read
 
 logger = logging.getLogger(__name__)
@@ -21,11 +23,12 @@ ERROR_CODE = re.compile(rb"<Code>([^<]+)</Code>|\"__type\":\s*\"(?:[^\"#]*#)?([^
 class Front:
     """A WSGI application in front of another one."""
 
-    def __init__(self, application: Application, calls: CallLog, faults: Faults) -> None:
-        """Serve `application`, writing to `calls` and obeying `faults`."""
+    def __init__(self, application: Application, calls: CallLog, faults: Faults, stale: StaleReads) -> None:
+        """Serve `application`, writing to `calls` and obeying `faults` and `stale`."""
         self._application = application
         self._calls = calls
         self._faults = faults
+        self._stale = stale
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request. What moto lacks or does not survive is answered with InternalFailure and status 500."""
@@ -34,7 +37,7 @@ class Front:
         fault = self._faults.meet(request)
         if fault is None:
             try:
-                answer.body = b"".join(self._application(environ, answer.start))
+                answer.status, answer.headers, answer.body = self._stale.serve(request, lambda: self._serve(environ))
             except Exception as error:
                 logger.exception("%s:%s", request.service, request.operation)
                 fault = Fault("InternalFailure", 500, f"cannot serve {request.service}:{request.operation}: {error!r}")
@@ -44,6 +47,14 @@ class Front:
         self._log(request, answer)
         start_response(answer.status, answer.headers)
         return [answer.body]
+
+    def _serve(self, environ: dict[str, Any]) -> Answer:
+        """Return what the application answers; it may be asked twice, so it reads a copy of the body."""
+        answer = _Answer()
+        body = environ["wsgi.input"].getvalue()
+        served = self._application({**environ, "wsgi.input": io.BytesIO(body)}, answer.start)
+        answer.body = b"".join(served)
+        return answer.status, answer.headers, answer.body
 
     def _log(self, request: Request, answer: "_Answer") -> None:
         status = int(answer.status.split(" ")[0])

@@ -9,13 +9,16 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from moto.core.authorization import ActionAuthenticatorMixin
 from moto.iam.models import Policy
 
 from sandbox.dynamic import Moto
+from sandbox.dynamodb.authorization import resource_statements
 from sandbox.iam_policies import Statement, as_list, is_allowed
+from sandbox.iam_principals import principal_of
 from sandbox.iam_requests import authorizations
 from sandbox.patches import Patches
 from sandbox.server import Sandbox
@@ -72,13 +75,20 @@ def _request(response: Moto) -> Request:
 
 
 def _is_permitted(checked: Moto, request: Request, resource: str) -> bool:
-    """Whether the caller may make a request; a role to be assumed must trust the caller besides, as moto has it."""
+    """Whether the caller may make a request; a role to be assumed must trust the caller besides, as moto has it.
+
+    Within one account, an identity policy or a resource policy is enough to allow, and either can deny
+    (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic_policy-eval-basics-single-account.html).
+    """
     action = checked._action  # noqa: SLF001
     if action == ALWAYS_ALLOWED:
         return True
-    statements = list(_statements(checked._access_key.collect_policies()))  # noqa: SLF001
-    if not all(is_allowed(statements, each) for each in authorizations(request, action, resource)):
-        return False
+    principal = principal_of(checked)
+    identity = list(_statements(checked._access_key.collect_policies()))  # noqa: SLF001
+    for wanted in authorizations(request, action, resource):
+        named = [each for each in resource_statements(wanted.resource) if principal.is_named_by(each)]
+        if not is_allowed([*identity, *named], replace(wanted, keys={**principal.keys, **wanted.keys})):
+            return False
     assumes = checked._is_assuming_role_operation(resource)  # noqa: SLF001
     return not assumes or bool(checked._check_role_trust_relationship(resource))  # noqa: SLF001
 

@@ -15,7 +15,7 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from sandbox import config_service, directory_buckets, permissions, service_quotas
+from sandbox import config_service, directory_buckets, dynamodb, permissions, service_quotas, speed
 from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
@@ -25,6 +25,7 @@ from sandbox.front import Front
 from sandbox.logs import Logs
 from sandbox.patches import Patches
 from sandbox.prices import Prices
+from sandbox.stale_reads import Observation, StaleReads
 
 HOST = "127.0.0.1"
 CREDENTIALS = {
@@ -41,8 +42,9 @@ class Sandbox:
     """An AWS of its own on 127.0.0.1, used as a context manager; one at a time in a process, as moto's state is global.
 
     `endpoint_url` is known once it runs; `account_id` owns everything made with default credentials; `calls` is the
-    call log, `faults` makes operations fail, `ec2` holds the knobs of the EC2 corrections and the sharing of subnets,
-    `metrics` records what AWS's services tell CloudWatch, `logs` has the knobs of Logs Insights, `prices` lists prices.
+    call log, `faults` makes operations fail, `reads` makes reads stale, `ec2` holds the knobs of the EC2 corrections
+    and the sharing of subnets, `metrics` records what AWS's services tell CloudWatch, `logs` has the knobs of Logs
+    Insights, `prices` lists prices.
     """
 
     def __init__(self, region: str = "us-east-1") -> None:
@@ -60,16 +62,20 @@ class Sandbox:
         # One session for all clients, as it reads the models from disk once; making clients is not safe among threads.
         self._session = boto3.session.Session()
         self._making_clients = Lock()
-        self._server = _Server(self.calls, self.faults, self.prices)
+        self._clients: dict[tuple[str, ...], Client] = {}
+        self.reads = StaleReads()
+        self._server = _Server(self.calls, self.faults, self.prices, self.reads)
 
     def __enter__(self) -> Self:
         """Apply the corrections, empty every backend and start serving. RuntimeError if another one is running."""
         if not _running.acquire(blocking=False):
             raise RuntimeError("a sandbox is already running in this process")
         try:
+            speed.apply(self._patches)
             permissions.apply(self._patches)
             self.ec2.apply(self._patches)
             directory_buckets.apply(self._patches)
+            dynamodb.apply(self._patches)
             config_service.apply(self._patches)
             service_quotas.apply(self._patches)
             self.metrics.apply(self._patches)
@@ -105,19 +111,26 @@ class Sandbox:
     def client(self, service: str, region: str | None = None, credentials: Mapping[str, str] | None = None) -> Client:
         """Return a boto3 client of this sandbox. `credentials` are boto3's keyword arguments, see `credentials()`.
 
-        Retries are off, so that a fault is seen at once; the code under test makes clients of its own.
+        Retries are off, so that a fault is seen at once; the code under test makes clients of its own. They
+        are kept, because making one takes much longer than a call.
         """
+        wanted = dict(credentials or CREDENTIALS)
+        region_name = region or self.region
+        key = (self.endpoint_url, service, region_name, *wanted.values())
         with self._making_clients:
-            return self._session.client(
-                service,  # type: ignore[call-overload]
-                region_name=region or self.region,
-                endpoint_url=self.endpoint_url,
-                config=Config(
-                    retries={"total_max_attempts": 1},
-                    s3={"addressing_style": "path", "disable_s3_express_session_auth": True},  # type: ignore[arg-type]
-                ),
-                **(credentials or CREDENTIALS),
-            )
+            if key not in self._clients:
+                self._clients[key] = self._session.client(
+                    service,  # type: ignore[call-overload]
+                    region_name=region_name,
+                    endpoint_url=self.endpoint_url,
+                    config=Config(
+                        retries={"total_max_attempts": 1},
+                        max_pool_connections=64,
+                        s3={"addressing_style": "path", "disable_s3_express_session_auth": True},  # type: ignore[arg-type]
+                    ),
+                    **wanted,
+                )
+            return self._clients[key]
 
     def credentials(self, account_id: str) -> dict[str, str]:
         """Return credentials of another account (12 digits), by assuming a role there."""
@@ -138,6 +151,18 @@ class Sandbox:
         Credentials from `assume()` keep working, as far as the policies of their role go.
         """
         return enable_iam_authentication()
+
+    def stale_reads(self, operation: str, nth: int | None = None) -> AbstractContextManager[Observation]:
+        """Return a context in which one read of an operation such as `ec2:DescribeRouteTables` misses the last change.
+
+        `nth` counts its calls from 1 within the context; without it, the first call is meant whose answer the last
+        change made another one. Strongly consistent reads of DynamoDB are never stale.
+        """
+        return self.reads.observe(operation, nth)
+
+    def observed_reads(self) -> AbstractContextManager[Observation]:
+        """Return a context that notes every read of EC2 and DynamoDB, and which of them a missed change would alter."""
+        return self.reads.observe()
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that point any AWS SDK, the handler and the command at this sandbox.
@@ -165,9 +190,9 @@ class _QuietHandler(MotoRequestHandler):
 class _Server(ThreadedMotoServer):
     """moto's threaded server behind the sandbox's front; closes its socket when stopped."""
 
-    def __init__(self, calls: CallLog, faults: Faults, prices: Prices) -> None:
+    def __init__(self, calls: CallLog, faults: Faults, prices: Prices, reads: StaleReads) -> None:
         super().__init__(ip_address=HOST, port=0, verbose=False)
-        self._front = Front(prices.before(DomainDispatcherApplication(create_backend_app)), calls, faults)
+        self._front = Front(prices.before(DomainDispatcherApplication(create_backend_app)), calls, faults, reads)
 
     def _server_entry(self) -> None:
         self._server = make_server(HOST, 0, self._front, threaded=True, request_handler=_QuietHandler)

@@ -14,6 +14,7 @@ from moto.core.routing import get_service_router
 from moto.core.utils import get_service_model
 from moto.iam.models import get_account_id_from
 from moto.moto_server.werkzeug_app import BackendRequest
+from moto.utilities.utils import get_partition
 from werkzeug.exceptions import HTTPException
 
 SERVICE_OF_SIGNING_NAME = {
@@ -39,6 +40,16 @@ class Request:
     account_id: str = ""
     region: str = ""
     protocol: str = ""
+
+    @property
+    def action(self) -> str:
+        """The operation as policies name it, for example `ec2:CreateTags`."""
+        return f"{self.service}:{self.operation}"
+
+    def arn(self, service: str, name: str, account_id: str | None = None) -> str:
+        """Return the ARN of a resource in the Region of this request, and in its account unless another is named."""
+        account = account_id or self.account_id
+        return f"arn:{get_partition(self.region)}:{service}:{self.region}:{account}:{name}"
 
 
 def read(environ: dict[str, Any]) -> Request:

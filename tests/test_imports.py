@@ -18,7 +18,17 @@ ALLOWED = {
     "express_path.errors": (),
     "express_path.domain": CORE,
     "express_path.adapters": (*CORE, *AWS, "mypy_boto3", "express_path.adapters"),
-    "express_path.handlers": (*CORE, "aws_lambda_powertools", "express_path.adapters", "express_path.handlers"),
+    "express_path.looking": CORE,
+    "express_path.healing": (*CORE, "express_path.adapters", "express_path.looking"),
+    "express_path.undoing": (*CORE, "express_path.adapters", "express_path.looking"),
+    "express_path.handlers": (
+        *CORE,
+        "aws_lambda_powertools",
+        "express_path.adapters",
+        "express_path.healing",
+        "express_path.undoing",
+        "express_path.handlers",
+    ),
     "express_path_cli": (*CORE, "rich", "typer", "express_path.adapters", "express_path_cli"),
 }
 MODULES = sorted(path for package in PACKAGES.values() for path in package.rglob("*.py"))

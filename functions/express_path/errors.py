@@ -25,13 +25,21 @@ class SettingError(ExpressPathError):
         super().__init__(f"setting {name}={value!r}: allowed is {allowed}")
 
 
+def _shown(found: object) -> str:
+    """A value as text, cut to 200 characters: Python prints neither deep nesting nor numbers of 5,000 digits."""
+    try:
+        return f"{found!r:.200}"
+    except (RecursionError, ValueError):
+        return f"a {type(found).__name__} that cannot be printed"
+
+
 class EventError(ExpressPathError):
-    """An event from AWS Config lacks a field or holds a value that cannot be understood."""
+    """An event of AWS Config or of a runbook lacks a field or holds a value that cannot be understood."""
 
     def __init__(self, field: str, found: object, allowed: str) -> None:
         """Keep the field's path inside the event, what was found there and what is allowed."""
         self.field, self.found, self.allowed = field, found, allowed
-        super().__init__(f"event field {field} is {found!r:.200}: allowed is {allowed}")
+        super().__init__(f"event field {field} is {_shown(found)}: allowed is {allowed}")
 
 
 class RecordError(ExpressPathError):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sandbox.config_items.kinds import SUBNET, Kind
+from sandbox.config_items.kinds import DIRECTORY_BUCKET, SUBNET, Kind
 from sandbox.config_items.observe import Described, Network
 from sandbox.config_items.relationships import Relationship, relationships_of
 
@@ -82,8 +82,8 @@ class Recorded:
             "configurationItemStatus": status,
             "resourceType": kind.resource_type,
             "resourceId": resource_id,
-            "resourceName": None,
-            "ARN": f"arn:{partition}:ec2:{self.region}:{self.account_id}:{kind.arn}/{resource_id}",
+            "resourceName": resource_id if kind.resource_type == DIRECTORY_BUCKET else None,
+            "ARN": f"arn:{partition}:{kind.service}:{self.region}:{self.account_id}:{kind.arn}/{resource_id}",
             "awsRegion": self.region,
             "configurationStateMd5Hash": "",
         }
@@ -91,7 +91,7 @@ class Recorded:
 
 def configuration(kind: Kind, described: Described, style: ItemStyle) -> dict[str, Any]:
     """Return the `configuration` of an item: EC2's answer in camel case, cut to the keys that Config has."""
-    found = camel(described)
+    found = camel(described) if kind.service == "ec2" else dict(described)
     for name in kind.milliseconds:
         if name in found:
             found[name] = round(found[name].timestamp() * 1000)

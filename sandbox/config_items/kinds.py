@@ -13,6 +13,7 @@ ROUTE_TABLE = "AWS::EC2::RouteTable"
 SUBNET = "AWS::EC2::Subnet"
 VPC_ENDPOINT = "AWS::EC2::VPCEndpoint"
 NAT_GATEWAY = "AWS::EC2::NatGateway"
+DIRECTORY_BUCKET = "AWS::S3Express::DirectoryBucket"
 VPC = "AWS::EC2::VPC"
 NETWORK_INTERFACE = "AWS::EC2::NetworkInterface"
 INSTANCE = "AWS::EC2::Instance"
@@ -25,7 +26,8 @@ class Kind:
     `paginator` and `result` are boto3's names of the call that lists it, `id_key` the key of its id there, `arn` the
     resource part of its ARN. `keys` are the keys of `configuration`, `members` those of the objects in its lists.
     `milliseconds` are times that Config writes as a number, `created` is the one that is the resource's creation time.
-    `zone` is what Config writes for the Availability Zone where the resource has none.
+    `zone` is what Config writes for the Availability Zone where the resource has none. `service` is the service in the
+    ARN: items of other services than EC2 have CloudFormation's keys, which begin with a capital.
     """
 
     resource_type: str
@@ -38,6 +40,7 @@ class Kind:
     milliseconds: tuple[str, ...] = ()
     created: str | None = None
     zone: str = "Not Applicable"
+    service: str = "ec2"
 
 
 ROUTE_KEYS = (
@@ -159,6 +162,16 @@ KINDS = (
         {"natGatewayAddresses": ("allocationId", "networkInterfaceId", "privateIp", "publicIp")},
         milliseconds=("createTime", "deleteTime"),
         created="CreateTime",
+    ),
+    Kind(
+        DIRECTORY_BUCKET,
+        "list_directory_buckets",
+        "Buckets",
+        "BucketName",
+        "bucket",
+        ("BucketName", "LocationName", "DataRedundancy", "Arn"),
+        zone="Regional",
+        service="s3express",
     ),
     Kind(
         VPC,

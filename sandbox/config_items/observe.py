@@ -5,7 +5,7 @@ from typing import Any
 
 from botocore.client import BaseClient
 
-from sandbox.config_items.kinds import INSTANCE, KINDS, NETWORK_INTERFACE, ROUTE_TABLE
+from sandbox.config_items.kinds import DIRECTORY_BUCKET, INSTANCE, KINDS, NETWORK_INTERFACE, ROUTE_TABLE
 
 Described = dict[str, Any]
 """One resource as boto3 returns it."""
@@ -41,13 +41,27 @@ class Network:
         return [i for i, each in self.resources[resource_type].items() if each["VpcId"] == vpc_id]
 
 
-def observe(ec2: BaseClient) -> Network:
-    """Read the whole account and Region with a boto3 EC2 client."""
+def observe(ec2: BaseClient, s3: BaseClient) -> Network:
+    """Read the whole account and Region with boto3 clients of EC2 and S3."""
     resources: dict[str, dict[str, Described]] = {}
     for kind in KINDS:
-        pages = ec2.get_paginator(kind.paginator).paginate()
-        resources[kind.resource_type] = {each[kind.id_key]: each for page in pages for each in page[kind.result]}
+        pages = (ec2 if kind.service == "ec2" else s3).get_paginator(kind.paginator).paginate()
+        found = [each for page in pages for each in page[kind.result]]
+        if kind.resource_type == DIRECTORY_BUCKET:
+            found = [_bucket(each) for each in found]
+        resources[kind.resource_type] = {each[kind.id_key]: each for each in found}
     return Network(resources, _interfaces(ec2) + _instances(ec2))
+
+
+def _bucket(listed: Described) -> Described:
+    """Return a listed directory bucket with the names of its CloudFormation type.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-s3express-directorybucket.html
+    """
+    zone = listed["Name"].split("--")[-2]
+    redundancy = "SingleAvailabilityZone" if "-az" in zone else "SingleLocalZone"
+    arn = listed["BucketArn"]
+    return {"BucketName": listed["Name"], "LocationName": zone, "DataRedundancy": redundancy, "Arn": arn}
 
 
 def _interfaces(ec2: BaseClient) -> list[Contained]:

@@ -27,18 +27,19 @@ class Change:
 
 
 class Recorder:
-    """Keeps the last item of each resource of the account and Region that `ec2`, a boto3 client, reads."""
+    """Keeps the last item of each resource of the account and Region that `ec2` and `s3`, boto3 clients, read."""
 
-    def __init__(self, ec2: BaseClient, recorded: Recorded) -> None:
+    def __init__(self, ec2: BaseClient, s3: BaseClient, recorded: Recorded) -> None:
         """Begin without having seen anything: the first look discovers everything."""
         self.last: dict[ResourceKey, Item] = {}
         self._ec2 = ec2
+        self._s3 = s3
         self._recorded = recorded
         self._clock = datetime.fromtimestamp(0, UTC)
 
     def look(self) -> list[Change]:
         """Return the changes since the last look, in the order of the recorded types, related resources included."""
-        network = observe(self._ec2)
+        network = observe(self._ec2, self._s3)
         changes = [change for kind in KINDS for change in self._of_kind(kind, network)]
         if self._recorded.style.indirect_relationships:
             changes += self._indirect(changes, network)

@@ -7,6 +7,7 @@ is Config's own: the newer types, endpoints and NAT gateways, have names that en
 from typing import Any
 
 from sandbox.config_items.kinds import (
+    DIRECTORY_BUCKET,
     INSTANCE,
     NAT_GATEWAY,
     NETWORK_INTERFACE,
@@ -35,6 +36,7 @@ def relationships_of(
         VPC_ENDPOINT: _of_endpoint,
         NAT_GATEWAY: _of_nat_gateway,
         VPC: _of_vpc,
+        DIRECTORY_BUCKET: _of_directory_bucket,
     }[resource_type](network, described)
     if not indirect and resource_type in (SUBNET, VPC):
         found = [each for each in found if each["name"] == "Is contained in Vpc"]
@@ -44,6 +46,11 @@ def relationships_of(
 def _of_route_table(_network: Network, table: Described) -> list[Relationship]:
     subnets = [each["SubnetId"] for each in table["Associations"] if each.get("SubnetId")]
     return [*_many(SUBNET, subnets, "Contains Subnet"), _one(VPC, table["VpcId"], "Is contained in Vpc")]
+
+
+def _of_directory_bucket(_network: Network, _bucket: Described) -> list[Relationship]:
+    """Return nothing: a bucket is related to nothing in the network."""
+    return []
 
 
 def _of_subnet(network: Network, subnet: Described) -> list[Relationship]:

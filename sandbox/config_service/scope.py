@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from sandbox.config_items.items import Item
-from sandbox.config_items.kinds import NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
+from sandbox.config_items.kinds import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
 
-RESOURCE_TYPES = (ROUTE_TABLE, SUBNET, VPC_ENDPOINT, NAT_GATEWAY)
+RESOURCE_TYPES = (ROUTE_TABLE, SUBNET, VPC_ENDPOINT, NAT_GATEWAY, DIRECTORY_BUCKET)
 
 
 @dataclass(frozen=True)

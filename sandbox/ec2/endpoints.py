@@ -1,6 +1,7 @@
 """Making and describing gateway endpoints: idempotent, checked, with routes, states and a quota."""
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 from moto.core.responses import ActionResult
@@ -16,6 +17,17 @@ from sandbox.patches import Patches
 
 GATEWAY = "Gateway"
 """The default of VpcEndpointType (botocore model, CreateVpcEndpointRequest)."""
+
+GONE = (lifecycle.DELETING, lifecycle.DELETED)
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """The first request with a ClientToken: its parameters, its endpoint, and that endpoint as it was answered."""
+
+    parameters: dict[str, Any]
+    endpoint: Moto
+    answer: Moto
 
 
 def apply(patches: Patches, knobs: Knobs) -> None:
@@ -68,22 +80,24 @@ def _create_once(self: Moto, original: Moto, knobs: Knobs) -> Moto:
     """Return the endpoint that this ClientToken made, or make one.
 
     The same token with other parameters is refused with IdempotentParameterMismatch
-    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). What a token does after its endpoint
-    was deleted is not documented; here it is free again.
+    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). A repeated request "succeeds without
+    performing any further actions", so it gets the first answer even if that endpoint was deleted in the meantime.
     """
     parameters = {name: value for name, value in self.params.items() if name != "DryRun"}
     token = parameters.get("ClientToken")
     endpoint_checks.token(token)
-    for endpoint in self.ec2_backend.vpc_end_points.values():
-        if token and endpoint.client_token == token and endpoint.state not in (lifecycle.DELETING, lifecycle.DELETED):
-            if endpoint.asked_for == parameters:
-                return endpoint
-            raise ApiError(
-                "IdempotentParameterMismatch",
-                "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).",
-            )
+    answered: dict[str, _Answered] = vars(self.ec2_backend).setdefault("express_path_endpoint_tokens", {})
+    first = answered.get(token or "")
+    if first and (knobs.tokens_outlive_endpoints or first.endpoint.state not in GONE):
+        if first.parameters == parameters:
+            return first.answer
+        raise ApiError(
+            "IdempotentParameterMismatch",
+            "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).",
+        )
     endpoint = _create(self, original, parameters, knobs)
-    endpoint.asked_for = parameters
+    if token:
+        answered[token] = _Answered(parameters, endpoint, copy(endpoint))
     return endpoint
 
 

@@ -7,7 +7,7 @@ import sys
 from functools import cache
 from typing import Any
 
-from botocore.session import Session
+from botocore.loaders import create_loader
 from moto.core.responses import ActionResult
 from moto.core.utils import get_service_model
 from moto.ec2.responses import EC2Response
@@ -105,9 +105,15 @@ def _read(token: str | None, operation: str) -> int:
 
 
 @cache
+def _paginators() -> dict[str, dict[str, Any]]:
+    """Return botocore's description of EC2's paginators, by operation."""
+    paginators: dict[str, dict[str, Any]] = create_loader().load_service_model("ec2", "paginators-1")["pagination"]
+    return paginators
+
+
+@cache
 def _result_key(operation: str) -> str | None:
     """Return the name of the list that an operation's answer is paged by, or None if botocore has no paginator."""
-    paginators = Session().get_component("data_loader").load_service_model("ec2", "paginators-1")["pagination"]
-    paginator = paginators.get(operation, {})
+    paginator = _paginators().get(operation, {})
     key = paginator.get("result_key")
     return key if isinstance(key, str) and paginator.get("output_token") == "NextToken" else None

@@ -14,7 +14,8 @@ from sandbox.ec2.knobs import Knobs
 from sandbox.faults import Fault
 from sandbox.patches import Patches
 
-_one_at_a_time = RLock()
+ONE_AT_A_TIME = RLock()
+"""Held while EC2 serves a request."""
 
 
 def apply(patches: Patches, knobs: Knobs) -> None:
@@ -32,7 +33,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
 
 def _call_action(original: Moto) -> Moto:
     def call_action(self: Moto) -> Moto:
-        with _one_at_a_time:
+        with ONE_AT_A_TIME:
             return original(self)
 
     return call_action

@@ -66,7 +66,7 @@ class Attempt:
             self._act_in_time()
         self._raise()
         self.execution.status = self.run.status = IN_PROGRESS
-        self.run.outputs = self._outputs(self._outcome.response)
+        self.run.outputs = {**self._outputs(self._outcome.response), **self._outcome.predefined}
         return self._outcome.next_step
 
     def _inputs(self) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Systems Manager Automation in the sandbox: runs runbooks in threads, with the permissions of their roles."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from threading import Condition, Thread
 from typing import Any, Self
@@ -11,7 +13,7 @@ from sandbox.ssm import describe, operations
 from sandbox.ssm.engine import Engine
 from sandbox.ssm.execution import Execution
 from sandbox.ssm.functions import Functions
-from sandbox.ssm.knobs import Knobs
+from sandbox.ssm.knobs import Killing, Knobs
 from sandbox.ssm.registry import keep
 from sandbox.ssm.roles import Caller, Credentials, assume
 from sandbox.ssm.starting import prepare
@@ -83,6 +85,21 @@ class Automation:
         if not execution.ended.wait(seconds):
             raise StillRunningError(execution)
         return describe.execution(execution)
+
+    @contextmanager
+    def killing(
+        self, *, before: str | None = None, during: str | None = None, status: str = "Cancelled"
+    ) -> Iterator[None]:
+        """Let every execution die that comes to a step: before it, or during it.
+
+        During a step means that its call took effect and no outcome was recorded. `status` is what the API shows from
+        then on: Cancelled, TimedOut, or InProgress without end; StopAutomationExecution ends the latter.
+        """
+        self.knobs.killing = Killing(before, during, status)
+        try:
+            yield
+        finally:
+            self.knobs.killing = None
 
     def start(self, parameters: dict[str, Any], who: Caller, account_id: str, region: str) -> Execution:
         """Start what a checked StartAutomationExecution asks for, or find the execution of the same client token."""

@@ -18,7 +18,7 @@ class _DuplicateKeyError(ValueError):
     """The same key twice in one object: one of the two values would be lost."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """YAML without duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
@@ -33,7 +33,7 @@ def load(content: str, document_format: str) -> dict[str, Any]:
         raise FaultyDocumentError("document", f"it is longer than {MAXIMUM_BYTES} bytes")
     try:
         if document_format == "YAML":
-            document = yaml.load(content, Loader=_Loader)  # a SafeLoader
+            document = yaml.load(content, Loader=_Loader)  # a SafeLoader, in C
         else:
             document = json.loads(content, object_pairs_hook=_without_duplicates)
     except (yaml.YAMLError, ValueError) as error:

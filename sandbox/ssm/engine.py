@@ -21,7 +21,11 @@ MakeClient = Callable[[str], Client]
 
 
 class _KilledError(Exception):
-    """The executor died between two steps, as the knob wanted."""
+    """The executor died, as a knob wanted; `status` is what the API shows of the execution afterward."""
+
+    def __init__(self, status: str = TIMED_OUT) -> None:
+        super().__init__(status)
+        self.status = status
 
 
 @dataclass
@@ -43,8 +47,8 @@ class Engine:
             execution.finish(*self._result())
         except InterruptedStepError:
             self._cancel()
-        except _KilledError:
-            execution.finish(TIMED_OUT, KILLED)
+        except _KilledError as death:
+            self._die(death.status)
         except BaseException as error:
             execution.finish(FAILED, f"Internal error of the executor: {error!r}")
             raise
@@ -52,7 +56,7 @@ class Engine:
     def _steps(self, first: str) -> None:
         name: str | None = first
         while name is not None:
-            self._meet_knob()
+            self._meet_knobs(name)
             if self.execution.cancelled.is_set() or self.execution.completing.is_set():
                 raise InterruptedStepError
             name = self._step(self.execution.steps[name])
@@ -67,6 +71,7 @@ class Engine:
             run.end(CANCELLED)
             raise
         except StepFailedError as error:
+            run.outputs = error.outputs
             run.end(TIMED_OUT if isinstance(error, StepTimedOutError) else FAILED, error.message())
             following = self._after_failure(run.step)
         else:
@@ -80,10 +85,14 @@ class Engine:
         while True:
             run.attempts += 1
             try:
-                return Attempt(self.execution, run, self.knobs, self.client).make()
+                jump = Attempt(self.execution, run, self.knobs, self.client).make()
             except StepFailedError:
+                self._meet_killing(run)
                 if run.attempts >= run.step.max_attempts:
                     raise
+            else:
+                self._meet_killing(run)
+                return jump
 
     def _after_failure(self, step: Step) -> str | None:
         if step.on_failure == CONTINUE:
@@ -112,6 +121,26 @@ class Engine:
             self._steps(on_cancel)
         execution.finish(CANCELLED)
 
-    def _meet_knob(self) -> None:
+    def _meet_knobs(self, following: str) -> None:
         if self.knobs.kill_after is not None and self.knobs.kill_after in (self._finished, self._last):
             raise _KilledError
+        killing = self.knobs.killing
+        if killing and killing.before == following:
+            self.execution.current = following
+            raise _KilledError(killing.status)
+
+    def _meet_killing(self, run: StepRun) -> None:
+        """Die where the step's action is done and nothing is recorded of it."""
+        killing = self.knobs.killing
+        if killing and killing.during == run.step.name:
+            run.outputs = {}
+            if killing.status != IN_PROGRESS:
+                run.end(killing.status)
+            raise _KilledError(killing.status)
+
+    def _die(self, status: str) -> None:
+        """End without another step. What stays InProgress has no end for the API, only for whoever waits here."""
+        if status == IN_PROGRESS:
+            self.execution.ended.set()
+        else:
+            self.execution.finish(status, KILLED)

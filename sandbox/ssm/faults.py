@@ -1,5 +1,8 @@
 """What can be wrong with a runbook, a request or a step: exceptions that carry where and why."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from botocore.exceptions import BotoCoreError, ClientError
 from moto.ssm.exceptions import SSMException
 
@@ -27,12 +30,16 @@ class InvalidParametersError(SSMException):
 
 
 class StepFailedError(Exception):
-    """A step did not do what it was for; `reason` becomes part of its FailureMessage."""
+    """A step did not do what it was for.
 
-    def __init__(self, reason: str, stage: str = EXECUTING) -> None:
+    `reason` becomes part of its FailureMessage, `outputs` are the outputs that it has all the same.
+    """
+
+    def __init__(self, reason: str, stage: str = EXECUTING, outputs: Mapping[str, Any] | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.stage = stage
+        self.outputs = outputs or {}
 
     def message(self) -> str:
         """Return the FailureMessage as Automation words it.

@@ -3,6 +3,18 @@
 from dataclasses import dataclass, field, fields
 
 
+@dataclass(frozen=True)
+class Killing:
+    """A death of the executor: before a step, or during it, when the call took effect and no outcome was recorded.
+
+    `status` is what the API shows from then on: Cancelled, TimedOut, or InProgress without end.
+    """
+
+    before: str | None = None
+    during: str | None = None
+    status: str = "Cancelled"
+
+
 @dataclass
 class Knobs:
     """Settings of the executor, read while it runs; `reset()` turns them back to these defaults."""
@@ -24,6 +36,22 @@ class Knobs:
 
     kill_after: int | str | None = None
     """When the executor dies: after so many steps (0: before the first), or after the step of this name."""
+
+    killing: Killing | None = None
+    """At which step the executor dies: set by `Automation.killing`."""
+
+    payload_as_object: bool = False
+    """Whether the output Payload of aws:invokeLambdaFunction is the object itself, not the text that Lambda returned.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-lamb.html says only that it is "the
+    JSON representation of the object".
+    """
+
+    lambda_selectors: bool = True
+    """Whether outputs with selectors such as `$.Payload.name` work on aws:invokeLambdaFunction; not documented."""
+
+    scripts_in_processes: bool = False
+    """Whether aws:executeScript starts an interpreter for each script; else a script has a namespace of its own."""
 
     throttling_retry_seconds: float = 0.0
     """How long a throttled call is tried again; an account's setting, 0 to 3,600 seconds.

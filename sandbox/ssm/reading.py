@@ -1,5 +1,6 @@
 """From the text of a runbook to a checked Document."""
 
+from functools import lru_cache
 from typing import Any
 
 from sandbox.ssm import flow, parameters
@@ -19,8 +20,12 @@ https://docs.aws.amazon.com/systems-manager/latest/userguide/documents-syntax-da
 """
 
 
+@lru_cache(maxsize=64)
 def read(content: str, document_format: str) -> Document:
-    """Return the runbook in a text. FaultyDocumentError if anything in it is unknown, wrong or not run here."""
+    """Return the runbook in a text. FaultyDocumentError if anything in it is unknown, wrong or not run here.
+
+    A text is read once: nothing changes a document afterward.
+    """
     raw = load(content, document_format)
     for element in raw:
         if element not in ELEMENTS:

@@ -3,7 +3,7 @@
 from moto.ssm.exceptions import AccessDeniedException, SSMException
 
 from sandbox.ssm.actions.approve import may_decide
-from sandbox.ssm.execution import ENDED, WAITING, Execution
+from sandbox.ssm.execution import CANCELLED, ENDED, WAITING, Execution
 
 DECISIONS = ("Approve", "Reject")
 APPROVE = "aws:approve"
@@ -18,6 +18,8 @@ def stop(execution: Execution, stop_type: str) -> None:
                 "InvalidAutomationStatusUpdateException", f"Execution {execution.id} is {execution.status} already."
             )
         (execution.cancelled if stop_type == CANCEL else execution.completing).set()
+        if execution.ended.is_set():  # nothing runs it any more, see `Automation.killing`
+            execution.finish(CANCELLED)
 
 
 def send(execution: Execution, signal: str, principal: str) -> None:

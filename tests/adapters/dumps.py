@@ -16,7 +16,9 @@ def write(path: Path, document: object) -> Path:
 
 
 def empty_dump(folder: Path, account: str = ACCOUNT, region: str = REGION, **lists: list) -> Path:
-    """A dump whose required lists are empty unless given by their field."""
+    """A dump whose required lists are empty unless given by their field; every Region has prefix lists."""
+    own_list = {"PrefixListId": "pl-63a5400a", "PrefixListName": f"com.amazonaws.{region}.s3", "Cidrs": ["3.5.0.0/19"]}
+    lists.setdefault("PrefixLists", [own_list])
     write(folder / "identity.json", {"UserId": "AIDA", "Account": account, "Arn": "arn", "Region": region})
     for file in REQUIRED:
         write(folder / file.name, {file.field: lists.get(file.field, [])})

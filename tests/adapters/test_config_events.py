@@ -12,7 +12,15 @@ from tests.adapters.events import Object, change, event, item, oversized, schedu
 CAPTURED = datetime(2026, 2, 13, 5, 48, 51, 341000, UTC)
 NOTIFIED = datetime(2026, 2, 13, 5, 49, 2, 100000, UTC)
 NOT_A_STRING = [..., None, "", 7, ["a"], {"a": "b"}]
-NOT_A_TIME = [*NOT_A_STRING, "yesterday", "2026-02-13T05:48:51", "2026-02-30T00:00:00Z"]
+NOT_A_TIME = [
+    *NOT_A_STRING,
+    "yesterday",
+    "2026-02-13T05:48:51",
+    "2026-02-30T00:00:00Z",
+    "0001-01-01T00:00:00+14:00",
+    "1969-12-31T23:59:59Z",
+    "9999-12-31T23:59:59-14:00",
+]
 NOT_AN_OBJECT = [..., None, "text", 7, ["a"]]
 NOT_JSON_OF_AN_OBJECT = [..., None, "", 7, {"messageType": "x"}, "{", "[]", "7", "null", '"text"']
 

@@ -245,6 +245,37 @@ def test_interface_endpoints_are_dropped(
     assert turns_no_path(endpoint, None) is dropped
 
 
+@pytest.mark.parametrize("odd", [["AWS::EC2::Instance"], {"a": 1}, 7])
+def test_attachments_of_odd_types_are_kept(odd: object) -> None:
+    """A type that is no string is no attachment's."""
+    assert not turns_no_path(subnet("OK"), diff(Relationships_0=(None, {**INTERFACE, "resourceType": odd})))
+
+
+@pytest.mark.parametrize(
+    ("status", "change_type", "dropped"),
+    [
+        ("OK", "UPDATE", True),
+        ("OK", None, False),
+        ("ResourceDiscovered", "CREATE", False),
+        ("ResourceDeleted", "DELETE", False),
+    ],
+)
+def test_changes_of_a_directory_bucket_are_dropped(status: str, change_type: str | None, dropped: bool) -> None:
+    """A bucket that was there before and still is changes no verdict; one that comes or goes may."""
+    bucket = item(resourceType="AWS::S3Express::DirectoryBucket", configurationItemStatus=status)
+    changed = {"changedProperties": {}, "changeType": change_type} if change_type else None
+    assert turns_no_path(bucket, changed) is dropped
+
+
+@pytest.mark.parametrize("text", ["{", '{"a": ' * 9999, "[" * 99_999, '{"a": "\\udc00"}'], ids=range(4))
+def test_configuration_that_cannot_be_read_is_refused(text: str) -> None:
+    """Half a text, one that is nested too deep, and one that AWS could not have sent are refused by name."""
+    for function in (turns_no_path, change_of):
+        with pytest.raises(EventError) as raised:
+            function(item(resourceType="AWS::EC2::VPCEndpoint", configuration=text), None)
+        assert raised.value.field == "configurationItem.configuration"
+
+
 @pytest.mark.parametrize("found", [..., None, 7, "Deleted", ["OK"], {"value": "OK"}])
 def test_status_is_required(found: object) -> None:
     """An item without one of AWS Config's five statuses is refused by that name (botocore model: config)."""

@@ -32,6 +32,7 @@ OPTIONAL = {
     "transit-gateway-route-tables.json": {"TransitGatewayRouteTables": []},
     "transit-gateway-routes/tgw-rtb-1.json": {"Routes": []},
     "directory-buckets.json": {"Buckets": [{"Name": "lake--use1-az4--x-s3"}]},
+    "shared-subnets.json": {"resources": [{"arn": f"arn:aws:ec2:us-east-1:{ACCOUNT}:subnet/subnet-1"}]},
 }
 
 
@@ -43,7 +44,7 @@ def test_the_required_files_alone(tmp_path: Path) -> None:
     assert network.network_interfaces is None
     assert network.transit_gateway_attachments is None
     assert network.transit_gateway_route_tables is None
-    assert region.accounts == (((ACCOUNT, None), ("subnet-1",)),)
+    assert region.accounts == (((ACCOUNT, None, None), ("subnet-1",)),)
 
 
 def test_every_optional_file(tmp_path: Path) -> None:
@@ -58,6 +59,7 @@ def test_every_optional_file(tmp_path: Path) -> None:
     assert network.transit_gateway_attachments["tgw-attach-1"].subnet_ids == ("subnet-1",)
     assert list(network.transit_gateway_route_tables) == ["tgw-rtb-1"]
     assert region.accounts[0].account.has_directory_buckets is True
+    assert region.accounts[0].account.shared_subnet_ids == {"subnet-1"}
 
 
 @pytest.mark.parametrize(("content", "known"), [({"Buckets": []}, False), ("", None)])
@@ -66,6 +68,14 @@ def test_no_directory_bucket_is_known_only_from_an_empty_list(tmp_path: Path, co
     write(empty_dump(tmp_path) / "directory-buckets.json", content)
     (region,) = read_dump(tmp_path)
     assert region.accounts[0].account.has_directory_buckets is known
+
+
+@pytest.mark.parametrize(("content", "known"), [({"resources": []}, frozenset()), ("", None)])
+def test_no_subnet_is_known_to_be_unshared_without_a_list(tmp_path: Path, content: object, known: object) -> None:
+    """An empty list means that none is shared; an empty file, that nobody knows."""
+    write(empty_dump(tmp_path) / "shared-subnets.json", content)
+    (region,) = read_dump(tmp_path)
+    assert region.accounts[0].account.shared_subnet_ids == known
 
 
 @pytest.mark.parametrize("name", OPTIONAL)
@@ -80,12 +90,12 @@ def test_an_optional_file_that_is_malformed_is_refused(tmp_path: Path, name: str
 BAD_RECORDS = {
     "vpcs.json": {"Vpcs": [{}]},
     "prefix-lists.json": {"PrefixLists": [{"PrefixListId": "pl-1"}]},
-    "network-interfaces.json": {"NetworkInterfaces": [{}]},
     "managed-prefix-lists.json": {"PrefixLists": [{}]},
     "managed-prefix-list-entries/pl-1.json": {"Entries": [{"Cidr": "10.0.0.0"}]},
     "transit-gateway-attachments.json": {"TransitGatewayAttachments": [{}]},
     "transit-gateway-vpc-attachments.json": {"TransitGatewayVpcAttachments": [{}]},
     "transit-gateway-routes/tgw-rtb-1.json": {"Routes": [{}]},
+    "shared-subnets.json": {"resources": [{"type": "ec2:Subnet"}]},
     "identity.json": {"Account": ACCOUNT},
 }
 
@@ -99,6 +109,45 @@ def test_a_record_that_cannot_be_read_is_refused_with_its_file(tmp_path: Path, n
         read_dump(tmp_path)
     assert raised.value.path == str(tmp_path / name)
     assert "field" in raised.value.fault
+
+
+FIRST_INTERFACE = {"NetworkInterfaceId": "eni-1", "Attachment": {"InstanceId": "i-1", "DeviceIndex": 0}}
+SECOND_INTERFACE = {
+    "NetworkInterfaceId": "eni-2",
+    "SubnetId": "subnet-1",
+    "SourceDestCheck": True,
+    "Attachment": {"InstanceId": "i-1", "DeviceIndex": 1},
+}
+WHOLE = {**SECOND_INTERFACE, **FIRST_INTERFACE}
+
+
+@pytest.mark.parametrize(
+    ("target", "interfaces", "refused"),
+    [
+        ({"InstanceId": "i-1"}, [FIRST_INTERFACE, SECOND_INTERFACE], True),
+        ({"InstanceId": "i-1"}, [FIRST_INTERFACE, WHOLE], False),
+        ({"InstanceId": "i-1"}, [{}, WHOLE], False),
+        ({"InstanceId": "i-1"}, [{}], True),
+        ({"InstanceId": "i-2"}, [FIRST_INTERFACE], False),
+        ({"NetworkInterfaceId": "eni-1"}, [FIRST_INTERFACE], True),
+        ({"NetworkInterfaceId": "eni-2"}, [FIRST_INTERFACE, SECOND_INTERFACE], False),
+        ({"NatGatewayId": "nat-1"}, [{}, FIRST_INTERFACE], False),
+    ],
+)
+def test_an_interface_must_be_whole_only_if_a_route_uses_it(
+    tmp_path: Path, target: dict[str, str], interfaces: list[dict[str, object]], refused: bool
+) -> None:
+    """By its own id, or by that of its instance, which may have other interfaces that are whole."""
+    route = {"DestinationCidrBlock": "0.0.0.0/0", "State": "active", **target}
+    table = {"RouteTableId": "rtb-1", "VpcId": "vpc-1", "Routes": [route]}
+    empty_dump(tmp_path, Vpcs=[VPC], Subnets=[SUBNET], RouteTables=[table])
+    path = write(tmp_path / "network-interfaces.json", {"NetworkInterfaces": interfaces})
+    if refused:
+        with pytest.raises(DumpError, match="field") as raised:
+            read_dump(tmp_path)
+        assert raised.value.path == str(path)
+    else:
+        assert read_dump(tmp_path)
 
 
 def test_a_list_of_other_buckets_is_refused(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tests.adapters.dumps import ACCOUNT, REGION, empty_dump, write
 
 ASSOCIATION = {"Main": False, "SubnetId": "subnet-1", "AssociationState": {"State": "associated"}}
 ROUTE = {"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": "nat-1", "Origin": "CreateRoute", "State": "active"}
+TO_INTERFACE = {"DestinationCidrBlock": "192.0.2.0/24", "NetworkInterfaceId": "eni-1", "State": "active"}
 INTERFACE = {"NetworkInterfaceId": "eni-1", "SubnetId": "subnet-1", "SourceDestCheck": True}
 MANAGED = {
     "PrefixListId": "pl-1",
@@ -48,7 +49,14 @@ SOUND: dict[str, dict[str, Any]] = {
         ]
     },
     "route-tables.json": {
-        "RouteTables": [{"RouteTableId": "rtb-1", "VpcId": "vpc-1", "Associations": [ASSOCIATION], "Routes": [ROUTE]}]
+        "RouteTables": [
+            {
+                "RouteTableId": "rtb-1",
+                "VpcId": "vpc-1",
+                "Associations": [ASSOCIATION],
+                "Routes": [ROUTE, TO_INTERFACE],
+            }
+        ]
     },
     "vpc-endpoints.json": {
         "VpcEndpoints": [
@@ -80,6 +88,7 @@ SOUND: dict[str, dict[str, Any]] = {
     },
     "transit-gateway-routes/tgw-rtb-1.json": {"Routes": [TGW_ROUTE], "AdditionalRoutesAvailable": False},
     "directory-buckets.json": {"Buckets": []},
+    "shared-subnets.json": {"resources": [{"arn": f"arn:aws:ec2:{REGION}:{ACCOUNT}:subnet/subnet-1"}]},
 }
 WRONG = [
     *[("identity.json", ("Account",), value) for value in ("123", "x" * 12, 111122223333)],
@@ -128,6 +137,8 @@ WRONG = [
     ("transit-gateway-routes/tgw-rtb-1.json", ("Routes", 0, "PrefixListId"), 1),
     ("transit-gateway-routes/tgw-rtb-1.json", ("Routes", 0, "DestinationCidrBlock"), 1),
     ("directory-buckets.json", ("ContinuationToken",), "more"),
+    ("shared-subnets.json", ("nextToken",), "more"),
+    *[("shared-subnets.json", ("resources", 0, "arn"), value) for value in ("", 1)],
 ]
 OBEYED = [
     ("subnets.json", ("Subnets", 0, "SubnetId"), "subnet-\x1b[2J"),
@@ -194,7 +205,7 @@ def test_the_same_dump_without_a_fault_is_read(tmp_path: Path) -> None:
     assert list(region.network.subnets) == ["subnet-1"]
 
 
-NEEDED = ("Account", "Region", "OwnerId", "DestinationCidrBlock")
+NEEDED = ("Account", "Region", "OwnerId", "DestinationCidrBlock", "arn")
 NULLABLE = [each for each in WRONG if each[1][-1] not in NEEDED]
 
 
@@ -235,8 +246,8 @@ def test_resource_that_is_described_twice_is_refused_unless_alike(
 def test_prefix_lists_of_another_region_are_none_of_this_one(tmp_path: Path) -> None:
     """A Region whose dump lacks an s3express list of its own name does not offer the service."""
     lists = [
-        {"PrefixListId": f"pl-{each}", "PrefixListName": f"com.amazonaws.eu-west-1.{each}", "Cidrs": ["192.0.2.0/24"]}
-        for each in ("s3", "s3express")
+        {"PrefixListId": f"pl-{each}", "PrefixListName": f"com.amazonaws.{each}", "Cidrs": ["192.0.2.0/24"]}
+        for each in (f"{REGION}.s3", "eu-west-1.s3", "eu-west-1.s3express")
     ]
     [region] = read_dump(empty_dump(tmp_path, PrefixLists=lists))
     assert region.network.express_prefix_lists == ()

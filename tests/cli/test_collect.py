@@ -31,6 +31,7 @@ OPTIONAL = {
     "transit-gateway-route-tables.json": ("ec2", "DescribeTransitGatewayRouteTables"),
     "transit-gateway-routes/": ("ec2", "SearchTransitGatewayRoutes"),
     "directory-buckets.json": ("s3", "ListDirectoryBuckets"),
+    "shared-subnets.json": ("ram", "ListResources"),
 }
 
 

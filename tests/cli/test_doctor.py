@@ -348,6 +348,7 @@ OPTIONAL = {
     "ec2:DescribeNetworkInterfaces": ("ec2", "DescribeNetworkInterfaces", "ec2:DescribeNetworkInterfaces"),
     "ec2:GetManagedPrefixListEntries": ("ec2", "GetManagedPrefixListEntries", "ec2:GetManagedPrefixListEntries"),
     "s3express:ListAllMyDirectoryBuckets": ("s3", "ListDirectoryBuckets", "s3express:ListAllMyDirectoryBuckets"),
+    "ram:ListResources": ("ram", "ListResources", "ram:ListResources"),
     "servicequotas:GetServiceQuota": ("service-quotas", "GetServiceQuota", "endpoint-quota"),
     "sqs:GetQueueAttributes": ("sqs", "GetQueueAttributes", "failed-events"),
     "cloudwatch:GetMetricData": ("cloudwatch", "GetMetricData", "errors"),
@@ -394,7 +395,7 @@ def test_a_region_that_is_off_is_no_missing_permission(sandbox: Sandbox) -> None
 @pytest.mark.usefixtures("stack")
 def test_expired_credentials_are_named(sandbox: Sandbox) -> None:
     """With credentials that have expired nothing can be told, and the fix is to sign in again."""
-    for service in ("sts", "ec2", "config", "cloudformation", "s3", "service-quotas"):
+    for service in ("sts", "ec2", "config", "cloudformation", "ram", "s3", "service-quotas"):
         sandbox.faults.fail(service, "*", "ExpiredToken", 403)
     checks, status = examine()
     assert (status, checks["identity"]["state"]) == (2, "UNKNOWN")
@@ -504,7 +505,7 @@ def text(result: Result) -> str:
 def test_one_cause_is_told_once(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """Where all fails for one cause, that and its fix are told once, and every other check is still named."""
     monkeypatch.setenv("COLUMNS", "80")
-    for service in ("sts", "ec2", "config", "cloudformation", "s3", "service-quotas"):
+    for service in ("sts", "ec2", "config", "cloudformation", "ram", "s3", "service-quotas"):
         sandbox.faults.fail(service, "*", code, 403)
     result = invoke(["doctor"])
     assert max(map(len, result.stdout.splitlines())) <= 80

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from express_path import looking
 from express_path.adapters.automation_runs import ENDED, start_run
 from express_path.adapters.organization_clients import MovingAws
 from express_path.handlers import remediate
@@ -30,7 +31,7 @@ STACK = "express-path"
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """The runbooks that heal and undo, and a stack whose outputs name them."""
-    monkeypatch.setattr(remediate, "SECONDS_APART", 0)
+    monkeypatch.setattr(looking, "SECONDS_APART", 0)
     monkeypatch.setattr(following, "POLL_SECONDS", 0.05)
     remediate.rule_parameters.cache_clear()
     with Automation(sandbox) as automation:

@@ -136,6 +136,9 @@ def test_parameters_reach_the_live_scan(sandbox: Sandbox, network: Private) -> N
     assert {each["reason"] for each in found if each["vpcId"] == network.vpc} == {"NO_DIRECTORY_BUCKETS"}
     assert {each["reason"] for each in found if each["vpcId"] != network.vpc} == {"EXCLUDED"}
     assert sandbox.calls.of("s3", "ListDirectoryBuckets")
+    sandbox.ec2.sharing.share_subnet(network.subnet, "210987654321")
+    found = rows(live("--parameter", f"vpcIds={network.vpc}", "--parameter", "scope=DIRECTORY_BUCKETS"))
+    assert {each["subnetId"] for each in found if each["reason"] == "NAT_GATEWAY"} == {network.subnet}
 
 
 @pytest.mark.usefixtures("network")

@@ -45,13 +45,14 @@ CALLS = {
     "transit-gateway-route-tables.json": ("ec2", "DescribeTransitGatewayRouteTables"),
     "transit-gateway-routes": ("ec2", "SearchTransitGatewayRoutes"),
     "directory-buckets.json": ("s3", "ListDirectoryBuckets"),
+    "shared-subnets.json": ("ram", "ListResources"),
 }
 
 
 @pytest.fixture(scope="module")
 def outputs() -> dict[str, Shape | None]:
     """The output shape of each call that a dump can hold, from botocore's models."""
-    models = {service: get_session().get_service_model(service) for service in ("ec2", "s3")}
+    models = {service: get_session().get_service_model(service) for service in ("ec2", "ram", "s3")}
     return {
         file: models[service].operation_model(operation).output_shape for file, (service, operation) in CALLS.items()
     }

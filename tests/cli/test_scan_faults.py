@@ -30,6 +30,7 @@ OPTIONAL = [
     "transit-gateway-route-tables.json",
     "transit-gateway-routes/tgw-rtb-05d2c1e7b3fa94860.json",
     "directory-buckets.json",
+    "shared-subnets.json",
 ]
 ARN = "arn:aws:iam::111122223333:role/NetworkReader"
 
@@ -307,11 +308,104 @@ def test_an_entry_of_a_customer_prefix_list_is_malformed(tmp_path: Path) -> None
     _refused(recordings.scan(dump), "0.0.0.0/0x")
 
 
-def test_a_network_interface_is_malformed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("also_missing", [[], ["NetworkInterfaceId"]], ids=["with its id", "without any id"])
+def test_a_network_interface_that_a_route_uses_is_malformed(tmp_path: Path, also_missing: list[str]) -> None:
     """A network interface without its source/destination check is refused, not guessed at."""
     dump = _copy("nat-instance", tmp_path / "dump")
-    _change(dump / "network-interfaces.json", lambda document: document["NetworkInterfaces"][0].pop("SourceDestCheck"))
-    _refused(recordings.scan(dump), "network-interfaces.json", "SourceDestCheck")
+    for field in ["SourceDestCheck", *also_missing]:
+        _change(dump / "network-interfaces.json", lambda document, field=field: _used_interface(document).pop(field))
+    _refused(recordings.scan(dump), "network-interfaces.json", (also_missing or ["SourceDestCheck"])[0])
+
+
+def _used_interface(document: dict[str, Any]) -> dict[str, Any]:
+    """The interface of the dump's NAT instance."""
+    (found,) = (each for each in document["NetworkInterfaces"] if not each.get("SourceDestCheck"))
+    return found
+
+
+@pytest.mark.parametrize("incomplete", [{}, {"NetworkInterfaceId": "eni-0a1b2c3d4e5f60718"}, {"Attachment": "none"}])
+def test_a_network_interface_that_no_route_uses_is_malformed(tmp_path: Path, incomplete: dict[str, Any]) -> None:
+    """EC2 lists every interface of the account: one that is incomplete does not stop the scan."""
+    dump = _copy("nat-instance", tmp_path / "dump")
+    before = recordings.scan(dump)
+    _change(dump / "network-interfaces.json", lambda document: document["NetworkInterfaces"].insert(0, incomplete))
+    after = recordings.scan(dump)
+    assert (after.exit_code, after.stdout, after.stderr) == (before.exit_code, before.stdout, "")
+    assert before.exit_code == 1
+
+
+def test_a_network_interface_is_whole_in_another_folder(tmp_path: Path) -> None:
+    """A participant's NAT instance: the owner's half of a description does no harm where the participant has it all."""
+    shutil.copytree(FOLDER / "interface-of-a-participant", tmp_path / "dump")
+    before = recordings.scan(tmp_path / "dump")
+    assert "NAT_INSTANCE" in before.stdout
+    (whole,) = (each for each in (tmp_path / "dump").glob("*/network-interfaces.json") if "eni-" in each.read_text())
+    for folder in (each for each in (tmp_path / "dump").iterdir() if each.is_dir() and each != whole.parent):
+        shutil.copy(whole, folder)
+        _change(folder / whole.name, lambda document: [row.pop("SubnetId") for row in document["NetworkInterfaces"]])
+    assert recordings.scan(tmp_path / "dump").stdout == before.stdout
+    _change(whole, lambda document: [row.pop("SubnetId") for row in document["NetworkInterfaces"]])
+    _refused(recordings.scan(tmp_path / "dump"), "network-interfaces.json", "SubnetId")
+
+
+# What a dump may hold that would make every subnet look fine: the file, a change to its document, and the fault.
+ALL_CLEAR: dict[str, tuple[str, Callable[[Any], object], list[str]]] = {
+    "wrong Region": (
+        "identity.json",
+        lambda d: d.update(Region="eu-west-1"),
+        ["prefix-lists.json", "no prefix list of eu-west-1", "us-east-1", "identity.json"],
+    ),
+    "Region whose name starts alike": (
+        "identity.json",
+        lambda d: d.update(Region="us-east-11"),
+        ["prefix-lists.json", "no prefix list of us-east-11"],
+    ),
+    "no prefix list": (
+        "prefix-lists.json",
+        lambda d: d["PrefixLists"].clear(),
+        ["prefix-lists.json", "no prefix list"],
+    ),
+    "only global prefix lists": (
+        "prefix-lists.json",
+        lambda d: [each.update(PrefixListName="com.amazonaws.global.cloudfront") for each in d["PrefixLists"]],
+        ["prefix-lists.json", "no prefix list of us-east-1"],
+    ),
+    "endpoint without its prefix list": (
+        "prefix-lists.json",
+        lambda d: d.update(PrefixLists=[e for e in d["PrefixLists"] if "s3express" not in e["PrefixListName"]]),
+        ["prefix-lists.json", "no s3express prefix list", "vpce-"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ALL_CLEAR)
+def test_a_dump_that_would_give_a_false_all_clear(dump: Path, case: str) -> None:
+    """Prefix lists that cannot be the Region's say that S3 Express is not offered, so nothing would be found."""
+    file, change, faults = ALL_CLEAR[case]
+    _change(dump / file, change)
+    _refused(recordings.scan(dump), *faults)
+
+
+def test_managed_prefix_lists_of_another_region(tmp_path: Path) -> None:
+    """They could hide the Region's IPv6 list; a customer's own lists name no Region, and are no fault."""
+    dump = _copy("customer-list-to-nat", tmp_path / "dump")
+    file = dump / "managed-prefix-lists.json"
+    document = json.loads(file.read_text(encoding="utf-8"))
+    own = [each for each in document["PrefixLists"] if each["OwnerId"] != "AWS"]
+    file.write_text(json.dumps({"PrefixLists": own}), encoding="utf-8")
+    assert recordings.scan(dump).exit_code != 2
+    file.write_text(json.dumps(document).replace("us-east-1.", "eu-west-1."), encoding="utf-8")
+    _refused(recordings.scan(dump), "managed-prefix-lists.json", "no prefix list of us-east-1")
+
+
+@pytest.mark.parametrize("file", [*REQUIRED, "identity.json", *OPTIONAL])
+def test_a_key_is_there_twice(dump: Path, file: str) -> None:
+    """JSON leaves open which of the two counts: one of them may be the empty one."""
+    path = dump / file
+    path.parent.mkdir(exist_ok=True)
+    written = path.read_text(encoding="utf-8").strip() if path.exists() else '{"Other": [{"Deep": 1}]}'
+    path.write_text(written.replace("{", '{"Rows": [{"Twice": [], "Twice": null}], ', 1), encoding="utf-8")
+    _refused(recordings.scan(dump), Path(file).name, "the key 'Twice' twice")
 
 
 @pytest.mark.parametrize(

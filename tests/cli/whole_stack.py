@@ -14,6 +14,7 @@ from sandbox.config_items.direct import direct_client
 from sandbox.server import Sandbox
 from tests.handlers.rule import Rule
 from tests.template.expand import Expanded
+from tests.template.tables import deploy_tables
 
 STACK = "express-path"
 RULE = "s3express-no-nat-path"
@@ -49,6 +50,7 @@ class WholeStack:
             self.iam.create_role(RoleName=self.named(name), AssumeRolePolicyDocument=trust)
         for name in FUNCTIONS:
             self._deploy_function(name)
+        deploy_tables(sandbox, self.template)
         for name in DOCUMENTS:
             self.publish(name)
         self._permit()

@@ -109,7 +109,9 @@ class BruteForce:
             return "EXCLUDED"
         if any(wanted in (key, f"{key}={value}") for tags in tagged for key, value in tags.items()):
             return "EXCLUDED"
-        if parameters.scope == "DIRECTORY_BUCKETS" and self.snapshot.has_directory_buckets is False:
+        shared = self.snapshot.shared_subnet_ids
+        nobody_has_one = self.snapshot.has_directory_buckets is False and shared is not None and subnet.id not in shared
+        if parameters.scope == "DIRECTORY_BUCKETS" and nobody_has_one:
             return "NO_DIRECTORY_BUCKETS"
         return None if any(self.express_prefix_lists()) else "SERVICE_NOT_OFFERED"
 

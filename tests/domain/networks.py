@@ -155,6 +155,7 @@ def network_interfaces(draw: st.DrawFn) -> dict[str, NetworkInterface]:
 
 REGIONAL = mostly(None, "rtb-b1", "rtb-a0")
 BUCKETS = mostly(True, False, None)
+SHARED = st.sampled_from([None, frozenset[str](), frozenset({"subnet-a1", "subnet-b1"})])
 
 
 @st.composite
@@ -175,6 +176,7 @@ def snapshots(draw: st.DrawFn, followed: tuple[str, ...] = FOLLOWED) -> Snapshot
         transit_gateway_attachments=draw(transit_gateway_attachments()) if draw(READABLE) else None,
         transit_gateway_route_tables=draw(transit_gateway_route_tables()) if draw(READABLE) else None,
         has_directory_buckets=draw(BUCKETS),
+        shared_subnet_ids=draw(SHARED),
     )
 
 

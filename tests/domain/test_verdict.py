@@ -52,6 +52,9 @@ def test_names_what_it_judged() -> None:
     assert verdict.path == (("GATEWAY_ENDPOINT", "vpce-express", "pl-express"),)
 
 
+NOBODY_HAS_BUCKETS = {"has_directory_buckets": False, "shared_subnet_ids": frozenset()}
+
+
 def test_a_subnet_that_is_gone() -> None:
     """Of a subnet that the snapshot does not hold there is no VPC, zone or table to name."""
     verdict = judged(one(), "subnet-9")
@@ -68,7 +71,7 @@ def test_a_subnet_that_left_the_rules_scope() -> None:
 def test_before_routing_the_first_reason_is_given() -> None:
     """Not owned, excluded, no directory buckets, service not offered: in this order."""
     strict = {"vpc_ids": frozenset({"vpc-2"}), "scope": Scope.DIRECTORY_BUCKETS}
-    found = one(subnets=by_id(subnet(owner_id=NEIGHBOUR)), prefix_lists={}, has_directory_buckets=False)
+    found = one(subnets=by_id(subnet(owner_id=NEIGHBOUR)), prefix_lists={}, **NOBODY_HAS_BUCKETS)
     reasons = [judged(found, **strict).reason]
     found = replace(found, subnets=by_id(subnet()))
     reasons.append(judged(found, **strict).reason)
@@ -77,11 +80,24 @@ def test_before_routing_the_first_reason_is_given() -> None:
     assert reasons == ["NOT_OWNED", "EXCLUDED", "NO_DIRECTORY_BUCKETS", "SERVICE_NOT_OFFERED"]
 
 
-@pytest.mark.parametrize("known", [True, None])
-def test_directory_buckets_that_cannot_be_read_count_as_some(known: bool | None) -> None:
-    """Only a list that is surely empty makes the rule not apply."""
-    found = one(route("0.0.0.0/0", "nat-1"), has_directory_buckets=known)
-    assert judged(found, scope=Scope.DIRECTORY_BUCKETS).reason == "NAT_GATEWAY"
+@pytest.mark.parametrize(
+    ("buckets", "shared", "reason"),
+    [
+        (False, frozenset(), "NO_DIRECTORY_BUCKETS"),
+        (False, frozenset({"subnet-2"}), "NO_DIRECTORY_BUCKETS"),
+        (False, frozenset({"subnet-1"}), "NAT_GATEWAY"),
+        (False, None, "NAT_GATEWAY"),
+        (True, frozenset(), "NAT_GATEWAY"),
+        (None, frozenset(), "NAT_GATEWAY"),
+    ],
+)
+def test_scope_needs_to_know_that_nobody_has_a_bucket(
+    buckets: bool | None, shared: frozenset[str] | None, reason: str
+) -> None:
+    """Only an account that has no bucket, and a subnet that is not shared, make the rule not apply."""
+    found = one(route("0.0.0.0/0", "nat-1"), has_directory_buckets=buckets, shared_subnet_ids=shared)
+    assert judged(found, scope=Scope.DIRECTORY_BUCKETS).reason == reason
+    assert judged(found).reason == "NAT_GATEWAY"
 
 
 @pytest.mark.parametrize("holder", ["subnets", "route_tables", "vpcs"])

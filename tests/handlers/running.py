@@ -5,16 +5,29 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from botocore.client import ClientCreator
 from botocore.loaders import create_loader
+from botocore.model import ServiceModel
 
 from express_path.handlers.services import services
 from sandbox.server import Sandbox
 
 # Sessions of their own, which every cold start makes, need not read the services' models from disk each time.
 _loader = cache(create_loader)
+# Nor need every client make the methods of its class again, hundreds in EC2: they depend on the service alone.
+_methods: dict[str, dict[str, Any]] = {}
+_make_methods = vars(ClientCreator)["_create_methods"]
+
+
+def _same_methods(creator: ClientCreator, service_model: ServiceModel) -> dict[str, Any]:
+    name = service_model.service_name
+    if name not in _methods:
+        _methods[name] = _make_methods(creator, service_model)
+    return dict(_methods[name])
 
 
 @contextmanager
@@ -38,10 +51,18 @@ def _is_serving(sandbox: Sandbox) -> bool:
 def emptied(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
     """Empty the sandbox, point the environment there, and let the function start cold."""
     sandbox.reset()
+    with pointed_at(sandbox, monkeypatch):
+        yield sandbox
+
+
+@contextmanager
+def pointed_at(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    """Point the environment at the sandbox, keep what is in it, and let the function start cold."""
     for name, value in sandbox.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
     monkeypatch.setattr("botocore.session.create_loader", _loader)
+    monkeypatch.setattr("botocore.client.ClientCreator._create_methods", _same_methods)
     services.cache_clear()
     yield sandbox
     services.cache_clear()

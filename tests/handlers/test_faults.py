@@ -177,6 +177,15 @@ def test_denied_directory_buckets_count_as_some(sandbox: Sandbox, vpc: Private, 
     assert "s3:ListDirectoryBuckets" in str(warning)
 
 
+def test_denied_list_of_shared_subnets_counts_as_all(sandbox: Sandbox, vpc: Private, logged: Logged) -> None:
+    """Where it cannot be read what is shared, every subnet may be, and a warning names the read."""
+    rule = Rule(sandbox, BUCKETS)
+    sandbox.faults.deny("ram", "ListResources")
+    assert judge(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    [warning] = [each for each in logged() if each["level"] == "WARNING"]
+    assert "ram:ListResources" in str(warning)
+
+
 def test_directory_buckets_that_can_be_listed_warn_of_nothing(sandbox: Sandbox, vpc: Private, logged: Logged) -> None:
     """With the permission there is no warning, whether there are buckets or not."""
     rule = Rule(sandbox, BUCKETS)

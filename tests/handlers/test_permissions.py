@@ -72,7 +72,6 @@ def use_everything(rule: Rule, builder: Builder, vpc: Private) -> dict[str, str]
 
 def test_role_allows_what_the_function_calls_and_no_more(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
     """The actions of the template's role are those of the calls that reach AWS on all the function's ways."""
-    bucket(sandbox)
     use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
     assert called(sandbox) == allowed()
 
@@ -123,7 +122,7 @@ def test_role_is_enough_where_permissions_are_enforced(
     stack: Stack, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the template's statements as they stand, every way of the function ends in verdicts, and none is refused."""
-    bucket(stack.sandbox)
+    stack.sandbox.ec2.sharing.share_subnet(vpc.subnet, "210987654321")
     rule = Rule(stack.sandbox, PARAMETERS)
     with by_its_role(stack, monkeypatch):
         assert vpc.subnet in use_everything(rule, builder, vpc)

@@ -145,11 +145,28 @@ def costs_of_sweep(rule: Rule) -> Counter[str]:
 
 
 def test_directory_buckets_are_listed_only_if_the_scope_asks(sandbox: Sandbox, vpc: Private) -> None:
-    """Scope ALL does not look for directory buckets; DIRECTORY_BUCKETS looks for one, in one call."""
+    """Scope ALL does not look for directory buckets; DIRECTORY_BUCKETS does: one call, and one for shared subnets."""
     trigger(Rule(sandbox), vpc)
-    assert sandbox.calls.of("s3") == []
-    assert trigger(Rule(sandbox, {"scope": "DIRECTORY_BUCKETS"}), vpc) == {vpc.subnet: "NO_DIRECTORY_BUCKETS"}
+    assert sandbox.calls.of("s3") == sandbox.calls.of("ram") == []
+    rule = Rule(sandbox, {"scope": "DIRECTORY_BUCKETS"})
+    assert trigger(rule, vpc) == {vpc.subnet: "NO_DIRECTORY_BUCKETS"}
     assert [each.operation for each in sandbox.calls.of("s3")] == ["ListDirectoryBuckets"]
+    [asked] = sandbox.calls.of("ram", "ListResources")
+    assert asked.parameters["resourceOwner"] == "SELF"
+    assert asked.parameters["resourceType"] == "ec2:Subnet"
+
+
+def test_shared_subnets_are_read_on_every_page(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """Without directory buckets, a subnet on the second page of shared ones is evaluated, and the public one is not."""
+    others = [builder.subnet(vpc.vpc, vpc.table) for _ in range(2)]
+    for each in (others[0], vpc.subnet):
+        sandbox.ec2.sharing.share_subnet(each, "210987654321")
+    sandbox.ec2.knobs.page_size = 1
+    rule = Rule(sandbox, {"scope": "DIRECTORY_BUCKETS"})
+    rule.sweep()
+    reported = {subnet for subnet, held in rule.held().items() if held.compliance == "NON_COMPLIANT"}
+    assert reported == {others[0], vpc.subnet}
+    assert len(sandbox.calls.of("ram", "ListResources")) == 2
 
 
 def test_ipv6_list_is_not_read_for_ipv4_alone(rule: Rule, builder: Builder, vpc: Private) -> None:

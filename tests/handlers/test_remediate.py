@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from express_path import looking
 from express_path.errors import ApiError, BlockedError, EventError, NotCuredError, SettingError, UndoError
 from express_path.handlers import remediate
 from sandbox.server import Sandbox
@@ -34,7 +35,7 @@ SOURCE_IP = json.dumps(
 @pytest.fixture
 def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Asks the function a question, which goes to the log of calls from then on."""
-    monkeypatch.setattr(remediate, "SECONDS_APART", 0)
+    monkeypatch.setattr(looking, "SECONDS_APART", 0)
     remediate.rule_parameters.cache_clear()
 
     def question(action: str, subnet_id: str = "", **more: object) -> dict[str, Any]:
@@ -170,7 +171,7 @@ def test_real_run_fails_with_everything_that_blocks(ask: Ask, blocked: Private) 
     message = str(raised.value)
     assert all(f"| {each}: " in message for each in [*BLOCKERS, "CHANGE_CALENDAR_CLOSED"])
     assert "aws ec2 create-vpc-endpoint" in message
-    assert f'route_table_ids   = ["{blocked.table}"]' in message
+    assert f'route_table_id  = "{blocked.table}"' in message
 
 
 def test_warnings_block_nothing(ask: Ask, blocked: Private, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,7 +339,7 @@ def test_subnet_that_is_not_cured_is_an_error(ask: Ask, sandbox: Sandbox, vpc: P
     with pytest.raises(NotCuredError) as raised:
         ask("verify", vpc.subnet)
     assert (raised.value.subnet_id, raised.value.annotation[:11]) == (vpc.subnet, "NAT_GATEWAY")
-    assert len(sandbox.calls.of("ec2", "DescribeRouteTables")) == remediate.ATTEMPTS
+    assert len(sandbox.calls.of("ec2", "DescribeRouteTables")) == looking.ATTEMPTS
 
 
 def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
@@ -347,7 +348,7 @@ def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, 
     sandbox.ec2.knobs.pending_describes = 3
     answer = ask("verify", vpc.subnet)
     assert answer["compliance"] == "COMPLIANT"
-    assert 1 < len(sandbox.calls.of("ec2", "DescribeRouteTables")) < remediate.ATTEMPTS
+    assert 1 < len(sandbox.calls.of("ec2", "DescribeRouteTables")) < looking.ATTEMPTS
 
 
 def healed(builder: Builder, vpc: Private, **tags: str) -> str:

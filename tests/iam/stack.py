@@ -9,6 +9,7 @@ from sandbox.dynamic import Client
 from sandbox.iam_conditions import enforced
 from sandbox.server import Sandbox
 from tests.template.expand import Expanded
+from tests.template.tables import deploy_tables
 
 NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
 POLICY_PARAMETER = "/network/s3express/policy"
@@ -32,6 +33,7 @@ class Stack:
         self.iam: Client = direct_client(sandbox, "iam")
         for logical_id in ("EvaluateRole", "PlanRole", "AutomationRole"):
             self._deploy(logical_id)
+        deploy_tables(sandbox, self.template)
 
     def _deploy(self, logical_id: str) -> None:
         role = self.template.deployed(self.template.properties(logical_id))

@@ -129,6 +129,45 @@ def test_managed_policies_count_like_inline_ones(sandbox: Sandbox) -> None:
         assert ec2.describe_subnets()["Subnets"]
 
 
+ATTRIBUTES: dict[str, Any] = {
+    "AddSecurityGroupIds": ["sg-1", "sg-2"],
+    "AddSubnetIds": ["subnet-1"],
+    "DnsOptions": {"DnsRecordIpType": "ipv4"},
+    "IpAddressType": "ipv4",
+    "PolicyDocument": "{}",
+    "PrivateDnsEnabled": False,
+    "RemoveSecurityGroupIds": ["sg-1"],
+    "RemoveSubnetIds": ["subnet-1", "subnet-2"],
+    "ResetPolicy": True,
+    "SubnetConfigurations": [{"SubnetId": "subnet-1"}],
+}
+
+
+def test_each_attribute_of_a_modified_endpoint_is_a_condition_key(sandbox: Sandbox) -> None:
+    """A role that must not set an attribute is refused for that one alone, and can still add a route table."""
+    iam: Client = sandbox.client("iam")
+    ec2: Client = sandbox.client("ec2")
+    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    service = f"com.amazonaws.{sandbox.region}.s3express"
+    endpoint = ec2.create_vpc_endpoint(VpcId=vpc, ServiceName=service)["VpcEndpoint"]["VpcEndpointId"]
+    tables = [each["RouteTableId"] for each in ec2.describe_route_tables()["RouteTables"] if each["VpcId"] == vpc]
+    acting = {}
+    for name in ATTRIBUTES:
+        role = iam.create_role(RoleName=name, AssumeRolePolicyDocument='{"Statement": []}')["Role"]["Arn"]
+        allow = {"Effect": "Allow", "Action": "ec2:*", "Resource": "*"}
+        deny = {**allow, "Effect": "Deny", "Condition": {"Null": {f"ec2:Attribute/{name}": "false"}}}
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [allow, deny]})
+        iam.put_role_policy(RoleName=name, PolicyName="p", PolicyDocument=policy)
+        acting[name] = sandbox.client("ec2", credentials=sandbox.assume(role))
+    given = {"VpcEndpointId": endpoint, "DryRun": True}
+    with enforced(sandbox):
+        for (name, client), other in zip(acting.items(), list(ATTRIBUTES)[::-1], strict=True):
+            modify = client.modify_vpc_endpoint
+            assert refused(modify, **given, **{name: ATTRIBUTES[name]}) == "UnauthorizedOperation", name
+            assert refused(modify, **given, **{other: ATTRIBUTES[other]}) == "DryRunOperation", name
+            assert refused(modify, **given, AddRouteTableIds=tables) == "DryRunOperation"
+
+
 def test_a_role_is_assumed_only_where_it_trusts_the_caller(sandbox: Sandbox) -> None:
     """To assume a role takes a permission for it, and its trust besides."""
     iam: Client = sandbox.client("iam")

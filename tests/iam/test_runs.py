@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from express_path import looking
 from express_path.handlers import remediate
 from express_path.handlers.services import services
 from sandbox.dynamic import Client
@@ -94,7 +95,7 @@ def _plan(event: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture
 def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     """The stack, deployed; the environment is that of its plan function."""
-    monkeypatch.setattr(remediate, "SECONDS_APART", 0)
+    monkeypatch.setattr(looking, "SECONDS_APART", 0)
     # A cache that ends with the test: the function reads its variables once.
     monkeypatch.setattr(remediate, "rule_parameters", cache(remediate.rule_parameters.__wrapped__))
     with Automation(sandbox) as automation:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from express_path import looking
 from express_path.handlers import remediate
 from express_path.handlers.services import services
 from sandbox.server import Sandbox
@@ -15,7 +16,7 @@ from tests.runbooks.heals import HEAL, UNDO, Deployment, Vpc
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """The runbooks that heal and undo, with waits that take no time worth mentioning."""
-    monkeypatch.setattr(remediate, "SECONDS_APART", 0)
+    monkeypatch.setattr(looking, "SECONDS_APART", 0)
     remediate.rule_parameters.cache_clear()
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001

@@ -14,12 +14,12 @@ import yaml
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
+from express_path import healing
 from express_path.adapters.heal_requests import parse_request, plan_answer, undo_answer, verdict_answer
 from express_path.domain.healing import Action, Plan
 from express_path.domain.reasons import Compliance, Reason
 from express_path.domain.undo import Undo
 from express_path.domain.verdict import Verdict
-from express_path.handlers import remediate
 
 Runbook = dict[str, Any]
 Step = dict[str, Any]
@@ -245,7 +245,7 @@ def answer(payload: dict[str, str]) -> dict[str, Any]:
     if request.undo_run_id:
         return undo_answer(Undo("rtb-1", "vpce-1", disassociate=True, delete_endpoint=False))
     if request.action == "verify":
-        return {**verdict_answer(VERDICT), "undo": remediate.UNDO.format(run_id=request.run_id)}
+        return {**verdict_answer(VERDICT), "undo": healing.UNDO.format(run_id=request.run_id)}
     return plan_answer(Plan(Action.NOTHING_TO_DO, VERDICT), "rule", "2026-11-21T00:00:00+00:00")
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from express_path.handlers import remediate
+from express_path import looking
 from tests.handlers.network import Builder
 from tests.runbooks.heals import Deployment, Vpc, status, steps
 
@@ -113,7 +113,7 @@ def test_undo_waits_until_ec2_shows_what_it_changed(deployment: Deployment, vpc:
     """A description that is late does not keep the endpoint that nobody uses."""
     before = described(deployment, vpc)
     run = deployment.heal(vpc.subnet)["AutomationExecutionId"]
-    deployment.sandbox.ec2.knobs.stale_describes = remediate.ATTEMPTS - 1
+    deployment.sandbox.ec2.knobs.stale_describes = looking.ATTEMPTS - 1
     assert status(deployment.undo(run)) == "Success"
     assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
 

@@ -85,7 +85,7 @@ def test_heals_and_undoes(heal: Callable[..., tuple[bool, str]]) -> None:
         "exactly as before the heal",
         "plan             Failed",
         "OWNED_BY_IAC: vpce-",
-        "# stack network-reports",
+        "# Stack network-reports",
         'resource "aws_vpc_endpoint_route_table_association"',
     ]
     places = [output.find(text) for text in order]

@@ -30,6 +30,7 @@ NO_VALUE = {"Ref": "AWS::NoValue"}
 
 # https://docs.aws.amazon.com/service-authorization/latest/reference/
 ARNS = {
+    "AWS::DynamoDB::Table": "arn:{Partition}:dynamodb:{Region}:{AccountId}:table/{name}",
     "AWS::IAM::Role": "arn:{Partition}:iam::{AccountId}:role/{name}",
     "AWS::Lambda::Function": "arn:{Partition}:lambda:{Region}:{AccountId}:function:{name}",
     "AWS::Logs::LogGroup": "arn:{Partition}:logs:{Region}:{AccountId}:log-group:{name}:*",
@@ -159,7 +160,7 @@ class Expanded:
 
     def _identifier(self, logical_id: str, *, arn: bool) -> str:
         resource = self.resources[logical_id]
-        named = (resource["Properties"].get(key) for key in ("Name", "ConfigRuleName"))
+        named = (resource["Properties"].get(key) for key in ("Name", "TableName", "ConfigRuleName"))
         name = next(filter(None, named), f"{self.values['AWS::StackName']}-{logical_id}")
         return ARNS[resource["Type"]].format(name=name, **self.place) if arn else name
 

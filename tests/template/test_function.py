@@ -65,6 +65,17 @@ def test_logs_go_to_a_group_with_retention_in_json(name: str, stack: Expanded) -
     assert stack.properties(group) == {"RetentionInDays": "30"}
 
 
+@pytest.mark.parametrize("level", sorted(source()["Parameters"]["LogLevel"]["AllowedValues"]))
+def test_no_log_level_drops_metrics(level: str) -> None:
+    """Lambda takes a metric for a line of level INFO, so it must keep INFO; the function itself knows the chosen level.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
+    """
+    function = Expanded(LogLevel=level).properties("EvaluateFunction")
+    assert function["LoggingConfig"]["ApplicationLogLevel"] == ("DEBUG" if level == "DEBUG" else "INFO")
+    assert function["Environment"]["Variables"]["POWERTOOLS_LOG_LEVEL"] == level
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_external_id_reaches_the_functions_if_given(name: str, stack: Expanded) -> None:
     """Both functions can follow transit gateways with the external ID that the network account's role asks for."""

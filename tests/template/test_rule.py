@@ -62,13 +62,14 @@ def test_every_frequency_of_config_may_be_chosen() -> None:
 
 
 def test_scope_names_the_resources_that_decide_a_path() -> None:
-    """The four types that trigger the rule are types that Config records, spelt as there."""
+    """The five types that trigger the rule are types that Config records, spelt as there."""
     types = rule()["Scope"]["ComplianceResourceTypes"]
     assert set(types) == {
         "AWS::EC2::NatGateway",
         "AWS::EC2::RouteTable",
         "AWS::EC2::Subnet",
         "AWS::EC2::VPCEndpoint",
+        "AWS::S3Express::DirectoryBucket",
     }
     assert set(types) <= enum("config", "ResourceType")
 

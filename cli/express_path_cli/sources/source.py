@@ -81,7 +81,7 @@ def views_of(snapshots: Sequence[Snapshot]) -> list[View]:
         tracer = Tracer(merged(here))
         views += [
             View(
-                Account(each.account_id, each.has_directory_buckets),
+                Account.of(each),
                 tracer,
                 tuple(subnet.id for subnet in each.own_subnets),
             )

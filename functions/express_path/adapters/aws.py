@@ -14,7 +14,9 @@ from express_path.errors import ApiError
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
+    from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_ram import RAMClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_sts import STSClient
@@ -85,6 +87,16 @@ class Aws:
     def config(self) -> "ConfigServiceClient":
         """AWS Config."""
         return cast("ConfigServiceClient", self._client("config"))
+
+    @cached_property
+    def dynamodb(self) -> "DynamoDBClient":
+        """DynamoDB, for the ledger."""
+        return cast("DynamoDBClient", self._client("dynamodb"))
+
+    @cached_property
+    def ram(self) -> "RAMClient":
+        """Resource Access Manager, for the subnets that the account shares."""
+        return cast("RAMClient", self._client("ram"))
 
     @cached_property
     def sts(self) -> "STSClient":

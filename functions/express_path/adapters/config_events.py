@@ -3,16 +3,18 @@
 Shapes: https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_lambda-functions.html
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
+from express_path.adapters.event_checks import checked, checked_json
 from express_path.domain.parameters import RuleParameters, parse_parameters
 from express_path.errors import EventError
 
 TEST_TOKEN = "TESTMODE"  # noqa: S105  # the rule development kit's convention for an event that must report nothing
+EPOCH_YEAR = 1970
+"""No item is older, and AWS Config takes times as seconds since then."""
 _CHANGE = "ConfigurationItemChangeNotification"
 _OVERSIZED = "OversizedConfigurationItemChangeNotification"
 _SCHEDULED = "ScheduledNotification"
@@ -44,9 +46,8 @@ class ConfigEvent:
 
 def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
     """Read an event; raises EventError or ParameterError before anything is evaluated."""
-    if not isinstance(event, Mapping):
-        raise EventError("event", event, "the object by which AWS Config invokes a rule")
-    invoking = _json_object(event, "invokingEvent")
+    checked(event, "event")
+    invoking = checked_json(event.get("invokingEvent"), "invokingEvent")
     message_type = invoking.get("messageType")
     readers = {_CHANGE: _of_change, _OVERSIZED: _of_oversized, _SCHEDULED: _of_schedule}
     if not isinstance(message_type, str) or message_type not in readers:
@@ -95,18 +96,8 @@ def _event(
 
 def _parameters(event: Mapping[str, Any]) -> RuleParameters:
     """AWS Config leaves ruleParameters out where the rule has none."""
-    return parse_parameters({} if event.get("ruleParameters") in (None, "") else _json_object(event, "ruleParameters"))
-
-
-def _json_object(event: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-    found = event.get(field)
-    try:
-        value = json.loads(found) if isinstance(found, str) else None
-    except ValueError as error:
-        raise EventError(field, found, "the JSON text of an object") from error
-    if not isinstance(value, Mapping):
-        raise EventError(field, found, "the JSON text of an object")
-    return value
+    given = event.get("ruleParameters")
+    return parse_parameters({} if given in (None, "") else checked_json(given, "ruleParameters"))
 
 
 def _object(invoking: Mapping[str, Any], field: str) -> Mapping[str, Any]:
@@ -135,8 +126,9 @@ def _time(source: Mapping[str, Any], field: str) -> datetime:
     found = source.get(field.rpartition(".")[2])
     try:
         time = datetime.fromisoformat(found) if isinstance(found, str) else None
-    except ValueError as error:
+        is_usable = time is not None and time.tzinfo is not None and time.astimezone(UTC).year >= EPOCH_YEAR
+    except (ValueError, OverflowError) as error:
         raise EventError(f"invokingEvent.{field}", found, "a time such as 2026-01-31T12:00:00.000Z") from error
-    if time is None or time.tzinfo is None:
+    if time is None or not is_usable:
         raise EventError(f"invokingEvent.{field}", found, "a time such as 2026-01-31T12:00:00.000Z")
     return time

@@ -1,6 +1,7 @@
 """Fetching the item that an oversized notification only sums up."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling
@@ -20,7 +21,7 @@ def recorded_items(config: "ConfigServiceClient", summary: Mapping[str, Any]) ->
             response = config.get_resource_config_history(
                 resourceType=summary["resourceType"],
                 resourceId=summary["resourceId"],
-                laterTime=summary["configurationItemCaptureTime"],
+                laterTime=datetime.fromisoformat(summary["configurationItemCaptureTime"]),
                 limit=2,
             )
     except ApiError as error:

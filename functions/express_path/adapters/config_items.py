@@ -6,10 +6,10 @@ some types are camelCase and others PascalCase
 So values are looked up by the last part of their name, without case.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from express_path.adapters.event_checks import checked, checked_json
 from express_path.domain.fanout import Change, ResourceType
 from express_path.errors import EventError
 
@@ -18,7 +18,7 @@ Leaf = tuple[str, object]
 
 _DELETED = frozenset({"ResourceDeleted", "ResourceDeletedNotRecorded"})
 _STATUSES = ("OK", "ResourceDiscovered", "ResourceNotRecorded", *sorted(_DELETED))
-_COMES_AND_GOES = frozenset({"AWS::EC2::NetworkInterface", "AWS::EC2::Instance"})
+_COMES_AND_GOES = ("AWS::EC2::NetworkInterface", "AWS::EC2::Instance")
 
 
 def change_of(item: Item, diff: Item | None, earlier: Item | None = None) -> Change:
@@ -51,12 +51,14 @@ def change_of(item: Item, diff: Item | None, earlier: Item | None = None) -> Cha
 
 
 def turns_no_path(item: Item, diff: Item | None) -> bool:
-    """Whether an item tells of something that can turn no path, so that nothing need be read.
+    """Whether an item tells of something that can change no verdict, so that nothing needs to be read.
 
     That is a subnet's item that only says that a network interface or instance in it came or went: every such change
     makes one (https://docs.aws.amazon.com/config/latest/developerguide/faq.html, indirect relationships). And it is an
-    interface endpoint's, to which no route can lead.
+    interface endpoint's, to which no route can lead, and a directory bucket's that was there before.
     """
+    if item.get("resourceType") == ResourceType.DIRECTORY_BUCKET:
+        return item.get("configurationItemStatus") == "OK" and (diff or {}).get("changeType") == "UPDATE"
     if item.get("resourceType") == ResourceType.VPC_ENDPOINT:
         known = [*_leaves(_configuration(item)), *_diff_leaves(diff, "previousValue")]
         return ("vpcendpointtype", "Interface") in known
@@ -70,8 +72,8 @@ def _is_attachment(name: str, change: Item) -> bool:
     if name.lower().endswith(".availableipaddresscount"):
         return True
     sides = [change.get(side) for side in ("previousValue", "updatedValue")]
-    types = {side.get("resourceType") for side in sides if isinstance(side, Mapping)} - {None}
-    return name.lower().startswith("relationships") and bool(types) and types <= _COMES_AND_GOES
+    types = [side["resourceType"] for side in sides if isinstance(side, Mapping) and side.get("resourceType")]
+    return name.lower().startswith("relationships") and bool(types) and all(each in _COMES_AND_GOES for each in types)
 
 
 def _changed_properties(diff: Item | None) -> Mapping[str, Item]:
@@ -90,13 +92,10 @@ def _changed_properties(diff: Item | None) -> Mapping[str, Item]:
 
 def _configuration(item: Item) -> object:
     configuration = item.get("configuration")
-    try:
-        value = json.loads(configuration) if isinstance(configuration, str) else configuration
-    except ValueError as error:
-        raise EventError("configurationItem.configuration", configuration, "an object, or JSON text of one") from error
-    if value is not None and not isinstance(value, Mapping):
-        raise EventError("configurationItem.configuration", configuration, "an object, or JSON text of one")
-    return value
+    field = "configurationItem.configuration"
+    if isinstance(configuration, str):
+        return checked_json(configuration, field)
+    return None if configuration is None else checked(configuration, field)
 
 
 def _leaves(value: object, name: str = "") -> Iterator[Leaf]:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from express_path.adapters import dump_files as files
-from express_path.adapters.dump_folder import read_folder
+from express_path.adapters.dump_folder import Folder, read_folder
+from express_path.adapters.dump_interfaces import check_used
 from express_path.adapters.memory import without_collector
 from express_path.domain.merging import merged
 from express_path.domain.snapshot import Snapshot
@@ -37,24 +38,25 @@ def read_dump(folder: Path) -> list[DumpedRegion]:
 
 
 def _read_regions(folders: Sequence[Path]) -> list[DumpedRegion]:
-    read: dict[tuple[str, str], tuple[Path, Snapshot]] = {}
+    read: dict[tuple[str, str], tuple[Path, Folder]] = {}
     for each in folders:
-        snapshot = read_folder(each)
+        held = read_folder(each)
+        snapshot = held.snapshot
         region_and_account = (snapshot.region, snapshot.account_id)
         if region_and_account in read:
             other = read[region_and_account][0]
             fault = f"holds account {snapshot.account_id} in {snapshot.region}, as {other} does"
             raise DumpError(str(each), fault, "keep one of the two")
-        read[region_and_account] = (each, snapshot)
+        read[region_and_account] = (each, held)
     regions = sorted({region for region, _ in read})
     return [_region([read[key][1] for key in sorted(read) if key[0] == region]) for region in regions]
 
 
-def _region(snapshots: Sequence[Snapshot]) -> DumpedRegion:
-    accounts = (
-        DumpedAccount(Account(each.account_id, each.has_directory_buckets), tuple(each.subnets)) for each in snapshots
-    )
-    return DumpedRegion(merged(snapshots), tuple(accounts))
+def _region(folders: Sequence[Folder]) -> DumpedRegion:
+    snapshots = [each.snapshot for each in folders]
+    network = merged(snapshots)
+    check_used(network, [each for folder in folders for each in folder.incomplete])
+    return DumpedRegion(network, tuple(DumpedAccount(Account.of(each), tuple(each.subnets)) for each in snapshots))
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -1,12 +1,13 @@
 """The files of a dump: unmodified JSON output of the AWS CLI, one file per call, read strictly."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from express_path.adapters.fields import Description
-from express_path.errors import DumpError
+from express_path.adapters.fields import Description, Record
+from express_path.errors import DumpError, RecordError
 
 
 class DumpFile(NamedTuple):
@@ -42,6 +43,11 @@ TRANSIT_GATEWAY_ROUTE_TABLES = DumpFile(
     "aws ec2 describe-transit-gateway-route-tables",
 )
 DIRECTORY_BUCKETS = DumpFile("directory-buckets.json", "Buckets", "aws s3api list-directory-buckets")
+SHARED_SUBNETS = DumpFile(
+    "shared-subnets.json",
+    "resources",
+    "aws ram list-resources --resource-owner SELF --resource-type ec2:Subnet",
+)
 ENTRIES_FOLDER = "managed-prefix-list-entries"
 ENTRIES_COMMAND = "aws ec2 get-managed-prefix-list-entries --prefix-list-id "
 ROUTES_FOLDER = "transit-gateway-routes"
@@ -50,10 +56,33 @@ ROUTES_COMMAND = (
     "--transit-gateway-route-table-id "
 )
 IDENTITY = "identity.json"
-_TOKENS = ("NextToken", "ContinuationToken")
-"""What an answer holds that is only one page (botocore model: paginators of ec2 and of s3 ListDirectoryBuckets)."""
+_TOKENS = ("NextToken", "ContinuationToken", "nextToken")
+"""What an answer holds that is only one page (botocore model: paginators of ec2, ram, and s3 ListDirectoryBuckets)."""
 _NOTHING = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 """White space and byte order marks, in UTF-8 and UTF-16: PowerShell leaves such files behind where a call is denied."""
+
+
+def record_fault(path: Path, error: RecordError) -> DumpError:
+    """The fault of a record, with the file it is in."""
+    return DumpError(str(path), str(error), "dumps hold the unmodified output of the AWS CLI")
+
+
+@contextmanager
+def faults_of(path: Path) -> Iterator[None]:
+    """Name the file beside the resource and field at fault."""
+    try:
+        yield
+    except RecordError as error:
+        raise record_fault(path, error) from error
+
+
+def by_id(path: Path, records: Iterable[Record]) -> dict[str, Record]:
+    """Records by id; pages may overlap. Raises DumpError where a record is described twice, and not alike."""
+    found: dict[str, Record] = {}
+    for record in records:
+        if found.setdefault(record.id, record) != record:
+            raise DumpError(str(path), f"describes {record.id} twice, and not alike", "make it again by one call")
+    return found
 
 
 def read_required(folder: Path, file: DumpFile) -> list[Description]:
@@ -100,7 +129,9 @@ def read_response(path: Path, command: str) -> Description | None:
         return None
     remedy = f"make it again with: {command} > {path.name}"
     try:
-        response = json.loads(content)
+        response = json.loads(content, object_pairs_hook=_object)
+    except _RepeatedKeyError as error:
+        raise DumpError(str(path), f"holds the key {error.key!r} twice in one object", remedy) from error
     except (ValueError, RecursionError) as error:
         raise DumpError(str(path), f"not JSON, or cut short ({error})", remedy) from error
     if not isinstance(response, Mapping):
@@ -109,6 +140,27 @@ def read_response(path: Path, command: str) -> Description | None:
         if response.get(token):
             raise DumpError(str(path), f"holds a {token}, so the list is not whole", f"{remedy} without --max-items")
     return response
+
+
+class _RepeatedKeyError(Exception):
+    """A JSON object has the same key twice."""
+
+    def __init__(self, key: str) -> None:
+        """Keep the first key that is repeated."""
+        self.key = key
+        super().__init__(key)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """One JSON object. JSON leaves open which value of a repeated key counts, so such an object is refused.
+
+    https://www.rfc-editor.org/rfc/rfc8259#section-4
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKeyError(next(key for key in keys if keys.count(key) > 1))
+    return found
 
 
 def _list_of(response: Description, field: str, path: Path, command: str) -> list[Description]:

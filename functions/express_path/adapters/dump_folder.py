@@ -1,16 +1,18 @@
 """One folder of a dump into the network of one account and Region."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from express_path.adapters import dump_files as files
-from express_path.adapters.ec2_records import nat_gateway, network_interface, route_table, subnet, vpc, vpc_endpoint
+from express_path.adapters.dump_interfaces import Incomplete, read_interfaces
+from express_path.adapters.dump_prefix_lists import check_express_lists, read_prefix_lists
+from express_path.adapters.ec2_records import nat_gateway, route_table, subnet, vpc, vpc_endpoint
 from express_path.adapters.fields import Description, Record, text
-from express_path.adapters.prefix_list_records import entry_blocks, prefix_lists
+from express_path.adapters.sharing_records import shared_subnet_ids
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
-from express_path.domain.network import NetworkInterface, PrefixList, TransitGatewayAttachment, TransitGatewayRouteTable
+from express_path.domain.network import TransitGatewayAttachment, TransitGatewayRouteTable
 from express_path.domain.snapshot import Snapshot
 from express_path.errors import DumpError, RecordError
 
@@ -18,10 +20,18 @@ _ACCOUNT = re.compile(r"[0-9]{12}")
 _REGION = re.compile(r"[a-z]+(-[a-z]+)+-[0-9]+")
 
 
-def read_folder(folder: Path) -> Snapshot:
+class Folder(NamedTuple):
+    """What a folder holds: the network, and the network interfaces that cannot be read."""
+
+    snapshot: Snapshot
+    incomplete: Sequence[Incomplete]
+
+
+def read_folder(folder: Path) -> Folder:
     """The network of one account and Region. Raises DumpError naming the file and its fault."""
     account_id, region = _identity(folder)
-    return Snapshot(
+    interfaces = read_interfaces(folder)
+    snapshot = Snapshot(
         account_id=account_id,
         region=region,
         vpcs=_required(folder, files.VPCS, vpc),
@@ -29,12 +39,15 @@ def read_folder(folder: Path) -> Snapshot:
         route_tables=_required(folder, files.ROUTE_TABLES, route_table),
         vpc_endpoints=_required(folder, files.VPC_ENDPOINTS, vpc_endpoint),
         nat_gateways=_required(folder, files.NAT_GATEWAYS, nat_gateway),
-        prefix_lists=_prefix_lists(folder),
-        network_interfaces=_network_interfaces(folder),
+        prefix_lists=read_prefix_lists(folder, region),
+        network_interfaces=interfaces.complete,
         transit_gateway_attachments=_attachments(folder),
         transit_gateway_route_tables=_transit_gateway_route_tables(folder),
         has_directory_buckets=_has_directory_buckets(folder),
+        shared_subnet_ids=_shared_subnet_ids(folder),
     )
+    check_express_lists(folder, snapshot)
+    return Folder(snapshot, interfaces.incomplete)
 
 
 def _identity(folder: Path) -> tuple[str, str]:
@@ -43,7 +56,7 @@ def _identity(folder: Path) -> tuple[str, str]:
     identity = files.read_response(path, command)
     if identity is None:
         raise DumpError(str(path), "this required file is missing or empty", f"make it with: {command}")
-    with _faults_of(path):
+    with files.faults_of(path):
         return (
             _spelt(identity, "Account", _ACCOUNT, "an account's id of 12 digits"),
             _spelt(identity, "Region", _REGION, "a Region's name such as us-east-1"),
@@ -59,44 +72,8 @@ def _spelt(identity: Description, field: str, pattern: re.Pattern[str], allowed:
 
 def _required(folder: Path, file: files.DumpFile, reader: Callable[[Description], Record]) -> dict[str, Record]:
     path = folder / file.name
-    with _faults_of(path):
-        return _by_id(path, map(reader, files.read_required(folder, file)))
-
-
-def _by_id(path: Path, records: Iterable[Record]) -> dict[str, Record]:
-    """Records by id; pages may overlap, but what is described in two ways is known in none."""
-    found: dict[str, Record] = {}
-    for record in records:
-        if found.setdefault(record.id, record) != record:
-            raise DumpError(str(path), f"describes {record.id} twice, and not alike", "make it again by one call")
-    return found
-
-
-@contextmanager
-def _faults_of(path: Path) -> Iterator[None]:
-    """Name the file beside the resource and field at fault."""
-    try:
-        yield
-    except RecordError as error:
-        raise DumpError(str(path), str(error), "dumps hold the unmodified output of the AWS CLI") from error
-
-
-def _prefix_lists(folder: Path) -> dict[str, PrefixList]:
-    """The lists of three calls joined; each is read by itself first, so that a fault is told of its own file."""
-    plain = files.read_required(folder, files.PREFIX_LISTS)
-    managed = files.read_optional(folder, files.MANAGED_PREFIX_LISTS) or []
-    responses = files.read_folder(folder / files.ENTRIES_FOLDER, "Entries", files.ENTRIES_COMMAND)
-    entries = {list_id: response["Entries"] for list_id, response in responses.items()}
-    path = folder / files.PREFIX_LISTS.name
-    with _faults_of(path):
-        _by_id(path, (prefix_lists([each]).popitem()[1] for each in plain))
-    path = folder / files.MANAGED_PREFIX_LISTS.name
-    with _faults_of(path):
-        _by_id(path, (prefix_lists([], [each]).popitem()[1] for each in managed))
-    for list_id, listed in entries.items():
-        with _faults_of(folder / files.ENTRIES_FOLDER / f"{list_id}.json"):
-            entry_blocks(listed, list_id)
-    return prefix_lists(plain, managed, entries)
+    with files.faults_of(path):
+        return files.by_id(path, map(reader, files.read_required(folder, file)))
 
 
 def _has_directory_buckets(folder: Path) -> bool | None:
@@ -115,13 +92,14 @@ def _has_directory_buckets(folder: Path) -> bool | None:
     return bool(buckets)
 
 
-def _network_interfaces(folder: Path) -> dict[str, NetworkInterface] | None:
-    described = files.read_optional(folder, files.NETWORK_INTERFACES)
-    if described is None:
+def _shared_subnet_ids(folder: Path) -> frozenset[str] | None:
+    """The subnets that the account shares with others, None where that cannot be read."""
+    file = files.SHARED_SUBNETS
+    resources = files.read_optional(folder, file)
+    if resources is None:
         return None
-    path = folder / files.NETWORK_INTERFACES.name
-    with _faults_of(path):
-        return _by_id(path, map(network_interface, described))
+    with files.faults_of(folder / file.name):
+        return shared_subnet_ids(resources)
 
 
 def _attachments(folder: Path) -> dict[str, TransitGatewayAttachment] | None:
@@ -129,9 +107,9 @@ def _attachments(folder: Path) -> dict[str, TransitGatewayAttachment] | None:
     of_vpcs = files.read_optional(folder, files.VPC_ATTACHMENTS)
     if described is None and of_vpcs is None:
         return None
-    with _faults_of(folder / files.ATTACHMENTS.name):
+    with files.faults_of(folder / files.ATTACHMENTS.name):
         attachments(described or [], [])
-    with _faults_of(folder / files.VPC_ATTACHMENTS.name):
+    with files.faults_of(folder / files.VPC_ATTACHMENTS.name):
         return attachments(described or [], of_vpcs or [])
 
 
@@ -140,6 +118,6 @@ def _transit_gateway_route_tables(folder: Path) -> dict[str, TransitGatewayRoute
     responses = files.read_folder(folder / files.ROUTES_FOLDER, "Routes", files.ROUTES_COMMAND)
     tables = {}
     for table_id, response in responses.items():
-        with _faults_of(folder / files.ROUTES_FOLDER / f"{table_id}.json"):
+        with files.faults_of(folder / files.ROUTES_FOLDER / f"{table_id}.json"):
             tables[table_id] = transit_gateway_route_table(table_id, response)
     return tables or None

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from express_path.adapters import dump_files as files
 from express_path.adapters.aws import Aws, calling, pages, unless_denied
 from express_path.adapters.hop_reader import read_transit_gateway_routes
+from express_path.adapters.sharing_records import OWN_SUBNETS
 from express_path.domain.snapshot import is_express_service
 from express_path.errors import DumpError
 
@@ -44,7 +45,7 @@ def write_dump(aws: Aws, folder: Path) -> Iterator[Written]:
         is_offered |= any(is_express_service(str(each.get("PrefixListName")), aws.region) for each in rows)
         yield _write(folder / file.name, file.field, rows)
     # Where the service is not offered, its host, which lists directory buckets, does not exist.
-    for file in (*_OPTIONAL, files.DIRECTORY_BUCKETS) if is_offered else _OPTIONAL:
+    for file in (*_OPTIONAL, files.DIRECTORY_BUCKETS, files.SHARED_SUBNETS) if is_offered else _OPTIONAL:
         yield _write(folder / file.name, file.field, unless_denied(partial(_rows, aws, file)))
     yield from _write_prefix_lists(aws, folder)
     yield from _write_transit_gateway_routes(aws, folder)
@@ -89,6 +90,8 @@ def _write_identity(aws: Aws, folder: Path) -> Written:
 
 
 def _rows(aws: Aws, file: files.DumpFile) -> Rows:
+    if file is files.SHARED_SUBNETS:
+        return pages(aws.ram, "ram", "list_resources", file.field, **OWN_SUBNETS)
     _, service, operation = file.command.split()
     client = aws.s3 if service == "s3api" else aws.ec2
     return pages(client, service, operation.replace("-", "_"), file.field)

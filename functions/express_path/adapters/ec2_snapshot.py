@@ -16,6 +16,7 @@ from express_path.adapters.hop_reader import (
 )
 from express_path.adapters.memory import without_collector
 from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
+from express_path.adapters.sharing_records import read_shared_subnet_ids
 from express_path.domain.merging import merged
 from express_path.domain.network import RouteTable
 from express_path.domain.parameters import RuleParameters, Scope
@@ -49,7 +50,7 @@ class SnapshotReader:
         if asked.network_role_arn and _leads_to_transit_gateway(snapshot):
             snapshot = self._with_network_account(snapshot, asked.network_role_arn, optional)
         if asked.scope is Scope.DIRECTORY_BUCKETS and snapshot.express_prefix_lists:
-            snapshot = replace(snapshot, has_directory_buckets=optional.read(self._has_directory_buckets))
+            snapshot = self._with_directory_buckets(snapshot, optional)
         return replace(snapshot, denied=(*snapshot.denied, *optional.denied))
 
     def _network(self, account_id: str, vpc_id: str | None) -> Snapshot:
@@ -102,6 +103,12 @@ class SnapshotReader:
             return snapshot
         return replace(merged([snapshot, seen_there]), denied=seen_there.denied)
 
+    def _with_directory_buckets(self, snapshot: Snapshot, optional: OptionalReads) -> Snapshot:
+        """Whether there are directory buckets, and where there is none, which subnets other accounts use as well."""
+        has_buckets = optional.read(self.has_directory_buckets)
+        shared = optional.read(lambda: read_shared_subnet_ids(self._aws)) if has_buckets is False else None
+        return replace(snapshot, has_directory_buckets=has_buckets, shared_subnet_ids=shared)
+
     def vpc_of(self, subnet_id: str) -> str | None:
         """The VPC that a subnet is in, None where there is no such subnet."""
         by_id = {"Filters": [{"Name": "subnet-id", "Values": [subnet_id]}]}
@@ -135,8 +142,8 @@ class SnapshotReader:
         rows = pages(self._aws.ec2, "ec2", operation, field, PaginationConfig=paging, **parameters)
         return {record.id: record for record in map(reader, rows)}
 
-    def _has_directory_buckets(self) -> bool:
-        """Whether the account has a directory bucket in the Region.
+    def has_directory_buckets(self) -> bool:
+        """Whether the account has a directory bucket in the Region. Raises ApiError.
 
         https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListDirectoryBuckets.html
         """

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from express_path.adapters.answers import verdict_answer
+from express_path.adapters.event_checks import checked
 from express_path.domain.healing import Finding, Plan
 from express_path.domain.undo import Refusal, Undo
 from express_path.errors import EventError
@@ -50,6 +51,7 @@ class HealRequest:
 
 def parse_request(event: Mapping[str, Any]) -> HealRequest:
     """Read the runbook's question; raises EventError naming the field that is wrong."""
+    checked(event, "event")
     unknown = sorted(set(event) - _FIELDS)
     if unknown:
         raise EventError(unknown[0], event[unknown[0]], "one of the fields " + ", ".join(sorted(_FIELDS)))
@@ -87,7 +89,7 @@ def _refusals(event: Mapping[str, Any]) -> tuple[Refusal, ...]:
     try:
         items = json.loads(found) if isinstance(found, str) else found
         return tuple(Refusal(each["ResourceId"], each["Error"]["Code"], each["Error"]["Message"]) for each in items)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise EventError("unsuccessful", found, "the list Unsuccessful of ec2:DeleteVpcEndpoints") from error
 
 

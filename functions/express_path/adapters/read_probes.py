@@ -65,6 +65,12 @@ def _buckets(aws: Aws) -> str:
     return ""
 
 
+def _shared(aws: Aws) -> str:
+    with calling("ram:ListResources"):
+        aws.ram.list_resources(resourceOwner="SELF", resourceType="ec2:Subnet", maxResults=1)
+    return ""
+
+
 REQUIRED = (
     Probe("ec2:DescribeSubnets", "which subnets there are", _page("describe_subnets")),
     Probe("ec2:DescribeRouteTables", "where their routes lead", _page("describe_route_tables")),
@@ -102,5 +108,6 @@ OPTIONAL = (
         "whether there are directory buckets, for scope=DIRECTORY_BUCKETS",
         _buckets,
     ),
+    Probe("ram:ListResources", "which subnets other accounts use as well, for scope=DIRECTORY_BUCKETS", _shared),
 )
 """Reads without which a scan counts what they tell as unknown."""

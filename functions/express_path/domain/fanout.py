@@ -15,6 +15,7 @@ class ResourceType(StrEnum):
     SUBNET = "AWS::EC2::Subnet"
     VPC_ENDPOINT = "AWS::EC2::VPCEndpoint"
     NAT_GATEWAY = "AWS::EC2::NatGateway"
+    DIRECTORY_BUCKET = "AWS::S3Express::DirectoryBucket"
 
 
 @dataclass(frozen=True, slots=True)

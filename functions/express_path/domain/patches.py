@@ -2,53 +2,117 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable
 
+from express_path.domain.evidence import Policy
 from express_path.domain.healing import FULL_ACCESS
 from express_path.domain.network import VpcEndpoint
 
 _STACK = "aws:cloudformation:stack-name"
 _LOGICAL_ID = "aws:cloudformation:logical-id"
+_LOGICAL_ID_OF_NEW = "S3ExpressEndpoint"
 
 
-def associate_patches(endpoint: VpcEndpoint, route_table_id: str) -> dict[str, str]:
-    """How to associate a route table with an endpoint that is there."""
-    stack = endpoint.tags.get(_STACK)
-    logical_id = endpoint.tags.get(_LOGICAL_ID, "S3ExpressEndpoint")
-    tables = "".join(f"        - {each}\n" for each in sorted({*endpoint.route_table_ids, route_table_id}))
-    name = _name(route_table_id)
+def associate_patches(endpoint: VpcEndpoint, route_table_id: str, policies: Iterable[Policy] = ()) -> dict[str, str]:
+    """How to associate a route table with an existing endpoint, whose policy is among policies if it is known."""
+    policy = next((each.document for each in policies if each.holder == endpoint.id), FULL_ACCESS)
+    logical_id = endpoint.tags.get(_LOGICAL_ID, _LOGICAL_ID_OF_NEW)
+    tables = sorted({*endpoint.route_table_ids, route_table_id})
     return {
-        # A whole resource would invite to paste it over the one that is there, and its policy would be lost.
-        "cloudFormation": f"# {f'stack {stack}: ' if stack else ''}change RouteTableIds, leave all else as it is\n"
-        f"Resources:\n  {logical_id}:\n    Type: AWS::EC2::VPCEndpoint\n    Properties:\n"
-        f"      RouteTableIds:\n{tables}",
-        "terraform": f'resource "aws_vpc_endpoint_route_table_association" "{name}" {{\n'
-        f'  vpc_endpoint_id = "{endpoint.id}"\n  route_table_id  = "{route_table_id}"\n}}\n',
+        "cloudFormation": _stack_comment(endpoint)
+        + _template(logical_id, [*_identity(endpoint), *_lines("RouteTableIds", tables), *_policy_document(policy)]),
+        "terraform": _terraform_comment(endpoint, route_table_id)
+        + _terraform_association(f'"{endpoint.id}"', route_table_id),
         "cli": f"aws ec2 modify-vpc-endpoint --region {_region(endpoint)} --vpc-endpoint-id {endpoint.id} "
         f"--add-route-table-ids {route_table_id}\n",
     }
 
 
-def create_patches(endpoint: VpcEndpoint, route_table_id: str, policy: str) -> Mapping[str, str]:
-    """How to create the endpoint and associate the route table with it; a policy of full access is EC2's default."""
-    vpc_id, service_name, address_type = endpoint.vpc_id, endpoint.service_name, endpoint.ip_address_type
-    own = "" if policy == FULL_ACCESS else json.dumps(json.loads(policy))
-    # Terraform would take these for templates of its own.
-    literal = own.replace("${", "$${").replace("%{", "%%{")
+def create_patches(endpoint: VpcEndpoint, route_table_id: str, policy: str) -> dict[str, str]:
+    """How to create the endpoint and associate the route table with it. A policy of full access is EC2's default."""
+    own = _own(policy)
+    properties = [
+        *_identity(endpoint),
+        f"IpAddressType: {endpoint.ip_address_type}",
+        *_lines("RouteTableIds", [route_table_id]),
+        *_policy_document(policy),
+    ]
+    name = _name(endpoint.vpc_id)
     return {
-        "cloudFormation": "Resources:\n  S3ExpressEndpoint:\n    Type: AWS::EC2::VPCEndpoint\n    Properties:\n"
-        f"      VpcId: {vpc_id}\n      VpcEndpointType: Gateway\n      ServiceName: {service_name}\n"
-        f"      IpAddressType: {address_type}\n      RouteTableIds:\n        - {route_table_id}\n"
-        + (f"      PolicyDocument: {own}\n" if own else ""),
-        "terraform": f'resource "aws_vpc_endpoint" "{_name(route_table_id)}" {{\n  vpc_id            = "{vpc_id}"\n'
-        f'  vpc_endpoint_type = "Gateway"\n  service_name      = "{service_name}"\n'
-        f'  ip_address_type   = "{address_type}"\n  route_table_ids   = ["{route_table_id}"]\n'
-        + (f"  policy            = jsonencode({literal})\n" if own else "")
-        + "}\n",
+        "cloudFormation": _template(_LOGICAL_ID_OF_NEW, properties),
+        "terraform": f'resource "aws_vpc_endpoint" "{name}" {{\n  vpc_id            = "{endpoint.vpc_id}"\n'
+        f'  vpc_endpoint_type = "Gateway"\n  service_name      = "{endpoint.service_name}"\n'
+        f'  ip_address_type   = "{endpoint.ip_address_type}"\n'
+        + (f"  policy            = jsonencode({_literal(own)})\n" if own else "")
+        # Without route_table_ids in the endpoint, Terraform leaves associations alone that others add.
+        + "}\n\n"
+        + _terraform_association(f"aws_vpc_endpoint.{name}.id", route_table_id),
         "cli": f"aws ec2 create-vpc-endpoint --region {_region(endpoint)} --vpc-endpoint-type Gateway "
-        f"--vpc-id {vpc_id} --service-name {service_name} --ip-address-type {address_type} "
-        f"--route-table-ids {route_table_id}" + (f" --policy-document {shlex.quote(own)}" if own else "") + "\n",
+        f"--vpc-id {endpoint.vpc_id} --service-name {endpoint.service_name} "
+        f"--ip-address-type {endpoint.ip_address_type} --route-table-ids {route_table_id}"
+        + (f" --policy-document {shlex.quote(own)}" if own else "")
+        + "\n",
     }
+
+
+def _identity(endpoint: VpcEndpoint) -> list[str]:
+    return [
+        f"VpcId: {endpoint.vpc_id}",
+        "VpcEndpointType: Gateway",
+        f"ServiceName: {endpoint.service_name}",
+    ]
+
+
+def _template(logical_id: str, properties: Iterable[str]) -> str:
+    """A template with one endpoint."""
+    head = f"Resources:\n  {logical_id}:\n    Type: AWS::EC2::VPCEndpoint\n    Properties:\n"
+    return head + "".join(f"      {each}\n" for each in properties)
+
+
+def _lines(name: str, values: Iterable[str]) -> list[str]:
+    return [f"{name}:", *(f"  - {each}" for each in values)]
+
+
+def _policy_document(policy: str) -> list[str]:
+    own = _own(policy)
+    return [f"PolicyDocument: {own}"] if own else []
+
+
+def _own(policy: str) -> str:
+    """The policy on one line, empty if it is EC2's default."""
+    document = json.loads(policy)
+    return "" if document == json.loads(FULL_ACCESS) else json.dumps(document)
+
+
+def _stack_comment(endpoint: VpcEndpoint) -> str:
+    """CloudFormation's list of route tables is complete, and its other properties must not get lost."""
+    stack = endpoint.tags.get(_STACK)
+    where = f"Stack {stack}: change" if stack else f"If a stack owns {endpoint.id}, change"
+    return f"# {where} RouteTableIds as below. Keep all other properties of the resource.\n"
+
+
+def _terraform_comment(endpoint: VpcEndpoint, route_table_id: str) -> str:
+    """The two ways to associate a table exclude each other for one endpoint.
+
+    https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/vpc_endpoint_route_table_association
+    """
+    return (
+        f"# If your configuration sets route_table_ids in the aws_vpc_endpoint of {endpoint.id},\n"
+        f'# add "{route_table_id}" to that list and leave this resource out.\n'
+    )
+
+
+def _terraform_association(endpoint_id: str, route_table_id: str) -> str:
+    """The resource; endpoint_id is an expression."""
+    return (
+        f'resource "aws_vpc_endpoint_route_table_association" "{_name(route_table_id)}" {{\n'
+        f'  vpc_endpoint_id = {endpoint_id}\n  route_table_id  = "{route_table_id}"\n}}\n'
+    )
+
+
+def _literal(text: str) -> str:
+    """The text for Terraform, which would take ${ and %{ for templates of its own."""
+    return text.replace("${", "$${").replace("%{", "%%{")
 
 
 def _region(endpoint: VpcEndpoint) -> str:
@@ -56,5 +120,5 @@ def _region(endpoint: VpcEndpoint) -> str:
     return endpoint.service_name.split(".")[-2]
 
 
-def _name(route_table_id: str) -> str:
-    return "s3express_" + route_table_id.replace("-", "_")
+def _name(resource_id: str) -> str:
+    return "s3express_" + resource_id.replace("-", "_")

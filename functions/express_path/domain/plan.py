@@ -105,7 +105,7 @@ def _heal(judge: Judge, verdict: Verdict, around: Circumstances) -> Plan:
     may_warn = around.settings.warn_only & MAY_WARN
     warnings = tuple(each for each in findings if each.blocker in may_warn)
     blockers = tuple(each for each in findings if each.blocker not in may_warn)
-    plan = _create(verdict, endpoint, around) if endpoint.id == NEW_ENDPOINT else _associate(verdict, endpoint)
+    plan = _create(verdict, endpoint, around) if endpoint.id == NEW_ENDPOINT else _associate(verdict, endpoint, around)
     return replace(
         plan,
         action=Action.BLOCKED if blockers else plan.action,
@@ -148,14 +148,14 @@ def shortened(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple(kept)
 
 
-def _associate(verdict: Verdict, endpoint: VpcEndpoint) -> Plan:
+def _associate(verdict: Verdict, endpoint: VpcEndpoint, around: Circumstances) -> Plan:
     return Plan(
         Action.ASSOCIATE,
         verdict,
         service_name=endpoint.service_name,
         endpoint_id=endpoint.id,
         ip_address_type=endpoint.ip_address_type,
-        patches=associate_patches(endpoint, str(verdict.route_table_id)),
+        patches=associate_patches(endpoint, str(verdict.route_table_id), around.evidence.policies),
     )
 
 

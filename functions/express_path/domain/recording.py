@@ -8,8 +8,8 @@ from typing import NamedTuple
 from express_path.domain.checkup import Answer, fail, moment, ok, warn
 from express_path.domain.fanout import ResourceType
 
-WATCHED = tuple(sorted(str(each) for each in ResourceType))
-"""The resource types whose changes invoke the rule."""
+WATCHED = tuple(sorted(str(each) for each in ResourceType if each is not ResourceType.DIRECTORY_BUCKET))
+"""The resource types whose changes move paths. Directory buckets matter to scope=DIRECTORY_BUCKETS alone."""
 
 
 class Strategy(StrEnum):

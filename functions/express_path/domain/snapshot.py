@@ -24,6 +24,7 @@ class Snapshot:
     """The network of one Region, each resource under its id, seen from account_id.
 
     None in place of a mapping, or for has_directory_buckets, means "could not be read", which is never "none".
+    shared_subnet_ids are the subnets that account_id shares with other accounts, None where that could not be read.
     denied names the optional API operations that were refused, such as sts:AssumeRole;
     foreign_subnet_ids the subnets that only another account lists, which paths may lead through.
     """
@@ -41,6 +42,7 @@ class Snapshot:
     transit_gateway_route_tables: Mapping[str, TransitGatewayRouteTable] | None = None
     instances: Mapping[str, Instance] = field(default_factory=dict)
     has_directory_buckets: bool | None = None
+    shared_subnet_ids: frozenset[str] | None = None
     denied: tuple[str, ...] = ()
     foreign_subnet_ids: frozenset[str] = frozenset()
 

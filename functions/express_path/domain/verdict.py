@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from express_path.domain.addresses import Family
 from express_path.domain.annotation import annotate
@@ -35,10 +35,29 @@ class Verdict(NamedTuple):
 
 
 class Account(NamedTuple):
-    """For whom a subnet is judged; has_directory_buckets is None where that cannot be read."""
+    """For whom a subnet is judged.
+
+    has_directory_buckets is None where that cannot be read, shared_subnet_ids where it cannot be read which subnets the
+    account shares with others: every subnet then counts as shared.
+    """
 
     id: str
     has_directory_buckets: bool | None = None
+    shared_subnet_ids: frozenset[str] | None = None
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Self:
+        """The account that a snapshot was read for."""
+        return cls(snapshot.account_id, snapshot.has_directory_buckets, snapshot.shared_subnet_ids)
+
+    def lacks_directory_buckets(self, subnet_id: str) -> bool:
+        """Whether nobody in a subnet can use a directory bucket of this Region.
+
+        That takes an account without one, and a subnet that is known not to be shared: other accounts may have buckets.
+        """
+        if self.shared_subnet_ids is None or subnet_id in self.shared_subnet_ids:
+            return False
+        return self.has_directory_buckets is False
 
 
 class _Decision(NamedTuple):
@@ -62,7 +81,7 @@ class Judge:
         """Prepare; nothing is decided before it is asked for."""
         self.tracer = tracer
         self.snapshot = tracer.snapshot
-        self._account = account or Account(self.snapshot.account_id, self.snapshot.has_directory_buckets)
+        self._account = account or Account.of(self.snapshot)
         self._parameters = parameters
         self._decisions: dict[int, _Decision] = {}
 
@@ -107,7 +126,7 @@ class Judge:
             return Reason.NOT_OWNED
         if self._is_excluded(subnet, table):
             return Reason.EXCLUDED
-        if self._parameters.scope is Scope.DIRECTORY_BUCKETS and self._account.has_directory_buckets is False:
+        if self._parameters.scope is Scope.DIRECTORY_BUCKETS and self._account.lacks_directory_buckets(subnet.id):
             return Reason.NO_DIRECTORY_BUCKETS
         if not self.snapshot.express_prefix_lists:
             return Reason.SERVICE_NOT_OFFERED

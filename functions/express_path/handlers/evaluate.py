@@ -1,6 +1,8 @@
 """The rule's Lambda: AWS Config says what changed, this says how the subnets concerned reach S3 Express."""
 
+import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from aws_lambda_powertools import Logger, Metrics
@@ -8,12 +10,14 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.answers import capacity_answer, verdict_answer
+from express_path.adapters.aws import unless_denied
 from express_path.adapters.config_events import ConfigEvent, parse_event
 from express_path.adapters.config_history import recorded_items
 from express_path.adapters.config_items import change_of, turns_no_path
 from express_path.adapters.config_results import changed_verdicts, known_results, put_verdicts, vanished
 from express_path.domain.capacity import capacities, carrying
 from express_path.domain.fanout import Change, ResourceType, concerned_subnets
+from express_path.domain.parameters import Scope
 from express_path.domain.reasons import Compliance
 from express_path.domain.snapshot import Snapshot
 from express_path.domain.tracing import Tracer
@@ -40,6 +44,7 @@ class Evaluation(NamedTuple):
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:  # noqa: ARG001  # the decorators use it
     """Evaluate what an AWS Config event concerns and report it; raises rather than conclude from partial knowledge."""
+    logger.setLevel(os.environ.get("POWERTOOLS_LOG_LEVEL") or "INFO")  # Lambda's own level may be lower: template.yaml
     metrics.add_metric("EventsReceived", MetricUnit.Count, 1)
     config_event = parse_event(event)
     subject = (config_event.item or {}).get("resourceId", "everything")
@@ -63,12 +68,32 @@ def evaluate_item(event: ConfigEvent) -> Evaluation:
         logger.info("dropped: this change can turn no path")
         return Evaluation([])
     change = _change(event, item)
+    if change.resource_type is ResourceType.DIRECTORY_BUCKET:
+        return _of_directory_bucket(event, change)
     if change.resource_type is ResourceType.SUBNET and (change.deleted or event.left_scope):
         return Evaluation([_without_network(event, change)])
     if change.resource_type is ResourceType.VPC_ENDPOINT and change.vpc_id is None:
         logger.info("the item does not name the endpoint's VPC: everything is evaluated")
         return sweep(event)
     return _elsewhere(event, change) or _concerned(event, change)
+
+
+def _of_directory_bucket(event: ConfigEvent, change: Change) -> Evaluation:
+    """The verdicts that a directory bucket turns: of all subnets, if it is the Region's first or was its last.
+
+    A listing of buckets may lag behind the event. A bucket that was created counts as present, so the scope leaves
+    nothing out. Of one that was deleted the listing decides: while it still shows a bucket, the verdicts stay, and the
+    next sweep corrects them.
+    """
+    if event.parameters.scope is not Scope.DIRECTORY_BUCKETS:
+        logger.info("dropped: directory buckets matter only to scope=DIRECTORY_BUCKETS")
+        return Evaluation([])
+    if not change.deleted:
+        return sweep(replace(event, parameters=replace(event.parameters, scope=Scope.ALL)))
+    if unless_denied(services().snapshots.has_directory_buckets) is not False:
+        logger.info("dropped: there are other directory buckets, or they cannot be listed")
+        return Evaluation([])
+    return sweep(event)
 
 
 def _elsewhere(event: ConfigEvent, change: Change) -> Evaluation | None:

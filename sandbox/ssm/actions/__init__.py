@@ -9,6 +9,7 @@ from sandbox.ssm.actions.base import Action
 from sandbox.ssm.actions.branch import BRANCH
 from sandbox.ssm.actions.create_tags import CREATE_TAGS
 from sandbox.ssm.actions.execute_automation import EXECUTE_AUTOMATION
+from sandbox.ssm.actions.execute_script import EXECUTE_SCRIPT
 from sandbox.ssm.actions.invoke_lambda import INVOKE
 from sandbox.ssm.actions.sleep import SLEEP
 
@@ -19,6 +20,7 @@ ACTIONS: dict[str, Action] = {
     "aws:createTags": CREATE_TAGS,
     "aws:executeAutomation": EXECUTE_AUTOMATION,
     "aws:executeAwsApi": EXECUTE,
+    "aws:executeScript": EXECUTE_SCRIPT,
     "aws:invokeLambdaFunction": INVOKE,
     "aws:sleep": SLEEP,
     "aws:waitForAwsResourceProperty": WAIT_FOR,

@@ -63,7 +63,8 @@ def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
     while True:
         decisions = [(who, what) for who, what in running.signals.decisions() if may_decide(who, inputs["Approvers"])]
         if "Reject" in {what for _, what in decisions}:
-            raise StepFailedError("Approval was rejected", "waiting for approval")
+            outputs = {"ApprovalStatus": "Rejected", "ApproverDecisions": _shown(decisions)}
+            raise StepFailedError("Approval was rejected", "waiting for approval", outputs)
         if len({who for who, _ in decisions}) >= inputs.get("MinRequiredApprovals", 1):
             return Outcome({"ApprovalStatus": "Approved", "ApproverDecisions": _shown(decisions)})
         running.pause(LOOK_EVERY)

@@ -45,10 +45,14 @@ class Signals(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a step came to: the response that its outputs are selected from, and where a branch jumps to."""
+    """What a step came to: the response that its outputs are selected from, and where a branch jumps to.
+
+    `predefined` has values of predefined outputs that are not simply what the response has under their names.
+    """
 
     response: Mapping[str, Any] = field(default_factory=dict)
     next_step: str | None = None
+    predefined: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,12 @@ TO_NAT = route("0.0.0.0/0", "nat-1")
 BOTH = (EXPRESS_LIST, EXPRESS_LIST_6)
 DUAL_STACK = subnet(has_ipv6=True)
 IPV6_ONLY = subnet(has_ipv6=True, ipv6_native=True)
+AWKWARD = """{
+  "Version": "2012-10-17",
+\t"Statement": [{"Sid": "It's", "Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*: # x",
+    "Condition": {"StringEquals": {"aws:PrincipalTag/team": "${aws:ResourceTag/team}", "k": "%{if} \\u0007 \\"q\\""}}}]
+}"""
+"""A policy that is hard to quote: for a shell, for YAML, and for Terraform."""
 
 
 def network(

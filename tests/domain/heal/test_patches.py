@@ -3,15 +3,20 @@
 import json
 import re
 import shlex
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import yaml
 from botocore import xform_name
 from botocore.session import Session
+from cfnlint.api import lint
+from cfnlint.config import ManualArgs
 
-from express_path.domain.healing import Action, Plan
-from tests.domain.heal.situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
+from express_path.domain.evidence import Evidence, Policy
+from express_path.domain.healing import FULL_ACCESS, Action, Plan
+from express_path.domain.patches import associate_patches, create_patches
+from tests.domain.heal.situation import AWKWARD, DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
 from tests.domain.make import EXPRESS, EXPRESS_LIST, REGION, endpoint, route
 
 STACK = {"aws:cloudformation:stack-name": "network", "aws:cloudformation:logical-id": "Express"}
@@ -19,6 +24,8 @@ ASSOCIATE = planned(network(endpoints=(endpoint("vpce-1", route_table_ids=("rtb-
 OWNED = planned(network(endpoints=(endpoint("vpce-1", tags=STACK),)))
 CREATE = planned(network())
 DUAL = planned(network(TO_NAT, route("::/0", "nat-2"), subnets=(DUAL_STACK,), lists=(EXPRESS_LIST, EXPRESS_LIST_6)))
+SAME = {"VpcId": "vpc-1", "VpcEndpointType": "Gateway", "ServiceName": EXPRESS}
+"""What CloudFormation requires, and what the patch of an existing endpoint repeats."""
 PLANS = {"associate": ASSOCIATE, "owned": OWNED, "create": CREATE, "dual stack": DUAL}
 each_plan = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 
@@ -82,14 +89,46 @@ def test_cli_patch_creates(plan: Plan, address_type: str) -> None:
 
 def test_cloudformation_patch_keeps_the_other_tables() -> None:
     """A stack's list of tables is complete, so the patch repeats those that the endpoint has."""
-    assert resource(ASSOCIATE) == ("S3ExpressEndpoint", {"RouteTableIds": ["rtb-1", "rtb-2", "rtb-9"]})
+    assert resource(ASSOCIATE) == ("S3ExpressEndpoint", {**SAME, "RouteTableIds": ["rtb-1", "rtb-2", "rtb-9"]})
 
 
 def test_cloudformation_patch_names_the_stack_and_the_resource() -> None:
-    """The endpoint's own tags say where the patch belongs; no whole resource, which would have a policy, too."""
-    assert resource(OWNED) == ("Express", {"RouteTableIds": ["rtb-1"]})
-    assert OWNED.patches["cloudFormation"].startswith("# stack network: change RouteTableIds, leave all else")
-    assert ASSOCIATE.patches["cloudFormation"].startswith("# change RouteTableIds, leave all else")
+    """The endpoint's own tags say where the patch belongs."""
+    assert resource(OWNED) == ("Express", {**SAME, "RouteTableIds": ["rtb-1"]})
+    keep = "RouteTableIds as below. Keep all other properties of the resource.\n"
+    assert OWNED.patches["cloudFormation"].startswith(f"# Stack network: change {keep}")
+    assert ASSOCIATE.patches["cloudFormation"].startswith(f"# If a stack owns vpce-1, change {keep}")
+
+
+def test_cloudformation_patch_keeps_the_policy() -> None:
+    """The policy of the endpoint, not that of a new one, is in the resource; EC2's default policy is left out."""
+    owned = network(endpoints=(endpoint("vpce-1", tags=STACK),))
+    other = Policy("vpce-2", FULL_ACCESS)
+    kept = planned(owned, Evidence(policies=(other, Policy("vpce-1", AWKWARD))), policy=FULL_ACCESS)
+    default = planned(owned, Evidence(policies=(other, Policy("vpce-1", FULL_ACCESS.replace(",", ", ")))))
+    assert resource(kept)[1]["PolicyDocument"] == json.loads(AWKWARD)
+    assert resource(default) == resource(OWNED)
+
+
+LONG = "0123456789abcdef0"
+REAL = endpoint(f"vpce-{LONG}", vpc_id=f"vpc-{LONG}", route_table_ids=(f"rtb-{LONG[::-1]}",))
+ONLY_US = (
+    '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"s3express:*","Resource":"*",'
+    '"Condition":{"StringEquals":{"aws:PrincipalAccount":"${aws:ResourceAccount}"}}}]}'
+)
+
+
+@pytest.mark.parametrize(
+    "patches",
+    [
+        create_patches(replace(REAL, ip_address_type="dualstack"), f"rtb-{LONG}", ONLY_US),
+        associate_patches(replace(REAL, tags=STACK), f"rtb-{LONG}", [Policy(REAL.id, ONLY_US)]),
+    ],
+    ids=["create", "associate"],
+)
+def test_cloudformation_patch_passes_cfn_lint(patches: dict[str, str]) -> None:
+    """The patch is a whole template in which cfn-lint finds no error, no warning, and nothing to inform about."""
+    assert lint(patches["cloudFormation"], config=ManualArgs(regions=[REGION], include_checks=["I"])) == []
 
 
 @pytest.mark.parametrize(("plan", "address_type"), [(CREATE, "ipv4"), (DUAL, "dualstack")])
@@ -104,24 +143,33 @@ def test_cloudformation_patch_creates(plan: Plan, address_type: str) -> None:
     }
 
 
-@each_plan
-def test_terraform_patch_is_one_block(plan: Plan) -> None:
-    """One resource with a name that Terraform takes, arguments one a line, braces and quotes in pairs."""
-    text = plan.patches["terraform"]
-    first, *arguments, last = text.splitlines()
-    assert re.fullmatch(r'resource "aws_vpc_endpoint(_route_table_association)?" "[a-z_][a-z0-9_]*" \{', first)
-    assert last == "}"
-    assert all(re.fullmatch(r'  [a-z_]+ += (\[?"[\w.-]+"\]?)', each) for each in arguments)
-    assert (text.count("{"), text.count("["), text.count('"') % 2) == (text.count("}"), text.count("]"), 0)
+def test_terraform_patch_associates() -> None:
+    """One resource, and the warning for a configuration in which the endpoint lists its route tables."""
+    assert ASSOCIATE.patches["terraform"] == (
+        "# If your configuration sets route_table_ids in the aws_vpc_endpoint of vpce-1,\n"
+        '# add "rtb-1" to that list and leave this resource out.\n'
+        'resource "aws_vpc_endpoint_route_table_association" "s3express_rtb_1" {\n'
+        '  vpc_endpoint_id = "vpce-1"\n'
+        '  route_table_id  = "rtb-1"\n'
+        "}\n"
+    )
 
 
-def test_terraform_patch_says_the_same() -> None:
-    """The same endpoint and table as in the other patches."""
-    assert 'vpc_endpoint_id = "vpce-1"' in ASSOCIATE.patches["terraform"]
-    assert 'route_table_id  = "rtb-1"' in ASSOCIATE.patches["terraform"]
-    assert f'service_name      = "{EXPRESS}"' in CREATE.patches["terraform"]
-    assert 'ip_address_type   = "dualstack"' in DUAL.patches["terraform"]
-    assert 'route_table_ids   = ["rtb-1"]' in CREATE.patches["terraform"]
+@pytest.mark.parametrize(("plan", "address_type"), [(CREATE, "ipv4"), (DUAL, "dualstack")])
+def test_terraform_patch_creates(plan: Plan, address_type: str) -> None:
+    """The endpoint does not list its route tables, so that associations that heals add later are no drift."""
+    assert plan.patches["terraform"] == (
+        'resource "aws_vpc_endpoint" "s3express_vpc_1" {\n'
+        '  vpc_id            = "vpc-1"\n'
+        '  vpc_endpoint_type = "Gateway"\n'
+        f'  service_name      = "{EXPRESS}"\n'
+        f'  ip_address_type   = "{address_type}"\n'
+        "}\n\n"
+        'resource "aws_vpc_endpoint_route_table_association" "s3express_rtb_1" {\n'
+        "  vpc_endpoint_id = aws_vpc_endpoint.s3express_vpc_1.id\n"
+        '  route_table_id  = "rtb-1"\n'
+        "}\n"
+    )
 
 
 def test_owned_endpoint_is_the_only_reason_for_a_patch_to_be_needed() -> None:
@@ -134,13 +182,6 @@ def test_patches_hold_the_configured_policy() -> None:
     text = '{"Version":"2012-10-17","Statement":[{"Sid":"OnlyUs","Effect":"Allow","Principal":"*","Action":"*"}]}'
     plan = planned(network(), policy=text)
     assert all("OnlyUs" in each for each in plan.patches.values())
-
-
-AWKWARD = """{
-  "Version": "2012-10-17",
-\t"Statement": [{"Sid": "It's", "Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*: # x",
-    "Condition": {"StringEquals": {"aws:PrincipalTag/team": "${aws:ResourceTag/team}", "k": "%{if} \\u0007 \\"q\\""}}}]
-}"""
 
 
 def test_cli_patch_holds_any_policy() -> None:

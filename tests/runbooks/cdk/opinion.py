@@ -4,10 +4,12 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, Self
 
 import pytest
 from botocore import xform_name
@@ -42,31 +44,51 @@ def need_node() -> None:
         pytest.skip("no packages: copy tests/runbooks/cdk/package*.json to build/cdk and run 'npm ci' there")
 
 
-def second_opinion(runbook: Path, parameters: Mapping[str, str], sandbox: Sandbox) -> Opinion:
-    """Run a runbook by the other implementation; its API calls go to the sandbox, with the sandbox's credentials."""
-    environment = {"PATH": os.environ["PATH"], "NODE_PATH": str(PACKAGES), "NODE_NO_WARNINGS": "1"}
-    command = [str(shutil.which("node")), str(HERE / "simulate.cjs")]
-    with subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            return _converse(process, {"runbook": str(runbook), "parameters": dict(parameters)}, sandbox)
-        finally:
-            process.kill()
+class OtherImplementation:
+    """The other implementation in a process of its own, which runs one runbook after the other; a context manager."""
+
+    def __enter__(self) -> Self:
+        """Start it: that takes seconds, most of them for the packages."""
+        self._folder = TemporaryDirectory()
+        self._log = (Path(self._folder.name) / "log").open("w+")
+        self._process = subprocess.Popen(
+            [str(shutil.which("node")), str(HERE / "simulate.cjs")],
+            env=_environment(self._folder.name),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+        )
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        """End it, and forget what it wrote."""
+        self._process.communicate()
+        self._log.close()
+        self._folder.cleanup()
+
+    def run(self, runbook: Path, parameters: Mapping[str, str], sandbox: Sandbox) -> Opinion:
+        """Run a runbook; its API calls go to the sandbox. AssertionError if the package cannot run it."""
+        self._send({"runbook": str(runbook), "parameters": dict(parameters)})
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            said = json.loads(line)
+            if "result" in said:
+                return Opinion(**said["result"])
+            assert "crash" not in said, said["crash"]
+            self._send(_call(sandbox, **said["call"]))
+        self._log.seek(0)
+        raise AssertionError(self._log.read())
+
+    def _send(self, line: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        print(json.dumps(line), file=self._process.stdin, flush=True)
 
 
-def _converse(process: subprocess.Popen[str], request: dict[str, Any], sandbox: Sandbox) -> Opinion:
-    """Send a request, make the calls that are asked for, and return the result. AssertionError if there is none."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    print(json.dumps(request), file=process.stdin, flush=True)
-    for line in process.stdout:
-        said = json.loads(line)
-        if "result" in said:
-            return Opinion(**said["result"])
-        print(json.dumps(_call(sandbox, **said["call"])), file=process.stdin, flush=True)
-    raise AssertionError(process.stderr.read())
+def _environment(folder: str) -> dict[str, str]:
+    """Return the variables of the other implementation: scripts run with this Python, their files go to a folder."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {"PATH": path, "NODE_PATH": str(PACKAGES), "NODE_NO_WARNINGS": "1", "TMPDIR": folder}
 
 
 def _call(sandbox: Sandbox, service: str, operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +100,8 @@ def _call(sandbox: Sandbox, service: str, operation: str, parameters: dict[str, 
     except ClientError as error:
         return {"error": str(error)}
     if service == "lambda":
-        answer["Payload"] = json.loads(answer["Payload"].read())
+        answer["PayloadText"] = answer["Payload"].read().decode()
+        answer["Payload"] = json.loads(answer["PayloadText"])
         if "FunctionError" in answer:
             return {"error": json.dumps(answer["Payload"])}
     return {"answer": plain({key: value for key, value in answer.items() if key != "ResponseMetadata"})}

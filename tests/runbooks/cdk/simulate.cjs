@@ -1,13 +1,16 @@
-// Runs one runbook by the simulation of @cdklabs/cdk-ssm-documents, as a second opinion on the sandbox's executor.
+// Runs runbooks by the simulation of @cdklabs/cdk-ssm-documents, as a second opinion on the sandbox's executor.
 //
-// Speaks JSON lines with the process that started it. First line in: {"runbook": path, "parameters": {...}}. A line out
-// {"call": {service, operation, parameters}} is an API call that is to be made; the line in that answers it is
-// {"answer": ...} or {"error": text}. Last line out: {"result": {succeeded, steps, outputs}}.
+// Speaks JSON lines with the process that started it. A line in {"runbook": path, "parameters": {...}} starts a run. A
+// line out {"call": {service, operation, parameters}} is an API call that is to be made; the line in that answers it is
+// {"answer": ...} or {"error": text}. The last line out of a run is {"result": {succeeded, steps, outputs}}, or
+// {"crash": text} if the package cannot run the runbook. It ends at the end of its input.
 //
 // The package reads whole documents too (StringDocument), but drops nextStep and onFailure there, and knows neither
 // aws:invokeLambdaFunction nor And, Or and Not. So each step is built by its class here. The package does not have:
 // isEnd on a branch that may jump, outputs that a selector does not find, isCritical, system variables but dates and id.
 // It puts values into inputs as text of JSON, unescaped, so that a policy breaks the JSON: that is done here instead.
+// It converts no types: an output that declares another type than the response has is an error.
+// It runs a script with the Python that it finds first in PATH, and leaves the script's file in TMPDIR.
 "use strict";
 
 const fs = require("node:fs");
@@ -24,7 +27,7 @@ function readLine() {
   const chunk = Buffer.alloc(65536);
   while (!unread.includes("\n")) {
     const size = fs.readSync(0, chunk, 0, chunk.length, null);
-    if (size === 0) throw new Error("the other side has gone");
+    if (size === 0) process.exit(0);
     unread += chunk.toString("utf8", 0, size);
   }
   const end = unread.indexOf("\n");
@@ -114,6 +117,16 @@ function resolve(value, inputs) {
   return value.replace(/\{\{\s*([^{}]+?)\s*\}\}/g, (_, name) => String(inputs[name]));
 }
 
+function names(value) {
+  const text = JSON.stringify(value);
+  return [...text.matchAll(/\{\{\s*([^{}]+?)\s*\}\}/g)].map((match) => match[1]);
+}
+
+// A value of an InputPayload, for the package's step that runs scripts.
+function input(value) {
+  return { requiredInputs: () => names(value), resolve: (inputs) => resolve(value, inputs) };
+}
+
 function withValues(step) {
   step.apiParams.resolveToDict = (inputs) => resolve(step.apiParams.format, inputs);
   return step;
@@ -146,7 +159,19 @@ const BUILDERS = {
   "aws:invokeLambdaFunction": (stack, raw) => {
     const { InputPayload, ...rest } = raw.inputs;
     const parameters = { ...rest, Payload: InputPayload ?? rest.Payload ?? {} };
-    return new ssm.AwsApiStep(stack, raw.name, { ...api(raw, "lambda", "Invoke", parameters), outputs: outputs(raw) });
+    const text = { name: "Payload", selector: "$.PayloadText", outputType: ssm.DataTypeEnum.STRING };
+    const found = [...outputs(raw), text];
+    return new ssm.AwsApiStep(stack, raw.name, { ...api(raw, "lambda", "Invoke", parameters), outputs: found });
+  },
+  "aws:executeScript": (stack, raw) => {
+    const { Runtime, Handler, Script, InputPayload } = raw.inputs;
+    return new ssm.ExecuteScriptStep(stack, raw.name, {
+      ...shared(raw),
+      language: ssm.ScriptLanguage.fromRuntime(Runtime, Handler),
+      code: ssm.ScriptCode.inline(Script),
+      inputPayload: Object.fromEntries(Object.entries(InputPayload ?? {}).map(([name, each]) => [name, input(each)])),
+      outputs: outputs(raw),
+    });
   },
   "aws:sleep": (stack, raw) => new ssm.SleepStep(stack, raw.name, { ...shared(raw), sleepSeconds: 1 }),
 };
@@ -168,14 +193,15 @@ function build(runbook) {
   return document;
 }
 
-function main() {
-  const { runbook, parameters } = readLine();
-  const steps = [];
-  const invoke = ssm.AutomationStepSimulation.prototype.invoke;
-  ssm.AutomationStepSimulation.prototype.invoke = function record(inputs) {
-    steps.push(this.step.name);
-    return invoke.call(this, inputs);
-  };
+let steps = [];
+const invoke = ssm.AutomationStepSimulation.prototype.invoke;
+ssm.AutomationStepSimulation.prototype.invoke = function record(inputs) {
+  steps.push(this.step.name);
+  return invoke.call(this, inputs);
+};
+
+function run({ runbook, parameters }) {
+  steps = [];
   const document = build(yaml.load(fs.readFileSync(runbook, "utf8")));
   const simulation = ssm.Simulation.ofAutomation(document, { awsInvoker: invoker, sleepHook: sleeper });
   const { responseCode, outputs: found, stackTrace } = simulation.simulate(parameters);
@@ -183,4 +209,11 @@ function main() {
   writeLine({ result: { succeeded, steps, outputs: found ?? {}, failure: stackTrace ?? "" } });
 }
 
-main();
+for (;;) {
+  const request = readLine();
+  try {
+    run(request);
+  } catch (error) {
+    writeLine({ crash: error.stack });
+  }
+}

@@ -3,6 +3,8 @@
 @cdklabs/cdk-ssm-documents is AWS's own (https://github.com/cdklabs/cdk-ssm-documents); simulate.cjs says what it lacks.
 """
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +14,47 @@ import yaml
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.handlers.network import Builder
-from tests.runbooks.cdk.opinion import Opinion, need_node, second_opinion
+from tests.runbooks.cdk.opinion import Opinion, OtherImplementation, need_node
 from tests.runbooks.heals import HEAL, RUNBOOKS, Deployment, Vpc, status, steps
-
-pytestmark = pytest.mark.usefixtures("node")
 
 VPC = {"VpcId": {"type": "String"}, "Mode": {"type": "String", "default": "look"}}
 
 
-@pytest.fixture
-def node() -> None:
-    """Node and the packages, or no test."""
+@pytest.fixture(scope="module")
+def other() -> Iterator[OtherImplementation]:
+    """The other implementation, or no test where Node or the packages are not installed."""
     need_node()
+    with OtherImplementation() as running:
+        yield running
+
+
+class Both:
+    """Both implementations, and a folder for runbooks."""
+
+    def __init__(self, sandbox: Sandbox, automation: Automation, other: OtherImplementation, folder: Path) -> None:
+        """Begin."""
+        self.sandbox = sandbox
+        self.automation = automation
+        self.other = other
+        self.path = folder / "runbook.yaml"
+
+    def run(self, steps: list[dict[str, Any]], vpcs: list[str]) -> tuple[Any, Opinion]:
+        """Run steps by both implementations, each on a VPC of its own; return the execution and the opinion."""
+        content = yaml.safe_dump({"schemaVersion": "0.3", "parameters": VPC, "mainSteps": steps})
+        self.path.write_text(content)
+        self.sandbox.client("ssm").create_document(
+            Name="Small", Content=content, DocumentFormat="YAML", DocumentType="Automation"
+        )
+        execution = self.automation.execute("Small", {"VpcId": vpcs[0]})
+        return execution, self.other.run(self.path, {"VpcId": vpcs[1]}, self.sandbox)
+
+
+@pytest.fixture
+def both(sandbox: Sandbox, other: OtherImplementation, tmp_path: Path) -> Iterator[Both]:
+    """Both implementations, where small runbooks need no deployment."""
+    with Automation(sandbox) as automation:
+        automation.knobs.time_scale = 0.001
+        yield Both(sandbox, automation, other, tmp_path)
 
 
 def api(name: str, inputs: dict[str, Any] | None = None, **properties: object) -> dict[str, Any]:
@@ -101,27 +132,13 @@ SMALL = {
 """Small runbooks by what they show."""
 
 
-def compared(sandbox: Sandbox, automation: Automation, path: Path, vpcs: list[str]) -> tuple[Any, Opinion]:
-    """Run one runbook by both implementations, each on a VPC of its own; return the execution and the opinion."""
-    content = path.read_text(encoding="utf-8")
-    sandbox.client("ssm").create_document(
-        Name="Small", Content=content, DocumentFormat="YAML", DocumentType="Automation"
-    )
-    execution = automation.execute("Small", {"VpcId": vpcs[0]})
-    return execution, second_opinion(path, {"VpcId": vpcs[1]}, sandbox)
-
-
 @pytest.mark.parametrize("shows", SMALL)
-def test_both_run_the_same_steps_to_the_same_end(
-    sandbox: Sandbox, deployment: Deployment, tmp_path: Path, shows: str
-) -> None:
+def test_both_run_the_same_steps_to_the_same_end(sandbox: Sandbox, both: Both, shows: str) -> None:
     """Steps in order, the end, and the calls that reached EC2 are the same by either implementation."""
-    path = tmp_path / "runbook.yaml"
-    path.write_text(yaml.safe_dump({"schemaVersion": "0.3", "parameters": VPC, "mainSteps": SMALL[shows]}))
     ec2 = sandbox.client("ec2")
     vpcs = [ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"] for _ in range(2)]
     sandbox.calls.clear()
-    execution, opinion = compared(sandbox, deployment.automation, path, vpcs)
+    execution, opinion = both.run(SMALL[shows], vpcs)
     assert opinion.steps == steps(execution)
     assert opinion.succeeded is (status(execution) == "Success")
     made = sandbox.calls.operations("ec2")
@@ -136,7 +153,7 @@ def test_both_run_the_same_steps_to_the_same_end(
     ids=["heals", "dry run", "open calendar", "closed calendar"],
 )
 def test_both_heal_in_the_same_way(
-    sandbox: Sandbox, deployment: Deployment, builder: Builder, given: dict[str, str]
+    sandbox: Sandbox, deployment: Deployment, builder: Builder, other: OtherImplementation, given: dict[str, str]
 ) -> None:
     """The runbook as shipped, on two equal networks: the same steps, the same end, the same changes; and once more."""
     deployment.automation.knobs.open_calendars.add("Work")
@@ -145,7 +162,7 @@ def test_both_heal_in_the_same_way(
     for _ in range(2):
         run = deployment.heal(ours.subnet, **given)
         parameters = {"SubnetId": theirs.subnet, **deployment.given, **given}
-        opinion = second_opinion(RUNBOOKS / f"{HEAL}.yaml", parameters, sandbox)
+        opinion = other.run(RUNBOOKS / f"{HEAL}.yaml", parameters, sandbox)
         assert opinion.steps == steps(run), opinion.failure
         assert opinion.succeeded is (status(run) == "Success")
         assert len(deployment.endpoints(ours.id)) == len(deployment.endpoints(theirs.id))
@@ -153,11 +170,93 @@ def test_both_heal_in_the_same_way(
         assert healed[0] is healed[1]
 
 
-def test_difference_is_found(sandbox: Sandbox, deployment: Deployment, tmp_path: Path) -> None:
+SCRIPT = """
+import json
+
+def handler(events, context):
+    plan = json.loads(events["plan"])
+    if "lost" in events["word"]:
+        raise ValueError(plan["vpc"])
+    return {"id": events["word"] + plan["vpc"], "count": str(plan["count"] + 1), "done": True, "more": {"list": [1]}}
+"""
+PUT = {
+    "Service": "dynamodb",
+    "Api": "PutItem",
+    "TableName": "Ledger",
+    "ConditionExpression": "attribute_not_exists(Id)",
+    "Item": {
+        "Id": {"S": "{{ work.Id }}"},
+        "Count": {"N": "{{ work.Count }}"},
+        "Done": {"BOOL": "{{ work.Done }}"},
+        "Word": {"M": {"Of": {"L": [{"S": "{{ Mode }} at {{ VpcId }}"}]}}},
+    },
+}
+GET = {
+    "Service": "dynamodb",
+    "Api": "GetItem",
+    "TableName": "Ledger",
+    "ConsistentRead": True,
+    "Key": {"Id": {"S": "{{ work.Id }}"}},
+}
+
+
+def step(name: str, action: str, inputs: dict[str, Any], *outputs: tuple[str, str, str], **more: str) -> dict[str, Any]:
+    """Return a step with outputs by name, selector and type."""
+    defined = [dict(zip(("Name", "Selector", "Type"), each, strict=True)) for each in outputs]
+    return {"name": name, "action": f"aws:{action}", "inputs": inputs, "outputs": defined, **more}
+
+
+def ledger_steps(word: str) -> list[dict[str, Any]]:
+    """Return steps as in the runbooks: a function, a script that reads its answer, and conditional writes."""
+    payload = {"plan": "{{ ask.Payload }}", "word": word + "-{{ Mode }}-"}
+    script = {"Runtime": "python3.11", "Handler": "handler", "Script": SCRIPT, "InputPayload": payload}
+    selected = [("Id", "$.Payload.id", "String"), ("Count", "$.Payload.count", "String")]
+    count = ("Count", "$.Item.Count.N", "String")
+    jump = {"NextStep": "end", "Variable": "{{ look.Count }}", "StringEquals": "3"}
+    return [
+        {
+            "name": "ask",
+            "action": "aws:invokeLambdaFunction",
+            "inputs": {"FunctionName": "f", "InputPayload": {"vpc": "{{ VpcId }}"}},
+        },
+        step("work", "executeScript", script, *selected, ("Done", "$.Payload.done", "Boolean")),
+        step("put", "executeAwsApi", PUT),
+        step("look", "executeAwsApi", GET, count),
+        branch(jump, default="again"),
+        step("end", "executeAwsApi", PUT, onFailure="step:again", nextStep="again"),
+        step("again", "executeAwsApi", PUT),
+    ]
+
+
+@pytest.mark.parametrize("word", ["found", "lost"])
+def test_both_run_scripts_and_write_items(sandbox: Sandbox, both: Both, word: str) -> None:
+    """A function's answer reaches a script and its outputs DynamoDB; a script or a condition that fails ends both."""
+    both.automation.functions.register("f", lambda event: {"vpc": event["vpc"], "count": 2})
+    dynamodb: Any = sandbox.client("dynamodb")
+    attribute = {"AttributeName": "Id", "AttributeType": "S"}
+    schema = {"AttributeName": "Id", "KeyType": "HASH"}
+    dynamodb.create_table(
+        TableName="Ledger", AttributeDefinitions=[attribute], KeySchema=[schema], BillingMode="PAY_PER_REQUEST"
+    )
+    execution, opinion = both.run(ledger_steps(word), ["vpc-1", "vpc-2"])
+    ran = ["ask", "work", "put", "look", "choose", "end", "again"]
+    assert steps(execution) == opinion.steps == (ran if word == "found" else ["ask", "work"]), opinion.failure
+    assert not opinion.succeeded
+    assert status(execution) == "Failed"
+    reason = "ConditionalCheckFailedException" if word == "found" else "vpc-"
+    assert reason in execution["FailureMessage"]
+    assert reason in opinion.failure
+    items = {each["Id"]["S"]: each for each in dynamodb.scan(TableName="Ledger")["Items"]}
+    of = {"M": {"Of": {"L": [{"S": "look at vpc-1"}]}}}
+    ours = {"Id": {"S": "found-look-vpc-1"}, "Count": {"N": "3"}, "Done": {"BOOL": True}, "Word": of}
+    theirs = json.loads(json.dumps(ours).replace("vpc-1", "vpc-2"))
+    written = {"found-look-vpc-1": ours, "found-look-vpc-2": theirs}
+    assert items == (written if word == "found" else {})
+
+
+def test_difference_is_found(sandbox: Sandbox, both: Both) -> None:
     """The comparison can fail: without a step that failed on the way, the two do not agree."""
-    path = tmp_path / "runbook.yaml"
-    path.write_text(yaml.safe_dump({"schemaVersion": "0.3", "parameters": VPC, "mainSteps": SMALL["failure aborts"]}))
     vpc = sandbox.client("ec2").create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
-    _, opinion = compared(sandbox, deployment.automation, path, [vpc, vpc])
+    _, opinion = both.run(SMALL["failure aborts"], [vpc, vpc])
     assert opinion.steps == ["fail"]
     assert "InvalidVpcID.NotFound" in opinion.failure

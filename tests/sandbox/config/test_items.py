@@ -26,7 +26,9 @@ def situation(sandbox: Sandbox) -> Situation:
 
 def items_of(sandbox: Sandbox, style: ItemStyle) -> dict[str, dict[str, Any]]:
     """Return the items of everything in the sandbox, by resource id."""
-    recorder = Recorder(direct_client(sandbox, "ec2"), Recorded(sandbox.account_id, sandbox.region, style))
+    recorder = Recorder(
+        direct_client(sandbox, "ec2"), direct_client(sandbox, "s3"), Recorded(sandbox.account_id, sandbox.region, style)
+    )
     return {change.item["resourceId"]: change.item for change in recorder.look()}
 
 
@@ -140,5 +142,5 @@ def test_times_agree(sandbox: Sandbox) -> None:
 def test_partition_of_china(sandbox: Sandbox) -> None:
     """ARNs in China have their own partition."""
     recorded = Recorded("123456789012", "cn-north-1", NEW)
-    recorder = Recorder(direct_client(sandbox, "ec2"), recorded)
+    recorder = Recorder(direct_client(sandbox, "ec2"), direct_client(sandbox, "s3"), recorded)
     assert all(change.item["ARN"].startswith("arn:aws-cn:ec2:cn-north-1:") for change in recorder.look())

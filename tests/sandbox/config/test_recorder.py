@@ -18,7 +18,9 @@ def situation(sandbox: Sandbox) -> Situation:
 def recorder_of(sandbox: Sandbox, style: ItemStyle | None = None) -> Recorder:
     """Return a recorder that has looked once."""
     recorder = Recorder(
-        direct_client(sandbox, "ec2"), Recorded(sandbox.account_id, sandbox.region, style or ItemStyle())
+        direct_client(sandbox, "ec2"),
+        direct_client(sandbox, "s3"),
+        Recorded(sandbox.account_id, sandbox.region, style or ItemStyle()),
     )
     recorder.look()
     return recorder
@@ -38,7 +40,11 @@ def summary(changes: list[Change]) -> list[tuple[str, str, set[str]]]:
 
 def test_first_look_discovers_everything(sandbox: Sandbox, situation: Situation) -> None:
     """Every resource is new at first; a second look finds nothing."""
-    recorder = Recorder(direct_client(sandbox, "ec2"), Recorded(sandbox.account_id, sandbox.region, ItemStyle()))
+    recorder = Recorder(
+        direct_client(sandbox, "ec2"),
+        direct_client(sandbox, "s3"),
+        Recorded(sandbox.account_id, sandbox.region, ItemStyle()),
+    )
     changes = recorder.look()
     assert {change.item["configurationItemStatus"] for change in changes} == {"ResourceDiscovered"}
     assert set(situation.subnets.values()) <= {change.item["resourceId"] for change in changes}

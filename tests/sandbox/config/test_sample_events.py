@@ -11,6 +11,7 @@ from express_path.adapters.config_events import parse_event
 from sandbox.config_items.kinds import KIND_OF
 from sandbox.config_items.notifications import SUMMARY_KEYS
 from sandbox.config_loop import ConfigLoop
+from sandbox.config_service.scope import RESOURCE_TYPES
 
 EVENTS = Path(__file__).parents[3] / "events"
 FILES = sorted(EVENTS.glob("*.json"))
@@ -60,7 +61,7 @@ def test_all_message_types_are_there() -> None:
         "ScheduledNotification",
     }
     types = {message["configurationItem"]["resourceType"] for message in messages if "configurationItem" in message}
-    assert types == {"AWS::EC2::RouteTable", "AWS::EC2::Subnet", "AWS::EC2::VPCEndpoint", "AWS::EC2::NatGateway"}
+    assert types == {*RESOURCE_TYPES}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -112,6 +112,21 @@ def test_a_token_with_other_parameters_is_refused(ec2: Client, vpc_id: str, tabl
     assert endpoint_routes(ec2, table_id) == []
 
 
+def test_a_token_outlives_its_endpoint(sandbox: Sandbox, ec2: Client, vpc_id: str, table_id: str) -> None:
+    """A repeated request succeeds without doing anything: it returns the id of an endpoint that is gone.
+
+    https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
+    """
+    sandbox.ec2.knobs.tokens_outlive_endpoints = True
+    first = create(ec2, vpc_id, ClientToken="token")
+    ec2.delete_vpc_endpoints(VpcEndpointIds=[first["VpcEndpointId"]])
+    assert create(ec2, vpc_id, ClientToken="token")["VpcEndpointId"] == first["VpcEndpointId"]
+    code = refused(lambda: create(ec2, vpc_id, ClientToken="token", RouteTableIds=[table_id]))
+    assert code == "IdempotentParameterMismatch"
+    assert {each["State"] for each in ec2.describe_vpc_endpoints()["VpcEndpoints"]} == {"deleted"}
+    assert create(ec2, vpc_id, ClientToken="other")["VpcEndpointId"] != first["VpcEndpointId"]
+
+
 def test_dry_run_makes_nothing(ec2: Client, vpc_id: str, table_id: str) -> None:
     """A dry run is DryRunOperation, without an endpoint or a route."""
     assert refused(lambda: create(ec2, vpc_id, RouteTableIds=[table_id], DryRun=True)) == "DryRunOperation"

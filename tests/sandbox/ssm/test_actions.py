@@ -232,7 +232,7 @@ def test_function_is_found_by_name_and_by_arn(run: Run, automation: Automation, 
     """
     automation.functions.register("f", lambda _: "here")
     execution = run(invoke(FunctionName=name, Qualifier="live"))
-    assert execution["StepExecutions"][0]["Outputs"]["Payload"] == ["here"]
+    assert execution["StepExecutions"][0]["Outputs"]["Payload"] == ['"here"']
 
 
 def test_sleep_takes_its_time(run: Run, automation: Automation) -> None:

@@ -80,6 +80,9 @@ def test_rejected_execution_fails(automation: Automation, sandbox: Sandbox, wait
     execution = automation.wait(execution_id)
     assert outcome(execution) == {"approve": "Failed", "after": "Pending"}
     assert "Approval was rejected" in execution["FailureMessage"]
+    outputs = execution["StepExecutions"][0]["Outputs"]
+    assert outputs["ApprovalStatus"] == ["Rejected"]
+    assert [json.loads(each)["Decision"] for each in outputs["ApproverDecisions"]] == ["Approve", "Reject"]
 
 
 def test_one_approver_counts_once(automation: Automation, ssm: BaseClient, sandbox: Sandbox, waiting: Make) -> None:
@@ -152,6 +155,19 @@ def test_values_that_only_show_at_run_time_are_checked_then(run: Make) -> None:
     step = {"name": "approve", "action": "aws:approve", "inputs": {"Approvers": "{{ Who }}"}}
     execution = run(step, parameters={"Who": {"type": "StringList"}}, given={"Who": ["a"] * 11})
     assert "between 1 and 10" in execution["FailureMessage"]
+
+
+@pytest.mark.parametrize(("characters", "state"), [(4096, "TimedOut"), (4097, "Failed")])
+def test_message_and_approvers_come_from_steps(run: Make, characters: int, state: str) -> None:
+    """A message of more than 4,096 characters fails the step; approvers may be a list that a script returns."""
+    text = "def handler(events, context):\n    return {'who': ['ann'], 'text': 'x' * events['characters']}\n"
+    inputs = {"Runtime": "python3.11", "Handler": "handler", "Script": text, "InputPayload": {"characters": characters}}
+    outputs = [{"Name": "Who", "Selector": "$.Payload.who", "Type": "StringList"}]
+    outputs += [{"Name": "Text", "Selector": "$.Payload.text", "Type": "String"}]
+    ask = {"name": "ask", "action": "aws:executeScript", "inputs": inputs, "outputs": outputs}
+    wanted = {"Approvers": "{{ ask.Who }}", "Message": "{{ ask.Text }}"}
+    execution = run(ask, {"name": "approve", "action": "aws:approve", "inputs": wanted, "timeoutSeconds": 1})
+    assert execution["AutomationExecutionStatus"] == state
 
 
 @pytest.mark.parametrize(

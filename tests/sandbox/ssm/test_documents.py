@@ -84,7 +84,7 @@ def test_refuses_elements_that_are_unknown_or_wrong(elements: dict[str, Any], wh
         ({"name": None}, "None"),
         ({"name": "a-b"}, "a-b"),
         ({"name": "nap"}, "already"),
-        ({"action": "aws:executeScript"}, "aws:executeScript"),
+        ({"action": "aws:loop"}, "aws:loop"),
         ({"action": "aws:runCommand"}, "aws:runCommand"),
         ({"maxAttempts": 0}, "maxAttempts"),
         ({"maxAttempts": "2"}, "maxAttempts"),

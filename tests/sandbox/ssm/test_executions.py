@@ -241,6 +241,31 @@ def test_killed_executor_leaves_the_rest_undone(
     assert automation.execute("Runbook")["AutomationExecutionStatus"] == "Success"
 
 
+@pytest.mark.parametrize("shown", ["Cancelled", "TimedOut", "InProgress"])
+@pytest.mark.parametrize("place", ["before", "during"])
+def test_execution_killed_at_a_step_is_shown_as_wanted(
+    automation: Automation, sandbox: Sandbox, run: Run, outcome: Statuses, place: str, shown: str
+) -> None:
+    """Before a step nothing is called; during it the call took effect, and the API has no outcome of it."""
+    ssm = sandbox.client("ssm")
+    inputs = {"Service": "ec2", "Api": "CreateVpc", "CidrBlock": "10.0.0.0/16"}
+    outputs = [{"Name": "Id", "Selector": "$.Vpc.VpcId", "Type": "String"}]
+    make = {"name": "make", "action": "aws:executeAwsApi", "inputs": inputs, "outputs": outputs}
+    with automation.killing(**{place: "make"}, status=shown):
+        execution = run(nap("first"), make, nap("last"))
+    assert execution["AutomationExecutionStatus"] == shown
+    assert len(sandbox.calls.of("ec2", "CreateVpc")) == (place == "during")
+    expected = {"first": "Success", "make": "Pending" if place == "before" else shown, "last": "Pending"}
+    assert outcome(execution) == expected
+    assert execution["StepExecutions"][1].get("Outputs", {}) == {}
+    if shown == "InProgress":
+        assert execution["CurrentStepName"] == "make"
+        assert "ExecutionEndTime" not in execution
+        ssm.stop_automation_execution(AutomationExecutionId=execution["AutomationExecutionId"])
+        assert status(ssm, execution["AutomationExecutionId"]) == "Cancelled"
+    assert automation.execute("Runbook")["AutomationExecutionStatus"] == "Success"
+
+
 def test_fifty_executions_run_at_once(automation: Automation, ssm: BaseClient, store: Make, runbook: Make) -> None:
     """Executions run side by side: fifty are in the same step together before the first one leaves it."""
     lock, together, inside = Lock(), Event(), []

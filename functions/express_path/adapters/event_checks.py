@@ -1,0 +1,56 @@
+"""What every event must be before anything of it is read: plain JSON that can be followed, printed, and sent to AWS."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from express_path.errors import EventError
+
+MAX_DEPTH = 100
+"""How deep an event may be nested. Configuration items are less than ten levels deep; Python stops at about 1,000."""
+
+
+def checked(value: object, field: str) -> Mapping[str, Any]:
+    """A value that must be a JSON object; field is its place in the event. Raises EventError for anything else.
+
+    A lone surrogate is refused, because no request to AWS could hold it: it has no form in UTF-8
+    (https://www.rfc-editor.org/rfc/rfc8259#section-8.2).
+    """
+    if not isinstance(value, Mapping):
+        raise EventError(field, value, "a JSON object")
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH):
+        if not level:
+            return value
+        level = [below for each in level for below in _within(each, field)]
+    raise EventError(field, value, f"a JSON object of at most {MAX_DEPTH} levels")
+
+
+def checked_json(text: object, field: str) -> Mapping[str, Any]:
+    """The JSON object that a text holds. Raises EventError where it is no text, or the text of anything else."""
+    try:
+        value = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError) as error:
+        raise EventError(field, text, "the JSON text of an object") from error
+    if not isinstance(value, Mapping):
+        raise EventError(field, text, "the JSON text of an object")
+    return checked(value, field)
+
+
+def _within(value: object, field: str) -> Iterator[object]:
+    """The values directly inside a value."""
+    if isinstance(value, Mapping):
+        for key, below in value.items():
+            if not isinstance(key, str):
+                raise EventError(field, key, "an object whose names are strings")
+            yield key
+            yield below
+    elif isinstance(value, list):
+        yield from value
+    elif isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise EventError(field, value, "text without lone surrogates") from error
+    elif value is not None and not isinstance(value, bool | int | float):
+        raise EventError(field, value, "plain JSON")

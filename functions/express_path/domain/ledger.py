@@ -1,0 +1,131 @@
+"""The records of the ledger: what heals claimed, changed and undid. Only the runbooks' role can write it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+TABLE_PREFIX, VPC_PREFIX, RUN_PREFIX = "TABLE#", "VPC#", "RUN#"
+"""What the ids of the three kinds of items start with; the id of the route table, VPC or run follows."""
+
+
+class TableState(StrEnum):
+    """What the last heal or undo of a route table came to."""
+
+    CLAIMED = "CLAIMED"
+    HEALED = "HEALED"
+    UNDONE = "UNDONE"
+    FAILED = "FAILED"
+
+
+class RunKind(StrEnum):
+    """What a run was started for."""
+
+    HEAL = "HEAL"
+    UNDO = "UNDO"
+
+
+class StartedBy(StrEnum):
+    """Who started a run: a person, or AWS Config, which passes this as a static parameter."""
+
+    PERSON = "PERSON"
+    CONFIG = "CONFIG"
+
+
+class ApprovalState(StrEnum):
+    """What became of the last request to approve the heal of a route table."""
+
+    REQUESTED = "REQUESTED"
+    APPROVED = "APPROVED"
+    DENIED = "DENIED"
+    USED = "USED"
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """The last approval request for a route table; it counts until expires_at (seconds since 1970), for one heal.
+
+    run_id is the run of the approval runbook that asked.
+    """
+
+    state: ApprovalState
+    run_id: str
+    expires_at: int
+
+    def is_current(self, now: int) -> bool:
+        """Whether the request or the approval still counts at a time, in seconds since 1970."""
+        return now < self.expires_at
+
+
+@dataclass(frozen=True, slots=True)
+class TableRecord:
+    """The claim on a route table and what became of it.
+
+    run_id is the run that claimed the table last; expires_at, in seconds since 1970, is the end of its claim.
+    changed_at is when the item was last written, in ISO 8601.
+    """
+
+    route_table_id: str
+    state: TableState | None = None
+    run_id: str = ""
+    subnet_id: str = ""
+    vpc_id: str = ""
+    endpoint_id: str = ""
+    expires_at: int = 0
+    changed_at: str = ""
+    approval: Approval | None = None
+
+    def is_claimed(self, now: int) -> bool:
+        """Whether a run's claim lasts at a time, in seconds since 1970."""
+        return self.state is TableState.CLAIMED and now < self.expires_at
+
+    def is_claimed_by(self, run_id: str, now: int) -> bool:
+        """Whether this run may change the route table at a time, in seconds since 1970."""
+        return self.is_claimed(now) and self.run_id == run_id
+
+
+@dataclass(frozen=True, slots=True)
+class VpcRecord:
+    """The endpoints that heals created in a VPC, and the run whose client token the next creation uses.
+
+    token_run is the elected creator, empty before the first one; generation counts the tokens of the VPC, because a
+    token must never be used again after its endpoint is gone
+    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html).
+    """
+
+    vpc_id: str
+    generation: int = 0
+    token_run: str = ""
+    created_ids: frozenset[str] = frozenset()
+    deleted_ids: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What one run changed: history, written once for each change and never overwritten.
+
+    created_endpoint: the run created endpoint_id. associated_at and deleted_at are when the run was about to change the
+    association and to delete the endpoint; they, started_at and finished_at are in ISO 8601, and empty where that did
+    not happen. heal_run_id is the run that an undo undid.
+    """
+
+    run_id: str
+    kind: RunKind
+    started_by: StartedBy
+    account_id: str
+    subnet_id: str
+    vpc_id: str
+    route_table_id: str
+    endpoint_id: str
+    created_endpoint: bool = False
+    started_at: str = ""
+    associated_at: str = ""
+    deleted_at: str = ""
+    finished_at: str = ""
+    heal_run_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerView:
+    """What the ledger says about one route table and its VPC; an item that does not exist has its defaults."""
+
+    table: TableRecord
+    vpc: VpcRecord

@@ -1,0 +1,121 @@
+"""Amazon DynamoDB as it really behaves where moto differs: atomic writes, and resource policies that follow tables."""
+
+import json
+import re
+from collections.abc import Callable
+from threading import RLock
+from typing import Any
+
+from moto.dynamodb.exceptions import MockValidationException
+from moto.dynamodb.responses import DynamoHandler
+
+from sandbox.dynamic import Moto
+from sandbox.patches import Patches
+
+MAX_POLICY_BYTES = 20_480
+"""https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-considerations.html."""
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+"""https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html."""
+
+WITH_VALUES = ("put_item", "update_item", "delete_item", "query", "scan", "batch_write_item", "transact_write_items")
+"""Operations that take attribute values, by moto's names."""
+
+ONE_AT_A_TIME = RLock()
+"""Held while DynamoDB serves a request."""
+
+
+def apply(patches: Patches) -> None:
+    """Correct every operation of DynamoDB.
+
+    One at a time: moto checks a condition and then writes without a lock between them. In DynamoDB, a conditional write
+    is atomic (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithItems.html#WorkingWithItems.ConditionalUpdate).
+    Numbers: moto takes any text for one.
+    Policies: moto ignores the ResourcePolicy of CreateTable, accepts any text, and keeps the policy of a deleted table
+    (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-considerations.html).
+    """
+    patches.wrap(DynamoHandler, "call_action", _call_action)
+    for operation in WITH_VALUES:
+        patches.wrap(DynamoHandler, operation, _with_numbers)
+    patches.wrap(DynamoHandler, "create_table", _creating)
+    patches.wrap(DynamoHandler, "delete_table", _deleting)
+    patches.wrap(DynamoHandler, "put_resource_policy", _putting_policy)
+
+
+def _call_action(original: Moto) -> Moto:
+    def call_action(self: Moto) -> Moto:
+        with ONE_AT_A_TIME:
+            return original(self)
+
+    return call_action
+
+
+def _with_numbers(original: Moto) -> Callable[[Moto], Any]:
+    def serve(self: Moto) -> Any:  # noqa: ANN401 - what moto answers
+        _check_numbers(self.body)
+        return original(self)
+
+    return serve
+
+
+def _check_numbers(value: object) -> None:
+    """Refuse with ValidationException an attribute value {"N": text} whose text is not a number; moto takes any."""
+    match value:
+        case {"N": str(text), **more} if not more and not NUMBER.fullmatch(text):
+            raise MockValidationException(f"The parameter cannot be converted to a numeric value: {text}")
+        case dict():
+            for each in value.values():
+                _check_numbers(each)
+        case list():
+            for each in value:
+                _check_numbers(each)
+
+
+def _creating(original: Moto) -> Moto:
+    def create_table(self: Moto) -> Moto:
+        policy = self.body.get("ResourcePolicy")
+        _check_policy(policy)
+        answer = original(self)
+        if policy:
+            backend = self.dynamodb_backend
+            backend.put_resource_policy(backend.get_table(self.body["TableName"]).table_arn, policy, None)
+        return answer
+
+    return create_table
+
+
+def _deleting(original: Moto) -> Moto:
+    def delete_table(self: Moto) -> Moto:
+        backend = self.dynamodb_backend
+        name = self.body["TableName"].rpartition("/")[2]
+        table = backend.tables.get(name)
+        answer = original(self)
+        if table is not None:
+            backend.resource_policies.pop(table.table_arn, None)
+        return answer
+
+    return delete_table
+
+
+def _putting_policy(original: Moto) -> Callable[[Moto], Any]:
+    def put_resource_policy(self: Moto) -> Any:  # noqa: ANN401 - what moto answers
+        _check_policy(self.body["Policy"])
+        return original(self)
+
+    return put_resource_policy
+
+
+def _check_policy(policy: str | None) -> None:
+    """Refuse with ValidationException a policy that is no JSON object with statements, or is too long."""
+    if policy is None:
+        return
+    try:
+        statements = json.loads(policy)["Statement"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise MockValidationException(f"The resource-based policy is not a policy document: {error!r}") from error
+    named = [each for each in statements if {"Effect", "Principal", "Action", "Resource"} - set(each)]
+    if named or len(policy.encode()) > MAX_POLICY_BYTES:
+        raise MockValidationException(
+            "Each statement of a resource-based policy needs Effect, Principal, Action, and Resource, and the policy "
+            f"has at most {MAX_POLICY_BYTES} bytes"
+        )

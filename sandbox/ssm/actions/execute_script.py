@@ -1,0 +1,101 @@
+"""aws:executeScript: run a Python script and take its outputs from what its handler returns.
+
+https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeScript.html
+"""
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sandbox.ssm import script_host
+from sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
+from sandbox.ssm.document import Step
+from sandbox.ssm.faults import FaultyDocumentError, StepFailedError
+from sandbox.ssm.references import only_reference
+from sandbox.ssm.script_host import ScriptFailedError
+from sandbox.ssm.selectors import Child
+from sandbox.ssm.shapes import Types
+
+MAXIMUM_SECONDS = 600
+MAXIMUM_OUTPUT = 100 * 1024
+"""Bytes of output that a script returns at most; for a list, 100 items."""
+
+MAXIMUM_ITEMS = 100
+RUNTIMES = ("python3.11",)
+"""Runtimes that run here. AWS also has others of Python, and PowerShell."""
+
+STAGE = "Poll action status for completion"
+PAYLOAD = Child("Payload")
+
+
+def _check(step: Step, types: Types) -> None:
+    """Check the inputs, that the handler is in the script, and that outputs select from `$.Payload`."""
+    check_keys(step, ("Runtime", "Handler", "Script"), ("InputPayload",))
+    where = place(step)
+    if step.inputs["Runtime"] not in RUNTIMES:
+        raise FaultyDocumentError(f"{where}.Runtime", f"{step.inputs['Runtime']!r} is not one of {RUNTIMES}")
+    _check_script(f"{where}.Script", step.inputs["Script"], step.inputs["Handler"])
+    _check_payload(f"{where}.InputPayload", step.inputs.get("InputPayload", {}), types)
+    if step.timeout_seconds and step.timeout_seconds > MAXIMUM_SECONDS:
+        raise FaultyDocumentError(f"mainSteps.{step.name}.timeoutSeconds", f"at most {MAXIMUM_SECONDS} are possible")
+    for output in step.outputs:
+        if output.selector.parts[:1] != (PAYLOAD,):
+            raise FaultyDocumentError(
+                f"mainSteps.{step.name}.outputs", f"{output.selector.text} does not begin with $.Payload"
+            )
+
+
+def _check_script(where: str, script: object, handler: object) -> None:
+    """Refuse a script that is no Python, lacks the handler, or has braces: Automation would take `{{` as its own."""
+    if not isinstance(script, str) or "{{" in script:
+        raise FaultyDocumentError(where, "it is no string, or has braces of a reference; pass values as InputPayload")
+    try:
+        tree = ast.parse(script)
+    except SyntaxError as error:
+        raise FaultyDocumentError(where, f"it is no Python: {error}") from error
+    functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+    if handler not in functions:
+        raise FaultyDocumentError(where, f"it has no function {handler!r}, only {sorted(functions)}")
+    if len(functions[str(handler)].args.args) != len(("events", "context")):
+        raise FaultyDocumentError(where, f"the function {handler!r} does not take events and context")
+
+
+def _check_payload(where: str, payload: object, types: Types) -> None:
+    reference = only_reference(payload)
+    kind = types.type_of(where, reference) if reference else None
+    if not isinstance(payload, dict) and kind != "StringMap":
+        raise FaultyDocumentError(where, f"{payload!r} is not a StringMap")
+
+
+def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
+    """Run the script. What it raises fails the step, and is in the failure message."""
+    given = {"script": inputs["Script"], "handler": inputs["Handler"], "events": inputs.get("InputPayload", {})}
+    try:
+        text = _in_process(given) if running.knobs.scripts_in_processes else script_host.run(**given)
+    except ScriptFailedError as error:
+        raise StepFailedError(str(error), STAGE) from error
+    payload = json.loads(text)
+    if len(text.encode()) > MAXIMUM_OUTPUT or (isinstance(payload, list) and len(payload) > MAXIMUM_ITEMS):
+        raise StepFailedError(f"The output is longer than {MAXIMUM_OUTPUT} bytes or {MAXIMUM_ITEMS} items", STAGE)
+    return Outcome({"Payload": payload})
+
+
+def _in_process(given: Mapping[str, Any]) -> str:
+    """Run the script in an interpreter of its own, without this one's packages, paths and variables."""
+    command = [sys.executable, "-I", "-S", str(Path(script_host.__file__))]
+    done = subprocess.run(
+        command, input=json.dumps(given), capture_output=True, text=True, timeout=MAXIMUM_SECONDS, env={}, check=False
+    )
+    if done.returncode:
+        raise ScriptFailedError(f"the interpreter ended with status {done.returncode}: {done.stderr}")
+    answer: dict[str, str] = json.loads(done.stdout)
+    if "error" in answer:
+        raise ScriptFailedError(answer["error"])
+    return answer["payload"]
+
+
+EXECUTE_SCRIPT = Action(_check, _run, defines_outputs=True, seconds=MAXIMUM_SECONDS)

@@ -1,0 +1,63 @@
+"""Runs one Python script of a runbook: by itself in a process, or in a namespace of its own in this one.
+
+As a process (`python -I -S script_host.py`), it reads {"script", "handler", "events"} as JSON from standard input and
+writes {"payload"} or {"error"}. It imports the standard library only.
+"""
+
+import builtins
+import json
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+FILE = "script.py"
+
+
+class ScriptFailedError(Exception):
+    """The script raised something, or returned what is no JSON; the text is the traceback inside the script."""
+
+
+def run(script: str, handler: str, events: dict[str, Any]) -> str:
+    """Run a script, call its handler with a copy of the events, and return the result as JSON text.
+
+    Handlers take two parameters, events and context
+    (https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeScript.html); what the
+    context holds is not documented, so it is empty. ScriptFailedError for whatever goes wrong in the script.
+    """
+    namespace: dict[str, Any] = {"__name__": "script", "__builtins__": {**vars(builtins), "__import__": _import}}
+    try:
+        exec(compile(script, FILE, "exec"), namespace)
+        function: Callable[..., object] = namespace[handler]
+        return json.dumps(function(json.loads(json.dumps(events)), {}), allow_nan=False)
+    except BaseException as error:
+        raise ScriptFailedError(_traceback(error)) from error
+
+
+def _import(name: str, *more: Any, **keywords: Any) -> Any:  # noqa: ANN401 - the parameters of __import__
+    """Import a module of the standard library only: scripts here call no API and see nothing of this process."""
+    if name.partition(".")[0] not in sys.stdlib_module_names:
+        raise ModuleNotFoundError(f"No module named {name!r} (the sandbox gives scripts the standard library only)")
+    return __import__(name, *more, **keywords)
+
+
+def _traceback(error: BaseException) -> str:
+    """Return the lines of the script that an error came through, and the error itself."""
+    inside = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == FILE]
+    places = [f"  File {FILE}, line {each.lineno}, in {each.name}" for each in inside]
+    return "\n".join(["Traceback (most recent call last):", *places, f"{type(error).__name__} - {error}"])
+
+
+def main() -> None:
+    """Run the script on standard input; what it prints goes to standard error."""
+    request = json.load(sys.stdin)
+    output, sys.stdout = sys.stdout, sys.stderr
+    try:
+        answer = {"payload": run(**request)}
+    except ScriptFailedError as error:
+        answer = {"error": str(error)}
+    json.dump(answer, output)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Reads that miss the last change once, as eventually consistent APIs may.
+
+https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html,
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.ReadConsistency.html
+"""
+
+import copy
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Any
+
+from moto.dynamodb.models import dynamodb_backends
+from moto.ec2.models import ec2_backends
+
+from sandbox import dynamodb
+from sandbox.calls import Call
+from sandbox.dynamic import Moto
+from sandbox.ec2 import protocol
+from sandbox.wire import Request
+
+REQUEST_ID = re.compile(rb"<requestId>[^<]*</requestId>", re.IGNORECASE)
+
+Answer = tuple[str, list[tuple[str, str]], bytes]
+Serve = Callable[[], Answer]
+Snapshot = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Service:
+    """What of a service can be seen as it was before: attributes of its backend, changed under its lock."""
+
+    backends: Moto
+    lock: AbstractContextManager[Any]
+    attributes: tuple[str, ...]
+
+
+SERVICES = {
+    "ec2": _Service(ec2_backends, protocol.ONE_AT_A_TIME, ("vpc_end_points", "route_tables", "tags")),
+    "dynamodb": _Service(dynamodb_backends, dynamodb.ONE_AT_A_TIME, ("tables",)),
+}
+
+
+@dataclass(frozen=True)
+class Read:
+    """One read: the operation as `service:Operation`, which call of it this was (from 1), and its parameters.
+
+    `differs` says whether the answer that misses the last change is another one, and `stale` whether it was given.
+    """
+
+    operation: str
+    nth: int
+    parameters: dict[str, Any]
+    differs: bool
+    stale: bool = False
+
+
+@dataclass
+class Observation:
+    """The reads within one context, in order; `operation` and `nth` name the one to be made stale, if any."""
+
+    operation: str | None = None
+    nth: int | None = None
+    reads: list[Read] = field(default_factory=list)
+    _counts: Counter[str] = field(default_factory=Counter)
+    _done: bool = False
+
+    @property
+    def differing(self) -> list[tuple[str, int]]:
+        """The reads that a missed change could have deceived: for `StaleReads.stale`, one at a time."""
+        return [(each.operation, each.nth) for each in self.reads if each.differs]
+
+    @property
+    def given(self) -> list[Read]:
+        """The reads that were answered without the last change; none if the change made no difference."""
+        return [each for each in self.reads if each.stale]
+
+    def note(self, request: Request, *, differs: bool) -> bool:
+        """Note a read and return whether it is the one to be made stale."""
+        operation = f"{request.service}:{request.operation}"
+        self._counts[operation] += 1
+        count = self._counts[operation]
+        wanted = operation == self.operation and not self._done and (differs if self.nth is None else count == self.nth)
+        self._done = self._done or wanted
+        self.reads.append(Read(operation, count, dict(request.parameters), differs, stale=wanted and differs))
+        return wanted
+
+
+class StaleReads:
+    """Answers chosen reads as they would have been before the last change. It does nothing outside its contexts."""
+
+    def __init__(self) -> None:
+        """Begin without a context."""
+        self._observation: Observation | None = None
+        self._before: dict[tuple[str, str, str], Snapshot] = {}
+        self._lock = RLock()
+
+    @contextmanager
+    def observe(self, operation: str | None = None, nth: int | None = None) -> Iterator[Observation]:
+        """Note every read of EC2 and DynamoDB, and let one of an operation such as `ec2:DescribeRouteTables` be stale.
+
+        `nth` counts the calls of the operation from 1 within this context; without it, the first one is stale whose
+        answer is another one for it. Changes before this context are never missed.
+        """
+        self._observation = observation = Observation(operation, nth)
+        self._before.clear()
+        try:
+            yield observation
+        finally:
+            self._observation = None
+            self._before.clear()
+
+    def serve(self, request: Request, serve: Serve) -> Answer:
+        """Serve a request, as it is or without the last change."""
+        observation, service = self._observation, SERVICES.get(request.service)
+        if observation is None or service is None:
+            return serve()
+        with service.lock:
+            backend = service.backends[request.account_id][request.region]
+            place = (request.service, request.account_id, request.region)
+            if Call(request.service, request.operation, request.parameters).mutating:
+                before = _snapshot(backend, service.attributes)
+                answer = serve()
+                if answer[0].startswith("2"):
+                    self._before[place] = before
+                return answer
+            return self._read(observation, request, serve, (backend, self._before.get(place)))
+
+    def _read(
+        self, observation: Observation, request: Request, serve: Serve, seen: tuple[Moto, Snapshot | None]
+    ) -> Answer:
+        backend, before = seen
+        fresh = serve()
+        consistent = before is None or request.parameters.get("ConsistentRead") is True
+        stale = fresh if before is None or consistent else _served_from(backend, before, serve)
+        differs = REQUEST_ID.sub(b"", stale[2]) != REQUEST_ID.sub(b"", fresh[2])
+        return stale if observation.note(request, differs=differs) else fresh
+
+
+def _snapshot(backend: Moto, attributes: tuple[str, ...]) -> Snapshot:
+    """Return copies of attributes of a backend, which refer to each other and not to the originals."""
+    found = {name: getattr(backend, name) for name in attributes}
+    copied: Snapshot = copy.deepcopy(found, {id(backend): backend})
+    return copied
+
+
+def _served_from(backend: Moto, before: Snapshot, serve: Serve) -> Answer:
+    """Serve a request while a backend has the state of a snapshot; the snapshot stays as it is."""
+    now = {name: getattr(backend, name) for name in before}
+    for name, each in copy.deepcopy(before, {id(backend): backend}).items():
+        setattr(backend, name, each)
+    try:
+        return serve()
+    finally:
+        for name, each in now.items():
+            setattr(backend, name, each)

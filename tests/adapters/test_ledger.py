@@ -1,0 +1,125 @@
+"""Reading items of the ledger: every attribute, defaults for what is absent, and errors for what cannot be read."""
+
+from typing import Any
+
+import pytest
+
+from express_path.adapters.ledger import run_record, table_record, vpc_record
+from express_path.domain.ledger import (
+    Approval,
+    ApprovalState,
+    RunKind,
+    RunRecord,
+    StartedBy,
+    TableRecord,
+    TableState,
+    VpcRecord,
+)
+from express_path.errors import RecordError
+
+RUN = "11111111-2222-3333-4444-555555555555"
+TABLE_ITEM: dict[str, dict[str, Any]] = {
+    "id": {"S": "TABLE#rtb-1"},
+    "state": {"S": "CLAIMED"},
+    "runId": {"S": RUN},
+    "subnetId": {"S": "subnet-1"},
+    "vpcId": {"S": "vpc-1"},
+    "endpointId": {"S": "vpce-1"},
+    "expiresAt": {"N": "1000"},
+    "changedAt": {"S": "2026-11-22T12:00:00+00:00"},
+    "approvalState": {"S": "APPROVED"},
+    "approvalRunId": {"S": "run-2"},
+    "approvalExpiresAt": {"N": "2000"},
+}
+RUN_ITEM: dict[str, dict[str, Any]] = {
+    "id": {"S": f"RUN#{RUN}"},
+    "kind": {"S": "HEAL"},
+    "startedBy": {"S": "CONFIG"},
+    "accountId": {"S": "123456789012"},
+    "subnetId": {"S": "subnet-1"},
+    "vpcId": {"S": "vpc-1"},
+    "routeTableId": {"S": "rtb-1"},
+    "endpointId": {"S": "vpce-1"},
+    "createdEndpoint": {"BOOL": True},
+    "startedAt": {"S": "2026-11-22T12:00:00+00:00"},
+}
+
+
+def test_item_of_a_route_table() -> None:
+    """All of it is read, and the claim counts until it expires, for its own run only."""
+    record = table_record("rtb-1", TABLE_ITEM)
+    assert record == TableRecord(
+        "rtb-1",
+        TableState.CLAIMED,
+        RUN,
+        "subnet-1",
+        "vpc-1",
+        "vpce-1",
+        1000,
+        "2026-11-22T12:00:00+00:00",
+        Approval(ApprovalState.APPROVED, "run-2", 2000),
+    )
+    assert record.is_claimed_by(RUN, 999)
+    assert not record.is_claimed_by(RUN, 1000)
+    assert not record.is_claimed_by("another", 999)
+    assert record.approval is not None
+    assert record.approval.is_current(1999)
+    assert not record.approval.is_current(2000)
+
+
+def test_item_of_a_route_table_that_was_only_asked_about() -> None:
+    """An approval request comes before any claim."""
+    item = {key: TABLE_ITEM[key] for key in ("id", "approvalState", "approvalRunId", "approvalExpiresAt")}
+    record = table_record("rtb-1", item)
+    assert record.state is None
+    assert not record.is_claimed(0)
+    assert record.approval is not None
+
+
+def test_item_of_a_vpc() -> None:
+    """Sets of endpoints, the elected run and the generation of its token."""
+    item = {
+        "id": {"S": "VPC#vpc-1"},
+        "generation": {"N": "2"},
+        "tokenRun": {"S": RUN},
+        "createdIds": {"SS": ["vpce-1", "vpce-2"]},
+    }
+    assert vpc_record("vpc-1", item) == VpcRecord("vpc-1", 2, RUN, frozenset({"vpce-1", "vpce-2"}), frozenset())
+
+
+def test_item_of_a_run() -> None:
+    """What did not happen is empty."""
+    assert run_record(RUN_ITEM) == RunRecord(
+        RUN,
+        RunKind.HEAL,
+        StartedBy.CONFIG,
+        "123456789012",
+        "subnet-1",
+        "vpc-1",
+        "rtb-1",
+        "vpce-1",
+        created_endpoint=True,
+        started_at="2026-11-22T12:00:00+00:00",
+    )
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [
+        ("state", {"S": "BROKEN"}),
+        ("runId", {"N": "1"}),
+        ("expiresAt", {"N": "soon"}),
+        ("approvalExpiresAt", {"S": "1"}),
+    ],
+)
+def test_attribute_that_cannot_be_read(attribute: str, value: dict[str, Any]) -> None:
+    """The error names the item and the attribute."""
+    with pytest.raises(RecordError, match=rf"ledger item TABLE#rtb-1: field {attribute} ") as caught:
+        table_record("rtb-1", {**TABLE_ITEM, attribute: value})
+    assert caught.value.field == attribute
+
+
+def test_set_that_cannot_be_read() -> None:
+    """A set of endpoints must be one."""
+    with pytest.raises(RecordError, match="createdIds"):
+        vpc_record("vpc-1", {"id": {"S": "VPC#vpc-1"}, "createdIds": {"S": "vpce-1"}})

@@ -1,0 +1,165 @@
+"""Whatever the handlers are sent, they answer it or refuse it with an error of their own."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from express_path import looking
+from express_path.errors import EventError, ExpressPathError
+from express_path.handlers import evaluate, remediate
+from sandbox.server import Sandbox
+from tests.adapters.junk import places
+from tests.handlers.network import Builder, Private
+from tests.handlers.rule import Context, Rule
+
+Handler = Callable[[Any, Context], Any]
+EVENTS = [json.loads(path.read_text()) for path in sorted((Path(__file__).parents[2] / "events").glob("*.json"))]
+TEXTS = ("invokingEvent", "ruleParameters")
+PLANS = [
+    {"action": "plan", "subnetId": "subnet-00000000000000001", "dryRun": "true", "calendarState": "OPEN"},
+    {"action": "verify", "subnetId": "subnet-00000000000000001", "runId": "run-1"},
+    {"action": "plan", "undoRunId": "run-1", "disassociated": "true", "unsuccessful": []},
+]
+
+
+def deep(depth: int) -> list[Any]:
+    """Lists inside one another."""
+    found: list[Any] = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+ODD = (None, True, 0, -1, 10**5000, 1e308, "", "\ud800", "\x00", "subnet-\udfff", "0001-01-01T00:00:00+14:00")
+ODD_OBJECTS = ([], [None], [[]], {}, {"": None}, {"resourceType": []}, deep(5000), {"a": deep(300)}, "[" * 99999, "*")
+junk = st.one_of(
+    st.sampled_from([*ODD, *ODD_OBJECTS]),
+    st.recursive(
+        st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    ),
+)
+
+
+def opened(event: Mapping[str, Any]) -> dict[str, Any]:
+    """An event whose texts of JSON are opened, so that what they hold can be spoilt."""
+    return {key: json.loads(value) if key in TEXTS else value for key, value in event.items()}
+
+
+def closed(event: Any) -> Any:  # noqa: ANN401  # whatever has become of an event
+    """The texts again, where they still can be written."""
+    if not isinstance(event, dict):
+        return event
+    return {key: text(value) if key in TEXTS else value for key, value in event.items()}
+
+
+def text(value: object) -> object:
+    """A value as JSON text, or as it is where Python cannot write it."""
+    try:
+        return json.dumps(value)
+    except (RecursionError, ValueError):
+        return value
+
+
+@st.composite
+def spoilt(draw: st.DrawFn, events: list[dict[str, Any]]) -> Any:  # noqa: ANN401  # anything
+    """Something else than an event, or one with up to three values replaced."""
+    event = json.loads(json.dumps(draw(st.sampled_from(events))))
+    for _ in range(draw(st.integers(0, 3))):
+        *above, last = draw(st.sampled_from(list(places(event))))
+        at = event
+        for step in above:
+            at = at[step]
+        at[last] = draw(junk)
+        if not isinstance(at[last], str | int | float | bool | None):
+            break
+    return event if draw(st.integers(0, 9)) else draw(junk)
+
+
+def answered(handler: Handler, event: Any) -> ExpressPathError | None:  # noqa: ANN401  # anything
+    """The error with which a handler refuses an event; whatever else it raises fails the test."""
+    try:
+        json.dumps(handler(event, Context()))
+    except ExpressPathError as error:
+        str(error).encode()
+        return error
+    return None
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """Something to evaluate."""
+    return Private(builder)
+
+
+UNREADABLE = [
+    None,
+    True,
+    7,
+    10**5000,
+    "",
+    "event",
+    "\ud800",
+    [],
+    [{}],
+    deep(5000),
+    {"key": deep(5000)},
+    {"action": deep(99)},
+]
+
+
+@pytest.mark.parametrize("handler", [evaluate.handler, remediate.handler])
+@pytest.mark.parametrize("event", UNREADABLE, ids=range(len(UNREADABLE)))
+def test_what_is_no_event_at_all(sandbox: Sandbox, handler: Handler, event: object) -> None:
+    """It is an EventError, and AWS is not asked."""
+    assert isinstance(answered(handler, event), EventError)
+    assert list(sandbox.calls) == []
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(event=spoilt([opened(each) for each in EVENTS]))
+def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:  # noqa: ANN401  # anything
+    """Only the result token is real, because AWS Config refuses any other."""
+    assert vpc.subnet
+    token = rule.loop.results.issue_token(rule.loop.rule.name)
+    whole = closed(event)
+    answered(evaluate.handler, {**whole, "resultToken": token} if isinstance(whole, dict) else whole)
+
+
+@pytest.fixture
+def planning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The plan function as the stack sets it up, which waits for nothing."""
+    monkeypatch.setattr(looking, "SECONDS_APART", 0)
+    remediate.rule_parameters.cache_clear()
+    yield
+    remediate.rule_parameters.cache_clear()
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(event=spoilt(PLANS))
+@example(event={"action": "plan", "undoRunId": "run-1", "unsuccessful": "[" * 99999})
+def test_any_event_of_a_runbook(sandbox: Sandbox, planning: None, event: Any) -> None:  # noqa: ANN401  # anything
+    """A runbook's step fails with a message that says what is wrong."""
+    assert planning is None
+    answered(remediate.handler, event)
+    assert sandbox.calls.mutating() == []
+
+
+def test_log_level_drops_log_lines_and_no_metric(
+    rule: Rule, vpc: Private, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At level WARN, the stack logs no line of level INFO, and the line that holds the metrics is still written."""
+    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "WARN")
+    rule.sweep()
+    [line] = [json.loads(each) for each in capsys.readouterr().out.splitlines()]
+    assert line["NonCompliantPosted"] == [1.0]
+    assert "level" not in line
+    assert evaluate.logger.log_level == 30
+    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "INFO")
+    assert vpc.subnet in rule.held()
+    rule.sweep()
+    assert evaluate.logger.log_level == 20

@@ -1,0 +1,134 @@
+"""Directory buckets that come and go under scope=DIRECTORY_BUCKETS: the Region's subnets are evaluated at once."""
+
+from typing import Any
+
+import pytest
+
+from sandbox.server import Sandbox
+from tests.handlers.network import Builder, Private
+from tests.handlers.rule import Item, Rule
+
+SCOPED = {"scope": "DIRECTORY_BUCKETS"}
+FIRST, SECOND = "lake--use1-az4--x-s3", "cache--use1-az5--x-s3"
+
+
+def create(sandbox: Sandbox, name: str) -> None:
+    """Make a directory bucket."""
+    zone = name.split("--")[1]
+    sandbox.client("s3").create_bucket(
+        Bucket=name,
+        CreateBucketConfiguration={
+            "Location": {"Type": "AvailabilityZone", "Name": zone},
+            "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
+        },
+    )
+
+
+def delete(sandbox: Sandbox, name: str) -> None:
+    """Delete a directory bucket."""
+    sandbox.client("s3").delete_bucket(Bucket=name)
+
+
+def item(status: str, name: str = FIRST) -> Item:
+    """Return the item of a bucket, as far as the function reads it."""
+    return {
+        "awsAccountId": "123456789012",
+        "configurationItemCaptureTime": "2026-02-13T05:48:51.341Z",
+        "configurationItemStatus": status,
+        "resourceType": "AWS::S3Express::DirectoryBucket",
+        "resourceId": name,
+    }
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """A private subnet behind a NAT gateway, and a public one."""
+    return Private(builder)
+
+
+def test_first_bucket_and_last_one(sandbox: Sandbox, vpc: Private) -> None:
+    """The first bucket has the subnets flagged, a second one and its deletion change nothing, nor does the sweep."""
+    rule = Rule(sandbox, SCOPED)
+    rule.overlook()
+    create(sandbox, FIRST)
+    assert rule.changes()[vpc.subnet] == "NAT_GATEWAY"
+    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+    create(sandbox, SECOND)
+    assert rule.changes() == {}
+    delete(sandbox, FIRST)
+    assert rule.changes() == {}
+    assert rule.sweep() == {}
+    delete(sandbox, SECOND)
+    assert rule.changes()[vpc.subnet] == "NO_DIRECTORY_BUCKETS"
+    assert rule.held()[vpc.subnet].compliance == "NOT_APPLICABLE"
+
+
+def test_scope_all_does_not_look(sandbox: Sandbox, vpc: Private) -> None:
+    """Where the scope does not ask for buckets, their events cost no call."""
+    rule = Rule(sandbox)
+    create(sandbox, FIRST)
+    event = rule.event(item("ResourceDiscovered"))
+    sandbox.calls.clear()
+    assert rule.invoke(event)["evaluations"] == []
+    assert list(sandbox.calls) == []
+    assert vpc.subnet not in rule.held()
+
+
+def test_bucket_that_only_changed_costs_no_call(sandbox: Sandbox) -> None:
+    """A new tag or another encryption says nothing about whether there is a bucket."""
+    rule = Rule(sandbox, SCOPED)
+    changed: dict[str, Any] = {"changedProperties": {}, "changeType": "UPDATE"}
+    event = rule.event(item("OK"), changed)
+    sandbox.calls.clear()
+    assert rule.invoke(event)["evaluations"] == []
+    assert list(sandbox.calls) == []
+
+
+def test_created_bucket_that_is_not_listed_yet_counts(sandbox: Sandbox, vpc: Private) -> None:
+    """The listing lags behind the event; the next sweep goes by the listing again."""
+    rule = Rule(sandbox, SCOPED)
+    assert rule.tell(item("ResourceDiscovered"))[vpc.subnet] == "NAT_GATEWAY"
+    assert rule.sweep()[vpc.subnet] == "NO_DIRECTORY_BUCKETS"
+
+
+def test_deleted_bucket_that_is_still_listed_decides_nothing(sandbox: Sandbox, vpc: Private) -> None:
+    """While the listing shows a bucket, findings stay; once it shows none, the sweep corrects them."""
+    rule = Rule(sandbox, SCOPED)
+    create(sandbox, FIRST)
+    rule.sweep()
+    assert rule.tell(item("ResourceDeleted")) == {}
+    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+    delete(sandbox, FIRST)
+    assert rule.sweep()[vpc.subnet] == "NO_DIRECTORY_BUCKETS"
+
+
+def test_buckets_that_cannot_be_listed_keep_the_findings(sandbox: Sandbox, vpc: Private) -> None:
+    """There may be another bucket."""
+    rule = Rule(sandbox, SCOPED)
+    create(sandbox, FIRST)
+    rule.sweep()
+    delete(sandbox, FIRST)
+    sandbox.faults.deny("s3", "ListDirectoryBuckets")
+    assert rule.tell(item("ResourceDeletedNotRecorded")) == {}
+    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+
+
+def test_more_subnets_than_one_call_takes(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """PutEvaluations takes 100 evaluations, and a Region may have more subnets."""
+    builder.route(builder.main_table(vpc.vpc), "0.0.0.0/0", NatGatewayId=vpc.nat)
+    subnets = builder.many_subnets(vpc.vpc, 100)
+    rule = Rule(sandbox, {**SCOPED, "vpcIds": vpc.vpc})
+    sandbox.calls.clear()
+    assert rule.tell(item("ResourceDiscovered")).keys() >= {*subnets, vpc.subnet}
+    puts = [len(each.parameters["Evaluations"]) for each in sandbox.calls.of("config", "PutEvaluations")]
+    assert puts[0] == 100
+    assert sum(puts) > 100
+
+
+def test_oversized_item_of_a_bucket(sandbox: Sandbox, vpc: Private) -> None:
+    """A summary tells enough."""
+    rule = Rule(sandbox, SCOPED)
+    rule.overlook()
+    rule.loop.oversized_above = 0
+    create(sandbox, FIRST)
+    assert rule.changes()[vpc.subnet] == "NAT_GATEWAY"

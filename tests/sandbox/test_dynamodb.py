@@ -1,0 +1,232 @@
+"""DynamoDB in the sandbox: atomic conditional writes, tables as CloudFormation makes them, resource policies."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from sandbox.dynamic import Client
+from sandbox.dynamodb.deployment import UnsupportedPropertyError, deploy_table
+from sandbox.iam_conditions import enforced
+from sandbox.iam_policies import UnsupportedPolicyError
+from sandbox.refusals import refused
+from sandbox.server import Sandbox
+
+TABLE = "arn:aws:dynamodb:us-east-1:123456789012:table/Ledger"
+WRITES = ["PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "PartiQLInsert", "PartiQLUpdate", "PartiQLDelete"]
+WRITER = "arn:aws:iam::123456789012:role/path/writer"
+ONLY_THE_WRITER = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {
+            "Effect": "Deny",
+            "Principal": "*",
+            "Action": [f"dynamodb:{each}" for each in [*WRITES, "DeleteResourcePolicy"]],
+            "Resource": "*",
+            "Condition": {"ArnNotLike": {"aws:PrincipalArn": WRITER}},
+        }
+    ],
+}
+PROPERTIES = {
+    "TableName": "Ledger",
+    "AttributeDefinitions": [{"AttributeName": "Id", "AttributeType": "S"}],
+    "KeySchema": [{"AttributeName": "Id", "KeyType": "HASH"}],
+    "BillingMode": "PAY_PER_REQUEST",
+    "DeletionProtectionEnabled": True,
+    "SSESpecification": {"SSEEnabled": True},
+    "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+    "TimeToLiveSpecification": {"AttributeName": "Expires", "Enabled": True},
+    "ResourcePolicy": {"PolicyDocument": ONLY_THE_WRITER},
+}
+KEY = {"Id": {"S": "one"}}
+ITEM = {"Id": {"S": "one"}, "Count": {"N": "0"}}
+
+
+@pytest.fixture
+def dynamodb(sandbox: Sandbox) -> Client:
+    """A client of the sandbox's account, in which the table is deployed."""
+    client: Client = sandbox.client("dynamodb")
+    deploy_table(client, PROPERTIES)
+    return client
+
+
+@pytest.fixture
+def often_switching() -> Iterator[None]:
+    """Threads that take turns so often that a write without a lock loses another one."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.fixture
+def acting(sandbox: Sandbox) -> Callable[[str, str], Client]:
+    """Makes a role with a path that allows some actions on everything, and returns a client that acts as it."""
+
+    def make(name: str, action: str = "dynamodb:*") -> Client:
+        iam: Client = sandbox.client("iam")
+        role = iam.create_role(Path="/path/", RoleName=name, AssumeRolePolicyDocument='{"Statement": []}')["Role"]
+        statement = {"Effect": "Allow", "Action": action, "Resource": "*"}
+        policy = {"Version": "2012-10-17", "Statement": [statement]}
+        iam.put_role_policy(RoleName=name, PolicyName="p", PolicyDocument=json.dumps(policy))
+        return sandbox.client("dynamodb", credentials=sandbox.assume(role["Arn"]))
+
+    return make
+
+
+def test_table_is_made_as_its_resource_says(dynamodb: Client) -> None:
+    """Every property of AWS::DynamoDB::Table that is deployed here shows in the API; others are refused."""
+    table = dynamodb.describe_table(TableName="Ledger")["Table"]
+    assert (table["TableArn"], table["DeletionProtectionEnabled"]) == (TABLE, True)
+    assert table["SSEDescription"]["Status"] == "ENABLED"
+    backups = dynamodb.describe_continuous_backups(TableName="Ledger")["ContinuousBackupsDescription"]
+    assert backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
+    assert dynamodb.describe_time_to_live(TableName="Ledger")["TimeToLiveDescription"]["AttributeName"] == "Expires"
+    assert json.loads(dynamodb.get_resource_policy(ResourceArn=TABLE)["Policy"]) == ONLY_THE_WRITER
+    assert refused(dynamodb.delete_table, TableName="Ledger") == "ValidationException"
+    with pytest.raises(UnsupportedPropertyError, match="ImportSourceSpecification"):
+        deploy_table(dynamodb, {"ImportSourceSpecification": {}}, "Other")
+
+
+def test_policy_ends_with_its_table(dynamodb: Client) -> None:
+    """A table that takes the name of a deleted one has no policy, and a faulty policy is refused."""
+    dynamodb.update_table(TableName="Ledger", DeletionProtectionEnabled=False)
+    dynamodb.delete_table(TableName="Ledger")
+    deploy_table(dynamodb, {key: value for key, value in PROPERTIES.items() if key != "ResourcePolicy"})
+    assert refused(dynamodb.get_resource_policy, ResourceArn=TABLE) == "PolicyNotFoundException"
+    for policy in ("no", "{}", '{"Statement": [{"Effect": "Allow"}]}'):
+        assert refused(dynamodb.put_resource_policy, ResourceArn=TABLE, Policy=policy) == "ValidationException"
+
+
+@pytest.mark.usefixtures("often_switching")
+def test_conditional_writes_are_atomic(dynamodb: Client) -> None:
+    """Of many threads, one puts the item; no increment of many is lost."""
+
+    def put(owner: int) -> bool:
+        try:
+            item = {**ITEM, "Owner": {"N": str(owner)}}
+            dynamodb.put_item(TableName="Ledger", Item=item, ConditionExpression="attribute_not_exists(Id)")
+        except dynamodb.exceptions.ConditionalCheckFailedException:
+            return False
+        return True
+
+    def increment(_: int) -> None:
+        dynamodb.update_item(
+            TableName="Ledger",
+            Key=KEY,
+            UpdateExpression="SET #count = #count + :one",
+            ExpressionAttributeNames={"#count": "Count"},
+            ExpressionAttributeValues={":one": {"N": "1"}},
+        )
+
+    with ThreadPoolExecutor(12) as pool:
+        assert sum(pool.map(put, range(24))) == 1
+        list(pool.map(increment, range(48)))
+    found = dynamodb.get_item(TableName="Ledger", Key=KEY, ConsistentRead=True)["Item"]
+    assert found["Count"] == {"N": "48"}
+
+
+@pytest.mark.parametrize("number", ["", "one", "1,5", "true", "{{ x.Y }}"])
+def test_number_that_is_none_is_refused(dynamodb: Client, number: str) -> None:
+    """Numbers are sent as strings, which have to be numbers, wherever they stand in a value."""
+    item: dict[str, Any] = {"Id": {"S": "one"}, "Map": {"M": {"List": {"L": [{"N": "-1.5e3"}, {"N": number}]}}}}
+    assert refused(dynamodb.put_item, TableName="Ledger", Item=item) == "ValidationException"
+    values = {":n": {"N": number}}
+    update = {"UpdateExpression": "SET A = :n", "ExpressionAttributeValues": values}
+    assert refused(dynamodb.update_item, TableName="Ledger", Key=KEY, **update) == "ValidationException"
+    item["Map"]["M"]["List"]["L"].pop()
+    assert dynamodb.put_item(TableName="Ledger", Item=item)
+
+
+def writes(client: Client) -> dict[str, Callable[[], Any]]:
+    """Return each way to write an item."""
+    put = {"TableName": "Ledger", "Item": ITEM}
+    return {
+        "PutItem": lambda: client.put_item(**put),
+        "UpdateItem": lambda: client.update_item(TableName="Ledger", Key=KEY, UpdateExpression="REMOVE Owned"),
+        "DeleteItem": lambda: client.delete_item(TableName=TABLE, Key=KEY),
+        "BatchWriteItem": lambda: client.batch_write_item(RequestItems={"Ledger": [{"PutRequest": {"Item": ITEM}}]}),
+        "TransactWriteItems": lambda: client.transact_write_items(TransactItems=[{"Put": put}]),
+        "PartiQLInsert": lambda: client.execute_statement(Statement="INSERT INTO \"Ledger\" VALUE {'Id': 'two'}"),
+        "PartiQLUpdate": lambda: client.execute_statement(Statement="UPDATE Ledger SET A='1' WHERE Id='one'"),
+        "PartiQLDelete": lambda: client.batch_execute_statement(
+            Statements=[{"Statement": "DELETE FROM \"Ledger\" WHERE Id='two'"}]
+        ),
+        "DeleteResourcePolicy": lambda: client.delete_resource_policy(ResourceArn=TABLE),
+    }
+
+
+def test_resource_policy_denies_every_write_of_others(
+    sandbox: Sandbox, dynamodb: Client, acting: Callable[..., Client]
+) -> None:
+    """A role that may do everything reads the table and writes nothing; the one that the policy names writes.
+
+    aws:PrincipalArn is the ARN of the role with its path, not of the session.
+    """
+    other, writer = acting("other"), acting("writer")
+    dynamodb.put_item(TableName="Ledger", Item=ITEM)
+    with enforced(sandbox):
+        for name, write in writes(other).items():
+            assert refused(write) == "AccessDeniedException", name
+        assert other.get_item(TableName="Ledger", Key=KEY)["Item"] == ITEM
+        assert other.query(
+            TableName="Ledger", KeyConditionExpression="Id = :id", ExpressionAttributeValues={":id": {"S": "one"}}
+        )["Items"]
+        assert other.batch_get_item(RequestItems={"Ledger": {"Keys": [KEY]}})["Responses"]["Ledger"] == [ITEM]
+        for write in writes(writer).values():
+            write()
+
+
+def test_each_action_needs_its_permission(sandbox: Sandbox, dynamodb: Client, acting: Callable[..., Client]) -> None:
+    """A role that may only put items can do so in a transaction and nothing else."""
+    dynamodb.delete_resource_policy(ResourceArn=TABLE)
+    putter = acting("putter", "dynamodb:PutItem")
+    with enforced(sandbox):
+        allowed = [name for name, write in writes(putter).items() if not _is_refused(write)]
+        reads = (putter.scan, putter.describe_table, putter.delete_table)
+        assert {refused(each, TableName="Ledger") for each in reads} == {"AccessDeniedException"}
+    assert allowed == ["PutItem", "TransactWriteItems"]
+
+
+def _is_refused(call: Callable[[], Any]) -> bool:
+    try:
+        call()
+    except ClientError as error:
+        return error.response["Error"]["Code"] == "AccessDeniedException"
+    return False
+
+
+def test_resource_policy_can_allow(sandbox: Sandbox, dynamodb: Client, acting: Callable[..., Client]) -> None:
+    """In one account, the policy of the table is enough, but its account as principal allows nothing by itself."""
+    reader = acting("reader", "sts:*")
+    allow = {"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": TABLE}
+
+    def reading(principal: object) -> bool:
+        policy = json.dumps({"Statement": [{**allow, "Principal": principal}]})
+        dynamodb.put_resource_policy(ResourceArn=TABLE, Policy=policy)
+        with enforced(sandbox):
+            return not _is_refused(lambda: reader.get_item(TableName="Ledger", Key=KEY))
+
+    assert reading({"AWS": "arn:aws:iam::123456789012:role/path/reader"})
+    assert reading({"AWS": [WRITER, "arn:aws:sts::123456789012:assumed-role/reader/sandbox"]})
+    assert not reading({"AWS": WRITER})
+    assert not reading({"AWS": "123456789012"})
+    assert not reading({"Service": "config.amazonaws.com"})
+
+
+def test_policy_that_is_not_evaluated_is_an_error(
+    sandbox: Sandbox, dynamodb: Client, acting: Callable[..., Client], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A condition key that the sandbox does not give proves nothing, so the request fails loudly."""
+    reader = acting("reader")
+    deny = {"Effect": "Deny", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}
+    condition = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "one"}}
+    policy = json.dumps({"Statement": [{**deny, "Condition": condition}]})
+    dynamodb.put_resource_policy(ResourceArn=TABLE, Policy=policy)
+    with enforced(sandbox):
+        assert refused(reader.get_item, TableName="Ledger", Key=KEY) == "InternalFailure"
+    assert UnsupportedPolicyError.__name__ in caplog.text

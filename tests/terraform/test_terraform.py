@@ -1,0 +1,57 @@
+"""Terraform manages networks in the sandbox: heals and patches cause no drift, with one exception."""
+
+import json
+
+import pytest
+
+from sandbox.server import Sandbox
+from tests.cli.recordings import invoke
+from tests.terraform.workspace import Workspace
+
+pytestmark = pytest.mark.slow
+
+
+def patch_for(workspace: Workspace, name: str) -> str:
+    """The Terraform patch that the command prints for a subnet."""
+    explanation = json.loads(invoke(["explain", workspace.output("subnets")[name], "--format", "json"]).stdout)
+    return str(explanation["plan"]["patches"]["terraform"])
+
+
+def reasons(workspace: Workspace, *names: str) -> list[str]:
+    """The reasons that a scan reports for subnets."""
+    rows = json.loads(invoke(["scan", "--format", "json"]).stdout)["subnets"]
+    by_subnet = {row["subnetId"]: row["reason"] for row in rows}
+    return [by_subnet[workspace.output("subnets")[each]] for each in names]
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_terraform_patches_fix_the_verdict_and_cause_no_drift(workspace: Workspace) -> None:
+    """One patch creates an endpoint, one associates an existing endpoint; the plan after them is empty."""
+    flagged = ("inline", "shared-2")
+    assert reasons(workspace, *flagged) == ["NAT_GATEWAY", "NAT_GATEWAY"]
+    patches = [patch_for(workspace, each) for each in flagged]
+    assert ["aws_vpc_endpoint.s3express" in each for each in patches] == [True, False]
+    with workspace.adding("\n".join(patches)):
+        assert workspace.apply() == {"add": 3, "change": 0, "remove": 0}
+        assert reasons(workspace, *flagged) == ["ENDPOINT", "ENDPOINT"]
+        assert workspace.plan() == {}
+    assert workspace.apply() == {"add": 0, "change": 0, "remove": 3}
+    assert reasons(workspace, *flagged) == ["NAT_GATEWAY", "NAT_GATEWAY"]
+
+
+def test_an_endpoint_that_lists_its_route_tables_drifts(workspace: Workspace, sandbox: Sandbox) -> None:
+    """Terraform would remove a table that a heal adds to that list; as the patch says, the list is where to add it."""
+    endpoint_id, table_id = workspace.output("endpoints")["listed"], workspace.output("route_tables")["listed-2"]
+    patch = patch_for(workspace, "listed-2")
+    assert f"route_table_ids in the aws_vpc_endpoint of {endpoint_id}" in patch
+    assert f'add "{table_id}" to that list' in patch
+    ec2 = sandbox.client("ec2")
+    ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])
+    assert workspace.plan() == {"aws_vpc_endpoint.listed": "update"}
+    before = workspace.configuration.read_text(encoding="utf-8")
+    listed = '[aws_route_table.private["listed-1"].id'
+    assert listed in before
+    workspace.configuration.write_text(before.replace(listed, f'{listed}, "{table_id}"'), encoding="utf-8")
+    assert workspace.plan() == {}
+    workspace.configuration.write_text(before, encoding="utf-8")
+    ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, RemoveRouteTableIds=[table_id])

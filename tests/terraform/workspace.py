@@ -1,0 +1,131 @@
+"""Real Terraform with the real AWS provider, whose API calls all go to the sandbox."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from sandbox.server import Sandbox
+
+CONFIGURATION = Path(__file__).parent / "main.tf"
+PROVIDER = "registry.terraform.io/hashicorp/aws/*/*/terraform-provider-aws*"
+NO_CHANGES, ERROR, CHANGES = 0, 1, 2
+"""The exit statuses of a plan: https://developer.hashicorp.com/terraform/cli/commands/plan#detailed-exitcode."""
+SECONDS = 240
+"""The longest that one command may take."""
+
+
+def terraform() -> str | None:
+    """The program, None if it is not installed."""
+    return shutil.which("terraform")
+
+
+def provider() -> Path | None:
+    """The program of the AWS provider, None if it is not installed; nothing is ever downloaded.
+
+    It is looked for in the folder that TERRAFORM_PLUGIN_DIR names, in the folders where Terraform looks by itself
+    (https://developer.hashicorp.com/terraform/cli/config/config-file#implied-local-mirror-directories), and in /opt.
+    """
+    named = os.environ.get("TERRAFORM_PLUGIN_DIR")
+    folders = [
+        *([Path(named)] if named else []),
+        Path.home() / ".terraform.d" / "plugins",
+        Path.home() / ".local" / "share" / "terraform" / "plugins",
+        Path("/usr/local/share/terraform/plugins"),
+        Path("/usr/share/terraform/plugins"),
+        *sorted(Path("/opt").glob("*")),
+    ]
+    return next((found for folder in folders for found in sorted(folder.glob(PROVIDER))), None)
+
+
+class Workspace:
+    """A folder with the configuration, and what Terraform made of it in a sandbox.
+
+    As a context manager, it starts the provider once for all commands, because starting it takes most of the time of a
+    command: https://developer.hashicorp.com/terraform/plugin/debugging#starting-a-provider-in-debug-mode.
+    """
+
+    def __init__(self, folder: Path, sandbox: Sandbox) -> None:
+        """Copy the configuration; nothing is applied yet."""
+        self._folder = folder
+        (folder / "terraform.rc").touch()
+        self._environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "TF_CLI_CONFIG_FILE": str(folder / "terraform.rc"),
+            "TF_IN_AUTOMATION": "1",
+            "TF_LOG": "off",
+            "CHECKPOINT_DISABLE": "1",
+            "GOGC": "400",  # collecting garbage less often takes a quarter less processor time
+            **sandbox.environment(),
+        }
+        self.configuration = folder / CONFIGURATION.name
+        shutil.copy(CONFIGURATION, self.configuration)
+
+    def __enter__(self) -> Self:
+        """Start the provider."""
+        program = provider()
+        assert program
+        self._provider = subprocess.Popen(
+            [program, "-debug"], env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        assert self._provider.stdout
+        [name, _, value] = next(line for line in self._provider.stdout if "='" in line).strip().partition("=")
+        self._environment[name] = value.strip("'")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the provider."""
+        self._provider.terminate()
+        self._provider.communicate(timeout=SECONDS)
+
+    def apply(self) -> dict[str, int]:
+        """Apply the configuration; return how many resources were added, changed, and removed."""
+        messages = self._messages(self._run("apply", "-auto-approve", "-json"))
+        [summary] = [each["changes"] for each in messages if each["type"] == "change_summary"][-1:]
+        [self.outputs] = [each["outputs"] for each in messages if each["type"] == "outputs"][-1:]
+        return {name: summary[name] for name in ("add", "change", "remove")}
+
+    def plan(self) -> dict[str, str]:
+        """What Terraform would do: actions by the address of the resource. Empty if it reports no changes."""
+        done = self._run("plan", "-detailed-exitcode", "-json", statuses=(NO_CHANGES, CHANGES))
+        changes = [each["change"] for each in self._messages(done) if each["type"] == "planned_change"]
+        assert bool(changes) == (done.returncode == CHANGES), done.stdout
+        return {each["resource"]["addr"]: each["action"] for each in changes}
+
+    def output(self, name: str) -> dict[str, str]:
+        """An output of the configuration."""
+        found: dict[str, str] = self.outputs[name]["value"]
+        return found
+
+    @contextmanager
+    def adding(self, text: str) -> Iterator[None]:
+        """Have one more file in the configuration."""
+        added = self._folder / "added.tf"
+        added.write_text(text, encoding="utf-8")
+        yield
+        added.unlink()
+
+    def _run(self, *arguments: str, statuses: tuple[int, ...] = (NO_CHANGES,)) -> subprocess.CompletedProcess[str]:
+        program = terraform()
+        assert program
+        done = subprocess.run(
+            [program, *arguments, "-input=false", "-no-color"],
+            cwd=self._folder,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+        )
+        assert done.returncode in statuses, done.stdout + done.stderr
+        return done
+
+    @staticmethod
+    def _messages(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+        """What Terraform says, a JSON object a line: https://developer.hashicorp.com/terraform/internals/machine-readable-ui."""
+        return [json.loads(line) for line in done.stdout.splitlines()]
