@@ -22,6 +22,9 @@ FUNCTIONS = Path(__file__).parent.parent / "functions"
 EVALUATE = "express_path.handlers.evaluate.handler"
 PLAN = "express_path.handlers.remediate.handler"
 BUILD_SECONDS = 300
+LEDGER = "express-path-ledger"
+SETTINGS = {"LEDGER_TABLE_NAME": LEDGER}
+"""What the stack tells the plan function."""
 
 
 ENTRY = "of_this_account"
@@ -79,7 +82,7 @@ def in_lambda_runtime(sandbox: Sandbox) -> Iterator[Functions]:
         build(folder)
         entry = ENTRY_SOURCE.format(region=sandbox.region, account_id=sandbox.account_id, name=FUNCTION_NAME)
         (folder / f"{ENTRY}.py").write_text(entry)
-        variables = sandbox.environment()
+        variables = {**sandbox.environment(), **SETTINGS}
         with (
             LambdaRuntime(folder, EVALUATE, variables) as evaluate,
             LambdaRuntime(folder, f"{ENTRY}.handler", variables) as plan,
@@ -93,7 +96,7 @@ def in_this_process(sandbox: Sandbox) -> Iterator[Functions]:
 
     The environment is the whole process's meanwhile, since runbooks invoke functions from threads of their own.
     """
-    with patch.dict(os.environ, sandbox.environment()):
+    with patch.dict(os.environ, {**sandbox.environment(), **SETTINGS}):
         log = io.StringIO()
         with redirect_stdout(log):
             evaluate, plan = (in_process(_handler(each)) for each in (EVALUATE, PLAN))

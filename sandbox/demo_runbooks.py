@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sandbox.demo_function import Invoke
+from sandbox.demo_function import LEDGER, Invoke
 from sandbox.demo_steps import StepLine, step_lines
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
@@ -36,7 +36,10 @@ class Runbooks:
     """The runbooks that heal and undo, deployed in a sandbox."""
 
     def __init__(self, sandbox: Sandbox, automation: Automation, plan: Invoke) -> None:
-        """Deploy the runbooks, their role, and their function."""
+        """Deploy the runbooks, their role, their function, and the ledger."""
+        key = {"AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}]}
+        schema = {"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}
+        sandbox.client("dynamodb").create_table(TableName=LEDGER, **key, **schema)
         self._ssm = sandbox.client("ssm")
         automation.functions.register(FUNCTION, plan)
         role = sandbox.client("iam").create_role(RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST))

@@ -13,8 +13,12 @@ Step = Mapping[str, Any]
 
 PENDING, SUCCESS = "Pending", "Success"
 UNFINISHED = {PENDING, "InProgress", "Waiting"}
+READING = ("aws:executeScript", SUCCESS)
+"""The scripts of the runbooks read what the plan function answered."""
 GIVEN = {"AddRouteTableIds": "adds", "RemoveRouteTableIds": "removes"}
 """Parameters of calls that say what changes; the resource itself is the same in all steps."""
+LEDGER_SERVICE = "dynamodb"
+"""Where the ledger is: a record in it changes no network."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,14 @@ def step_lines(steps: Sequence[Step], *, is_over: bool) -> list[StepLine]:
     """Return lines for the steps that have ended, in the order in which they began.
 
     Where a branch led to is known once the next step has begun, so until the execution is over its line has to wait.
+    Scripts that read the answer of the step before them have no line of their own.
     """
     begun = [step for step in steps if step["StepStatus"] != PENDING]
     begun.sort(key=lambda step: step["ExecutionStartTime"])
     pairs = zip_longest(begun, begun[1:])
     ready = takewhile(lambda pair: is_over or (pair[1] and pair[0]["StepStatus"] not in UNFINISHED), pairs)
-    return [_line(step, following["StepName"] if following else "the end") for step, following in ready]
+    told = [(step, following) for step, following in ready if (step["Action"], step["StepStatus"]) != READING]
+    return [_line(step, following["StepName"] if following else "the end") for step, following in told]
 
 
 def step_outputs(steps: Sequence[Step], name: str) -> dict[str, str]:
@@ -78,12 +84,16 @@ def _line(step: Step, following: str) -> StepLine:
     tell = _TELLERS.get(step["Action"], _other)
     text = tell(inputs, step, following) if step["StepStatus"] == SUCCESS else step["StepStatus"]
     # Where a reference in the inputs found nothing, the step has failed before it called anything.
-    changes = step["Action"] == "aws:executeAwsApi" and not inputs.get("Api", "Get").startswith(READING_VERBS)
+    calls = step["Action"] == "aws:executeAwsApi" and inputs.get("Service") != LEDGER_SERVICE
+    changes = calls and not inputs.get("Api", "Get").startswith(READING_VERBS)
     return StepLine(step["StepName"], text, changes)
 
 
 def _call(inputs: Mapping[str, str], step: Step, _following: str) -> str:
-    """Return the call with what it adds or takes away, and what it made."""
+    """Return the call with the record it writes, or what it adds or takes away, and what it made."""
+    if inputs["Service"] == LEDGER_SERVICE:
+        record = json.loads(inputs.get("Key") or inputs["Item"])["id"]["S"]
+        return f"ledger: {record}"
     given = [f", {verb} {', '.join(json.loads(inputs[name]))}" for name, verb in GIVEN.items() if name in inputs]
     tags = [" " + ", ".join(tag["Key"] for tag in json.loads(inputs["Tags"]))] if "Tags" in inputs else []
     made = [
@@ -100,7 +110,7 @@ def _wait(inputs: Mapping[str, str], _step: Step, _following: str) -> str:
 def _function(inputs: Mapping[str, str], step: Step, _following: str) -> str:
     """Return what the plan function answered: a plan's action, or a verdict."""
     answer = json.loads(step["Outputs"]["Payload"][0])
-    told = [answer[name] for name in ("action", "compliance", "reason") if name in answer]
+    told = [answer[name] for name in ("action", "next", "compliance", "reason") if name in answer]
     return f"lambda {inputs['FunctionName']} -> {', '.join(told)}"
 
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from botocore.regions import EndpointResolver
 import compile_artifact
 import trim_artifact
 from sandbox.lambda_runtime import LambdaRuntime
+from sandbox.ssm import Automation
 from tests.handlers.network import Builder, Private
 from tests.handlers.running import running
+from tests.runbooks.ledgers import LEDGER, LedgerTable, heal_id
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 LISTED: dict[str, dict[str, list[str]]] = json.loads((FUNCTIONS / "operations.json").read_bytes())
@@ -228,20 +231,25 @@ def artifact_of_the_account(artifact: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.runtime
 def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Path) -> None:
-    """In Lambda's own runtime the trimmed clients of EC2, S3 and Systems Manager make all the calls of a plan."""
-    with running() as sandbox:
+    """In Lambda's own runtime the trimmed clients of each service make all the calls of a plan."""
+    settings = {"LEDGER_TABLE_NAME": LEDGER, "ENDPOINT_POLICY_PARAMETER": "/policy", "CHANGE_CALENDAR_NAME": "changes"}
+    with running() as sandbox, Automation(sandbox) as automation:
         sandbox.reset()
+        automation.knobs.open_calendars.add("changes")
         network = Private(Builder(sandbox))
         sandbox.client("ssm").put_parameter(Name="/policy", Value=POLICY, Type="String")
         sandbox.client("s3").create_bucket(Bucket="data--use1-az4--x-s3", CreateBucketConfiguration=DIRECTORY)
+        claim = {"state": "CLAIMED", "runId": heal_id(1), "expiresAt": int(time.time()) + 600}
+        LedgerTable(sandbox).write(f"TABLE#{network.table}", **claim)
         sandbox.calls.clear()
-        question = {"action": "plan", "subnetId": network.subnet, "dryRun": "true", "policyParameter": "/policy"}
-        with LambdaRuntime(artifact_of_the_account, "entry.handler", sandbox.environment()) as runtime:
+        question = {"action": "plan", "subnetId": network.subnet, "dryRun": "true"}
+        with LambdaRuntime(artifact_of_the_account, "entry.handler", sandbox.environment() | settings) as runtime:
             answer = runtime.invoke(question)
         called = {(each.service, each.operation) for each in sandbox.calls}
-    assert answer["verdict"]["reason"] == "NAT_GATEWAY"
+    assert (answer["verdict"]["reason"], answer["voidRun"]) == ("NAT_GATEWAY", heal_id(1))
     assert called <= {(service, name) for service, names in LISTED["remediate"].items() for name in names}
-    assert {("ssm", "GetParameter"), ("s3", "GetBucketPolicy"), ("ec2", "DescribeNetworkAcls")} <= called
+    assert {("ssm", each) for each in ("GetParameter", "GetCalendarState", "GetAutomationExecution")} <= called
+    assert {("dynamodb", "GetItem"), ("s3", "GetBucketPolicy"), ("ec2", "DescribeNetworkAcls")} <= called
 
 
 def test_an_operation_that_botocore_does_not_have_stops_the_build(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ _BY_CODE = {
         "aws configservice describe-configuration-aggregators shows those of this account and Region"
     ),
     ("NoRunbooks", "cloudformation:ValidationError"): _STACK,
-    ("AutomationExecutionNotFoundException",): "the run's id is on its route table's tag express-path:run",
+    ("AutomationExecutionNotFoundException",): "express-path heals lists the runs of past heals",
     ("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"): (
         "try again later, or read many places with fewer --workers: AWS refused for too many calls, after waiting, too"
     ),

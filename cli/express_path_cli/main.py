@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.commands import collect, cost, diagnose, doctor, explain, heal, report, scan
+from express_path_cli.commands import collect, cost, diagnose, doctor, explain, heal, heals, report, scan, undo
 from express_path_cli.groups import with_groups
 from express_path_cli.problems import DEBUG, Command, Reporting
 
@@ -68,7 +68,8 @@ COMMANDS: Mapping[str, ModuleType] = {
     "cost": cost,
     "diagnose": diagnose,
     "heal": heal,
-    "undo": heal,
+    "undo": undo,
+    "heals": heals,
     "doctor": doctor,
     "collect": collect,
 }

@@ -13,7 +13,7 @@ class ParameterError(ExpressPathError):
     def __init__(self, name: str, value: object, allowed: str) -> None:
         """Keep the parameter's name, the value found and what is allowed."""
         self.name, self.value, self.allowed = name, value, allowed
-        super().__init__(f"rule parameter {name}={value!r}: allowed is {allowed}")
+        super().__init__(f"rule parameter {name}={value!r}: must be {allowed}")
 
 
 class SettingError(ExpressPathError):
@@ -22,7 +22,7 @@ class SettingError(ExpressPathError):
     def __init__(self, name: str, value: object, allowed: str) -> None:
         """Keep the setting's name, the value found and what is allowed."""
         self.name, self.value, self.allowed = name, value, allowed
-        super().__init__(f"setting {name}={value!r}: allowed is {allowed}")
+        super().__init__(f"setting {name}={value!r}: must be {allowed}")
 
 
 def _shown(found: object) -> str:
@@ -39,7 +39,7 @@ class EventError(ExpressPathError):
     def __init__(self, field: str, found: object, allowed: str) -> None:
         """Keep the field's path inside the event, what was found there and what is allowed."""
         self.field, self.found, self.allowed = field, found, allowed
-        super().__init__(f"event field {field} is {_shown(found)}: allowed is {allowed}")
+        super().__init__(f"event field {field} is {_shown(found)}: must be {allowed}")
 
 
 class RecordError(ExpressPathError):
@@ -48,7 +48,7 @@ class RecordError(ExpressPathError):
     def __init__(self, resource: str, field: str, found: object, allowed: str) -> None:
         """Keep the resource, its field, what was found there and what is allowed."""
         self.resource, self.field, self.found, self.allowed = resource, field, found, allowed
-        super().__init__(f"{resource}: field {field} is {found!r:.200}: allowed is {allowed}")
+        super().__init__(f"{resource}: field {field} is {found!r:.200}: must be {allowed}")
 
 
 class DumpError(ExpressPathError):
@@ -88,26 +88,77 @@ class BlockedError(ExpressPathError):
         super().__init__("\n".join([summary, *(f"--- {tool}\n{patch}" for tool, patch in self.patches.items())]))
 
 
-class UndoError(ExpressPathError):
-    """A run cannot be undone, because no route table says that it healed it."""
+class TableChangedError(ExpressPathError):
+    """While a run healed a subnet, the subnet got another route table."""
 
-    def __init__(self, run_id: str, tag: str) -> None:
-        """Keep the run's id and the tag that was looked for."""
-        self.run_id, self.tag = run_id, tag
+    def __init__(self, subnet_id: str, claimed: str, governing: str) -> None:
+        """Keep the subnet, the route table that the run claimed, and the one that governs the subnet now."""
+        self.subnet_id, self.claimed, self.governing = subnet_id, claimed, governing
         super().__init__(
-            f"no route table has the tag {tag}={run_id}: the run changed none, was undone, or a later run took over"
+            f"{subnet_id} was governed by {claimed}, and now it is by {governing or 'none'}: start the heal again"
+        )
+
+
+class ElectionError(ExpressPathError):
+    """No run could be elected to create the endpoint of a VPC."""
+
+    def __init__(self, vpc_id: str) -> None:
+        """Keep the VPC."""
+        self.vpc_id = vpc_id
+        super().__init__(
+            f"the ledger names no run that creates the endpoint of {vpc_id}: see why the step elect failed, and start "
+            "the heal again"
+        )
+
+
+class EndpointNotReadyError(ExpressPathError):
+    """The endpoint that a route table is to be associated with is not available."""
+
+    def __init__(self, subnet_id: str, found: str) -> None:
+        """Keep the subnet, and what was found instead of an available endpoint."""
+        self.subnet_id, self.found = subnet_id, found
+        super().__init__(f"no endpoint is available for {subnet_id}: {found}; start the heal again")
+
+
+class UndoError(ExpressPathError):
+    """A run cannot be undone; nothing was changed."""
+
+    def __init__(self, run_id: str, found: str, remedy: str) -> None:
+        """Keep the run's id, what was found and what to do."""
+        self.run_id, self.found, self.remedy = run_id, found, remedy
+        super().__init__(f"run {run_id} cannot be undone: {found} ({remedy})")
+
+
+class ClaimHeldError(ExpressPathError):
+    """Another run has claimed a route table and goes on."""
+
+    def __init__(self, route_table_id: str, owner: str) -> None:
+        """Keep the route table and the run that has claimed it."""
+        self.route_table_id, self.owner = route_table_id, owner
+        super().__init__(f"run {owner} is changing {route_table_id}: start again when it has ended")
+
+
+class ClaimLostError(ExpressPathError):
+    """A run's claim on a route table expired or went to another run, so it must change nothing more."""
+
+    def __init__(self, route_table_id: str, run_id: str, owner: str) -> None:
+        """Keep the route table, the run that must stop, and the run that claimed the table last, empty for none."""
+        self.route_table_id, self.run_id, self.owner = route_table_id, run_id, owner
+        super().__init__(
+            f"run {run_id} no longer has the claim on {route_table_id}, which run {owner or '(none)'} claimed last: "
+            "start again"
         )
 
 
 class NotDisassociatedError(ExpressPathError):
-    """An undo took a route table from an endpoint, and EC2 still shows it there."""
+    """An undo removed a route table's association with an endpoint, and EC2 still shows it."""
 
     def __init__(self, route_table_id: str, endpoint_id: str) -> None:
         """Keep the route table and the endpoint."""
         self.route_table_id, self.endpoint_id = route_table_id, endpoint_id
         super().__init__(
-            f"{route_table_id} still uses {endpoint_id}: EC2 is slow to show the change, or somebody associated it "
-            "again; start the undo again"
+            f"{route_table_id} still uses {endpoint_id}: the step disassociate failed, EC2 is slow to show the change, "
+            "or somebody associated it again; start the undo again"
         )
 
 

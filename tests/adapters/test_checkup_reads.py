@@ -15,8 +15,9 @@ from express_path.adapters.heal_parts import (
     read_endpoint_quota,
     role_exists,
 )
+from express_path.adapters.ledger_record import read_ledger, read_topic
 from express_path.adapters.read_probes import OPTIONAL
-from express_path.adapters.rule_record import count_exceptions, find_rules, read_remediation
+from express_path.adapters.rule_record import find_rules, list_exceptions, read_remediation
 from express_path.adapters.stack_record import read_stack
 from express_path.errors import ApiError
 from sandbox.cloudwatch.metric_data import Trouble
@@ -32,14 +33,17 @@ def aws(sandbox: Sandbox) -> CheckupAws:
     return CheckupAws.connect(sandbox.region)
 
 
+TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationAbsent"
 READS: dict[str, Any] = {
     "ssm:DescribeDocument": lambda aws: read_document_status(aws.ssm, "runbook"),
+    "dynamodb:DescribeTable": lambda aws: read_ledger(aws.dynamodb, "ledger"),
+    "sns:GetTopicAttributes": lambda aws: read_topic(aws.sns, TOPIC),
     "iam:GetRole": lambda aws: role_exists(aws.iam, "arn:aws:iam::123456789012:role/role"),
     "servicequotas:GetServiceQuota": lambda aws: read_endpoint_quota(aws.quotas),
     "ssm:GetCalendarState": lambda aws: read_calendar(aws.ssm, "freeze"),
     "cloudformation:DescribeStacks": lambda aws: read_stack(aws.cloudformation, "stack"),
     "ssm:DescribeAutomationExecutions": lambda aws: count_running_automations(aws.ssm),
-    "config:DescribeRemediationExceptions": lambda aws: count_exceptions(aws.config, "rule"),
+    "config:DescribeRemediationExceptions": lambda aws: list_exceptions(aws.config, "rule"),
     "config:DescribeRemediationConfigurations": lambda aws: read_remediation(aws.config, "rule"),
 }
 
@@ -55,12 +59,14 @@ def test_any_other_refusal_is_an_error(sandbox: Sandbox, aws: CheckupAws, operat
 
 
 def test_what_is_not_there_is_none(sandbox: Sandbox, aws: CheckupAws) -> None:
-    """A runbook, a role, a calendar and a stack that do not exist."""
+    """A runbook, a role, a calendar, a stack, a ledger and a topic that do not exist."""
     with Automation(sandbox):
         assert read_document_status(aws.ssm, "runbook") is None
         assert read_calendar(aws.ssm, "freeze") is None
     assert role_exists(aws.iam, "arn:aws:iam::123456789012:role/path/absent") is False
     assert read_stack(aws.cloudformation, "absent") is None
+    assert read_ledger(aws.dynamodb, "absent") is None
+    assert read_topic(aws.sns, TOPIC) is None
 
 
 def test_a_role_with_a_path_is_found_by_its_name(sandbox: Sandbox, aws: CheckupAws) -> None:
@@ -102,9 +108,9 @@ def test_exceptions_come_in_pages(sandbox: Sandbox, aws: CheckupAws) -> None:
     for number in range(250):
         add(memory, "rule", ("AWS::EC2::Subnet", f"subnet-{number:08x}"), "failed too often")
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
-        assert count_exceptions(aws.config, "rule") == 250
+        assert len(list_exceptions(aws.config, "rule")) == 250
         assert len(sandbox.calls.of("config", "DescribeRemediationExceptions")) == 3
-        assert count_exceptions(aws.config, "another") == 0
+        assert list_exceptions(aws.config, "another") == []
 
 
 def test_names_that_only_look_alike_are_other_rules(sandbox: Sandbox, aws: CheckupAws) -> None:

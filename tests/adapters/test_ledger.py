@@ -82,9 +82,20 @@ def test_item_of_a_vpc() -> None:
         "id": {"S": "VPC#vpc-1"},
         "generation": {"N": "2"},
         "tokenRun": {"S": RUN},
+        "tokenIds": {"SS": ["vpce-2"]},
+        "tokenRuns": {"SS": [RUN]},
         "createdIds": {"SS": ["vpce-1", "vpce-2"]},
+        "deletedIds": {"SS": ["vpce-1"]},
     }
-    assert vpc_record("vpc-1", item) == VpcRecord("vpc-1", 2, RUN, frozenset({"vpce-1", "vpce-2"}), frozenset())
+    assert vpc_record("vpc-1", item) == VpcRecord(
+        "vpc-1",
+        generation=2,
+        token_run=RUN,
+        token_ids=frozenset({"vpce-2"}),
+        token_runs=frozenset({RUN}),
+        created_ids=frozenset({"vpce-1", "vpce-2"}),
+        deleted_ids=frozenset({"vpce-1"}),
+    )
 
 
 def test_item_of_a_run() -> None:

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import Result
 
 from express_path_cli.doctor.questions import QUESTIONS
+from sandbox.config_items.direct import direct_client
 from sandbox.config_service.evaluation_status import statuses_of
 from sandbox.config_service.recorder import recording_of
 from sandbox.remediation import Remediation
@@ -18,7 +19,7 @@ from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
 from tests.cli.recordings import invoke
-from tests.cli.whole_stack import RULE, STACK, WholeStack
+from tests.cli.whole_stack import RULE, STACK, WholeStack, approval_topic
 from tests.handlers.network import Builder, Private
 
 HOUR = timedelta(hours=1)
@@ -82,7 +83,7 @@ def test_a_deployment_without_a_fault_is_well() -> None:
     assert "healing is off" in checks["mode"]["finding"]
     assert "last ran 0 minutes ago" in checks["last-run"]["finding"]
     asked = {each.name for each in QUESTIONS}
-    assert asked - checks.keys() == {"network-role", "calendar"}
+    assert asked - checks.keys() == {"network-role", "calendar", "approval"}
 
 
 def test_doctor_only_reads(sandbox: Sandbox, stack: WholeStack) -> None:
@@ -278,6 +279,23 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
         "does not exist",
         "deploy the stack again",
     ),
+    "ledger is gone": (
+        lambda it: (
+            it.dynamodb.update_table(TableName=it.named("LedgerTable"), DeletionProtectionEnabled=False),
+            it.dynamodb.delete_table(TableName=it.named("LedgerTable")),
+        ),
+        "ledger",
+        "FAIL",
+        "does not exist: every heal and undo fails",
+        "LedgerTableName of an existing ledger",
+    ),
+    "ledger is open to others": (
+        lambda it: it.dynamodb.delete_resource_policy(ResourceArn=it.arn("LedgerTable")),
+        "ledger",
+        "FAIL",
+        "can be written by others",
+        "OnlyRunbooksWrite",
+    ),
     "plan function is gone": (
         lambda it: it.functions.delete_function(FunctionName=it.named("PlanFunction")),
         "plan-function",
@@ -451,7 +469,7 @@ def test_a_stack_that_heals(sandbox: Sandbox, automation: Automation, mode: str)
         "RemediationMode": mode,
         "ChangeCalendarName": "freeze",
         "Approvers": "ann",
-        "ApprovalTopicArn": "arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
+        "ApprovalTopicArn": approval_topic(sandbox),
     }
     automation.knobs.open_calendars.add("freeze")
     stack = WholeStack(sandbox, **asked)
@@ -462,12 +480,14 @@ def test_a_stack_that_heals(sandbox: Sandbox, automation: Automation, mode: str)
     assert examine()[0]["calendar"]["state"] == "WARN"
     automation.knobs.open_calendars.clear()
     automation.knobs.closed_calendars.clear()
-    assert (examine()[0]["calendar"]["state"], examine()[1]) == ("FAIL", 1)
+    direct_client(sandbox, "sns").delete_topic(TopicArn=asked["ApprovalTopicArn"])
+    checks, status = examine()
+    assert (checks["calendar"]["state"], checks["approval"]["state"], status) == ("FAIL", "FAIL", 1)
     assert stack.rule
 
 
 def test_excepted_subnets_are_counted(stack: WholeStack, builder: Builder) -> None:
-    """A subnet that AWS Config leaves alone is told, with the command that shows why."""
+    """A subnet that AWS Config leaves alone is named, and the command clears its exception."""
     private = Private(builder)
     stack.rule.sweep()
     stack.config.put_remediation_exceptions(
@@ -475,7 +495,11 @@ def test_excepted_subnets_are_counted(stack: WholeStack, builder: Builder) -> No
     )
     checks, status = examine()
     assert (checks["exceptions"]["state"], status) == ("WARN", 0)
-    assert "1 subnet" in checks["exceptions"]["finding"]
+    assert private.subnet in checks["exceptions"]["finding"]
+    command = shlex.split(checks["exceptions"]["command"])
+    key = dict(each.split("=") for each in command[-1].split(","))
+    stack.config.delete_remediation_exceptions(ConfigRuleName=command[4], ResourceKeys=[key])
+    assert examine()[0]["exceptions"]["state"] == "OK"
 
 
 def test_a_network_role_is_tried(sandbox: Sandbox, automation: Automation) -> None:
@@ -555,7 +579,7 @@ def test_the_json_is_one_document() -> None:
     members = ["group", "name", "required", "state", "finding", "fix", "command"]
     assert {tuple(each) for each in document["checks"]} == {tuple(members)}
     assert [each["name"] for each in document["checks"]] == [
-        each.name for each in QUESTIONS if each.name not in ("network-role", "calendar")
+        each.name for each in QUESTIONS if each.name not in ("network-role", "calendar", "approval")
     ]
 
 

@@ -16,8 +16,9 @@ from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
+from tests.cli.healing_stack import deployed
 from tests.cli.recordings import invoke
-from tests.cli.whole_stack import WholeStack
+from tests.cli.whole_stack import WholeStack, approval_topic
 from tests.handlers.network import Builder, Private
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")
@@ -66,7 +67,8 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
     applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
         automation.knobs.open_calendars.add("freeze")
-        assert WholeStack(sandbox, ChangeCalendarName="freeze").rule
+        topic = approval_topic(sandbox)
+        assert WholeStack(sandbox, ChangeCalendarName="freeze", Approvers="ann", ApprovalTopicArn=topic).rule
         credentials = somebody(sandbox)
         sandbox.calls.clear()
         for name, value in credentials.items():
@@ -117,6 +119,14 @@ def test_an_aggregator_is_read_by_one_statement_alone(sandbox: Sandbox, builder:
     with answering(aggregator):
         assert invoke(["scan", "--aggregator", aggregator.name]).exit_code == 1
     assert called(sandbox) == actions("Aggregator")
+
+
+def test_past_heals_are_listed_by_what_is_allowed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stack names the ledger, and one scan reads it."""
+    with deployed(sandbox, monkeypatch):
+        sandbox.calls.clear()
+        assert invoke(["heals"]).exit_code == 0
+        assert called(sandbox) == actions("Heals")
 
 
 def somebody(sandbox: Sandbox) -> dict[str, str]:

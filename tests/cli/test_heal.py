@@ -1,108 +1,33 @@
-"""express-path heal and undo: the shipped runbooks, started and followed, on the sandbox's Systems Manager."""
+"""express-path heal: the shipped runbooks, started and followed, on the sandbox's Systems Manager."""
 
-import json
 import os
 import pty
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 
 import pytest
-from typer.testing import Result
 
-from express_path import looking
-from express_path.adapters.automation_runs import ENDED, start_run
+from express_path.adapters.automation_runs import start_run
 from express_path.adapters.organization_clients import MovingAws
-from express_path.handlers import remediate
-from express_path.handlers.services import services
 from express_path_cli import following
 from sandbox.server import Sandbox
-from sandbox.ssm import Automation
+from tests.cli.healing_stack import LOOK, deployed, ended, make_stack, run_id_of, started, told_of_run, verdict
 from tests.cli.recordings import invoke
 from tests.handlers.network import Builder
-from tests.runbooks.heals import HEAL, UNDO, Deployment, Vpc
-
-STACK = "express-path"
+from tests.runbooks.heals import APPROVED, HEAL, Deployment, Vpc
 
 
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """The runbooks that heal and undo, and a stack whose outputs name them."""
-    monkeypatch.setattr(looking, "SECONDS_APART", 0)
-    monkeypatch.setattr(following, "POLL_SECONDS", 0.05)
-    remediate.rule_parameters.cache_clear()
-    with Automation(sandbox) as automation:
-        automation.knobs.time_scale = 0.001
-        deployed = Deployment(sandbox, automation)
-        for name in (HEAL, UNDO):
-            deployed.publish(name)
-        for name in ("ec2", "s3", "ssm"):
-            getattr(services().aws, name)
-        make_stack(sandbox, deployed)
-        yield deployed
-    remediate.rule_parameters.cache_clear()
-
-
-def make_stack(sandbox: Sandbox, deployed: Deployment, **parameters: str) -> None:
-    """Make a stack with the outputs of the template, which names what is deployed."""
-    outputs = {
-        "HealDocumentName": HEAL,
-        "UndoDocumentName": UNDO,
-        "AutomationRoleArn": deployed.given["AutomationAssumeRole"],
-        "PlanFunctionArn": deployed.given["PlanFunctionName"],
-    }
-    template = {
-        "Parameters": {name: {"Type": "String", "Default": value} for name, value in parameters.items()},
-        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-        "Outputs": {name: {"Value": value} for name, value in outputs.items()},
-    }
-    given = [{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()]
-    sandbox.client("cloudformation").create_stack(StackName=STACK, TemplateBody=json.dumps(template), Parameters=given)
+    with deployed(sandbox, monkeypatch) as made:
+        yield made
 
 
 @pytest.fixture
 def vpc(builder: Builder) -> Vpc:
     """One private subnet behind a NAT gateway."""
     return Vpc(builder)
-
-
-def verdict(subnet_id: str) -> str:
-    """How the command itself judges a subnet now."""
-    found = json.loads(invoke(["explain", subnet_id, "--format", "json"]).stdout)
-    return str(found["compliance"])
-
-
-def run_id_of(result: Result) -> str:
-    """The run that the printed undo command names."""
-    [line] = [line for line in result.stdout.splitlines() if line.startswith("to undo: ")]
-    return line.split()[4]
-
-
-def started(sandbox: Sandbox, *command_line: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own, ended."""
-    return subprocess.run(
-        [Path(sys.executable).with_name("express-path"), *command_line],
-        stdin=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-        env={"PATH": os.environ["PATH"], **sandbox.environment()},
-    )
-
-
-def ended(sandbox: Sandbox, run_id: str) -> str:
-    """The status with which a run has ended, waited for."""
-    ssm = sandbox.client("ssm")
-    for _ in range(2400):
-        found = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
-        if found["AutomationExecutionStatus"] in ENDED:
-            break
-        time.sleep(0.05)
-    return str(found["AutomationExecutionStatus"])
 
 
 def test_a_dry_run_is_the_default(deployment: Deployment, vpc: Vpc) -> None:
@@ -124,7 +49,7 @@ def test_heal_and_undo(deployment: Deployment, vpc: Vpc) -> None:
     for step in ("plan", "create", "associate", "verify"):
         assert f"done       {step}" in healed.stdout
     assert verdict(vpc.subnet) == "COMPLIANT"
-    assert deployment.tags(vpc.table)["express-path:run"] == run_id_of(healed)
+    assert deployment.ledger.item(f"TABLE#{vpc.table}")["runId"] == run_id_of(healed)
     undone = invoke(["undo", run_id_of(healed), "--yes"])
     assert undone.exit_code == 0, undone.stderr
     assert vpc.table in undone.stdout
@@ -160,19 +85,6 @@ def test_what_another_healed_meanwhile_is_not_undone_by_this_run(
     assert "to undo" not in result.stdout
 
 
-def test_where_another_run_was_faster_that_one_is_undone(deployment: Deployment, vpc: Vpc) -> None:
-    """The table carries the id of the run that can be undone, and the printed command names it."""
-    other = "11111111-2222-3333-4444-555555555555"
-
-    def take_over() -> None:
-        deployment.ec2.create_tags(Resources=[vpc.table], Tags=[{"Key": "express-path:run", "Value": other}])
-
-    deployment.sandbox.faults.before("ec2", "ModifyVpcEndpoint", take_over)
-    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
-    assert result.exit_code == 0, result.stderr
-    assert run_id_of(result) == other
-
-
 def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
     """What stands in the way is listed, one blocker a line with its cure; status 1, and no heal is started."""
     cured = builder.table(vpc.id, NatGatewayId=vpc.nat)
@@ -185,10 +97,31 @@ def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Buil
     assert verdict(vpc.subnet) == "NON_COMPLIANT"
 
 
-def test_a_closed_calendar_of_the_stack_is_heeded(sandbox: Sandbox, deployment: Deployment, vpc: Vpc) -> None:
-    """A change calendar that the stack was given holds for heals by hand too."""
-    sandbox.client("cloudformation").delete_stack(StackName=STACK)
-    make_stack(sandbox, deployment, ChangeCalendarName="freeze", EndpointPolicyParameter="")
+def test_a_stack_that_needs_an_approval_is_asked_for_one(
+    deployment: Deployment, sandbox: Sandbox, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In mode APPROVAL, --apply starts the runbook that asks, and does not wait for the answer."""
+    deployment.publish(APPROVED)
+    make_stack(sandbox, deployment, "asking", "APPROVAL")
+    topic = sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
+    settings = {"REMEDIATION_MODE": "APPROVAL", "APPROVERS": "ann", "APPROVAL_TOPIC_ARN": topic}
+    for name, value in (settings | {"HEAL_DOCUMENT_NAME": HEAL}).items():
+        monkeypatch.setenv(name, value)
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes", "--stack", "asking"])
+    assert result.exit_code == 0, result.stderr
+    [line] = [line for line in result.stdout.splitlines() if line.startswith("asking the approvers: ")]
+    run_id = line.rpartition(" ")[2]
+    assert f"--automation-execution-id {run_id}" in result.stdout
+    deployment.ssm.stop_automation_execution(AutomationExecutionId=run_id, Type="Cancel")
+    deployment.automation.wait(run_id)
+    assert deployment.changes() == []
+
+
+def test_a_closed_calendar_of_the_stack_is_respected(
+    deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stack's change calendar holds for heals by hand too."""
+    monkeypatch.setenv("CHANGE_CALENDAR_NAME", "freeze")
     deployment.automation.knobs.closed_calendars.add("freeze")
     result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
     assert result.exit_code == 1
@@ -239,7 +172,7 @@ def test_a_function_that_fails_is_told_without_its_trace(deployment: Deployment,
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
     assert "You are not authorized to perform: ec2:DescribeNetworkAcls (aws ssm get-automation-execution" in line
-    assert "ended with Failed: plan: ec2:DescribeNetworkAcls failed with UnauthorizedOperation" in line
+    assert "ended with Failed: makePlan: ec2:DescribeNetworkAcls failed with UnauthorizedOperation" in line
     assert "to undo" not in result.stdout
 
 
@@ -268,15 +201,6 @@ def test_a_run_that_cannot_be_looked_at_goes_on(deployment: Deployment, vpc: Vpc
     assert "ssm:GetAutomationExecution failed with AccessDeniedException" in result.stderr
 
 
-@pytest.mark.usefixtures("deployment")
-def test_an_undo_of_an_unknown_run_fails(vpc: Vpc) -> None:
-    """A run that healed nothing cannot be undone: the reason is in one line."""
-    assert vpc.table
-    result = invoke(["undo", "00000000-0000-0000-0000-000000000000", "--yes"])
-    assert result.exit_code == 2
-    assert "no route table has the tag" in result.stderr
-
-
 @pytest.mark.usefixtures("sandbox")
 def test_without_a_stack_it_is_one_line() -> None:
     """Where nothing is deployed, the line says so and how to name another stack."""
@@ -303,20 +227,11 @@ def test_ctrl_c_ends_the_following_not_the_run(
 
 
 Spoil = Callable[[Sandbox], None]
-LOOK = ("ssm", "GetAutomationExecution")
 UNSEEN: dict[str, tuple[Spoil, str]] = {
     "denied": (lambda it: it.faults.deny(*LOOK), "allow ssm:GetAutomationExecution"),
     "throttled": (lambda it: it.faults.throttle(*LOOK), "try again later"),
     "expired": (lambda it: it.faults.fail(*LOOK, "ExpiredTokenException", 400), "sign in again"),
 }
-
-
-def told_of_run(shown: str, what: str) -> str:
-    """The id of the run that was started, of which is said how to look at it where nobody follows it any more."""
-    [run_id] = [line.rpartition(" ")[2] for line in shown.splitlines() if line.startswith(f"{what}: ")]
-    look = f"aws ssm get-automation-execution --automation-execution-id {run_id} --region us-east-1"
-    assert f"no longer following run {run_id}, last seen started; the run goes on: {look}\n" in shown
-    return run_id
 
 
 @pytest.mark.parametrize("how", UNSEEN)
@@ -336,18 +251,6 @@ def test_a_heal_that_is_lost_sight_of_can_be_undone(
     assert ended(sandbox, run_id) == "Success"
     assert verdict(vpc.subnet) == "COMPLIANT"
     assert invoke(["undo", run_id, "--yes"]).exit_code == 0
-    assert deployment.endpoints(vpc.id) == []
-
-
-def test_an_undo_that_is_lost_sight_of_goes_on(sandbox: Sandbox, deployment: Deployment, vpc: Vpc) -> None:
-    """Of an undo, too, the id and how to follow it are said."""
-    healed = run_id_of(invoke(["heal", vpc.subnet, "--apply", "--yes"]))
-    sandbox.faults.deny(*LOOK)
-    lost = started(sandbox, "undo", healed, "--yes")
-    run_id = told_of_run(lost.stdout, "undo")
-    assert (lost.returncode, len(lost.stderr.splitlines())) == (2, 1)
-    sandbox.faults.clear()
-    assert ended(sandbox, run_id) == "Success"
     assert deployment.endpoints(vpc.id) == []
 
 

@@ -416,7 +416,7 @@ def test_a_key_is_there_twice(dump: Path, file: str) -> None:
         ("=COMPLIANT", []),
         ("publicSubnets", ["publicSubnets", "="]),
         ("", ["="]),
-        ("publicSubnets=", ["publicSubnets", "allowed"]),
+        ("publicSubnets=", ["publicSubnets", "must be one of"]),
         ("publicSubnets=compliant", ["publicSubnets", "COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"]),
         ("publicSubnets=INSUFFICIENT_DATA", ["publicSubnets", "COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"]),
         ("unresolvedEgress=COMPLIANT", ["unresolvedEgress", "NOT_APPLICABLE", "NON_COMPLIANT"]),

@@ -9,6 +9,7 @@ from moto.awslambda.models import lambda_backends
 from moto.cloudformation.models import cloudformation_backends
 from moto.cloudwatch.models import MetricDatum, cloudwatch_backends
 from moto.config.models import config_backends
+from moto.sns.models import sns_backends
 
 from sandbox.config_items.direct import direct_client
 from sandbox.server import Sandbox
@@ -29,6 +30,14 @@ def _expanded(parameters: frozenset[tuple[str, str]]) -> Expanded:
     return Expanded(**dict(parameters))
 
 
+def approval_topic(sandbox: Sandbox) -> str:
+    """An SNS topic with one confirmed subscription; moto counts none by itself."""
+    arn = str(direct_client(sandbox, "sns").create_topic(Name="AutomationApprovals")["TopicArn"])
+    backend: Any = sns_backends[sandbox.account_id][sandbox.region]
+    backend.topics[arn].subscriptions_confimed = 1
+    return arn
+
+
 class WholeStack:
     """A deployment without a fault; its methods break and change it, as AWS or a person would."""
 
@@ -42,12 +51,14 @@ class WholeStack:
         self.cloudformation: Any = direct_client(sandbox, "cloudformation")
         self.functions: Any = direct_client(sandbox, "lambda")
         self.sqs: Any = direct_client(sandbox, "sqs")
+        self.dynamodb: Any = direct_client(sandbox, "dynamodb")
         self.rule = Rule(sandbox)
         self._record()
         self.queue = str(self.sqs.create_queue(QueueName="failed")["QueueUrl"])
         for name in ("EvaluateRole", "PlanRole", "AutomationRole"):
-            trust = json.dumps(self.template.properties(name)["AssumeRolePolicyDocument"])
-            self.iam.create_role(RoleName=self.named(name), AssumeRolePolicyDocument=trust)
+            role = self.template.properties(name)
+            trust = json.dumps(role["AssumeRolePolicyDocument"])
+            self.iam.create_role(RoleName=self.named(name), AssumeRolePolicyDocument=trust, Path=role.get("Path", "/"))
         for name in FUNCTIONS:
             self._deploy_function(name)
         deploy_tables(sandbox, self.template)

@@ -48,6 +48,11 @@ def snapshot(**more: object) -> Snapshot:
     return Snapshot(ACCOUNT, REGION, **{"prefix_lists": by_id(EXPRESS_LIST), **more})
 
 
+def judge(network: Snapshot, **parameters: object) -> Judge:
+    """A judge of a network under a rule's parameters."""
+    return Judge(Tracer(network), RuleParameters(**parameters))
+
+
 def judged(network: Snapshot, subnet_id: str = "subnet-1", **parameters: object) -> Verdict:
     """The verdict on a subnet under a rule's parameters."""
-    return Judge(Tracer(network), RuleParameters(**parameters)).verdict(subnet_id)
+    return judge(network, **parameters).verdict(subnet_id)

@@ -1,6 +1,7 @@
 """The runbook's function in the sandbox: it plans and verifies, and never changes anything."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Network
 from typing import Any
@@ -8,11 +9,23 @@ from typing import Any
 import pytest
 
 from express_path import looking
-from express_path.errors import ApiError, BlockedError, EventError, NotCuredError, SettingError, UndoError
+from express_path.errors import (
+    ApiError,
+    BlockedError,
+    ClaimLostError,
+    ElectionError,
+    EndpointNotReadyError,
+    EventError,
+    NotCuredError,
+    SettingError,
+    TableChangedError,
+)
 from express_path.handlers import remediate
 from sandbox.server import Sandbox
+from sandbox.ssm import Automation
 from tests.handlers.network import Builder, Private
 from tests.handlers.rule import Context
+from tests.runbooks.ledgers import LEDGER, LedgerTable
 
 Ask = Callable[..., dict[str, Any]]
 BUCKET = "data--use1-az4--x-s3"
@@ -36,17 +49,33 @@ SOURCE_IP = json.dumps(
 def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Asks the function a question, which goes to the log of calls from then on."""
     monkeypatch.setattr(looking, "SECONDS_APART", 0)
+    monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     remediate.rule_parameters.cache_clear()
 
     def question(action: str, subnet_id: str = "", **more: object) -> dict[str, Any]:
         sandbox.calls.clear()
-        event = {"action": action, "subnetId": subnet_id, **more}
+        event = {"action": action, "subnetId": subnet_id, "runId": "run-2", **more}
         answer: dict[str, Any] = remediate.handler({key: each for key, each in event.items() if each}, Context())
         return answer
 
     yield question
     remediate.rule_parameters.cache_clear()
     assert sandbox.calls.mutating() == []
+
+
+@pytest.fixture(autouse=True)
+def ledger(sandbox: Sandbox) -> LedgerTable:
+    """The ledger, empty."""
+    return LedgerTable(sandbox)
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox) -> Iterator[None]:
+    """The stack's change calendar is closed."""
+    monkeypatch.setenv("CHANGE_CALENDAR_NAME", "changes")
+    with Automation(sandbox) as automation:
+        automation.knobs.closed_calendars.add("changes")
+        yield
 
 
 @pytest.fixture
@@ -125,8 +154,9 @@ def test_wrong_question_is_refused_before_any_call(sandbox: Sandbox, event: dict
 
 
 @pytest.fixture
-def blocked(sandbox: Sandbox, builder: Builder) -> Private:
-    """A private subnet with much in the way of a heal."""
+def blocked(sandbox: Sandbox, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> Private:
+    """A private subnet with much in the way of a heal, where nothing only warns."""
+    monkeypatch.setenv("WARN_ONLY", "")
     vpc = Private(builder)
     builder.ec2.modify_vpc_attribute(VpcId=vpc.vpc, EnableDnsHostnames={"Value": False})
     listed = builder.ec2.describe_prefix_lists()["PrefixLists"]
@@ -156,18 +186,20 @@ def blocked(sandbox: Sandbox, builder: Builder) -> Private:
 BLOCKERS = ["MORE_SPECIFIC_ROUTE", "SECURITY_GROUP_EGRESS", "NETWORK_ACL", "SOURCE_IP_POLICY", "DNS_ATTRIBUTES"]
 
 
+@pytest.mark.usefixtures("closed")
 def test_dry_run_returns_what_blocks(ask: Ask, blocked: Private) -> None:
     """A dry run is an answer, whatever it says: all blockers with evidence and cure, and the patch."""
-    answer = ask("plan", blocked.subnet, dryRun="true", calendarState="CLOSED")
+    answer = ask("plan", blocked.subnet, dryRun="true")
     assert answer["action"] == "BLOCKED"
     assert names(answer) == [*BLOCKERS, "CHANGE_CALENDAR_CLOSED"]
     assert set(answer["patches"]) == {"cloudFormation", "terraform", "cli"}
 
 
+@pytest.mark.usefixtures("closed")
 def test_real_run_fails_with_everything_that_blocks(ask: Ask, blocked: Private) -> None:
     """The message of the failed step holds every blocker by name with its cure, and the patch to apply by hand."""
     with pytest.raises(BlockedError) as raised:
-        ask("plan", blocked.subnet, calendarState="CLOSED")
+        ask("plan", blocked.subnet)
     message = str(raised.value)
     assert all(f"| {each}: " in message for each in [*BLOCKERS, "CHANGE_CALENDAR_CLOSED"])
     assert "aws ec2 create-vpc-endpoint" in message
@@ -185,11 +217,10 @@ def test_warnings_block_nothing(ask: Ask, blocked: Private, monkeypatch: pytest.
 def test_stack_s_other_settings_arrive(
     ask: Ask, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Quotas, owner tags and the rule's name are the team's."""
-    monkeypatch.setenv("RULE_NAME", "my-rule")
+    """Quotas and owner tags are the team's."""
     monkeypatch.setenv("GATEWAY_ENDPOINT_QUOTA", "0")
     answer = ask("plan", vpc.subnet, dryRun="true")
-    assert (names(answer), answer["ruleName"]) == (["ENDPOINT_QUOTA"], "my-rule")
+    assert names(answer) == ["ENDPOINT_QUOTA"]
     monkeypatch.setenv("OWNER_TAGS", "terraform")
     builder.tag(builder.endpoint(vpc.vpc), "terraform", "yes")
     assert names(ask("plan", vpc.subnet, dryRun="true")) == ["OWNED_BY_IAC"]
@@ -213,29 +244,131 @@ def test_rule_s_parameters_decide(ask: Ask, builder: Builder, vpc: Private, monk
         ask("plan", vpc.subnet)
 
 
+@pytest.fixture
+def elected(ledger: LedgerTable, vpc: Private) -> dict[str, str]:
+    """A run that has claimed the table and was elected to create the endpoint: what its questions say besides."""
+    expires = int(time.time()) + 600
+    ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId="run-2", expiresAt=expires)
+    ledger.write(f"VPC#{vpc.vpc}", tokenRun="run-2", generation=1)
+    return {"routeTableId": vpc.table}
+
+
 @pytest.mark.parametrize("kind", ["String", "SecureString"])
-def test_policy_comes_from_a_parameter(ask: Ask, sandbox: Sandbox, vpc: Private, kind: str) -> None:
+def test_policy_comes_from_a_parameter(
+    ask: Ask, sandbox: Sandbox, vpc: Private, elected: dict[str, str], monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     """The parameter's text is the endpoint's policy, decrypted where it is secret, character by character."""
     text = '{"Version": "2012-10-17",\n "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:*"}]}'
     sandbox.client("ssm").put_parameter(Name="/express/policy", Value=text, Type=kind)
-    answer = ask("plan", vpc.subnet, policyParameter="/express/policy")
-    assert answer["policy"] == text
-    assert answer["clientToken"] != ask("plan", vpc.subnet)["clientToken"]
+    full_access = ask("elected", vpc.subnet, **elected)
+    monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/policy")
+    answer = ask("elected", vpc.subnet, **elected)
+    assert (answer["next"], answer["policy"]) == ("CREATE", text)
+    assert answer["clientToken"] != full_access["clientToken"]
 
 
-def test_malformed_policy_is_refused(ask: Ask, sandbox: Sandbox, vpc: Private) -> None:
+def test_malformed_policy_is_refused(ask: Ask, sandbox: Sandbox, vpc: Private, monkeypatch: pytest.MonkeyPatch) -> None:
     """A parameter that holds no policy fails the plan, before anything is made with it."""
     sandbox.client("ssm").put_parameter(Name="/express/policy", Value="allow everything", Type="String")
+    monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/policy")
     with pytest.raises(SettingError) as raised:
-        ask("plan", vpc.subnet, policyParameter="/express/policy", dryRun="true")
-    assert (raised.value.name, raised.value.value) == ("EndpointPolicyParameter", "allow everything")
+        ask("plan", vpc.subnet, dryRun="true")
+    assert (raised.value.name, raised.value.value) == ("ENDPOINT_POLICY_PARAMETER", "allow everything")
 
 
-def test_missing_policy_is_an_error(ask: Ask, vpc: Private) -> None:
+def test_missing_policy_is_an_error(ask: Ask, vpc: Private, monkeypatch: pytest.MonkeyPatch) -> None:
     """A parameter that is not there never means full access."""
+    monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/none")
     with pytest.raises(ApiError) as raised:
-        ask("plan", vpc.subnet, policyParameter="/express/none")
+        ask("plan", vpc.subnet)
     assert (raised.value.operation, raised.value.code) == ("ssm:GetParameter", "ParameterNotFound")
+
+
+@pytest.mark.parametrize("action", ["confirm", "elected", "target"])
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {},
+        {"state": "CLAIMED", "runId": "run-1", "expiresAt": 10**10},
+        {"state": "CLAIMED", "runId": "run-2", "expiresAt": 10},
+        {"state": "HEALED", "runId": "run-2", "expiresAt": 10**10},
+    ],
+    ids=["none", "another run's", "expired", "given up"],
+)
+def test_no_change_is_planned_without_a_current_claim(
+    ask: Ask, ledger: LedgerTable, vpc: Private, action: str, claim: dict[str, object]
+) -> None:
+    """Each change is preceded by a look at the claim; the error names the table and its owner."""
+    ledger.write(f"TABLE#{vpc.table}", **claim)
+    with pytest.raises(ClaimLostError) as raised:
+        ask(action, vpc.subnet, routeTableId=vpc.table)
+    assert (raised.value.route_table_id, raised.value.run_id) == (vpc.table, "run-2")
+
+
+@pytest.mark.parametrize("action", ["confirm", "elected", "target"])
+def test_table_that_no_longer_governs_the_subnet_is_not_changed(
+    ask: Ask, builder: Builder, ledger: LedgerTable, vpc: Private, action: str
+) -> None:
+    """The claim is on the table that governed the subnet when it was made."""
+    other = builder.table(vpc.vpc, NatGatewayId=vpc.nat)
+    ledger.write(f"TABLE#{other}", state="CLAIMED", runId="run-2", expiresAt=10**10)
+    with pytest.raises(TableChangedError) as raised:
+        ask(action, vpc.subnet, routeTableId=other)
+    assert (raised.value.claimed, raised.value.governing) == (other, vpc.table)
+
+
+def test_endpoint_is_not_created_before_somebody_is_elected(
+    ask: Ask, ledger: LedgerTable, vpc: Private, elected: dict[str, str]
+) -> None:
+    """The step elect may have failed for another reason than a lost race."""
+    ledger.write(f"VPC#{vpc.vpc}", tokenRun=None)
+    with pytest.raises(ElectionError, match=vpc.vpc):
+        ask("elected", vpc.subnet, **elected)
+
+
+def test_endpoint_that_another_tool_created_meanwhile_is_used(
+    ask: Ask, builder: Builder, vpc: Private, elected: dict[str, str]
+) -> None:
+    """After the election, no second endpoint is created where there is one by now."""
+    builder.endpoint(vpc.vpc)
+    assert ask("elected", vpc.subnet, **elected)["next"] == "ASSOCIATE"
+
+
+def test_table_is_not_associated_with_an_endpoint_that_is_gone(ask: Ask, vpc: Private, elected: dict[str, str]) -> None:
+    """The function looks again and again, and then the step fails and says what there is."""
+    with pytest.raises(EndpointNotReadyError, match="is gone"):
+        ask("target", vpc.subnet, **elected)
+
+
+def test_table_is_not_associated_before_the_endpoint_is_available(
+    ask: Ask, builder: Builder, sandbox: Sandbox, vpc: Private, elected: dict[str, str]
+) -> None:
+    """A route to an endpoint that is pending carries nothing."""
+    sandbox.ec2.knobs.pending_describes = 100
+    builder.endpoint(vpc.vpc)
+    with pytest.raises(EndpointNotReadyError, match="is pending"):
+        ask("target", vpc.subnet, **elected)
+
+
+def test_turn_of_a_run_whose_table_changed_does_not_come(ask: Ask, builder: Builder, vpc: Private) -> None:
+    """A claim on a table that no longer governs the subnet would be of no use."""
+    other = builder.table(vpc.vpc, NatGatewayId=vpc.nat)
+    with pytest.raises(TableChangedError):
+        ask("awaitTurn", vpc.subnet, routeTableId=other)
+
+
+def test_heal_in_mode_approval_needs_an_approval(
+    ask: Ask, ledger: LedgerTable, vpc: Private, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is started by hand is no less strict; a dry run needs none, and confirm says that it is used up."""
+    monkeypatch.setenv("REMEDIATION_MODE", "APPROVAL")
+    with pytest.raises(BlockedError, match="APPROVAL_REQUIRED"):
+        ask("plan", vpc.subnet)
+    assert ask("plan", vpc.subnet, dryRun="true")["action"] == "CREATE_AND_ASSOCIATE"
+    approved = {"approvalState": "APPROVED", "approvalRunId": "ask-1", "approvalExpiresAt": 10**10}
+    ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId="run-2", expiresAt=10**10, **approved)
+    answer = ask("confirm", vpc.subnet, routeTableId=vpc.table)
+    assert (answer["next"], answer["needsApproval"]) == ("ELECT", "true")
 
 
 READS = [
@@ -246,7 +379,7 @@ READS = [
 
 @pytest.mark.parametrize(
     ("service", "operation"),
-    [*(("ec2", each) for each in READS), ("s3", "ListDirectoryBuckets"), ("s3", "GetBucketPolicy")],
+    [("ec2", each) for each in READS],
 )
 def test_what_cannot_be_read_is_not_taken_for_safe(
     ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private, service: str, operation: str
@@ -258,6 +391,22 @@ def test_what_cannot_be_read_is_not_taken_for_safe(
     with pytest.raises(ApiError) as raised:
         ask("plan", vpc.subnet, dryRun="true")
     assert raised.value.operation == f"{service}:{operation}"
+
+
+@pytest.mark.parametrize("operation", ["ListDirectoryBuckets", "GetBucketPolicy"])
+def test_bucket_policy_that_cannot_be_read_is_a_finding(
+    ask: Ask, sandbox: Sandbox, vpc: Private, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    """One bucket must not stop every heal in the Region: the finding blocks or warns, as the team has chosen."""
+    sandbox.client("s3").create_bucket(Bucket=BUCKET)
+    sandbox.faults.deny("s3", operation)
+    [blocker] = ask("plan", vpc.subnet, dryRun="true")["blockers"]
+    assert blocker["name"] == "SOURCE_IP_POLICY"
+    assert "unknown" in blocker["evidence"]
+    assert "WarnOnly" in blocker["cure"]
+    monkeypatch.setenv("WARN_ONLY", "SOURCE_IP_POLICY")
+    answer = ask("plan", vpc.subnet)
+    assert (answer["blockers"], [each["name"] for each in answer["warnings"]]) == ([], ["SOURCE_IP_POLICY"])
 
 
 def test_bucket_without_a_policy_is_fine(ask: Ask, sandbox: Sandbox, vpc: Private) -> None:
@@ -351,55 +500,15 @@ def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, 
     assert 1 < len(sandbox.calls.of("ec2", "DescribeRouteTables")) < looking.ATTEMPTS
 
 
-def healed(builder: Builder, vpc: Private, **tags: str) -> str:
-    """Associate the table with an endpoint that a heal made, as run-1 would."""
-    endpoint = builder.endpoint(vpc.vpc, vpc.table)
-    builder.tag(endpoint, "express-path:managed", "true")
-    for key, value in {"run": "run-1", "endpoint": endpoint, **tags}.items():
-        builder.tag(vpc.table, f"express-path:{key}", value)
-    return endpoint
-
-
-def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Builder) -> None:
-    """By the command and by the runbook, each with the run's id as it is to be typed."""
+def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Builder, ledger: LedgerTable) -> None:
+    """By the command and by the runbook, with the id of the run that associated the table."""
     builder.endpoint(vpc.vpc, vpc.table)
-    said = ask("verify", vpc.subnet, runId="run-2")["undo"]
-    assert "express-path undo run-2" in said
-    assert "RemoveS3ExpressGatewayEndpoint with RunId=run-2" in said
-
-
-def test_run_that_another_was_faster_than_names_the_other(ask: Ask, vpc: Private, builder: Builder) -> None:
-    """Only the run on the table's tag can be undone: its id is given, not that of the run that only verified."""
-    healed(builder, vpc)
-    assert "express-path undo run-1" in ask("verify", vpc.subnet, runId="run-2")["undo"]
-
-
-def test_undo_is_planned_step_by_step(ask: Ask, builder: Builder, vpc: Private) -> None:
-    """First the association goes, then the endpoint, then the tags."""
-    endpoint = healed(builder, vpc)
-    planned = {"routeTableId": vpc.table, "endpointId": endpoint}
-    assert ask("plan", undoRunId="run-1") == {**planned, "action": "DISASSOCIATE"}
-    builder.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, RemoveRouteTableIds=[vpc.table])
-    assert ask("plan", undoRunId="run-1") == {**planned, "action": "DELETE_ENDPOINT"}
-    builder.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint])
-    assert ask("plan", undoRunId="run-1") == {**planned, "action": "UNTAG"}
-
-
-def test_undo_leaves_an_endpoint_that_is_in_use(ask: Ask, builder: Builder, vpc: Private) -> None:
-    """Another table keeps the endpoint."""
-    endpoint = healed(builder, vpc)
-    builder.ec2.modify_vpc_endpoint(
-        VpcEndpointId=endpoint, RemoveRouteTableIds=[vpc.table], AddRouteTableIds=[builder.main_table(vpc.vpc)]
-    )
-    assert ask("plan", undoRunId="run-1")["action"] == "UNTAG"
-
-
-def test_undo_of_an_unknown_run_is_an_error(ask: Ask, builder: Builder, vpc: Private) -> None:
-    """No table carries that run's tag."""
-    healed(builder, vpc)
-    with pytest.raises(UndoError) as raised:
-        ask("plan", undoRunId="run-2")
-    assert raised.value.run_id == "run-2"
+    assert "nothing to undo" in ask("verify", vpc.subnet)["undo"]
+    ledger.write(f"TABLE#{vpc.table}", healRunId="run-1")
+    answer = ask("verify", vpc.subnet)
+    assert "express-path undo run-1" in answer["undo"]
+    assert "RemoveS3ExpressGatewayEndpoint with RunId=run-1" in answer["undo"]
+    assert answer["isRecorded"] == "false"
 
 
 def fill(builder: Builder, table_id: str, number: int) -> None:

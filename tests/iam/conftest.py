@@ -1,10 +1,17 @@
 """Fixtures of the tests of permissions: a sandbox, networks in it, and the stack's roles."""
 
+from collections.abc import Iterator
+from functools import cache
+
 import pytest
 
+from express_path import healing, looking
+from express_path.handlers import remediate
 from sandbox.server import Sandbox
+from sandbox.ssm import Automation
 from tests.handlers.network import Builder, Private
-from tests.iam.stack import EVERYTHING, Stack
+from tests.iam.deployed import Deployed
+from tests.iam.stack import CALENDAR, EVERYTHING, POLICY, POLICY_PARAMETER, Stack
 
 
 @pytest.fixture
@@ -17,3 +24,24 @@ def vpc(builder: Builder) -> Private:
 def stack(sandbox: Sandbox) -> Stack:
     """The stack with every parameter that adds a permission."""
     return Stack(sandbox, **EVERYTHING)
+
+
+@pytest.fixture
+def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
+    """The stack, deployed; the environment is that of its plan function."""
+    monkeypatch.setattr(looking, "SECONDS_APART", 0)
+    monkeypatch.setattr(healing, "TURN_SECONDS", 0.1)
+    # A cache that ends with the test: the function reads its variables once.
+    monkeypatch.setattr(remediate, "rule_parameters", cache(remediate.rule_parameters.__wrapped__))
+    with Automation(sandbox) as automation:
+        automation.knobs.time_scale = 0.001
+        automation.knobs.open_calendars.add(CALENDAR)
+        sandbox.client("ssm").put_parameter(Name=POLICY_PARAMETER, Value=POLICY, Type="String")
+        yield Deployed(stack, automation, monkeypatch.setenv)
+
+
+@pytest.fixture
+def subnet(builder: Builder, vpc: Private) -> str:
+    """A private subnet with nothing in the way of a heal."""
+    builder.ec2.modify_vpc_attribute(VpcId=vpc.vpc, EnableDnsHostnames={"Value": True})
+    return vpc.subnet

@@ -13,13 +13,17 @@ from tests.template.tables import deploy_tables
 
 NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
 POLICY_PARAMETER = "/network/s3express/policy"
+ONLY_SESSIONS = {"Effect": "Allow", "Principal": "*", "Action": "s3express:CreateSession", "Resource": "*"}
+POLICY = json.dumps({"Version": "2012-10-17", "Statement": [ONLY_SESSIONS]})
 CALENDAR = "changes"
 TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
+TOPIC_KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
 EVERYTHING = {
     "NetworkRoleArn": NETWORK_ROLE,
     "EndpointPolicyParameter": POLICY_PARAMETER,
     "ChangeCalendarName": CALENDAR,
     "ApprovalTopicArn": TOPIC,
+    "ApprovalTopicKeyArn": TOPIC_KEY,
 }
 
 
@@ -37,8 +41,8 @@ class Stack:
 
     def _deploy(self, logical_id: str) -> None:
         role = self.template.deployed(self.template.properties(logical_id))
-        trust = json.dumps(role["AssumeRolePolicyDocument"])
-        self.iam.create_role(RoleName=self.role_name(logical_id), AssumeRolePolicyDocument=trust)
+        trust, path = json.dumps(role["AssumeRolePolicyDocument"]), role.get("Path", "/")
+        self.iam.create_role(RoleName=self.role_name(logical_id), AssumeRolePolicyDocument=trust, Path=path)
         attached = [each for each in self.template.resources.values() if each["Type"] == "AWS::IAM::RolePolicy"]
         policies = role["Policies"] + [
             self.template.deployed(each["Properties"])

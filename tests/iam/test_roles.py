@@ -1,5 +1,6 @@
 """What the stack's roles can do where permissions are enforced: all reads, and no change but the runbooks' own."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ from sandbox.dynamic import Client
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
 from tests.handlers.network import Builder, Private
-from tests.iam.stack import POLICY_PARAMETER, Stack
+from tests.iam.stack import CALENDAR, POLICY_PARAMETER, Stack
 
 Given = dict[str, object]
 
@@ -20,7 +21,7 @@ OTHERS = [
     {"ServiceName": "com.amazonaws.us-east-1.sqs", "VpcEndpointType": "Interface"},
 ]
 MANAGED = {"Key": "express-path:managed", "Value": "true"}
-OURS = [MANAGED, {"Key": "express-path:rule", "Value": "r"}, {"Key": "express-path:run", "Value": "t"}]
+OURS = [MANAGED]
 MARKS = [{"Key": "express-path:run", "Value": "run"}, {"Key": "express-path:healed", "Value": "now"}]
 OWNED = {"aws:cloudformation:stack-id": "arn:aws:cloudformation:us-east-1:123456789012:stack/network/1"}
 DENIED = "UnauthorizedOperation"
@@ -132,8 +133,9 @@ def test_runbooks_cannot_create_another_services_endpoint(
         {"TagSpecifications": tagged([{"Key": "express-path:rule", "Value": "r"}])},
         {"TagSpecifications": tagged([{"Key": "express-path:managed", "Value": "false"}])},
         {"TagSpecifications": tagged([*OURS, {"Key": "CostCenter", "Value": "1"}])},
+        {"TagSpecifications": tagged([*OURS, {"Key": "express-path:run", "Value": "t"}])},
     ],
-    ids=["without tags", "without our mark", "with another value", "with a foreign tag"],
+    ids=["without tags", "without our mark", "with another value", "with a foreign tag", "with a run"],
 )
 def test_runbooks_cannot_create_an_endpoint_that_is_not_marked(
     given: dict[str, object], automation: Client, vpc: Private
@@ -172,22 +174,42 @@ def test_runbooks_change_them_where_a_team_wants_it(sandbox: Sandbox, builder: B
         assert client.modify_vpc_endpoint(VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table])["Return"]
 
 
-@pytest.mark.parametrize("change", [{"PolicyDocument": "{}"}, {"ResetPolicy": True}], ids=["replace", "reset"])
-def test_runbooks_cannot_change_an_endpoints_policy(
-    change: Given, automation: Client, builder: Builder, vpc: Private
-) -> None:
-    """Neither a new policy nor the default one is put on an endpoint, whoever made it."""
-    endpoint = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS))
-    assert refused(automation.modify_vpc_endpoint, VpcEndpointId=endpoint, **change) == DENIED
+ATTRIBUTES: dict[str, object] = {
+    "PolicyDocument": "{}",
+    "ResetPolicy": True,
+    "PrivateDnsEnabled": False,
+    "DnsOptions": {"DnsRecordIpType": "ipv4"},
+    "IpAddressType": "ipv4",
+    "SubnetConfigurations": [{"SubnetId": "subnet-1", "Ipv4": "10.0.0.9"}],
+}
+
+
+def test_runbooks_cannot_change_an_attribute_of_an_endpoint(automation: Client, builder: Builder, vpc: Private) -> None:
+    """No policy, DNS setting or address type is changed, whoever made the endpoint, alone or beside a route table."""
+    gateway = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS))
+    interface = interface_endpoint(builder, vpc)
+    for name, value in ATTRIBUTES.items():
+        for given in ({name: value}, {name: value, "AddRouteTableIds": [vpc.table]}):
+            for endpoint in (gateway, interface):
+                assert refused(automation.modify_vpc_endpoint, VpcEndpointId=endpoint, **given) == DENIED, name
 
 
 def test_runbooks_cannot_rewire_an_interface_endpoint(automation: Client, builder: Builder, vpc: Private) -> None:
-    """No subnet and no security group is added to an interface endpoint."""
+    """No subnet and no security group is added to or taken from an interface endpoint."""
+    endpoint = interface_endpoint(builder, vpc)
+    [group] = builder.ec2.describe_security_groups(Filters=[{"Name": "vpc-id", "Values": [vpc.vpc]}])["SecurityGroups"]
+    for name, value in (("SubnetIds", vpc.public_subnet), ("SecurityGroupIds", group["GroupId"])):
+        for verb in ("Add", "Remove"):
+            change = {f"{verb}{name}": [value]}
+            assert refused(automation.modify_vpc_endpoint, VpcEndpointId=endpoint, **change) == DENIED
+
+
+def interface_endpoint(builder: Builder, vpc: Private) -> str:
+    """Make an interface endpoint in the private subnet."""
     made = builder.ec2.create_vpc_endpoint(
         VpcId=vpc.vpc, ServiceName="com.amazonaws.us-east-1.sqs", VpcEndpointType="Interface", SubnetIds=[vpc.subnet]
     )
-    endpoint = made["VpcEndpoint"]["VpcEndpointId"]
-    assert refused(automation.modify_vpc_endpoint, VpcEndpointId=endpoint, AddSubnetIds=[vpc.public_subnet]) == DENIED
+    return str(made["VpcEndpoint"]["VpcEndpointId"])
 
 
 def test_runbooks_delete_only_what_heals_made(automation: Client, builder: Builder, vpc: Private) -> None:
@@ -201,32 +223,63 @@ def test_runbooks_delete_only_what_heals_made(automation: Client, builder: Build
     assert automation.delete_vpc_endpoints(VpcEndpointIds=[ours])["Unsuccessful"] == []
 
 
-def test_runbooks_mark_route_tables_with_their_own_tags(automation: Client, vpc: Private) -> None:
-    """Tags of ours are put on a table and taken away again."""
-    automation.create_tags(Resources=[vpc.table], Tags=MARKS)
-    automation.delete_tags(Resources=[vpc.table], Tags=[{"Key": tag["Key"]} for tag in MARKS])
+def test_runbooks_tag_nothing_that_exists(automation: Client, builder: Builder, vpc: Private) -> None:
+    """No tag is put on a route table, a subnet or an existing endpoint, and none is taken away."""
+    endpoint = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS))
+    for resource in (vpc.table, vpc.subnet, endpoint):
+        for tags in (MARKS, OURS):
+            assert refused(automation.create_tags, Resources=[resource], Tags=tags) == DENIED
+            keys = [{"Key": each["Key"]} for each in tags]
+            assert refused(automation.delete_tags, Resources=[resource], Tags=keys) == DENIED
+        assert refused(automation.delete_tags, Resources=[resource]) == DENIED
 
 
-def test_runbooks_touch_no_other_tag(automation: Client, builder: Builder, vpc: Private) -> None:
-    """Other keys, other resources, and a deletion that names no key and so means all, are refused."""
-    endpoint = builder.endpoint(vpc.vpc)
-    builder.tag(vpc.table, "Owner", "network team")
-    foreign = [*MARKS, {"Key": "Owner", "Value": "me"}]
-    assert refused(automation.create_tags, Resources=[vpc.table], Tags=foreign) == DENIED
-    assert refused(automation.create_tags, Resources=[vpc.subnet], Tags=MARKS) == DENIED
-    assert refused(automation.create_tags, Resources=[endpoint], Tags=[MANAGED]) == DENIED
-    assert refused(automation.delete_tags, Resources=[vpc.table], Tags=[{"Key": "Owner"}]) == DENIED
-    assert refused(automation.delete_tags, Resources=[vpc.table]) == DENIED
-    [table] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"]
-    assert {"Key": "Owner", "Value": "network team"} in table["Tags"]
+def test_only_runbooks_write_to_the_ledger(stack: Stack) -> None:
+    """The runbooks' role updates and puts items; the functions and even an administrator cannot, by any action."""
+    name = str(stack.template.deployed("<LedgerTable>"))
+    stack.iam.create_role(RoleName="administrator", AssumeRolePolicyDocument='{"Statement": []}')
+    everything = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+    stack.iam.put_role_policy(RoleName="administrator", PolicyName="all", PolicyDocument=json.dumps(everything))
+    administrator = stack.sandbox.client(
+        "dynamodb", credentials=stack.sandbox.assume("arn:aws:iam::123456789012:role/administrator")
+    )
+    key = {"id": {"S": "TABLE#rtb-1"}}
+    update = {
+        "TableName": name,
+        "Key": key,
+        "UpdateExpression": "SET x = :x",
+        "ExpressionAttributeValues": {":x": {"S": "x"}},
+    }
+    roles = {each: stack.client(each, "dynamodb") for each in ("EvaluateRole", "PlanRole", "AutomationRole")}
+    with stack.enforced():
+        roles["AutomationRole"].put_item(TableName=name, Item=key)
+        roles["AutomationRole"].update_item(**update)
+        assert roles["PlanRole"].get_item(TableName=name, Key=key, ConsistentRead=True)["Item"]["x"] == {"S": "x"}
+        for client in (roles["EvaluateRole"], roles["PlanRole"], administrator):
+            writes = {
+                client.put_item: {"TableName": name, "Item": key},
+                client.update_item: update,
+                client.delete_item: {"TableName": name, "Key": key},
+                client.batch_write_item: {"RequestItems": {name: [{"DeleteRequest": {"Key": key}}]}},
+                client.transact_write_items: {"TransactItems": [{"Delete": {"TableName": name, "Key": key}}]},
+                client.execute_statement: {"Statement": f"DELETE FROM \"{name}\" WHERE id='TABLE#rtb-1'"},
+                client.update_time_to_live: {
+                    "TableName": name,
+                    "TimeToLiveSpecification": {"Enabled": True, "AttributeName": "expiresAt"},
+                },
+            }
+            for call, given in writes.items():
+                assert refused(call, **given) == "AccessDeniedException", call.__name__
+        assert refused(roles["AutomationRole"].delete_item, TableName=name, Key=key) == "AccessDeniedException"
+        assert administrator.get_item(TableName=name, Key=key)["Item"]["x"] == {"S": "x"}
 
 
-def test_runbooks_ask_one_calendar_tell_one_topic_and_start_one_runbook(stack: Stack, sandbox: Sandbox) -> None:
-    """Other calendars, other runbooks, other roles and other topics are refused."""
+def test_runbooks_tell_one_topic_and_start_one_runbook(stack: Stack, sandbox: Sandbox) -> None:
+    """Other runbooks, other roles and other topics are refused, and the calendar is read by the function alone."""
     ssm, sns = (stack.client("AutomationRole", service) for service in ("ssm", "sns"))
     foreign = "arn:aws:iam::123456789012:role/administrator"
     with stack.enforced():
-        assert refused(ssm.get_calendar_state, CalendarNames=["other"]) == "AccessDeniedException"
+        assert refused(ssm.get_calendar_state, CalendarNames=[CALENDAR]) == "AccessDeniedException"
         for name, role in (("Other", stack.arn("AutomationRole")), ("AddS3ExpressGatewayEndpoint", foreign)):
             given = {"DocumentName": name, "Parameters": {"AutomationAssumeRole": [role]}}
             assert refused(ssm.start_automation_execution, **given) == "AccessDeniedException"

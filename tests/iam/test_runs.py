@@ -2,113 +2,20 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from express_path import looking
-from express_path.handlers import remediate
 from express_path.handlers.services import services
 from sandbox.dynamic import Client
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Context, Rule
-from tests.iam.stack import CALENDAR, POLICY_PARAMETER, TOPIC, Stack
+from tests.handlers.rule import Rule
+from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
+from tests.iam.stack import POLICY, TOPIC, Stack
 from tests.template.expand import Expanded
-
-HEAL, APPROVAL, UNDO = "HealDocument", "ApprovalDocument", "UndoDocument"
-ONLY_SESSIONS = {"Effect": "Allow", "Principal": "*", "Action": "s3express:CreateSession", "Resource": "*"}
-POLICY = json.dumps({"Version": "2012-10-17", "Statement": [ONLY_SESSIONS]})
-Run = dict[str, Any]
-
-
-class Deployed:
-    """The whole stack in a sandbox: runbooks, roles, and the plan function under its own role."""
-
-    def __init__(self, stack: Stack, automation: Automation, environ: Callable[[str, str], None]) -> None:
-        """Deploy it; environ sets an environment variable."""
-        self.stack = stack
-        self.automation = automation
-        self._publish()
-        self._create_operator()
-        variables = stack.template.properties("PlanFunction")["Environment"]["Variables"]
-        for name, value in {**variables, **_upper(stack.credentials("PlanRole"))}.items():
-            environ(name, value)
-        automation.functions.register(stack.template.deployed("<PlanFunction>"), _plan)
-
-    def _publish(self) -> None:
-        ssm: Client = self.stack.sandbox.client("ssm")
-        for logical_id in (HEAL, APPROVAL, UNDO):
-            document = self.stack.template.properties(logical_id)
-            content = json.dumps(document["Content"])
-            ssm.create_document(Name=document["Name"], Content=content, DocumentType="Automation")
-
-    def _create_operator(self) -> None:
-        """Create somebody who may start runbooks, pass their role and answer them, and nothing else."""
-        actions = ["ssm:StartAutomationExecution", "ssm:SendAutomationSignal"]
-        start = {"Effect": "Allow", "Action": actions, "Resource": "*"}
-        hand_on = {"Effect": "Allow", "Action": "iam:PassRole", "Resource": self.stack.arn("AutomationRole")}
-        policy = json.dumps({"Version": "2012-10-17", "Statement": [start, hand_on]})
-        self.stack.iam.create_user(UserName="operator")
-        self.stack.iam.put_user_policy(UserName="operator", PolicyName="start", PolicyDocument=policy)
-        key = self.stack.iam.create_access_key(UserName="operator")["AccessKey"]
-        credentials = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
-        self.operator: Client = self.stack.sandbox.client("ssm", credentials=credentials)
-
-    def run(self, logical_id: str, **given: str) -> Run:
-        """Run a runbook to its end, every request of it needing a permission."""
-        with self.enforced():
-            return self.automation.wait(self.start(logical_id, **given))
-
-    def start(self, logical_id: str, **given: str) -> str:
-        """Start a runbook as the operator, and return the id of the run."""
-        given |= {
-            "AutomationAssumeRole": self.stack.arn("AutomationRole"),
-            "PlanFunctionName": self.stack.arn("PlanFunction"),
-        }
-        name = self.stack.template.properties(logical_id)["Name"]
-        parameters = {name: [value] for name, value in given.items()}
-        started = self.operator.start_automation_execution(DocumentName=name, Parameters=parameters)
-        return str(started["AutomationExecutionId"])
-
-    @contextmanager
-    def enforced(self) -> Iterator[None]:
-        """Require a permission for every request, and let the plan function start cold."""
-        services.cache_clear()
-        with self.stack.enforced():
-            yield
-
-
-def _upper(credentials: dict[str, str]) -> dict[str, str]:
-    return {name.upper(): value for name, value in credentials.items()}
-
-
-def _plan(event: dict[str, Any]) -> dict[str, Any]:
-    return remediate.handler(event, Context())
-
-
-@pytest.fixture
-def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
-    """The stack, deployed; the environment is that of its plan function."""
-    monkeypatch.setattr(looking, "SECONDS_APART", 0)
-    # A cache that ends with the test: the function reads its variables once.
-    monkeypatch.setattr(remediate, "rule_parameters", cache(remediate.rule_parameters.__wrapped__))
-    with Automation(sandbox) as automation:
-        automation.knobs.time_scale = 0.001
-        automation.knobs.open_calendars.add(CALENDAR)
-        yield Deployed(stack, automation, monkeypatch.setenv)
-
-
-@pytest.fixture
-def subnet(builder: Builder, vpc: Private) -> str:
-    """A private subnet with nothing in the way of a heal."""
-    builder.ec2.modify_vpc_attribute(VpcId=vpc.vpc, EnableDnsHostnames={"Value": True})
-    return vpc.subnet
 
 
 def ended(run: Run) -> tuple[str, str]:
@@ -124,9 +31,8 @@ def endpoints(builder: Builder) -> list[dict[str, Any]]:
 
 def test_roles_are_enough_to_heal_and_to_undo(deployed: Deployed, builder: Builder, vpc: Private, subnet: str) -> None:
     """A subnet is healed with calendar and policy, and the heal undone, by no other permissions than the stack's."""
-    deployed.stack.sandbox.client("ssm").put_parameter(Name=POLICY_PARAMETER, Value=POLICY, Type="String")
     before = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"]
-    healed = deployed.run(HEAL, SubnetId=subnet, ChangeCalendarName=CALENDAR, EndpointPolicyParameter=POLICY_PARAMETER)
+    healed = deployed.run(HEAL, SubnetId=subnet)
     assert ended(healed) == ("Success", "")
     [endpoint] = endpoints(builder)
     assert json.loads(endpoint["PolicyDocument"]) == json.loads(POLICY)
@@ -161,14 +67,19 @@ def test_a_role_without_a_permission_fails_at_the_step_that_needs_it(
 
 
 def test_roles_are_enough_to_ask_and_then_heal(
-    deployed: Deployed, sandbox: Sandbox, builder: Builder, vpc: Private, subnet: str
+    deployed: Deployed,
+    sandbox: Sandbox,
+    builder: Builder,
+    vpc: Private,
+    subnet: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The runbook that asks tells the approvers, starts the one that heals after a yes, and hands it its own role."""
     sandbox.client("sns").create_topic(Name=TOPIC.rpartition(":")[2])
-    given = {"ApprovalTopicArn": TOPIC, "Approvers": "operator"}
-    heal = deployed.stack.template.properties(HEAL)["Name"]
+    monkeypatch.setenv("REMEDIATION_MODE", "APPROVAL")
+    monkeypatch.setenv("APPROVERS", "operator")
     with deployed.enforced():
-        run_id = deployed.start(APPROVAL, SubnetId=subnet, HealDocumentName=heal, **given)
+        run_id = deployed.start(APPROVAL, SubnetId=subnet)
         while not sandbox.calls.of("sns", "Publish"):
             time.sleep(0.01)
         assert endpoints(builder) == []

@@ -4,27 +4,31 @@ from collections.abc import Iterator
 
 import pytest
 
-from express_path import looking
+from express_path import healing, looking
 from express_path.handlers import remediate
 from express_path.handlers.services import services
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.handlers.network import Builder
 from tests.runbooks.heals import HEAL, UNDO, Deployment, Vpc
+from tests.runbooks.ledgers import LEDGER, LedgerTable
 
 
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """The runbooks that heal and undo, with waits that take no time worth mentioning."""
     monkeypatch.setattr(looking, "SECONDS_APART", 0)
+    monkeypatch.setattr(healing, "TURN_SECONDS", 0.1)
+    monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     remediate.rule_parameters.cache_clear()
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
+        automation.knobs.lambda_selectors = False
         deployed = Deployment(sandbox, automation)
         for name in (HEAL, UNDO):
             deployed.publish(name)
         # Lambda answers one request at a time; here, clients are made before several threads use them.
-        for name in ("ec2", "s3", "ssm"):
+        for name in ("dynamodb", "ec2", "s3", "ssm"):
             getattr(services().aws, name)
         yield deployed
     remediate.rule_parameters.cache_clear()
@@ -34,3 +38,9 @@ def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[De
 def vpc(builder: Builder) -> Vpc:
     """One private subnet."""
     return Vpc(builder)
+
+
+@pytest.fixture
+def ledger(deployment: Deployment) -> LedgerTable:
+    """The ledger of the deployment."""
+    return deployment.ledger

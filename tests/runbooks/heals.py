@@ -9,6 +9,7 @@ from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.handlers.network import Builder
 from tests.handlers.rule import Context
+from tests.runbooks.ledgers import LedgerTable
 
 RUNBOOKS = Path(__file__).parents[2] / "runbooks"
 HEAL, UNDO, APPROVED = (
@@ -35,6 +36,7 @@ class Deployment:
         self.ssm: Any = sandbox.client("ssm")
         role = sandbox.client("iam").create_role(RoleName="automation", AssumeRolePolicyDocument=json.dumps(TRUST))
         self.given = {"AutomationAssumeRole": str(role["Role"]["Arn"]), "PlanFunctionName": FUNCTION}
+        self.ledger = LedgerTable(sandbox)
         automation.functions.register(FUNCTION, lambda event: remediate.handler(event, Context()))
 
     def publish(self, name: str) -> None:

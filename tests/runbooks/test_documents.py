@@ -14,12 +14,7 @@ import yaml
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
-from express_path import healing
-from express_path.adapters.heal_requests import parse_request, plan_answer, undo_answer, verdict_answer
-from express_path.domain.healing import Action, Plan
-from express_path.domain.reasons import Compliance, Reason
-from express_path.domain.undo import Undo
-from express_path.domain.verdict import Verdict
+from express_path.handlers.remediate import parse
 
 Runbook = dict[str, Any]
 Step = dict[str, Any]
@@ -45,6 +40,7 @@ STEP_PROPERTIES = {
 INPUTS: dict[str, tuple[set[str], set[str]]] = {
     "aws:approve": ({"Approvers"}, {"NotificationArn", "Message", "MinRequiredApprovals"}),
     "aws:branch": ({"Choices"}, {"Default"}),
+    "aws:executeScript": ({"Runtime", "Handler", "Script", "InputPayload"}, set()),
     "aws:executeAutomation": ({"DocumentName"}, {"DocumentVersion", "RuntimeParameters"}),
     "aws:invokeLambdaFunction": ({"FunctionName"}, {"InputPayload", "Qualifier", "LogType", "InvocationType"}),
     "aws:sleep": ({"Duration"}, set()),
@@ -54,9 +50,12 @@ CALLS = {"aws:executeAwsApi": set(), "aws:waitForAwsResourceProperty": {"Propert
 TYPES = {"String": "string", "MapList": "list"}
 CHOICE = {"NextStep", "Variable", "StringEquals"}
 # What a step gives without outputs of its own.
-IMPLICIT = {"aws:executeAutomation": {"ExecutionId", "Status", "Output"}}
+IMPLICIT = {
+    "aws:executeAutomation": {"ExecutionId", "Status", "Output"},
+    "aws:invokeLambdaFunction": {"Payload"},
+}
 # https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-variables.html
-AUTOMATION = {"automation:EXECUTION_ID"}
+AUTOMATION = {"automation:EXECUTION_ID", "global:ACCOUNT_ID"}
 REFERENCE = re.compile(r"\{\{\s*([\w.:-]+)\s*\}\}")
 LARGEST = 64 * 1024
 """https://docs.aws.amazon.com/general/latest/gr/ssm.html, size of a document."""
@@ -198,10 +197,26 @@ def test_inputs_are_those_of_the_actions(runbook: Runbook) -> None:
             assert choice.keys() == CHOICE, step["name"]
 
 
+def typed(node: Any, types: dict[str, str]) -> Any:  # noqa: ANN401 -- a part of a runbook
+    """Return a part of a runbook with a Boolean in place of each reference to an output of that type."""
+    if isinstance(node, dict):
+        return {key: typed(each, types) for key, each in node.items()}
+    if isinstance(node, list):
+        return [typed(each, types) for each in node]
+    match = REFERENCE.fullmatch(node) if isinstance(node, str) else None
+    return True if match and types.get(match[1]) == "Boolean" else node
+
+
 def test_calls_are_those_that_botocore_would_make(runbook: Runbook) -> None:
     """Service, operation and parameters of each API call are those of AWS's own model of the API."""
+    types = {
+        f"{step['name']}.{each['Name']}": each["Type"]
+        for step in runbook["mainSteps"]
+        for each in step.get("outputs", [])
+    }
     for step in calls(runbook, *CALLS):
         inputs = {name: value for name, value in step["inputs"].items() if name not in CALLS[step["action"]]}
+        inputs = typed(inputs, types)
         model = get_session().get_service_model(inputs.pop("Service")).operation_model(inputs.pop("Api"))
         assert model.input_shape is not None
         report = ParamValidator().validate(inputs, model.input_shape)
@@ -223,43 +238,38 @@ def test_selectors_find_what_the_api_answers(runbook: Runbook) -> None:
             assert shape.type_name == TYPES[type_name], selector
 
 
-VERDICT = Verdict(
-    account_id="123456789012",
-    region="us-east-1",
-    subnet_id="subnet-1",
-    vpc_id="vpc-1",
-    compliance=Compliance.COMPLIANT,
-    reason=Reason.ENDPOINT,
-    annotation="pl-1 -> vpce-1",
-    path=(),
-    availability_zone_id="use1-az4",
-    route_table_id="rtb-1",
-)
+SAMPLE = {
+    "subnetId": "subnet-1",
+    "routeTableId": "rtb-1",
+    "runId": "run-1",
+    "undoRunId": "run-1",
+    "startedBy": "CONFIG",
+    "dryRun": "true",
+}
 
 
-def answer(payload: dict[str, str]) -> dict[str, Any]:
-    """Return what the plan function would answer to a step's payload, as far as the names of its fields go."""
-    event = {key: value for key, value in payload.items() if not REFERENCE.search(value)}
-    sample = {"subnetId": "subnet-1", "runId": "run-1", "undoRunId": "run-1"}
-    request = parse_request(event | {key: sample[key] for key in payload.keys() & sample.keys()})
-    if request.undo_run_id:
-        return undo_answer(Undo("rtb-1", "vpce-1", disassociate=True, delete_endpoint=False))
-    if request.action == "verify":
-        return {**verdict_answer(VERDICT), "undo": healing.UNDO.format(run_id=request.run_id)}
-    return plan_answer(Plan(Action.NOTHING_TO_DO, VERDICT), "rule", "2026-11-21T00:00:00+00:00")
-
-
-def test_plan_function_understands_the_payloads_and_answers_what_is_selected(runbook: Runbook) -> None:
-    """The function's own reader takes each payload, and each selector names a field, with a text, of its answer."""
+def test_plan_function_understands_the_payloads(runbook: Runbook) -> None:
+    """The function's own reader takes each payload, with samples in place of references."""
     steps = calls(runbook, "aws:invokeLambdaFunction")
     assert steps
     for step in steps:
-        found = answer(step["inputs"]["InputPayload"])
-        for output in step.get("outputs", []):
-            prefix, _, field = output["Selector"].rpartition(".")
-            assert prefix == "$.Payload"
-            assert isinstance(found[field], str), output["Selector"]
-            assert output["Type"] == "String"
+        payload = step["inputs"]["InputPayload"]
+        event = {key: SAMPLE.get(key, "") if REFERENCE.search(value) else value for key, value in payload.items()}
+        assert parse(event).action == payload["action"]
+
+
+def test_answers_are_read_in_a_documented_way(runbook: Runbook) -> None:
+    """Of an invocation, only the output Payload is documented, and not whether it is text: a script reads both."""
+    steps = runbook["mainSteps"]
+    for step in calls(runbook, "aws:invokeLambdaFunction"):
+        assert "outputs" not in step, step["name"]
+    for index, step in enumerate(steps):
+        if step["inputs"].get("Handler") == "read":
+            assert step["inputs"]["InputPayload"] == {"answer": f"{{{{ {steps[index - 1]['name']}.Payload }}}}"}
+            namespace: dict[str, Any] = {}
+            exec(step["inputs"]["Script"], namespace)
+            for answer in ({"next": "DONE"}, '{"next": "DONE"}', json.dumps('{"next": "DONE"}')):
+                assert namespace[step["inputs"]["Handler"]]({"answer": answer}, {}) == {"next": "DONE"}
 
 
 def test_references_resolve_to_what_is_there_by_then(runbook: Runbook) -> None:
@@ -290,12 +300,6 @@ def test_every_step_is_reached_and_every_next_step_is_there(runbook: Runbook) ->
         waiting = {each for name in waiting for each in successors(steps, names.index(name))} - reached
     assert reached == set(names)
     assert steps[-1]["isEnd"]
-
-
-def test_failures_lead_on_only_where_a_lost_race_may_be_the_cause(runbook: Runbook) -> None:
-    """A failed step fails the run, save the association, after which the verdict decides."""
-    leading_on = {step["name"]: step["onFailure"] for step in runbook["mainSteps"] if "onFailure" in step}
-    assert leading_on.items() <= {"associate": "step:verify", "approve": "Abort"}.items()
 
 
 def test_waits_are_bounded(runbook: Runbook) -> None:

@@ -1,93 +1,225 @@
-"""Heals that wait until a person has said yes."""
+"""Heals that wait until a person approves: one request for each route table, and what becomes of the answer."""
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
 
+from express_path.domain.approvals import ANSWER_SECONDS, REQUEST_SECONDS
+from express_path.handlers import remediate
 from sandbox.server import Sandbox
 from tests.handlers.network import Builder
-from tests.runbooks.heals import APPROVED, HEAL, Deployment, Run, Vpc, status, steps
+from tests.handlers.rule import Context
+from tests.runbooks.heals import APPROVED, FUNCTION, HEAL, RUNBOOKS, Deployment, Run, Vpc, status, step, steps
 
 GOING = ("Pending", "InProgress", "Waiting")
 
 
+class Approval:
+    """The runbook that asks first, in mode APPROVAL, and ann, who may answer."""
+
+    def __init__(self, deployment: Deployment, sandbox: Sandbox) -> None:
+        """Create ann, the topic, and the runbook."""
+        deployment.publish(APPROVED)
+        self.deployment = deployment
+        self.sandbox = sandbox
+        self.topic = str(sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"])
+        iam = sandbox.client("iam")
+        iam.create_user(UserName="ann")
+        key = iam.create_access_key(UserName="ann")["AccessKey"]
+        own = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+        self.ann: Any = sandbox.client("ssm", credentials=own)
+
+    def start(self, subnet_id: str, **more: str) -> str:
+        """Start a run, and return its id."""
+        return self.deployment.start(subnet_id, APPROVED, **more)
+
+    def ask(self, subnet_id: str, **more: str) -> str:
+        """Start a run, and return its id once the approvers are told."""
+        told = len(self.messages())
+        execution_id = self.start(subnet_id, **more)
+        deadline = time.monotonic() + 60
+        while len(self.messages()) == told:
+            assert time.monotonic() < deadline
+            assert self.state(execution_id) in GOING
+            time.sleep(0.01)
+        return execution_id
+
+    def run(self, subnet_id: str, **more: str) -> Run:
+        """Start a run that asks nobody, and wait for its end."""
+        return self.deployment.automation.wait(self.start(subnet_id, **more))
+
+    def answer(self, execution_id: str, kind: str) -> Run:
+        """Let ann approve or reject, and wait for the run's end."""
+        self.ann.send_automation_signal(AutomationExecutionId=execution_id, SignalType=kind, Payload={"Comment": ["-"]})
+        return self.deployment.automation.wait(execution_id)
+
+    def messages(self) -> list[str]:
+        """What the approvers were told, in order."""
+        told = self.sandbox.calls.of("sns", "Publish")
+        return [json.loads(each.parameters["Message"])["message"] for each in told]
+
+    def state(self, execution_id: str) -> str:
+        """The status of a run."""
+        found = self.deployment.ssm.get_automation_execution(AutomationExecutionId=execution_id)
+        return str(found["AutomationExecution"]["AutomationExecutionStatus"])
+
+    def record(self, table_id: str) -> dict[str, Any]:
+        """What the ledger holds about a route table."""
+        return self.deployment.ledger.item(f"TABLE#{table_id}")
+
+
 @pytest.fixture
-def given(deployment: Deployment, sandbox: Sandbox) -> dict[str, Any]:
-    """The runbook that asks first, its topic, and ann, who may say yes."""
+def approval(deployment: Deployment, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Approval:
+    """A stack in mode APPROVAL; approvers have a quarter of an hour of the test's time."""
     deployment.automation.knobs.time_scale = 0.01
-    deployment.publish(APPROVED)
-    topic = sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
-    sandbox.client("iam").create_user(UserName="ann")
-    return {**deployment.given, "HealDocumentName": HEAL, "Approvers": "ann", "ApprovalTopicArn": topic}
+    made = Approval(deployment, sandbox)
+    settings = {"REMEDIATION_MODE": "APPROVAL", "APPROVERS": "ann", "APPROVAL_TOPIC_ARN": made.topic}
+    for name, value in (settings | {"HEAL_DOCUMENT_NAME": HEAL}).items():
+        monkeypatch.setenv(name, value)
+    return made
 
 
-def begin(deployment: Deployment, subnet_id: str, given: dict[str, str], **more: str) -> str:
-    """Start a run, and return its id once the approvers are told, or it has ended."""
-    execution_id = deployment.start(subnet_id, APPROVED, **given, **more)
+def test_approved_heal_is_made_once(approval: Approval, vpc: Vpc) -> None:
+    """Yes starts the heal, which uses the approval up: another heal needs another one."""
+    run = approval.answer(approval.ask(vpc.subnet), "Approve")
+    assert status(run) == "Success", run.get("FailureMessage")
+    [message] = approval.messages()
+    assert message.startswith("Approve to change the route")
+    assert vpc.subnet in message
+    assert list(approval.deployment.associations(vpc.id).values()) == [[vpc.table]]
+    assert approval.record(vpc.table)["approvalState"] == "USED"
+    [endpoint] = approval.deployment.endpoints(vpc.id)
+    approval.deployment.ec2.modify_vpc_endpoint(
+        VpcEndpointId=endpoint["VpcEndpointId"], RemoveRouteTableIds=[vpc.table]
+    )
+    approval.deployment.ledger.write(f"TABLE#{vpc.table}", state="UNDONE")
+    again = approval.deployment.heal(vpc.subnet)
+    assert (status(again), "APPROVAL_REQUIRED" in again["FailureMessage"]) == ("Failed", True)
+
+
+def test_mode_approval_stops_heals_that_nobody_approved(approval: Approval, vpc: Vpc) -> None:
+    """Whoever starts the heal itself, by hand or otherwise, gets the blocker; a request alone is no approval."""
+    for _ in range(2):
+        run = approval.deployment.heal(vpc.subnet)
+        assert (status(run), "APPROVAL_REQUIRED" in run["FailureMessage"]) == ("Failed", True)
+        if not approval.messages():
+            waiting = approval.ask(vpc.subnet)
+    assert approval.deployment.changes() == []
+    approval.answer(waiting, "Reject")
+
+
+def test_rejection_changes_nothing_and_config_asks_no_more(approval: Approval, vpc: Vpc) -> None:
+    """After a no, AWS Config's runs are blocked until a person asks; that person's yes counts."""
+    run = approval.answer(approval.ask(vpc.subnet, StartedBy="CONFIG"), "Reject")
+    assert (status(run), steps(run)[-1], approval.deployment.changes()) == ("Failed", "denied", [])
+    assert "rejected" in run["FailureMessage"]
+    assert approval.record(vpc.table)["approvalState"] == "DENIED"
+    blocked = approval.run(vpc.subnet, StartedBy="CONFIG")
+    assert (status(blocked), "APPROVAL_DENIED" in blocked["FailureMessage"]) == ("Failed", True)
+    assert len(approval.messages()) == 1
+    assert status(approval.answer(approval.ask(vpc.subnet), "Approve")) == "Success"
+
+
+def test_silence_counts_as_a_no(approval: Approval, vpc: Vpc) -> None:
+    """Without an answer within the step's time-out, nothing is changed, and AWS Config asks no more."""
+    approval.deployment.automation.knobs.time_scale = 0.00001
+    run = approval.run(vpc.subnet, StartedBy="CONFIG")
+    assert (status(run), approval.deployment.changes()) == ("Failed", [])
+    assert approval.record(vpc.table)["approvalState"] == "DENIED"
+
+
+def test_one_request_for_each_route_table(approval: Approval, builder: Builder) -> None:
+    """However many subnets AWS Config starts runs for, the approvers are asked once for each route table."""
+    vpc = Vpc(builder, tables=2, subnets=3)
+    started = [approval.start(each, StartedBy="CONFIG") for each in vpc.subnets]
+    settled = ("Success", "Failed", "Waiting")
     deadline = time.monotonic() + 60
-    while state(deployment, execution_id) in GOING and not deployment.sandbox.calls.of("sns", "Publish"):
+    while any(approval.state(each) not in settled for each in started) or len(approval.messages()) < 2:
         assert time.monotonic() < deadline
-        time.sleep(0.01)
-    return execution_id
+        time.sleep(0.02)
+    waiting = [each for each in started if approval.state(each) == "Waiting"]
+    assert (len(waiting), len(approval.messages())) == (2, 2)
+    ended = [approval.deployment.automation.wait(each) for each in started if each not in waiting]
+    assert {status(each) for each in ended} == {"Success"}
+    assert {status(approval.answer(each, "Approve")) for each in waiting} == {"Success"}
+    assert list(approval.deployment.associations(vpc.id).values()) == [sorted(vpc.tables)]
 
 
-def state(deployment: Deployment, execution_id: str) -> str:
-    """The status of a run."""
-    found = deployment.ssm.get_automation_execution(AutomationExecutionId=execution_id)
-    return str(found["AutomationExecution"]["AutomationExecutionStatus"])
+def test_loser_of_a_race_ends_without_asking(approval: Approval, vpc: Vpc) -> None:
+    """A request that another run recorded between plan and request is seen by a second look."""
+    other, item = approval.ask(vpc.subnet), f"TABLE#{vpc.table}"
+    asked = {"approvalState": "REQUESTED", "approvalRunId": other, "approvalExpiresAt": int(time.time()) + 3600}
+    approval.deployment.ledger.write(item, **dict.fromkeys(asked))
+    intercept(approval.deployment, "planApproval", lambda: approval.deployment.ledger.write(item, **asked))
+    run = approval.run(vpc.subnet, StartedBy="CONFIG")
+    assert (status(run), steps(run)[-1]) == ("Success", "done")
+    assert step(run, "request")["StepStatus"] == "Failed"
+    assert len(approval.messages()) == 1
+    approval.answer(other, "Reject")
 
 
-def answer(deployment: Deployment, sandbox: Sandbox, execution_id: str, kind: str, name: str = "ann") -> Run:
-    """Approve or reject as a user, and wait for the run's end."""
-    key = sandbox.client("iam").create_access_key(UserName=name)["AccessKey"]
-    own = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
-    client = sandbox.client("ssm", credentials=own)
-    client.send_automation_signal(AutomationExecutionId=execution_id, SignalType=kind, Payload={"Comment": ["-"]})
-    return deployment.automation.wait(execution_id)
+def intercept(deployment: Deployment, action: str, then: Callable[[], None]) -> None:
+    """Let something happen right after the plan function's first answer to an action."""
+    pending = [then]
+
+    def answer(event: dict[str, Any]) -> dict[str, Any]:
+        answered = remediate.handler(event, Context())
+        if event["action"] == action and pending:
+            pending.pop()()
+        return answered
+
+    deployment.automation.functions.register(FUNCTION, answer)
 
 
-def test_approvers_are_told_the_plan(deployment: Deployment, sandbox: Sandbox, vpc: Vpc, given: dict[str, str]) -> None:
-    """The message says what would be done and why."""
-    begin(deployment, vpc.subnet, given)
-    [told] = sandbox.calls.of("sns", "Publish")
-    message = json.loads(told.parameters["Message"])["message"]
-    assert message.startswith(f"CREATE_AND_ASSOCIATE for {vpc.subnet}: NAT_GATEWAY")
+@pytest.mark.parametrize("step_name", ["approve", "recordApproved"])
+def test_request_of_a_run_that_ended_is_void(approval: Approval, vpc: Vpc, step_name: str) -> None:
+    """A run that is killed at any point leaves no request that keeps others from asking."""
+    with approval.deployment.automation.killing(before=step_name):
+        execution_id = approval.start(vpc.subnet)
+        if step_name == "recordApproved":
+            while not approval.messages():
+                time.sleep(0.01)
+            approval.answer(execution_id, "Approve")
+        killed = approval.deployment.automation.wait(execution_id)
+    assert status(killed) == "Cancelled"
+    assert status(approval.answer(approval.ask(vpc.subnet, StartedBy="CONFIG"), "Approve")) == "Success"
 
 
-def test_rejected_heal_changes_nothing(
-    deployment: Deployment, sandbox: Sandbox, vpc: Vpc, given: dict[str, str]
-) -> None:
-    """A no ends the run as failed, and nothing was changed."""
-    execution_id = begin(deployment, vpc.subnet, given)
-    sandbox.calls.clear()
-    run = answer(deployment, sandbox, execution_id, "Reject")
-    assert (status(run), deployment.changes(), steps(run)[-1]) == ("Failed", [], "approve")
+def test_request_lasts_longer_than_all_steps_until_the_answer_is_recorded() -> None:
+    """No other run asks while an approver may still answer: a request outlasts every step from the plan on."""
+    runbook = yaml.safe_load((RUNBOOKS / f"{APPROVED}.yaml").read_text(encoding="utf-8"))
+    seconds = {each["name"]: each.get("timeoutSeconds", 0) for each in runbook["mainSteps"]}
+    assert seconds["approve"] == ANSWER_SECONDS
+    before_the_heal = sum(each for name, each in seconds.items() if name != "heal")
+    assert ANSWER_SECONDS < before_the_heal < REQUEST_SECONDS
 
 
-def test_nobody_is_asked_about_a_blocked_heal(
-    deployment: Deployment, builder: Builder, vpc: Vpc, given: dict[str, str]
-) -> None:
+def test_nobody_is_asked_about_a_blocked_heal(approval: Approval, builder: Builder, vpc: Vpc) -> None:
     """A plan that cannot be carried out bothers no approver."""
     builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
-    run = deployment.automation.wait(begin(deployment, vpc.subnet, given))
+    run = approval.run(vpc.subnet)
     assert status(run) == "Failed"
     assert "OWNED_BY_IAC" in run["FailureMessage"]
-    assert deployment.sandbox.calls.of("sns", "Publish") == []
+    assert approval.messages() == []
 
 
-def test_nobody_is_asked_about_a_healthy_subnet(deployment: Deployment, vpc: Vpc, given: dict[str, str]) -> None:
-    """Nothing to do is no question."""
-    deployment.heal(vpc.subnet)
-    run = deployment.automation.wait(begin(deployment, vpc.subnet, given))
-    assert (status(run), steps(run)[-1]) == ("Success", "done")
-    assert deployment.sandbox.calls.of("sns", "Publish") == []
+def test_nobody_is_asked_about_a_healthy_subnet_or_in_a_dry_run(approval: Approval, vpc: Vpc) -> None:
+    """Nothing to do is no question, and a dry run only tells the plan, a blocked one too."""
+    dry = approval.run(vpc.subnet, DryRun="true")
+    assert status(dry) == "Success"
+    assert dry["Outputs"]["plan.Summary"][0].startswith("CREATE_AND_ASSOCIATE")
+    approval.answer(approval.ask(vpc.subnet), "Approve")
+    healthy = approval.run(vpc.subnet)
+    assert (status(healthy), steps(healthy)[-1]) == ("Success", "done")
+    assert len(approval.messages()) == 1
 
 
-def test_nobody_is_asked_in_a_dry_run(deployment: Deployment, vpc: Vpc, given: dict[str, str]) -> None:
-    """A dry run tells the plan and ends."""
-    run = deployment.automation.wait(begin(deployment, vpc.subnet, given, DryRun="true"))
-    assert status(run) == "Success"
-    assert run["Outputs"]["plan.Summary"][0].startswith("CREATE_AND_ASSOCIATE")
-    assert deployment.sandbox.calls.of("sns", "Publish") == []
+def test_nobody_to_ask_is_an_error(approval: Approval, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stack without approvers says which parameter is missing."""
+    monkeypatch.setenv("APPROVERS", "")
+    run = approval.run(vpc.subnet)
+    assert (status(run), "stack parameter Approvers" in run["FailureMessage"]) == ("Failed", True)

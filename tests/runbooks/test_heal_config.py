@@ -26,7 +26,8 @@ class Watched:
 
     def configure(self, *, automatic: bool = True, attempts: int = 3) -> None:
         """Let the runbook heal what the rule finds, as the stack does."""
-        static = {key: {"StaticValue": {"Values": [value]}} for key, value in self.deployment.given.items()}
+        given = {**self.deployment.given, "StartedBy": "CONFIG"}
+        static = {key: {"StaticValue": {"Values": [value]}} for key, value in given.items()}
         configuration = {
             "ConfigRuleName": self.name,
             "ResourceType": SUBNET,
@@ -116,7 +117,7 @@ def test_status_of_a_remediation_names_the_blocker(watch: Watch, builder: Builde
         "RemediationExecutionStatuses"
     ]
     messages = {each["Name"]: each.get("ErrorMessage", "") for each in found["StepDetails"]}
-    assert (found["State"], "OWNED_BY_IAC" in messages["plan"]) == ("FAILED", True)
+    assert (found["State"], "OWNED_BY_IAC" in messages["makePlan"]) == ("FAILED", True)
 
 
 def test_remediation_by_hand_heals_one_subnet(watch: Watch, builder: Builder) -> None:

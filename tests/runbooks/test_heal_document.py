@@ -1,13 +1,21 @@
-"""docs/healing.md says just what the code does: blockers, which of them may warn, times and tags."""
+"""docs/healing.md says just what the code does: blockers, which of them may warn, times, settings, and tags."""
 
+import json
 import re
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from express_path.domain import healing
-from express_path.domain.healing import MAY_WARN, Blocker
-from express_path.domain.plan import LISTED, LOOP_BREAKER, TOKEN_SECONDS
+from express_path.domain.approvals import ANSWER_SECONDS, APPROVED_SECONDS
+from express_path.domain.claims import CLAIM_SECONDS
+from express_path.domain.healing import MAY_WARN, Blocker, HealSettings
+from express_path.domain.ledger_findings import LOOP_BREAKER
+from express_path.domain.plan import LISTED
 from express_path.domain.preflight import EPHEMERAL
 from express_path.domain.quotas import EXPRESS_WEIGHT
+from tests.runbooks.heals import HEAL
 
 TEXT = (Path(__file__).parents[2] / "docs" / "healing.md").read_text(encoding="utf-8")
 SECTION = TEXT.partition("## Blockers")[2].partition("\n## ")[0]
@@ -42,9 +50,14 @@ def test_what_breaks_is_said_plainly() -> None:
 
 def test_numbers_are_those_of_the_code() -> None:
     """Whoever changes one of them finds the sentence that tells it."""
-    assert (LISTED, TOKEN_SECONDS, LOOP_BREAKER.total_seconds()) == (10, 600, 24 * 3600)
+    assert (LISTED, CLAIM_SECONDS, LOOP_BREAKER.total_seconds()) == (10, 3600, 24 * 3600)
+    assert "A claim lasts an hour" in TEXT
+    assert (ANSWER_SECONDS, APPROVED_SECONDS) == (24 * 3600, 3600)
     assert "Ten of one name are listed" in SECTION
-    assert "within ten minutes of each other share one" in TEXT
+    assert "answers within a day" in TEXT
+    assert "An approval counts for one hour and one heal." in TEXT
+    assert "by default it names DNS_ATTRIBUTES" in SECTION
+    assert HealSettings().warn_only == {Blocker.DNS_ATTRIBUTES}
     assert "healed less than 24 hours ago" in TEXT
     assert f"counts as {EXPRESS_WEIGHT} routes" in TABLE["ROUTE_QUOTA"][0]
     assert "{}-{} back in".format(*EPHEMERAL) in TABLE["NETWORK_ACL"][0]
@@ -54,3 +67,44 @@ def test_every_tag_is_named() -> None:
     """Tags are how a person tells what heals did."""
     tags = {value for name, value in vars(healing).items() if name.endswith("_TAG")}
     assert tags <= set(re.findall(r"`(express-path:[a-z]+)`", TEXT))
+
+
+RUNBOOK = Path(__file__).parents[2] / "runbooks" / f"{HEAL}.yaml"
+STEPS: dict[str, dict[str, Any]] = {
+    each["name"]: each for each in yaml.safe_load(RUNBOOK.read_text(encoding="utf-8"))["mainSteps"]
+}
+CLAIMED = list(STEPS)[list(STEPS).index("confirmPlan") : list(STEPS).index("finishRun")]
+"""The steps from a claim to its end, in their order."""
+CLAIMS = ("claim", "claimAgain", "claimLast")
+
+
+def test_claim_lasts_longer_than_all_that_follows_it() -> None:
+    """However slow each step is, no other run may take the table over meanwhile."""
+    assert all(STEPS[each]["nextStep"] == CLAIMED[0] for each in CLAIMS)
+    waiting = [STEPS[each] for each in [*CLAIMED, "recordFailed"] if STEPS[each]["action"] != "aws:branch"]
+    assert sum(each["timeoutSeconds"] * each.get("maxAttempts", 1) for each in waiting) < CLAIM_SECONDS
+
+
+def test_what_fails_after_a_claim_gives_it_up() -> None:
+    """Save the change itself, after which the verdict decides, and an election, which another run may have won."""
+    leading = {each: STEPS[each].get("onFailure") for each in CLAIMED if STEPS[each]["action"] != "aws:branch"}
+    assert leading.pop("associate") == "step:verifyPath"
+    assert leading.pop("elect") == "step:findElected"
+    assert leading.pop("recordHealed") is None
+    assert set(leading.values()) == {"step:recordFailed"}
+
+
+def test_claims_are_equal() -> None:
+    """The second and the third attempt claim as the first one does, by the plan that was made before them."""
+    first, second, third = (json.dumps(STEPS[each]["inputs"]) for each in CLAIMS)
+    assert second.replace("{{ turn.", "{{ plan.") == first == third.replace("{{ turnAgain.", "{{ plan.")
+
+
+def test_every_change_of_ec2_follows_a_look_in_the_same_run() -> None:
+    """The plan function checks that the claim is still this run's, and that the change is still needed."""
+    names = list(STEPS)
+    changing = [each for each in names if STEPS[each]["inputs"].get("Service") == "ec2"]
+    assert changing == ["create", "associate"]
+    assert names[names.index("create") - 3 : names.index("create")] == ["findElected", "elected", "decideCreate"]
+    before = names[names.index("lookAgain") : names.index("associate")]
+    assert before == ["lookAgain", "target", "decideAssociate", "recordIntent", "recordTable"]

@@ -1,5 +1,7 @@
 """Heals from end to end: the runbooks as shipped, their function, and the EC2 of the sandbox."""
 
+import pytest
+
 from express_path.domain.healing import FULL_ACCESS
 from tests.handlers.network import Builder
 from tests.runbooks.heals import Deployment, Vpc, status, step, steps
@@ -11,11 +13,9 @@ def test_heal_makes_the_endpoint_and_associates_the_table(deployment: Deployment
     assert status(run) == "Success", run.get("FailureMessage")
     [endpoint] = deployment.endpoints(vpc.id)
     assert deployment.associations(vpc.id) == {endpoint["VpcEndpointId"]: [vpc.table]}
-    tags = {each["Key"]: each["Value"] for each in endpoint["Tags"]}
-    assert (tags["express-path:managed"], tags["express-path:rule"]) == ("true", "s3express-no-nat-path")
+    assert endpoint["Tags"] == [{"Key": "express-path:managed", "Value": "true"}]
     assert (endpoint["VpcEndpointType"], endpoint["PolicyDocument"]) == ("Gateway", FULL_ACCESS)
-    assert deployment.tags(vpc.table).keys() == {"express-path:run", "express-path:endpoint", "express-path:healed"}
-    assert deployment.tags(vpc.table)["express-path:run"] == run["AutomationExecutionId"]
+    assert deployment.tags(vpc.table) == {}
 
 
 def test_traffic_moves_only_when_the_endpoint_is_available(deployment: Deployment, vpc: Vpc) -> None:
@@ -23,7 +23,7 @@ def test_traffic_moves_only_when_the_endpoint_is_available(deployment: Deploymen
     deployment.sandbox.ec2.knobs.pending_describes = 3
     deployment.sandbox.calls.clear()
     assert status(deployment.heal(vpc.subnet)) == "Success"
-    assert deployment.changes() == ["CreateVpcEndpoint", "CreateTags", "ModifyVpcEndpoint", "CreateTags"]
+    assert deployment.changes() == ["CreateVpcEndpoint", "ModifyVpcEndpoint"]
     [created] = deployment.sandbox.calls.of("ec2", "CreateVpcEndpoint")
     assert "RouteTableIds" not in created.parameters
     operations = deployment.sandbox.calls.operations("ec2")
@@ -100,51 +100,77 @@ def test_dry_run_of_a_blocked_heal_succeeds(deployment: Deployment, builder: Bui
     assert "OWNED_BY_IAC" in run["Outputs"]["plan.Summary"][0]
 
 
-def test_open_calendar_lets_a_heal_pass(deployment: Deployment, vpc: Vpc) -> None:
+@pytest.fixture
+def calendar(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The stack's change calendar."""
+    monkeypatch.setenv("CHANGE_CALENDAR_NAME", "changes")
+    return "changes"
+
+
+def test_open_calendar_lets_a_heal_pass(deployment: Deployment, vpc: Vpc, calendar: str) -> None:
     """An open change calendar changes nothing about a heal."""
-    deployment.automation.knobs.open_calendars.add("changes")
-    assert status(deployment.heal(vpc.subnet, ChangeCalendarName="changes")) == "Success"
+    deployment.automation.knobs.open_calendars.add(calendar)
+    assert status(deployment.heal(vpc.subnet)) == "Success"
     assert len(deployment.endpoints(vpc.id)) == 1
 
 
-def test_closed_calendar_stops_a_heal(deployment: Deployment, vpc: Vpc) -> None:
+def test_closed_calendar_stops_a_heal(deployment: Deployment, builder: Builder, vpc: Vpc, calendar: str) -> None:
     """A closed change calendar is a blocker, named with all others."""
-    deployment.automation.knobs.closed_calendars.add("changes")
-    deployment.ec2.modify_vpc_attribute(VpcId=vpc.id, EnableDnsHostnames={"Value": False})
+    deployment.automation.knobs.closed_calendars.add(calendar)
+    builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
     deployment.sandbox.calls.clear()
-    run = deployment.heal(vpc.subnet, ChangeCalendarName="changes")
+    run = deployment.heal(vpc.subnet)
     assert (status(run), deployment.changes()) == ("Failed", [])
     assert "CHANGE_CALENDAR_CLOSED" in run["FailureMessage"]
-    assert "DNS_ATTRIBUTES" in run["FailureMessage"]
+    assert "OWNED_BY_IAC" in run["FailureMessage"]
 
 
-def test_closed_calendar_does_not_matter_to_a_healthy_subnet(deployment: Deployment, vpc: Vpc) -> None:
+def test_calendar_that_closes_during_a_heal_stops_it(deployment: Deployment, vpc: Vpc, calendar: str) -> None:
+    """The calendar is read again right before each change: no endpoint is associated after it closed."""
+    knobs = deployment.automation.knobs
+    knobs.open_calendars.add(calendar)
+    deployment.sandbox.faults.before("ec2", "CreateVpcEndpoint", knobs.open_calendars.clear)
+    deployment.sandbox.faults.before("ec2", "CreateVpcEndpoint", lambda: knobs.closed_calendars.add(calendar))
+    run = deployment.heal(vpc.subnet)
+    assert (status(run), deployment.changes()[-1]) == ("Failed", "CreateVpcEndpoint")
+    assert "CHANGE_CALENDAR_CLOSED" in run["FailureMessage"]
+    assert deployment.ledger.item(f"TABLE#{vpc.table}")["state"] == "FAILED"
+
+
+def test_closed_calendar_does_not_matter_to_a_healthy_subnet(
+    deployment: Deployment, builder: Builder, vpc: Vpc, calendar: str
+) -> None:
     """Where there is nothing to heal, there is nothing to be closed for."""
-    deployment.heal(vpc.subnet)
-    deployment.automation.knobs.closed_calendars.add("changes")
-    assert status(deployment.heal(vpc.subnet, ChangeCalendarName="changes")) == "Success"
+    builder.endpoint(vpc.id, vpc.table)
+    deployment.automation.knobs.closed_calendars.add(calendar)
+    assert status(deployment.heal(vpc.subnet)) == "Success"
 
 
+@pytest.mark.usefixtures("calendar")
 def test_unknown_calendar_stops_a_heal(deployment: Deployment, vpc: Vpc) -> None:
     """A calendar that does not exist is never taken for open."""
     deployment.sandbox.calls.clear()
-    run = deployment.heal(vpc.subnet, ChangeCalendarName="misspelt")
+    run = deployment.heal(vpc.subnet)
     assert (status(run), deployment.changes()) == ("Failed", [])
 
 
-def test_policy_of_a_parameter_is_the_endpoint_s(deployment: Deployment, vpc: Vpc) -> None:
+def test_policy_of_a_parameter_is_the_endpoint_s(
+    deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The policy reaches EC2 as it is in the parameter."""
     text = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:*"}]}'
     deployment.ssm.put_parameter(Name="/express/policy", Value=text, Type="String")
-    run = deployment.heal(vpc.subnet, EndpointPolicyParameter="/express/policy")
+    monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/policy")
+    run = deployment.heal(vpc.subnet)
     assert status(run) == "Success", run.get("FailureMessage")
     assert deployment.endpoints(vpc.id)[0]["PolicyDocument"] == text
 
 
-def test_missing_policy_stops_a_heal(deployment: Deployment, vpc: Vpc) -> None:
-    """No endpoint that allows everything is made by accident."""
+def test_missing_policy_stops_a_heal(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No endpoint that allows everything is created by accident."""
+    monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/none")
     deployment.sandbox.calls.clear()
-    run = deployment.heal(vpc.subnet, EndpointPolicyParameter="/express/none")
+    run = deployment.heal(vpc.subnet)
     assert (status(run), deployment.changes()) == ("Failed", [])
     assert "ParameterNotFound" in run["FailureMessage"]
 
@@ -169,7 +195,7 @@ def test_heal_that_did_not_cure_fails(deployment: Deployment, builder: Builder, 
     )
     run = deployment.heal(vpc.subnet)
     assert status(run) == "Failed"
-    assert "NotCuredError" in step(run, "verify")["FailureMessage"]
+    assert "NotCuredError" in step(run, "verifyPath")["FailureMessage"]
     assert "PARTLY_NAT" in run["FailureMessage"]
 
 

@@ -64,6 +64,11 @@ def call(api: str, **inputs: str) -> dict[str, Any]:
     return {"Inputs": {"Service": '"ec2"', "Api": f'"{api}"', **inputs}}
 
 
+def written(name: str) -> dict[str, str]:
+    """Return the inputs of a step that writes a record of the ledger, with its id in the member of that name."""
+    return {"Service": '"dynamodb"', "Api": '"UpdateItem"', name: '{"id":{"S":"TABLE#rtb-1"}}'}
+
+
 def test_heals_and_undoes(heal: Callable[..., tuple[bool, str]]) -> None:
     """With the real function everything is as it must be, and what is shown has the order of the story."""
     fine, output = heal()
@@ -75,7 +80,7 @@ def test_heals_and_undoes(heal: Callable[..., tuple[bool, str]]) -> None:
         "It would create a gateway endpoint for com.amazonaws.us-east-1.s3express",
         "* create           ec2 CreateVpcEndpoint -> vpce-",
         "* associate        ec2 ModifyVpcEndpoint, adds rtb-",
-        "verify           lambda express-path-plan -> COMPLIANT, ENDPOINT",
+        "verifyPath       lambda express-path-plan -> COMPLIANT, ENDPOINT",
         "data-private   COMPLIANT           gateway endpoint   pl-",
         "ENDPOINT            new",
         "RemoveS3ExpressGatewayEndpoint RunId=",
@@ -83,7 +88,7 @@ def test_heals_and_undoes(heal: Callable[..., tuple[bool, str]]) -> None:
         "data-private   NON_COMPLIANT",
         "was COMPLIANT",
         "exactly as before the heal",
-        "plan             Failed",
+        "makePlan         Failed",
         "OWNED_BY_IAC: vpce-",
         "# Stack network-reports",
         'resource "aws_vpc_endpoint_route_table_association"',
@@ -160,7 +165,10 @@ def test_lines_say_what_is_called_and_what_comes_of_it() -> None:
             **call("CreateTags", Tags='[{"Key":"a","Value":"1"},{"Key":"b","Value":"2"}]'),
         ),
         step("look", "aws:executeAwsApi", 6, **call("DescribeVpcs")),
-        step("rest", "aws:sleep", 7),
+        step("record", "aws:executeAwsApi", 7, Inputs=written("Key")),
+        step("intend", "aws:executeAwsApi", 8, Inputs=written("Item")),
+        step("read", "aws:executeScript", 9),
+        step("rest", "aws:sleep", 10),
     ]
     assert step_lines(steps, is_over=True) == [
         StepLine("decide", "-> create", changes=False),
@@ -169,6 +177,8 @@ def test_lines_say_what_is_called_and_what_comes_of_it() -> None:
         StepLine("add", "ec2 ModifyVpcEndpoint, adds rtb-1", changes=True),
         StepLine("tag", "ec2 CreateTags a, b", changes=True),
         StepLine("look", "ec2 DescribeVpcs", changes=False),
+        StepLine("record", "ledger: TABLE#rtb-1", changes=False),
+        StepLine("intend", "ledger: TABLE#rtb-1", changes=False),
         StepLine("rest", "aws:sleep", changes=False),
     ]
 

@@ -31,7 +31,7 @@ NO_VALUE = {"Ref": "AWS::NoValue"}
 # https://docs.aws.amazon.com/service-authorization/latest/reference/
 ARNS = {
     "AWS::DynamoDB::Table": "arn:{Partition}:dynamodb:{Region}:{AccountId}:table/{name}",
-    "AWS::IAM::Role": "arn:{Partition}:iam::{AccountId}:role/{name}",
+    "AWS::IAM::Role": "arn:{Partition}:iam::{AccountId}:role{path}{name}",
     "AWS::Lambda::Function": "arn:{Partition}:lambda:{Region}:{AccountId}:function:{name}",
     "AWS::Logs::LogGroup": "arn:{Partition}:logs:{Region}:{AccountId}:log-group:{name}:*",
     "AWS::SQS::Queue": "arn:{Partition}:sqs:{Region}:{AccountId}:{name}",
@@ -162,7 +162,8 @@ class Expanded:
         resource = self.resources[logical_id]
         named = (resource["Properties"].get(key) for key in ("Name", "TableName", "ConfigRuleName"))
         name = next(filter(None, named), f"{self.values['AWS::StackName']}-{logical_id}")
-        return ARNS[resource["Type"]].format(name=name, **self.place) if arn else name
+        path = resource["Properties"].get("Path", "/")
+        return ARNS[resource["Type"]].format(name=name, path=path, **self.place) if arn else name
 
     @property
     def place(self) -> dict[str, str]:

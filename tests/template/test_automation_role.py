@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from express_path.domain.healing import ENDPOINT_TAG, HEALED_TAG, MANAGED_TAG, RULE_TAG, RUN_TAG
+from express_path.domain.healing import MANAGED_TAG
 from tests.template.expand import ROOT, Expanded, included
 from tests.template.iam import actions, condition_keys, lint
+from tests.template.models import shape
 
 RUNBOOKS = sorted(path.stem for path in (ROOT / "runbooks").glob("*.yaml"))
 TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
-EVERYTHING = {"ApprovalTopicArn": TOPIC, "ChangeCalendarName": "changes"}
+KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
+EVERYTHING = {"ApprovalTopicArn": TOPIC, "ApprovalTopicKeyArn": KEY}
 CHINA = {"AWS::Partition": "aws-cn", "AWS::Region": "cn-north-1"}
 # What a step of each action needs besides the API call that it may name:
 # https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
@@ -23,6 +25,7 @@ STEPS = {
     "aws:branch": set(),
     "aws:executeAutomation": {"ssm:StartAutomationExecution", "ssm:GetAutomationExecution", "iam:PassRole"},
     "aws:executeAwsApi": set(),
+    "aws:executeScript": set(),
     "aws:invokeLambdaFunction": {"lambda:InvokeFunction"},
     "aws:sleep": set(),
     "aws:waitForAwsResourceProperty": set(),
@@ -30,6 +33,20 @@ STEPS = {
 # CreateVpcEndpoint's dependent actions, which only read:
 # https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
 DEPENDENCIES = {"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"}
+# Of a topic that a customer managed key encrypts: https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html
+TOPIC_KEY_ACTIONS = {"kms:Decrypt", "kms:GenerateDataKey"}
+# Every action that writes items or expires them. A transaction needs the actions of its parts.
+# https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html
+WRITES_OF_ITEMS = {
+    "dynamodb:BatchWriteItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:PartiQLDelete",
+    "dynamodb:PartiQLInsert",
+    "dynamodb:PartiQLUpdate",
+    "dynamodb:PutItem",
+    "dynamodb:UpdateItem",
+    "dynamodb:UpdateTimeToLive",
+}
 # Of the resource types that the statements name, by the last part of their ARNs.
 TYPE = re.compile(r"^arn:[\w-]+:\w+:[\w-]*:\d*:(?P<type>[\w-]+)[/:]")
 # Condition keys that end in the name of a tag or of an attribute.
@@ -74,15 +91,36 @@ def test_role_allows_what_the_steps_do_and_nothing_else() -> None:
     named = {f"{step['inputs']['Service']}:{step['inputs']['Api']}" for step in steps() if "Api" in step["inputs"]}
     implied = set().union(*(STEPS[step["action"]] for step in steps()))
     at_creation = {"ec2:CreateTags"}
-    assert len(named) > 5
+    assert len(named) == 5
     allowed = {action for each in statements(**EVERYTHING) if each["Effect"] == "Allow" for action in actions(each)}
-    assert allowed == named | implied | at_creation | DEPENDENCIES
+    assert allowed == named | implied | at_creation | DEPENDENCIES | TOPIC_KEY_ACTIONS
 
 
-def test_approval_and_calendar_are_allowed_only_if_given() -> None:
-    """Without a topic the role starts no runbook and passes no role, without a calendar it asks none."""
+def test_approval_is_allowed_only_with_a_topic() -> None:
+    """Without a topic the role starts no runbook and passes no role."""
     services = {action.split(":")[0] for each in statements() for action in actions(each)}
-    assert services == {"ec2", "lambda"}
+    assert services == {"dynamodb", "ec2", "lambda"}
+
+
+def test_topic_key_is_used_through_sns_alone() -> None:
+    """The key of an encrypted topic is used only for messages, and only if the stack is given one."""
+    found = statement("EncryptRequests", **EVERYTHING)
+    assert found["Resource"] == KEY
+    assert found["Condition"] == {"StringEquals": {"kms:ViaService": "sns.us-east-1.amazonaws.com"}}
+    assert "EncryptRequests" not in {each["Sid"] for each in statements(ApprovalTopicArn=TOPIC)}
+
+
+def test_items_of_the_ledger_are_written_by_roles_of_the_automation_path_alone() -> None:
+    """The role has that path, and the table denies every write of an item to everybody else."""
+    stack = Expanded()
+    role = stack.deployed("<AutomationRole.Arn>")
+    [denied] = stack.properties("LedgerTable")["ResourcePolicy"]["PolicyDocument"]["Statement"]
+    assert (denied["Effect"], denied["Principal"], denied["Resource"]) == ("Deny", "*", "*")
+    pattern = denied["Condition"]["ArnNotLike"]["aws:PrincipalArn"]
+    assert fnmatch.fnmatchcase(role, pattern)
+    assert not fnmatch.fnmatchcase(role.replace("express-path/automation/", ""), pattern)
+    assert set(denied["Action"]) == WRITES_OF_ITEMS
+    assert not any("Path" in stack.properties(name) for name in ("EvaluateRole", "PlanRole"))
 
 
 def test_actions_are_written_out() -> None:
@@ -97,6 +135,8 @@ def test_every_condition_key_is_one_that_the_action_has_for_the_resource() -> No
     conditional = [each for each in statements(**EVERYTHING) if "Condition" in each]
     assert len(conditional) > 5
     for each in conditional:
+        if each["Sid"] == "EncryptRequests":
+            continue  # kms:ViaService belongs to all requests for a key
         match = TYPE.match(each["Resource"])
         assert match
         used = {FAMILY.sub(r"\1", key) for operator in each["Condition"].values() for key in operator}
@@ -130,16 +170,8 @@ def test_endpoints_are_tagged_at_creation_only_and_with_our_keys() -> None:
     condition = statement("MarkOnlyWhatIsBeingCreated")["Condition"]
     assert condition["StringEquals"] == {"ec2:CreateAction": "CreateVpcEndpoint"}
     keys = set(condition["ForAllValues:StringEquals"]["aws:TagKeys"])
-    assert keys == tag_keys("CreateVpcEndpoint") == {MANAGED_TAG, RULE_TAG, RUN_TAG}
-
-
-def test_route_tables_are_tagged_with_our_keys_only() -> None:
-    """Tags that a runbook puts on tables and takes away are the only ones it may; a request must name its keys."""
-    found = statement("MarkRouteTables")
-    keys = set(found["Condition"]["ForAllValues:StringEquals"]["aws:TagKeys"])
-    assert keys == tag_keys("CreateTags") == tag_keys("DeleteTags") == {RUN_TAG, ENDPOINT_TAG, HEALED_TAG}
-    assert found["Condition"]["Null"] == {"aws:TagKeys": "false"}
-    assert found["Resource"].endswith(":route-table/*")
+    assert keys == tag_keys("CreateVpcEndpoint") == {MANAGED_TAG}
+    assert calls("CreateTags") == calls("DeleteTags") == []
 
 
 def test_endpoints_of_cloudformation_are_left_alone_unless_wanted() -> None:
@@ -154,8 +186,17 @@ def test_interface_endpoints_cannot_be_rewired() -> None:
     """ModifyVpcEndpoint is allowed on no subnet and no security group, only on route tables and endpoints."""
     modifying = [each for each in statements() if "ec2:ModifyVpcEndpoint" in actions(each)]
     assert {each["Resource"].split(":")[-1] for each in modifying} == {"route-table/*", "vpc-endpoint/*"}
+
+
+def test_every_attribute_that_a_heal_does_not_set_is_denied() -> None:
+    """Each member of ModifyVpcEndpoint but the route tables has a Deny of its own; new members of the API show here."""
+    modifying = [each for each in statements() if "ec2:ModifyVpcEndpoint" in actions(each)]
     denied = [each["Condition"]["Null"] for each in modifying if each["Effect"] == "Deny"]
-    assert denied == [{"ec2:Attribute/PolicyDocument": "false"}, {"ec2:Attribute/ResetPolicy": "false"}]
+    allowed = {"VpcEndpointId", "DryRun", "AddRouteTableIds", "RemoveRouteTableIds"}
+    unwanted = shape("ec2", "ModifyVpcEndpointRequest").members.keys() - allowed
+    assert sorted(map(str, denied)) == sorted(str({f"ec2:Attribute/{name}": "false"}) for name in unwanted)
+    steps_set = {name for each in calls("ModifyVpcEndpoint") for name in each} - {"Service", "Api"}
+    assert steps_set == allowed - {"DryRun"}
 
 
 def test_only_automation_of_this_account_assumes_the_role() -> None:
@@ -180,7 +221,8 @@ def test_role_is_passed_to_the_runbook_that_heals_alone() -> None:
         ["document/AddS3ExpressGatewayEndpoint"],
         ["automation-execution/*"],
     ]
-    assert hand_on["Resource"] == "arn:aws:iam::123456789012:role/express-path-AutomationRole"
+    role = "arn:aws:iam::123456789012:role/express-path/automation/express-path-AutomationRole"
+    assert hand_on["Resource"] == role
     assert hand_on["Condition"] == {"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}}
     assert statement("AskApprovers", **EVERYTHING)["Resource"] == TOPIC
 
@@ -189,18 +231,6 @@ def test_only_the_plan_function_is_invoked() -> None:
     """The role invokes the stack's own function."""
     found = statement("AskForPlan")
     assert found["Resource"] == "arn:aws:lambda:us-east-1:123456789012:function:express-path-PlanFunction"
-
-
-@pytest.mark.parametrize(
-    ("name", "document"),
-    [
-        ("changes", "arn:aws:ssm:us-east-1:123456789012:document/changes"),
-        ("arn:aws:ssm:eu-west-1:210987654321:document/c", "arn:aws:ssm:eu-west-1:210987654321:document/c"),
-    ],
-)
-def test_the_named_calendar_alone_is_asked(name: str, document: str) -> None:
-    """A change calendar is one document, by its name in this account or by the ARN of a shared one."""
-    assert statement("SeeWhetherCalendarIsOpen", ChangeCalendarName=name)["Resource"] == document
 
 
 def test_policy_linter_finds_nothing() -> None:

@@ -80,6 +80,10 @@ def test_every_parameter_is_shown_once_with_a_label() -> None:
         ("HealDocumentName", "AWSConfigRemediation-Heal", False),
         ("HealDocumentName", "amznHeal", False),
         ("UndoDocumentName", "no", False),
+        ("LedgerTableName", "express-path-LedgerTable-1A2B3C", True),
+        ("LedgerTableName", "arn:aws:dynamodb:eu-west-1:123456789012:table/heals", False),
+        ("ApprovalTopicKeyArn", "arn:aws:kms:eu-west-1:123456789012:key/mrk-0123", True),
+        ("ApprovalTopicKeyArn", "arn:aws:kms:eu-west-1:123456789012:alias/topics", False),
     ],
 )
 def test_parameter_takes_what_aws_takes(name: str, value: str, *, expected: bool, allows: Any) -> None:  # noqa: ANN401
@@ -111,6 +115,7 @@ def test_outputs_lead_to_what_was_made() -> None:
         "AutomationRoleArn": "<AutomationRole.Arn>",
         "HealDocumentName": "<HealDocument>",
         "ApprovalDocumentName": "<ApprovalDocument>",
+        "LedgerTableName": "<LedgerTable>",
         "UndoDocumentName": "<UndoDocument>",
     }
 

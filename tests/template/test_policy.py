@@ -10,7 +10,11 @@ from tests.template.expand import ROOT, Expanded
 from tests.template.iam import access_level, actions, lint
 
 NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
-EVERYTHING = {"NetworkRoleArn": NETWORK_ROLE, "EndpointPolicyParameter": "/network/policy"}
+EVERYTHING = {
+    "NetworkRoleArn": NETWORK_ROLE,
+    "EndpointPolicyParameter": "/network/policy",
+    "ChangeCalendarName": "changes",
+}
 ROLES = {"evaluate": "EvaluateRole", "remediate": "PlanRole"}
 # An operation's permission has its name, save for these: https://docs.aws.amazon.com/service-authorization/latest/reference/
 ACTIONS = {
@@ -63,8 +67,10 @@ def test_each_role_belongs_to_the_function_of_its_handler() -> None:
 
 @pytest.mark.parametrize("role", ROLES.values())
 def test_role_reads_the_network_and_never_writes_it(role: str) -> None:
-    """Every action on EC2, S3 Express and Systems Manager is of the access levels List or Read."""
-    reading = [each for each in allowed(role, **EVERYTHING) if each.split(":")[0] in {"ec2", "s3express", "ssm"}]
+    """Every action on DynamoDB, EC2, S3 Express and Systems Manager is of the access levels List or Read."""
+    reading = [
+        each for each in allowed(role, **EVERYTHING) if each.split(":")[0] in {"dynamodb", "ec2", "s3express", "ssm"}
+    ]
     assert len(reading) > 10
     assert {access_level(each) for each in reading} <= {"List", "Read"}
 
@@ -107,6 +113,9 @@ def test_every_statement_allows_and_none_uses_a_wildcard_action(role: str) -> No
         ),
         ("PlanRole", "s3express:GetBucketPolicy", "arn:aws:s3express:us-east-1:123456789012:bucket/*"),
         ("PlanRole", "ssm:GetParameter", "arn:aws:ssm:us-east-1:123456789012:parameter/network/policy"),
+        ("PlanRole", "ssm:GetCalendarState", "arn:aws:ssm:us-east-1:123456789012:document/changes"),
+        ("PlanRole", "ssm:GetAutomationExecution", "arn:aws:ssm:us-east-1:123456789012:automation-execution/*"),
+        ("PlanRole", "dynamodb:GetItem", "<LedgerTable.Arn>"),
         ("PlanRole", "sts:AssumeRole", NETWORK_ROLE),
     ],
 )
@@ -115,10 +124,16 @@ def test_actions_are_bound_to_resources_where_iam_can(role: str, action: str, re
     assert resource_of(role, action, **EVERYTHING) == resource
 
 
+def test_shared_calendar_is_named_by_its_arn() -> None:
+    """A change calendar may belong to another account; the function reads that one document."""
+    shared = "arn:aws:ssm:eu-west-1:210987654321:document/changes"
+    assert resource_of("PlanRole", "ssm:GetCalendarState", ChangeCalendarName=shared) == shared
+
+
 @pytest.mark.parametrize("role", ROLES.values())
 def test_roles_and_parameters_are_reached_only_if_given(role: str) -> None:
-    """Without networkRoleArn a function may assume no role, without a policy's parameter it may read none."""
-    assert not {"sts:AssumeRole", "ssm:GetParameter"} & set(allowed(role))
+    """Without networkRoleArn a function may assume no role; without a parameter or calendar it may read none."""
+    assert not {"sts:AssumeRole", "ssm:GetParameter", "ssm:GetCalendarState"} & set(allowed(role))
 
 
 @pytest.mark.parametrize("role", ROLES.values())
@@ -146,6 +161,32 @@ def test_policy_linter_finds_nothing(role: str) -> None:
     stack = Expanded(**EVERYTHING)
     for policy in stack.properties(role)["Policies"]:
         assert lint(stack.deployed(policy["PolicyDocument"])) == []
+
+
+def test_every_statement_says_why_it_is_there() -> None:
+    """Above each statement of a policy in the template, a comment gives the reason."""
+    lines = (ROOT / "template.yaml").read_text(encoding="utf-8").splitlines()
+    statements = [number for number, line in enumerate(lines) if line.strip().startswith("- Sid:")]
+    assert len(statements) > 30
+    silent = [each for each in statements if not any(line.strip()[:1] == "#" for line in lines[each - 3 : each])]
+    assert [lines[each].strip() for each in silent] == []
+
+
+@pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole"])
+def test_inline_policies_are_no_longer_than_iam_takes(role: str) -> None:
+    """All inline policies of a role have at most 10,240 characters together, without white space.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
+    """
+    stack = Expanded(**EVERYTHING, ApprovalTopicArn=f"arn:aws:sns:us-east-1:123456789012:Automation{'t' * 200}")
+    policies = list(stack.properties(role)["Policies"])
+    policies += [
+        each["Properties"]
+        for each in stack.resources.values()
+        if each["Type"] == "AWS::IAM::RolePolicy" and each["Properties"]["RoleName"] == f"<{role}>"
+    ]
+    text = json.dumps([stack.deployed(each["PolicyDocument"]) for each in policies], separators=(",", ":"))
+    assert 500 < len(text) < 10240
 
 
 def test_policy_linter_would_find_a_misspelt_action() -> None:

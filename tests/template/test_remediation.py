@@ -8,7 +8,7 @@ import pytest
 from botocore.validate import ParamValidator
 
 from express_path.domain.heal_settings import parse_settings
-from express_path.domain.healing import MAY_WARN, HealSettings
+from express_path.domain.healing import MAY_WARN, HealSettings, RemediationMode
 from express_path.domain.parameters import parse_parameters
 from tests.template.expand import Expanded, included, source
 from tests.template.models import bounds, shape
@@ -18,11 +18,16 @@ OFF: dict[str, str] = {}
 ON = {"RemediationMode": "ON"}
 APPROVAL = {"RemediationMode": "APPROVAL", "Approvers": "jane", "ApprovalTopicArn": TOPIC}
 LONGEST = APPROVAL | {
-    "Approvers": ",".join(["arn:aws-us-gov:sts::123456789012:assumed-role/" + "r" * 200] * 10),
+    "Approvers": ",".join(["arn:aws-us-gov:sts::123456789012:assumed-role/" + "r" * 52] * 10),
     "ApprovalTopicArn": "arn:aws-us-gov:sns:us-gov-west-1:123456789012:Automation" + "t" * 200,
     "ChangeCalendarName": "arn:aws-us-gov:ssm:us-gov-west-1:123456789012:document/" + "c" * 128,
     "EndpointPolicyParameter": "/" + "p" * 255,
     "HealDocumentName": "h" * 128,
+    "LedgerTableName": "l" * 255,
+    "OwnerTags": "o" * 512,
+    "VpcIds": ",".join(["vpc-0123456789abcdef0"] * 20)[:439],
+    "ExcludeTag": "e" * 256,
+    "NetworkRoleArn": "arn:aws:iam::111122223333:role/" + "n" * 97,
 }
 MODES = [OFF, ON, APPROVAL, LONGEST]
 RUNBOOKS = {
@@ -101,6 +106,18 @@ def test_ranges_of_the_stack_are_within_those_of_config() -> None:
 
 
 @pytest.mark.parametrize("parameters", MODES)
+def test_config_gives_no_setting(parameters: dict[str, str]) -> None:
+    """AWS Config says which subnet, under which role and function, and that it asks; it gives no setting."""
+    assert values(parameters).keys() == {"SubnetId", "AutomationAssumeRole", "PlanFunctionName", "StartedBy"}
+    assert values(parameters)["StartedBy"] == ["CONFIG"]
+
+
+def test_blocked_tables_do_not_stop_the_healing_of_others() -> None:
+    """By default AWS Config goes on however many runs fail, since a blocked plan counts as a failed run."""
+    assert remediation(OFF)["ExecutionControls"]["SsmControls"]["ErrorPercentage"] == "100"
+
+
+@pytest.mark.parametrize("parameters", MODES)
 def test_values_keep_to_their_number_and_lengths(parameters: dict[str, str]) -> None:
     """At most 25 parameters of at most 25 values, none empty and none longer than 256 characters."""
     given = values(parameters)
@@ -156,9 +173,46 @@ def variables(**parameters: str) -> dict[str, str]:
     return environment
 
 
+NAMES = {"ledger_table": "<LedgerTable>", "heal_document": "<HealDocument>"}
+
+
 def test_settings_without_a_word_are_those_of_the_core() -> None:
-    """A stack deployed without a word heals with the core's defaults."""
-    assert settings() == HealSettings()
+    """A stack deployed without a word heals with the core's defaults, and records it in its own ledger."""
+    assert settings() == HealSettings(**NAMES)
+
+
+def test_variables_fit_into_an_environment() -> None:
+    """Lambda gives all environment variables of a function 4 KB, names and values.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+    """
+    given = variables(**LONGEST)
+    assert sum(len(name) + len(value) for name, value in given.items()) < 4096
+
+
+def test_ledger_of_an_earlier_stack_is_adopted() -> None:
+    """With LedgerTableName no table is created, and function, roles, and output name the given one."""
+    assert settings(LedgerTableName="heals").ledger_table == "heals"
+    stack = Expanded(LedgerTableName="heals")
+    assert "LedgerTable" not in stack.resources
+    assert stack.outputs["LedgerTableName"]["Value"] == "heals"
+    for role, action in (("PlanRole", "dynamodb:GetItem"), ("AutomationRole", "dynamodb:UpdateItem")):
+        policies = stack.properties(role)["Policies"]
+        statements = [each for policy in policies for each in policy["PolicyDocument"]["Statement"]]
+        [found] = [each["Resource"] for each in statements if action in each["Action"]]
+        assert found == "arn:aws:dynamodb:us-east-1:123456789012:table/heals"
+
+
+def test_ledger_outlives_the_stack() -> None:
+    """The table is kept, protected from deletion, encrypted, and restorable, and has no fixed name."""
+    resource = Expanded().resources["LedgerTable"]
+    assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
+    table = resource["Properties"]
+    assert table["BillingMode"] == "PAY_PER_REQUEST"
+    assert table["DeletionProtectionEnabled"] is True
+    assert table["SSESpecification"] == {"SSEEnabled": True}
+    assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert "TableName" not in table
 
 
 def test_settings_reach_the_plan_function() -> None:
@@ -170,8 +224,19 @@ def test_settings_reach_the_plan_function() -> None:
         WarnOnly=",".join(sorted(MAY_WARN)),
         GatewayEndpointQuota="40",
         RouteQuota="1000",
+        RemediationMode="APPROVAL",
+        Approvers="jane,john",
+        ApprovalTopicArn=TOPIC,
+        ChangeCalendarName="changes",
+        EndpointPolicyParameter="/network/policy",
     )
     assert found == HealSettings(
+        **NAMES,
+        mode=RemediationMode.APPROVAL,
+        approvers=("jane", "john"),
+        approval_topic_arn=TOPIC,
+        calendar="changes",
+        policy_parameter="/network/policy",
         rule_name="nat-free",
         owner_tags=("managed-by=terraform", "Owner"),
         adopt_iac_owned=True,

@@ -6,7 +6,10 @@ import pytest
 
 from sandbox.server import Sandbox
 from tests.handlers.running import pointed_at
+from tests.runbooks.conftest import deployment
 from tests.terraform.workspace import Workspace, provider, terraform
+
+__all__ = ["deployment"]
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,13 @@ import pytest
 
 from sandbox.server import Sandbox
 from tests.cli.recordings import invoke
+from tests.runbooks.heals import Deployment, status
 from tests.terraform.workspace import Workspace
 
 pytestmark = pytest.mark.slow
+
+HEALED = ("inline", "separate", "main", "shared-2")
+"""Subnets whose heals Terraform must not see: routes inline or separate, the main route table, a shared endpoint."""
 
 
 def patch_for(workspace: Workspace, name: str) -> str:
@@ -55,3 +59,22 @@ def test_an_endpoint_that_lists_its_route_tables_drifts(workspace: Workspace, sa
     assert workspace.plan() == {}
     workspace.configuration.write_text(before, encoding="utf-8")
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, RemoveRouteTableIds=[table_id])
+
+
+def test_a_heal_and_its_undo_are_no_drift(
+    workspace: Workspace, deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the heals, the plan is empty and applying it changes nothing; after their undo, the plan is empty again."""
+    monkeypatch.setenv("WARN_ONLY", "DNS_ATTRIBUTES")  # aws_vpc leaves DNS host names off
+    subnets = workspace.output("subnets")
+    runs = [deployment.heal(subnets[each]) for each in HEALED]
+    assert [status(run) for run in runs] == ["Success"] * len(HEALED)
+    assert workspace.plan() == {}
+    deployment.sandbox.calls.clear()
+    assert workspace.apply() == {"add": 0, "change": 0, "remove": 0}
+    assert deployment.changes() == []
+    assert reasons(workspace, *HEALED) == ["ENDPOINT"] * len(HEALED)
+    undone = [deployment.undo(run["AutomationExecutionId"]) for run in runs]
+    assert [status(run) for run in undone] == ["Success"] * len(HEALED)
+    assert reasons(workspace, *HEALED) == ["NAT_GATEWAY"] * len(HEALED)
+    assert workspace.plan() == {}

@@ -8,12 +8,12 @@ from rich.console import Console
 
 from express_path.adapters.checkup_clients import CheckupAws
 from express_path_cli import options
-from express_path_cli.commands.heal import DEFAULT_STACK
 from express_path_cli.doctor.checkup import examine
 from express_path_cli.doctor.look import Look
 from express_path_cli.formats.checkup_json import as_checkup_json
 from express_path_cli.formats.checkup_text import print_checkup
 from express_path_cli.progress import watching
+from express_path_cli.running import DEFAULT_STACK
 
 EXAMPLES = """
 express-path doctor  # this account, in the Region of your AWS settings

@@ -12,7 +12,9 @@ from express_path.adapters.heal_parts import (
     read_endpoint_quota,
     role_exists,
 )
-from express_path.adapters.rule_record import count_exceptions
+from express_path.adapters.ledger_record import read_ledger, read_topic
+from express_path.adapters.rule_record import list_exceptions
+from express_path.domain.approval_readiness import judge_approval
 from express_path.domain.checkup import Answer, fail, ok
 from express_path.domain.heal_readiness import (
     DEPLOY,
@@ -26,6 +28,7 @@ from express_path.domain.heal_readiness import (
     judge_service,
     mode_of,
 )
+from express_path.domain.ledger_readiness import judge_ledger
 from express_path.domain.rule_health import judge_function
 from express_path_cli.doctor.look import Look
 
@@ -72,11 +75,26 @@ def plan_function(look: Look) -> Answer | None:
     return judge_function(name, read_function(look.aws.functions, name)) if name else None
 
 
+def ledger(look: Look) -> Answer | None:
+    """Whether the table that records heals is there and protected."""
+    name = look.output("LedgerTableName")
+    return judge_ledger(name, read_ledger(look.aws.dynamodb, name)) if name else None
+
+
+def approval(look: Look) -> Answer | None:
+    """Whether approvers can be asked."""
+    arn, approvers = look.parameter("ApprovalTopicArn"), look.parameter("Approvers")
+    if not arn and look.parameter("RemediationMode") != "APPROVAL":
+        return None
+    topic = read_topic(look.aws.sns, arn) if arn else None
+    return judge_approval(arn, topic, approvers, look.parameter("ApprovalTopicKeyArn"))
+
+
 def exceptions(look: Look) -> Answer | None:
     """Whether AWS Config leaves subnets alone."""
     if look.rule is None or look.remediation() is None:
         return None
-    return judge_exceptions(count_exceptions(look.aws.config, look.rule.name), look.rule.name)
+    return judge_exceptions(list_exceptions(look.aws.config, look.rule.name), look.rule.name)
 
 
 def endpoint_service(look: Look) -> Answer:

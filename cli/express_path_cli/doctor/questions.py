@@ -46,6 +46,8 @@ QUESTIONS = (
     Question(HEALING, "undo-runbook", healing.runbook("UndoDocumentName")),
     Question(HEALING, "role", healing.role),
     Question(HEALING, "plan-function", healing.plan_function),
+    Question(HEALING, "ledger", healing.ledger),
+    Question(HEALING, "approval", healing.approval),
     Question(HEALING, "exceptions", healing.exceptions, required=False),
     Question(HEALING, "endpoint-service", healing.endpoint_service),
     Question(HEALING, "endpoint-quota", healing.endpoint_quota, required=False),

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from express_path.adapters.answers import capacity_answer, verdict_answer
-from express_path.adapters.heal_requests import plan_answer
+from express_path.adapters.heal_answers import plan_fields
 from express_path_cli.explanation.advice import advice
 from express_path_cli.explanation.contest import Contest
 from express_path_cli.explanation.explanation import Explanation
@@ -13,7 +13,7 @@ SCHEMA_VERSION = 1
 
 
 def as_explanation_json(told: Explanation) -> str:
-    """Verdict, routes that competed, capacity and plan; the plan as the runbook gets it, but for its boolean."""
+    """Verdict, routes that competed, capacity and plan; the plan as the runbook gets it."""
     verdict, plan = told.verdict, told.proposal.plan
     place = {"accountId": verdict.account_id, "region": verdict.region, "vpcId": verdict.vpc_id}
     document = {
@@ -24,8 +24,7 @@ def as_explanation_json(told: Explanation) -> str:
         "advice": advice(verdict),
         "contests": [_contest(each) for each in told.contests],
         "capacity": [capacity_answer(each) for each in told.capacities],
-        # A step's output is a text there, so the runbook is told "true" or "false".
-        "plan": {**plan_answer(plan, "", ""), "unfinished": plan.is_unfinished},
+        "plan": plan_fields(plan),
         "unchecked": list(told.proposal.unchecked),
     }
     return json.dumps(document, indent=2) + "\n"

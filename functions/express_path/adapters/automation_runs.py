@@ -6,33 +6,25 @@ from uuid import uuid4
 
 from express_path.adapters.aws import calling
 from express_path.adapters.organization_clients import MovingAws
+from express_path.adapters.run_states import ENDED
 from express_path.adapters.stack_record import read_stack
 from express_path.errors import ApiError
 
-ENDED = frozenset(
-    {
-        "Success",
-        "Failed",
-        "TimedOut",
-        "Cancelled",
-        "Rejected",
-        "CompletedWithSuccess",
-        "CompletedWithFailure",
-        "ChangeCalendarOverrideRejected",
-        "Exited",
-    }
-)
-"""The statuses of an execution that does nothing more (botocore model: ssm AutomationExecutionStatus)."""
 _NO_OUTPUT = "No output available yet because the step is not successfully executed"
 
 
 class Stack(NamedTuple):
-    """What a deployed stack says about its runbooks; heal holds the parameters that every heal gets."""
+    """What a deployed stack says about its runbooks and its ledger.
+
+    common holds the parameters that every run gets. approval_document is the runbook that asks the approvers, empty
+    unless the stack's heals need an approval.
+    """
 
     heal_document: str
     undo_document: str
+    ledger_table: str
     common: Mapping[str, str]
-    heal: Mapping[str, str]
+    approval_document: str = ""
 
 
 class StepRun(NamedTuple):
@@ -59,21 +51,21 @@ class Run(NamedTuple):
 
 
 def find_stack(aws: MovingAws, name: str) -> Stack:
-    """Read a stack's outputs and parameters. Raises ApiError, also where there is none, or it has no runbooks."""
+    """Read a stack's outputs. Raises ApiError, also where there is none, or it has no runbooks."""
     stack = read_stack(aws.cloudformation, name)
     if stack is None:
         raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"there is no stack {name} in {aws.region}")
-    outputs, given = stack.outputs, stack.parameters
-    needed = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn")
+    outputs = stack.outputs
+    needed = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn", "LedgerTableName")
     missing = [each for each in needed if each not in outputs]
     if missing:
         raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"stack {name} has no output {missing[0]}")
-    heals = {each: given[each] for each in ("ChangeCalendarName", "EndpointPolicyParameter") if given.get(each)}
     common = {
         "AutomationAssumeRole": outputs["AutomationRoleArn"],
         "PlanFunctionName": outputs["PlanFunctionArn"],
     }
-    return Stack(outputs["HealDocumentName"], outputs["UndoDocumentName"], common, heals)
+    approval = outputs.get("ApprovalDocumentName", "") if stack.parameters.get("RemediationMode") == "APPROVAL" else ""
+    return Stack(outputs["HealDocumentName"], outputs["UndoDocumentName"], outputs["LedgerTableName"], common, approval)
 
 
 def start_run(aws: MovingAws, document: str, parameters: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from express_path.adapters.organization_clients import MovingAws
 if TYPE_CHECKING:
     from mypy_boto3_iam import IAMClient
     from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_sns import SNSClient
     from mypy_boto3_sqs import SQSClient
 
 _BRIEF = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=3, read_timeout=10)
@@ -42,6 +43,11 @@ class CheckupAws(MovingAws):
     def quotas(self) -> Any:  # noqa: ANN401  # no types are installed for it
         """Service Quotas."""
         return self._client("service-quotas")
+
+    @cached_property
+    def sns(self) -> "SNSClient":
+        """SNS."""
+        return cast("SNSClient", self._client("sns"))
 
     @cached_property
     def sqs(self) -> "SQSClient":

@@ -110,7 +110,7 @@ def _object(invoking: Mapping[str, Any], field: str) -> Mapping[str, Any]:
 def _text(event: Mapping[str, Any], field: str) -> str:
     found = event.get(field)
     if not isinstance(found, str) or not found:
-        raise EventError(field, found, "a string that is not empty")
+        raise EventError(field, found, "a non-empty string")
     return found
 
 

@@ -121,16 +121,6 @@ class SnapshotReader:
         tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
         return bool(targets(tables.values(), TargetKind.TRANSIT_GATEWAY))
 
-    def read_tagged(self, account_id: str, key: str, value: str) -> Snapshot:
-        """The route tables with that tag, and all gateway endpoints of the Region."""
-        tagged = {"Filters": [{"Name": f"tag:{key}", "Values": [value]}]}
-        gateways = {"Filters": [{"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]}
-        return replace(
-            self.empty(account_id),
-            route_tables=self._read("describe_route_tables", "RouteTables", route_table, tagged),
-            vpc_endpoints=self._read("describe_vpc_endpoints", "VpcEndpoints", vpc_endpoint, gateways),
-        )
-
     def empty(self, account_id: str) -> Snapshot:
         """A snapshot without any resource, in which every subnet is gone."""
         return Snapshot(account_id, self._aws.region)

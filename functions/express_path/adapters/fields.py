@@ -32,7 +32,7 @@ def words(description: Description, field: str, resource: str) -> str:
     """A field that must be a string with something in it, whatever that is: people choose it."""
     found = description.get(field)
     if not isinstance(found, str) or not found:
-        raise RecordError(resource, field, found, "a string that is not empty")
+        raise RecordError(resource, field, found, "a non-empty string")
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from express_path.adapters.aws import Aws, calling, filtered, pages
+from express_path.adapters.aws import Aws, calling, filtered, pages, unless_denied
 from express_path.adapters.fields import Description, block, rows, text
 from express_path.adapters.hop_reader import OptionalReads
 from express_path.adapters.prefix_list_records import entry_blocks
@@ -17,6 +17,8 @@ from express_path.domain.verdict import Judge, Verdict
 from express_path.errors import ApiError
 
 Blocks = tuple[Cidr, ...]
+_NO_POLICY = frozenset({"NoSuchBucketPolicy", "NoSuchBucket"})
+"""What S3 answers where a bucket has no policy, or was deleted since it was listed."""
 
 
 def evidence_for(aws: Aws, judge: Judge, verdict: Verdict, *, calendar_open: bool) -> Evidence:
@@ -140,12 +142,16 @@ def _endpoint_policies(endpoints: Sequence[Description], endpoint_ids: Sequence[
 def _bucket_policies(aws: Aws) -> Iterator[Policy]:
     """The policies of this account's directory buckets; nobody else's can be seen.
 
+    One that cannot be read says why, because it must not stop the heals of every VPC in the Region.
     https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketPolicy.html
     """
-    for bucket in pages(aws.s3, "s3", "list_directory_buckets", "Buckets"):
+    buckets = unless_denied(lambda: pages(aws.s3, "s3", "list_directory_buckets", "Buckets"))
+    if buckets is None:
+        yield Policy("each directory bucket", "", "s3express:ListAllMyDirectoryBuckets is denied")
+    for bucket in buckets or ():
         try:
             with calling("s3:GetBucketPolicy"):
                 yield Policy(bucket["Name"], aws.s3.get_bucket_policy(Bucket=bucket["Name"])["Policy"])
         except ApiError as error:
-            if error.code != "NoSuchBucketPolicy":
-                raise
+            if error.code not in _NO_POLICY:
+                yield Policy(bucket["Name"], "", str(error))

@@ -66,10 +66,9 @@ class Ledger:
 
 def table_record(route_table_id: str, item: Item) -> TableRecord:
     """Read the item of a route table. Raises RecordError."""
-    state = _text(item, "state")
     return TableRecord(
         route_table_id,
-        state=_one_of(item, "state", TableState) if state else None,
+        state=_one_of(item, "state", TableState) if _text(item, "state") else None,
         run_id=_text(item, "runId"),
         subnet_id=_text(item, "subnetId"),
         vpc_id=_text(item, "vpcId"),
@@ -77,6 +76,9 @@ def table_record(route_table_id: str, item: Item) -> TableRecord:
         expires_at=_number(item, "expiresAt"),
         changed_at=_text(item, "changedAt"),
         approval=_approval(item),
+        state_before=TableState.UNDONE if _text(item, "stateBefore") == TableState.UNDONE else None,
+        heal_run_id=_text(item, "healRunId"),
+        undo_run_id=_text(item, "undoRunId"),
     )
 
 
@@ -93,6 +95,8 @@ def vpc_record(vpc_id: str, item: Item) -> VpcRecord:
         vpc_id,
         generation=_number(item, "generation"),
         token_run=_text(item, "tokenRun"),
+        token_ids=_texts(item, "tokenIds"),
+        token_runs=_texts(item, "tokenRuns"),
         created_ids=_texts(item, "createdIds"),
         deleted_ids=_texts(item, "deletedIds"),
     )
@@ -115,6 +119,7 @@ def run_record(item: Item) -> RunRecord:
         deleted_at=_text(item, "deletedAt"),
         finished_at=_text(item, "finishedAt"),
         heal_run_id=_text(item, "healRunId"),
+        undo_run_id=_text(item, "undoRunId"),
     )
 
 

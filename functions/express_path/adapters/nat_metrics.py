@@ -34,7 +34,7 @@ def read_metrics(
         allowed = (
             f"a multiple of {finest} s for a window that begins then" if finest else "a start at most 455 days ago"
         )
-        raise ValueError(f"periods of {period} s since {start.isoformat()}: allowed is {allowed}")
+        raise ValueError(f"periods of {period} s since {start.isoformat()}: must be {allowed}")
     asked = [(meter, metric, statistic) for meter in meters for metric, statistic in statistics.items()]
     found = []
     for first in range(0, len(asked), _QUERIES):

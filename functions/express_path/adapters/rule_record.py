@@ -98,16 +98,17 @@ def _first(values: Sequence[str]) -> str:
     return values[0] if values else ""
 
 
-def count_exceptions(config: "ConfigServiceClient", name: str) -> int:
-    """How many subnets automatic remediation leaves alone. Raises ApiError.
+def list_exceptions(config: "ConfigServiceClient", name: str) -> list[str]:
+    """The subnets that automatic remediation leaves alone. Raises ApiError.
 
     AWS Config pages this list, although botocore's model has no paginator for it.
     """
-    found, token = 0, ""
+    found: list[str] = []
+    token = ""
     while True:
         with calling("config:DescribeRemediationExceptions"):
             answer = config.describe_remediation_exceptions(ConfigRuleName=name, **_from(token))
-        found += len(answer["RemediationExceptions"])
+        found += [each["ResourceId"] for each in answer["RemediationExceptions"]]
         token = answer.get("NextToken", "")
         if not token:
             return found

@@ -11,7 +11,8 @@ from express_path.domain.verdict import has_tag
 
 NEW_ENDPOINT = "(new)"
 """Stands for the id of an endpoint that is yet to be created."""
-_USABLE = frozenset({"available", "pending"})
+USABLE = frozenset({"available", "pending"})
+"""The states of an endpoint that a route table may be associated with, now or in a moment."""
 
 
 def express_endpoints(snapshot: Snapshot, vpc_id: str) -> list[VpcEndpoint]:
@@ -35,7 +36,7 @@ def usable_endpoints(tracer: Tracer, table: RouteTable, settings: HealSettings) 
     usable = [
         each
         for each in express_endpoints(tracer.snapshot, table.vpc_id)
-        if each.state in _USABLE and each.ip_address_type in fitting
+        if each.state in USABLE and each.ip_address_type in fitting
     ]
     return sorted(usable, key=lambda each: (owner_tag(each, settings) != "", MANAGED_TAG not in each.tags, each.id))
 

@@ -52,10 +52,14 @@ class NetworkAcl:
 
 
 class Policy(NamedTuple):
-    """A resource policy: whose it is (a bucket's name or an endpoint's id), and its JSON text."""
+    """A resource policy: whose it is (a bucket's name or an endpoint's id), and its JSON text.
+
+    fault says why the text could not be read; then the text is empty.
+    """
 
     holder: str
     document: str
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)

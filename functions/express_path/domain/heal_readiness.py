@@ -1,5 +1,6 @@
 """Whether healing can work, as far as what is deployed tells: settings, runbooks, quotas, calendar."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from express_path.domain.checkup import Answer, fail, ok, some, warn
@@ -8,6 +9,8 @@ DEPLOY = "deploy the stack again"
 CONCURRENT = 100
 """How many automations run at once in an account and Region, unless it adapts to more; others wait
 (https://docs.aws.amazon.com/systems-manager/latest/userguide/adaptive-concurrency.html)."""
+CLEARED_AT_ONCE = 100
+"""How many exceptions one call deletes (botocore model: config RemediationExceptionResourceKeys)."""
 _MODES = {
     "OFF": "healing is off: AWS Config heals nothing by itself, a person may",
     "ON": "healing is on: AWS Config starts the runbook for each flagged subnet",
@@ -60,14 +63,18 @@ def judge_document(name: str, status: str | None) -> Answer:
     return fail(f"runbook {name} {f'is {status}' if status else 'does not exist'}", DEPLOY)
 
 
-def judge_exceptions(count: int, rule: str) -> Answer:
-    """Whether AWS Config leaves subnets alone because their heals failed too often."""
-    if not count:
+def judge_exceptions(subnet_ids: Sequence[str], rule: str) -> Answer:
+    """Whether AWS Config leaves subnets alone because their heals failed too often; the command clears them."""
+    if not subnet_ids:
         return ok("no subnet is excepted from healing")
+    cleared = sorted(subnet_ids)[:CLEARED_AT_ONCE]
+    rest = f" and {len(subnet_ids) - len(cleared)} more" if len(subnet_ids) > len(cleared) else ""
+    keys = " ".join(f"ResourceType=AWS::EC2::Subnet,ResourceId={each}" for each in cleared)
     return warn(
-        f"{some(count, 'subnet')} excepted from healing, mostly because heals failed too often",
-        "see why with express-path explain, mend it, then lift the exception (docs/healing.md)",
-        f"aws configservice describe-remediation-exceptions --config-rule-name {rule}",
+        f"{some(len(subnet_ids), 'subnet')} excepted from healing, mostly because heals failed too often: "
+        f"{', '.join(cleared)}{rest}",
+        "see why with express-path explain, fix it, then clear the exceptions so that AWS Config tries again",
+        f"aws configservice delete-remediation-exceptions --config-rule-name {rule} --resource-keys {keys}",
     )
 
 

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
-from express_path.domain.healing import FULL_ACCESS, MAY_WARN, Blocker, HealSettings
+from express_path.domain.healing import MAY_WARN, Blocker, HealSettings, RemediationMode
 from express_path.errors import SettingError
 
 LONGEST_POLICY = 20480
@@ -11,21 +12,47 @@ LONGEST_POLICY = 20480
 (https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html)."""
 
 
-def parse_settings(values: Mapping[str, str], policy: str | None = None) -> HealSettings:
-    """Read RULE_NAME, OWNER_TAGS, ADOPT_IAC_OWNED, WARN_ONLY, GATEWAY_ENDPOINT_QUOTA and ROUTE_QUOTA.
+def parse_settings(values: Mapping[str, str]) -> HealSettings:
+    """Read the settings from the environment of the plan function. Raises SettingError.
 
-    What is absent has its default. policy is the endpoint's policy, None for full access. Raises SettingError.
+    LEDGER_TABLE_NAME is required. What else is absent has its default, and an empty WARN_ONLY lets nothing only warn.
+    The policy is full access until with_policy() replaces it.
     """
     defaults = HealSettings()
+    warn_only = values.get("WARN_ONLY")
     return HealSettings(
         rule_name=values.get("RULE_NAME") or defaults.rule_name,
         owner_tags=tuple(_words(values.get("OWNER_TAGS", ""))),
         adopt_iac_owned=_boolean("ADOPT_IAC_OWNED", values.get("ADOPT_IAC_OWNED") or "false"),
-        warn_only=frozenset(_blocker(each) for each in _words(values.get("WARN_ONLY", ""))),
+        warn_only=defaults.warn_only if warn_only is None else frozenset(map(_blocker, _words(warn_only))),
         gateway_endpoint_quota=_number(values, "GATEWAY_ENDPOINT_QUOTA", defaults.gateway_endpoint_quota),
         route_quota=_number(values, "ROUTE_QUOTA", defaults.route_quota),
-        policy=FULL_ACCESS if policy is None else _policy(policy),
+        ledger_table=_required("LEDGER_TABLE_NAME", values.get("LEDGER_TABLE_NAME", "")),
+        mode=_mode(values.get("REMEDIATION_MODE") or defaults.mode),
+        calendar=values.get("CHANGE_CALENDAR_NAME", ""),
+        policy_parameter=values.get("ENDPOINT_POLICY_PARAMETER", ""),
+        approvers=tuple(_words(values.get("APPROVERS", ""))),
+        approval_topic_arn=values.get("APPROVAL_TOPIC_ARN", ""),
+        heal_document=values.get("HEAL_DOCUMENT_NAME", ""),
     )
+
+
+def with_policy(settings: HealSettings, text: str) -> HealSettings:
+    """The settings with the policy that the SSM parameter policy_parameter holds. Raises SettingError."""
+    return replace(settings, policy=_policy(text))
+
+
+def _required(name: str, value: str) -> str:
+    if not value:
+        raise SettingError(name, value, "the name of the ledger's DynamoDB table (output LedgerTableName)")
+    return value
+
+
+def _mode(value: str) -> RemediationMode:
+    try:
+        return RemediationMode(value)
+    except ValueError:
+        raise SettingError("REMEDIATION_MODE", value, "one of " + ", ".join(RemediationMode)) from None
 
 
 def _words(text: str) -> list[str]:
@@ -56,9 +83,9 @@ def _policy(text: str) -> str:
     try:
         document = json.loads(text)
     except ValueError as error:
-        raise SettingError("EndpointPolicyParameter", text[:80], "a policy document in JSON") from error
+        raise SettingError("ENDPOINT_POLICY_PARAMETER", text[:80], "a policy document in JSON") from error
     if not isinstance(document, dict) or "Statement" not in document or len(text) > LONGEST_POLICY:
         raise SettingError(
-            "EndpointPolicyParameter", text[:80], f"a policy with Statement, of at most {LONGEST_POLICY} characters"
+            "ENDPOINT_POLICY_PARAMETER", text[:80], f"a policy with Statement, of at most {LONGEST_POLICY} characters"
         )
     return text

@@ -8,15 +8,6 @@ from express_path.domain.verdict import Verdict
 
 MANAGED_TAG = "express-path:managed"
 """On an endpoint that a heal made: only such a one may be deleted by an undo."""
-RULE_TAG = "express-path:rule"
-"""On such an endpoint: the rule on whose behalf it was made."""
-RUN_TAG = "express-path:run"
-"""On an endpoint: the runs that made it, which share a client token. On a route table: the run that healed it."""
-ENDPOINT_TAG = "express-path:endpoint"
-"""On a healed route table: the endpoint that was associated, and that an undo takes away."""
-HEALED_TAG = "express-path:healed"
-"""On a healed route table: when it was associated, in ISO 8601."""
-
 FULL_ACCESS = '{"Version":"2008-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"*","Resource":"*"}]}'
 """The policy that EC2 gives an endpoint made without one
 (https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-endpoints-access.html)."""
@@ -40,6 +31,9 @@ class Blocker(StrEnum):
     DNS_ATTRIBUTES = "DNS_ATTRIBUTES"
     CHANGE_CALENDAR_CLOSED = "CHANGE_CALENDAR_CLOSED"
     REVERTED_BY_OTHERS = "REVERTED_BY_OTHERS"
+    UNDONE = "UNDONE"
+    APPROVAL_REQUIRED = "APPROVAL_REQUIRED"
+    APPROVAL_DENIED = "APPROVAL_DENIED"
 
 
 MAY_WARN = frozenset(
@@ -66,26 +60,46 @@ class Action(StrEnum):
     BLOCKED = "BLOCKED"
 
 
+class RemediationMode(StrEnum):
+    """What the stack lets happen to a NON_COMPLIANT subnet: OFF and ON differ only in what AWS Config starts."""
+
+    OFF = "OFF"
+    ON = "ON"
+    APPROVAL = "APPROVAL"
+
+
 @dataclass(frozen=True, slots=True)
 class HealSettings:
-    """How a team wants heals done; owner_tags (key or key=value) mark what a tool owns, as CloudFormation's own do."""
+    """How a team wants heals done, whoever starts them.
+
+    owner_tags (key or key=value) mark what a tool owns, as CloudFormation's own tags do. calendar is the name or ARN of
+    the change calendar that must be open, policy_parameter the SSM parameter with the policy of endpoints that heals
+    create; both are empty for none. policy is the text of that parameter. In mode APPROVAL the approvers are asked
+    through the SNS topic before heal_document starts.
+    """
 
     rule_name: str = "s3express-no-nat-path"
     owner_tags: tuple[str, ...] = ()
     adopt_iac_owned: bool = False
-    warn_only: frozenset[Blocker] = frozenset()
+    warn_only: frozenset[Blocker] = frozenset({Blocker.DNS_ATTRIBUTES})
     gateway_endpoint_quota: int = 20
     route_quota: int = 500
     policy: str = FULL_ACCESS
+    ledger_table: str = ""
+    mode: RemediationMode = RemediationMode.OFF
+    calendar: str = ""
+    policy_parameter: str = ""
+    approvers: tuple[str, ...] = ()
+    approval_topic_arn: str = ""
+    heal_document: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a heal would change, or why it may not.
 
-    endpoint_id is the endpoint to associate, None where one is to be created; then policy, ip_address_type,
-    client_token and tags say how. patches hold the same change for CloudFormation, Terraform and the AWS CLI.
-    is_unfinished: nothing is to be changed, but an interrupted heal did not come to tag the table.
+    endpoint_id is the endpoint to associate, None where one is to be created; then policy and ip_address_type say how.
+    patches hold the same change for CloudFormation, Terraform and the AWS CLI.
     """
 
     action: Action
@@ -94,9 +108,6 @@ class Plan:
     endpoint_id: str | None = None
     policy: str = ""
     ip_address_type: str = ""
-    client_token: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict)
     blockers: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     patches: Mapping[str, str] = field(default_factory=dict)
-    is_unfinished: bool = False

@@ -60,7 +60,10 @@ class TableRecord:
     """The claim on a route table and what became of it.
 
     run_id is the run that claimed the table last; expires_at, in seconds since 1970, is the end of its claim.
-    changed_at is when the item was last written, in ISO 8601.
+    changed_at is when a heal or an undo last wrote the item, in ISO 8601. heal_run_id is the run that was about to
+    associate the table last, undo_run_id the undo that claimed it last; each is empty before the first one.
+    state_before is UNDONE where the last heal claimed the table after an undo, so that a heal that fails does not make
+    the ledger forget the undo.
     """
 
     route_table_id: str
@@ -72,6 +75,19 @@ class TableRecord:
     expires_at: int = 0
     changed_at: str = ""
     approval: Approval | None = None
+    heal_run_id: str = ""
+    undo_run_id: str = ""
+    state_before: TableState | None = None
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether the last heal was undone, or an undo of it did not finish, and no heal has ended well since then."""
+        is_claimed = self.state in (TableState.CLAIMED, TableState.FAILED)
+        return (
+            self.state is TableState.UNDONE
+            or ("" != self.undo_run_id == self.run_id)
+            or (is_claimed and self.state_before is TableState.UNDONE)
+        )
 
     def is_claimed(self, now: int) -> bool:
         """Whether a run's claim lasts at a time, in seconds since 1970."""
@@ -88,12 +104,15 @@ class VpcRecord:
 
     token_run is the elected creator, empty before the first one; generation counts the tokens of the VPC, because a
     token must never be used again after its endpoint is gone
-    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html).
+    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). token_ids are the endpoints that the
+    tokens of this generation created, token_runs the runs that created them; created_ids and deleted_ids are history.
     """
 
     vpc_id: str
     generation: int = 0
     token_run: str = ""
+    token_ids: frozenset[str] = frozenset()
+    token_runs: frozenset[str] = frozenset()
     created_ids: frozenset[str] = frozenset()
     deleted_ids: frozenset[str] = frozenset()
 
@@ -104,7 +123,7 @@ class RunRecord:
 
     created_endpoint: the run created endpoint_id. associated_at and deleted_at are when the run was about to change the
     association and to delete the endpoint; they, started_at and finished_at are in ISO 8601, and empty where that did
-    not happen. heal_run_id is the run that an undo undid.
+    not happen. heal_run_id is the run that an undo undid, undo_run_id the undo that finished undoing a heal.
     """
 
     run_id: str
@@ -121,6 +140,7 @@ class RunRecord:
     deleted_at: str = ""
     finished_at: str = ""
     heal_run_id: str = ""
+    undo_run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

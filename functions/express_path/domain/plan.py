@@ -1,9 +1,8 @@
 """The plan of a heal: what the runbook would change so that the verdict turns COMPLIANT, or why it may not."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from express_path.domain.endpoint_choice import (
@@ -15,19 +14,9 @@ from express_path.domain.endpoint_choice import (
     usable_endpoints,
 )
 from express_path.domain.evidence import Evidence, Policy
-from express_path.domain.healing import (
-    ENDPOINT_TAG,
-    HEALED_TAG,
-    MANAGED_TAG,
-    MAY_WARN,
-    RULE_TAG,
-    RUN_TAG,
-    Action,
-    Blocker,
-    Finding,
-    HealSettings,
-    Plan,
-)
+from express_path.domain.healing import MAY_WARN, Action, Blocker, Finding, HealSettings, Plan
+from express_path.domain.ledger import LedgerView, StartedBy
+from express_path.domain.ledger_findings import ledger_findings
 from express_path.domain.network import RouteTable, VpcEndpoint
 from express_path.domain.patches import associate_patches, create_patches
 from express_path.domain.preflight import calendar_findings, preflight
@@ -36,41 +25,36 @@ from express_path.domain.reasons import NAT_REASONS, Compliance, Reason
 from express_path.domain.simulation import cures, excluded_neighbours, in_the_way, with_association
 from express_path.domain.verdict import Judge, Verdict
 
-TOKEN_SECONDS = 600
-"""Runs that start within these seconds make one endpoint together: their client tokens are equal."""
 LISTED = 10
 """How many findings of one name a plan lists."""
-LOOP_BREAKER = timedelta(hours=24)
-"""Within this time after a heal, an association that someone took away is not made again."""
 
 
 class Circumstances(NamedTuple):
-    """What a plan is made from besides the snapshot."""
+    """What a plan is made from besides the snapshot.
+
+    ledger is what the ledger says about the subnet's route table and VPC, None where there is no ledger to ask.
+    needs_approval: the heal must have been approved, and its approval must not have been used.
+    """
 
     evidence: Evidence
     settings: HealSettings
     now: datetime
+    ledger: LedgerView | None = None
+    started_by: StartedBy = StartedBy.PERSON
+    needs_approval: bool = False
 
 
 def make_plan(judge: Judge, subnet_id: str, around: Circumstances) -> Plan:
     """Plan the heal of a subnet; nothing is planned for a subnet that no NAT is on the way of."""
     verdict = judge.verdict(subnet_id)
-    refusal = _REFUSALS.get(verdict.reason)
+    refusal = REFUSALS.get(verdict.reason)
     if refusal:
         return Plan(Action.BLOCKED, verdict, blockers=(refusal, *calendar_findings(around.evidence)))
     if verdict.compliance is not Compliance.NON_COMPLIANT:
-        return Plan(Action.NOTHING_TO_DO, verdict, is_unfinished=_is_unfinished(judge, verdict))
+        return Plan(Action.NOTHING_TO_DO, verdict)
     if not is_healable(verdict):
         return Plan(Action.BLOCKED, verdict, blockers=(_not_a_nat(verdict), *calendar_findings(around.evidence)))
     return _heal(judge, verdict, around)
-
-
-def _is_unfinished(judge: Judge, verdict: Verdict) -> bool:
-    """Whether a heal associated the table with the endpoint it uses, and was interrupted before it said so."""
-    table = judge.snapshot.route_tables.get(verdict.route_table_id or "")
-    if table is None or RUN_TAG not in table.tags or HEALED_TAG in table.tags:
-        return False
-    return any(route.target_id == table.tags.get(ENDPOINT_TAG) for route in table.routes)
 
 
 def is_healable(verdict: Verdict) -> bool:
@@ -78,7 +62,7 @@ def is_healable(verdict: Verdict) -> bool:
     return verdict.reason in {*NAT_REASONS, Reason.PARTLY_NAT}
 
 
-_REFUSALS = {
+REFUSALS = {
     Reason.NOT_OWNED: Finding(
         Blocker.NOT_OWNED, "the subnet belongs to another account", "run the heal in the account that owns the VPC"
     ),
@@ -88,6 +72,7 @@ _REFUSALS = {
         "take the tag away, or change the rule parameter",
     ),
 }
+"""What blocks a heal although the rule does not flag the subnet, by the reason of its verdict."""
 
 
 def _not_a_nat(verdict: Verdict) -> Finding:
@@ -100,7 +85,7 @@ def _not_a_nat(verdict: Verdict) -> Finding:
 
 def _heal(judge: Judge, verdict: Verdict, around: Circumstances) -> Plan:
     table = judge.snapshot.route_tables[str(verdict.route_table_id)]
-    endpoint = _endpoint(judge, verdict, table, around.settings)
+    endpoint = _endpoint(judge, verdict, table, around)
     findings = list(_findings(judge, verdict, endpoint, around))
     may_warn = around.settings.warn_only & MAY_WARN
     warnings = tuple(each for each in findings if each.blocker in may_warn)
@@ -115,9 +100,13 @@ def _heal(judge: Judge, verdict: Verdict, around: Circumstances) -> Plan:
     )
 
 
-def _endpoint(judge: Judge, verdict: Verdict, table: RouteTable, settings: HealSettings) -> VpcEndpoint:
-    """The endpoint to associate: the best that cures, else that in use, else the best that fits, else a new one."""
-    usable = usable_endpoints(judge.tracer, table, settings)
+def _endpoint(judge: Judge, verdict: Verdict, table: RouteTable, around: Circumstances) -> VpcEndpoint:
+    """The endpoint to associate: the best that cures, else that in use, else the best that fits, else a new one.
+
+    One that an undo deletes, or is about to delete, is not used again.
+    """
+    deleted = around.ledger.vpc.deleted_ids if around.ledger else frozenset()
+    usable = [each for each in usable_endpoints(judge.tracer, table, around.settings) if each.id not in deleted]
     curing = [each for each in usable if cures(judge, table, each, verdict.subnet_id)]
     in_use = [each for each in usable if is_associated(judge.snapshot, table, each)]
     return next(iter([*curing, *in_use, *usable]), None) or endpoint_to_create(judge.tracer, table)
@@ -130,7 +119,10 @@ def _findings(judge: Judge, verdict: Verdict, endpoint: VpcEndpoint, around: Cir
     yield from in_the_way(judge, with_association(snapshot, table, endpoint), verdict.subnet_id)
     yield from endpoint_findings(snapshot, table, endpoint, settings)
     yield from quota_findings(snapshot, table, endpoint, evidence, settings)
-    yield from _reverted(table, around.now)
+    if around.ledger:
+        yield from ledger_findings(
+            table, around.ledger.table, around.now, around.started_by, needs_approval=around.needs_approval
+        )
     own = Policy(endpoint.id, settings.policy)
     others = [each for each in evidence.policies if each.holder == endpoint.id or not each.holder.startswith("vpce-")]
     met = replace(evidence, policies=(own, *others) if endpoint.id == NEW_ENDPOINT else tuple(others))
@@ -161,37 +153,11 @@ def _associate(verdict: Verdict, endpoint: VpcEndpoint, around: Circumstances) -
 
 def _create(verdict: Verdict, endpoint: VpcEndpoint, around: Circumstances) -> Plan:
     settings = around.settings
-    bucket = int(around.now.timestamp()) // TOKEN_SECONDS
-    content = "|".join((endpoint.vpc_id, settings.policy, endpoint.ip_address_type, settings.rule_name, str(bucket)))
-    token = hashlib.sha256(content.encode()).hexdigest()
     return Plan(
         Action.CREATE_AND_ASSOCIATE,
         verdict,
         service_name=endpoint.service_name,
         policy=settings.policy,
         ip_address_type=endpoint.ip_address_type,
-        client_token=token,
-        # Runs that share a client token must ask for the same tags, so the tag holds the token, not one run's id.
-        tags={MANAGED_TAG: "true", RULE_TAG: settings.rule_name, RUN_TAG: token},
         patches=create_patches(endpoint, str(verdict.route_table_id), settings.policy),
     )
-
-
-def _reverted(table: RouteTable, now: datetime) -> Iterator[Finding]:
-    """Somebody took the association away after a heal: two writers must not fight over one table."""
-    healed, endpoint_id = _healed_at(table), table.tags.get(ENDPOINT_TAG)
-    if healed and now - healed < LOOP_BREAKER and all(route.target_id != endpoint_id for route in table.routes):
-        yield Finding(
-            Blocker.REVERTED_BY_OTHERS,
-            f"{table.id} was healed at {healed.isoformat()}, and its association with {endpoint_id} is gone",
-            f"find who took it away; to heal before 24 hours are over, remove the tag {HEALED_TAG} from {table.id}",
-        )
-
-
-def _healed_at(table: RouteTable) -> datetime | None:
-    """When a heal associated the table; None where the tag is absent or holds no time."""
-    try:
-        healed = datetime.fromisoformat(table.tags.get(HEALED_TAG, ""))
-    except ValueError:
-        return None
-    return healed if healed.tzinfo else None

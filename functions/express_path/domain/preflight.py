@@ -111,7 +111,14 @@ def _spans(ports: Ports, wanted: tuple[int, int]) -> bool:
 
 def _source_ip_policies(policies: Iterable[Policy]) -> Iterator[Finding]:
     for policy in policies:
-        if _names_source_ip(json.loads(policy.document)):
+        if policy.fault:
+            yield Finding(
+                Blocker.SOURCE_IP_POLICY,
+                f"whether the policy of {policy.holder} asks for aws:SourceIp is unknown: {policy.fault}",
+                "let the plan function's role read it (stack output PlanRoleArn), or check it yourself and let "
+                "SOURCE_IP_POLICY only warn (stack parameter WarnOnly)",
+            )
+        elif _names_source_ip(json.loads(policy.document)):
             yield Finding(
                 Blocker.SOURCE_IP_POLICY,
                 f"the policy of {policy.holder} asks for aws:SourceIp, which no request through an endpoint has",

@@ -79,9 +79,16 @@ def test_quota_of_endpoints(used: int, quota: int, parameter: int | None, state:
 
 def test_exceptions_automations_and_service() -> None:
     """Excepted subnets and a full line warn; without the service nothing can be healed."""
-    assert judge_exceptions(0, "rule").state is State.OK
-    excepted = judge_exceptions(1, "rule")
-    assert (excepted.state, "1 subnet" in excepted.finding, "rule" in excepted.command) == (State.WARN, True, True)
+    assert judge_exceptions([], "rule").state is State.OK
+    excepted = judge_exceptions(["subnet-1"], "rule")
+    assert (excepted.state, "1 subnet" in excepted.finding) == (State.WARN, True)
+    assert excepted.command == (
+        "aws configservice delete-remediation-exceptions --config-rule-name rule "
+        "--resource-keys ResourceType=AWS::EC2::Subnet,ResourceId=subnet-1"
+    )
+    many = judge_exceptions([f"subnet-{each:03}" for each in range(101)], "rule")
+    assert "subnet-099 and 1 more" in many.finding
+    assert many.command.count("ResourceId=") == 100
     assert judge_automations(99).state is State.OK
     assert judge_automations(100).state is State.WARN
     assert judge_service("com.amazonaws.us-east-1.s3express").state is State.OK

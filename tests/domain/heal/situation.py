@@ -6,6 +6,7 @@ from typing import Any
 from express_path.domain.addresses import Family, parse_cidr
 from express_path.domain.evidence import Evidence
 from express_path.domain.healing import Blocker, HealSettings, Plan
+from express_path.domain.ledger import LedgerView, StartedBy, TableRecord, TableState, VpcRecord
 from express_path.domain.network import PrefixList, Route, Subnet, VpcEndpoint
 from express_path.domain.parameters import RuleParameters
 from express_path.domain.plan import Circumstances, make_plan
@@ -52,17 +53,30 @@ def network(
     )
 
 
-def planned(
+def planned(  # noqa: PLR0913 -- as much as a plan depends on
     snapshot: Snapshot,
     evidence: Evidence | None = None,
     *,
     now: datetime = NOW,
     parameters: RuleParameters | None = None,
+    ledger: LedgerView | None = None,
+    started_by: StartedBy = StartedBy.PERSON,
+    needs_approval: bool = False,
     **settings: Any,  # noqa: ANN401 -- fields of the settings
 ) -> Plan:
-    """The plan for subnet-1; without evidence, nothing else is in the way."""
+    """The plan for subnet-1, by settings under which nothing only warns; without evidence, nothing is in the way."""
+    settings = {"warn_only": frozenset(), **settings}
     judge = Judge(Tracer(snapshot), parameters or RuleParameters())
-    return make_plan(judge, "subnet-1", Circumstances(evidence or Evidence(), HealSettings(**settings), now))
+    around = Circumstances(
+        evidence or Evidence(), HealSettings(**settings), now, ledger, started_by, needs_approval=needs_approval
+    )
+    return make_plan(judge, "subnet-1", around)
+
+
+def healed(when: str, endpoint_id: str = "vpce-express", **more: Any) -> LedgerView:  # noqa: ANN401 -- fields
+    """What the ledger says after a heal of rtb-1."""
+    given = {"state": TableState.HEALED, "run_id": "run-1", "heal_run_id": "run-1", "changed_at": when, **more}
+    return LedgerView(TableRecord("rtb-1", endpoint_id=endpoint_id, **given), VpcRecord("vpc-1"))
 
 
 def blockers(plan: Plan) -> list[Blocker]:

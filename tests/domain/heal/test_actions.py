@@ -1,12 +1,11 @@
 """What a plan does: nothing, associate, create and associate."""
 
 from dataclasses import replace
-from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from express_path.domain.healing import FULL_ACCESS, Action, Blocker
+from express_path.domain.ledger import LedgerView, TableRecord, VpcRecord
 from express_path.domain.network import (
     NetworkInterface,
     PrefixList,
@@ -15,14 +14,13 @@ from express_path.domain.network import (
     TransitGatewayRouteTable,
 )
 from express_path.domain.parameters import RuleParameters
-from express_path.domain.plan import LOOP_BREAKER, TOKEN_SECONDS, is_healable
+from express_path.domain.plan import is_healable
 from express_path.domain.reasons import Compliance, Reason
 from express_path.domain.snapshot import Snapshot
 from tests.domain.heal.situation import (
     DUAL_STACK,
     EXPRESS_LIST_6,
     IPV6_ONLY,
-    NOW,
     TO_NAT,
     blockers,
     network,
@@ -176,69 +174,26 @@ def test_existing_endpoint_is_associated() -> None:
         EXPRESS,
         "ipv4",
     )
-    assert (plan.client_token, plan.policy, plan.tags) == ("", "", {})
+    assert plan.policy == ""
 
 
 def test_new_endpoint_is_described_in_full() -> None:
-    """A VPC without the endpoint gets one, with the configured policy and tags that say whose it is."""
-    plan = planned(network(), rule_name="my-rule", policy='{"Statement":[]}')
+    """A VPC without the endpoint gets one, with the configured policy."""
+    plan = planned(network(), policy='{"Statement":[]}')
     assert (plan.action, plan.endpoint_id, plan.service_name) == (Action.CREATE_AND_ASSOCIATE, None, EXPRESS)
     assert (plan.policy, plan.ip_address_type) == ('{"Statement":[]}', "ipv4")
-    assert plan.tags == {
-        "express-path:managed": "true",
-        "express-path:rule": "my-rule",
-        "express-path:run": plan.client_token,
-    }
+
+
+def test_endpoint_that_an_undo_deletes_is_not_used() -> None:
+    """An undo records the deletion before it deletes, so that no heal begins to use the endpoint meanwhile."""
+    ledger = LedgerView(TableRecord("rtb-1"), VpcRecord("vpc-1", deleted_ids=frozenset({"vpce-1"})))
+    plan = planned(network(endpoints=(endpoint("vpce-1"),)), ledger=ledger)
+    assert (plan.action, plan.endpoint_id) == (Action.CREATE_AND_ASSOCIATE, None)
 
 
 def test_new_endpoint_allows_everything_unless_told_otherwise() -> None:
     """Without a configured policy, the endpoint has the one that EC2 would give it."""
     assert planned(network()).policy == FULL_ACCESS
-
-
-def token(found: Snapshot | None = None, seconds: int = 0, **settings: str) -> str:
-    """The client token of a plan that is made so many seconds after NOW."""
-    return planned(found or network(), now=NOW + timedelta(seconds=seconds), **settings).client_token
-
-
-@pytest.mark.parametrize("seconds", [0, 1, TOKEN_SECONDS - 1])
-def test_runs_that_start_together_share_a_client_token(seconds: int) -> None:
-    """Within one bucket of time, plans for one VPC have one token, so that EC2 makes one endpoint."""
-    assert token(seconds=seconds) == token()
-
-
-def test_runs_of_other_subnets_and_tables_share_it_too() -> None:
-    """The token is the VPC's: neither the subnet nor its table has a part in it."""
-    elsewhere = network(subnets=(subnet(), subnet("subnet-2")), tags={"Name": "other"})
-    assert token(elsewhere) == token()
-
-
-@pytest.mark.parametrize(
-    ("found", "more"),
-    [
-        (None, {"seconds": TOKEN_SECONDS}),
-        (None, {"policy": '{"Statement":[]}'}),
-        (None, {"rule_name": "my-rule"}),
-        (network(subnets=(DUAL_STACK,), lists=(EXPRESS_LIST, EXPRESS_LIST_6)), {}),
-    ],
-    ids=["time", "policy", "rule", "address type"],
-)
-def test_runs_that_ask_for_something_else_have_another_token(found: Snapshot | None, more: dict[str, Any]) -> None:
-    """EC2 refuses one token for two different requests, so whatever the request says is in the token."""
-    assert token(found, **more) != token()
-
-
-def test_runs_in_another_vpc_have_another_token() -> None:
-    """Each VPC gets its own endpoint."""
-    other = replace(table("rtb-1", TO_NAT, subnets=("subnet-1",)), vpc_id="vpc-2")
-    found = network(subnets=(subnet(vpc_id="vpc-2"),))
-    assert token(replace(found, route_tables=by_id(other))) != token()
-
-
-def test_client_token_is_one_that_ec2_takes() -> None:
-    """A client token has at most 64 ASCII characters (EC2's page on idempotency)."""
-    assert len(token()) <= 64
-    assert token().isascii()
 
 
 @pytest.mark.parametrize(
@@ -273,8 +228,3 @@ def test_address_type_does_not_ask_other_tables() -> None:
         tables=(other,),
     )
     assert planned(found).ip_address_type == "dualstack"
-
-
-def test_loop_breaker_holds_for_a_day() -> None:
-    """Twenty-four hours, as docs/healing.md says."""
-    assert timedelta(hours=24) == LOOP_BREAKER

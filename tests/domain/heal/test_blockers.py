@@ -1,13 +1,10 @@
-"""Blockers together: all at once, some as warnings, and the loop breaker."""
-
-from datetime import UTC, datetime, timedelta
+"""Blockers together: all at once, and some as warnings."""
 
 import pytest
 
 from express_path.domain.evidence import Evidence, NetworkAcl, Policy
-from express_path.domain.healing import MAY_WARN, Action, Blocker
-from express_path.domain.network import VpcEndpoint
-from tests.domain.heal.situation import NOW, TO_NAT, blockers, evidence_of, network, planned
+from express_path.domain.healing import MAY_WARN, Action, Blocker, HealSettings
+from tests.domain.heal.situation import NOW, TO_NAT, blockers, healed, network, planned
 from tests.domain.make import endpoint, route, subnet
 
 SOURCE_IP = Policy("data--use1-az4--x-s3", '{"Statement":[{"Condition":{"IpAddress":{"aws:SourceIp":"192.0.2.1"}}}]}')
@@ -29,20 +26,14 @@ TEAMS = [
 """What teams may turn into warnings, as EVERYTHING has it: the network ACL stops both ways."""
 
 
-def healed(when: str, endpoint_id: str = "vpce-express") -> dict[str, str]:
-    """The tags of a table that a heal associated."""
-    return {"express-path:run": "run-1", "express-path:endpoint": endpoint_id, "express-path:healed": when}
-
-
 def test_all_blockers_are_named_at_once() -> None:
     """Whoever clears the way learns everything from one run, not one blocker after the other."""
     found = network(
         TO_NAT,
         route("198.51.100.9/32", "nat-1"),
         endpoints=(endpoint(state="deleting"),),
-        tags=healed(NOW.isoformat(), "vpce-gone"),
     )
-    plan = planned(found, EVERYTHING, route_quota=7)
+    plan = planned(found, EVERYTHING, ledger=healed(NOW.isoformat(), "vpce-gone"), route_quota=7)
     assert plan.action is Action.BLOCKED
     assert blockers(plan) == [
         Blocker.MORE_SPECIFIC_ROUTE,
@@ -83,6 +74,13 @@ def test_each_of_the_four_may_be_a_warning_by_itself(blocker: Blocker) -> None:
     assert blocker not in blockers(plan)
 
 
+def test_dns_attributes_warn_by_default() -> None:
+    """A gateway endpoint changes no DNS answer, and Terraform's aws_vpc leaves DNS host names off."""
+    settings = HealSettings()
+    plan = planned(network(), Evidence(dns_hostnames=False), warn_only=settings.warn_only)
+    assert (blockers(plan), [each.blocker for each in plan.warnings]) == ([], [Blocker.DNS_ATTRIBUTES])
+
+
 def test_plan_with_nothing_but_warnings_is_carried_out() -> None:
     """Warnings change nothing about the action."""
     evidence = Evidence(dns_support=False, policies=(SOURCE_IP,))
@@ -97,10 +95,10 @@ def test_no_other_blocker_may_be_a_warning(blocker: Blocker) -> None:
         TO_NAT,
         route("198.51.100.9/32", "nat-1"),
         endpoints=(endpoint(state="deleting"),),
-        tags=healed(NOW.isoformat(), "vpce-gone"),
     )
-    asked = frozenset({blocker})
-    assert blockers(planned(found, EVERYTHING, warn_only=asked)) == blockers(planned(found, EVERYTHING))
+    asked, ledger = frozenset({blocker}), healed(NOW.isoformat(), "vpce-gone")
+    expected = blockers(planned(found, EVERYTHING, ledger=ledger))
+    assert blockers(planned(found, EVERYTHING, ledger=ledger, warn_only=asked)) == expected
 
 
 def test_may_warn_are_the_four() -> None:
@@ -111,59 +109,6 @@ def test_may_warn_are_the_four() -> None:
         "SOURCE_IP_POLICY",
         "DNS_ATTRIBUTES",
     }
-
-
-@pytest.mark.parametrize(
-    "ago",
-    [timedelta(0), timedelta(hours=23, minutes=59, seconds=59), timedelta(hours=-1)],
-    ids=["just now", "almost a day ago", "by a fast clock"],
-)
-@pytest.mark.parametrize("endpoints", [(), (endpoint(),)], ids=["endpoint gone too", "endpoint there"])
-def test_reverted_heal_is_not_repeated(ago: timedelta, endpoints: tuple[VpcEndpoint, ...]) -> None:
-    """REVERTED_BY_OTHERS: within a day of a heal, a missing association is somebody's decision."""
-    plan = planned(network(endpoints=endpoints, tags=healed((NOW - ago).isoformat())))
-    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.REVERTED_BY_OTHERS])
-    shown = evidence_of(plan, Blocker.REVERTED_BY_OTHERS)
-    assert "rtb-1" in shown
-    assert "vpce-express" in shown
-    assert "express-path:healed" in plan.blockers[0].cure
-
-
-@pytest.mark.parametrize(
-    "tags",
-    [
-        healed((NOW - timedelta(hours=24)).isoformat()),
-        healed((NOW - timedelta(days=365)).isoformat()),
-        healed(""),
-        healed("yesterday"),
-        healed(NOW.replace(tzinfo=None).isoformat()),
-        {"express-path:run": "run-1", "express-path:endpoint": "vpce-express"},
-        {},
-    ],
-    ids=["a day ago", "a year ago", "empty", "no time", "without a time zone", "never associated", "no tags"],
-)
-def test_old_or_unreadable_tag_stops_nothing(tags: dict[str, str]) -> None:
-    """After a day, or where the tag says nothing, a table is healed as if for the first time."""
-    assert planned(network(endpoints=(endpoint(),), tags=tags)).blockers == ()
-
-
-@pytest.mark.parametrize("when", ["2026-11-21T12:00:00Z", "2026-11-21T13:00:00+01:00", "2026-11-21 12:00:00+00:00"])
-def test_time_of_a_heal_is_read_in_any_zone(when: str) -> None:
-    """The tag is ISO 8601, however a person may have written it."""
-    assert datetime.fromisoformat(when) == datetime(2026, 11, 21, 12, tzinfo=UTC)
-    assert blockers(planned(network(tags=healed(when)))) == [Blocker.REVERTED_BY_OTHERS]
-
-
-def test_association_that_is_still_there_was_not_reverted() -> None:
-    """A healed table with a new, more specific route has lost nothing: that route alone is named."""
-    found = network(
-        TO_NAT,
-        route("pl-express", "vpce-express"),
-        route("198.51.100.9/32", "nat-1"),
-        endpoints=(endpoint(),),
-        tags=healed(NOW.isoformat()),
-    )
-    assert blockers(planned(found)) == [Blocker.MORE_SPECIFIC_ROUTE]
 
 
 def test_closed_calendar_is_named_beside_what_is_decided_before_routing() -> None:

@@ -4,31 +4,48 @@ import json
 
 import pytest
 
-from express_path.domain.heal_settings import LONGEST_POLICY, parse_settings
-from express_path.domain.healing import FULL_ACCESS, MAY_WARN, Blocker, HealSettings
+from express_path.domain.heal_settings import LONGEST_POLICY, parse_settings, with_policy
+from express_path.domain.healing import FULL_ACCESS, MAY_WARN, Blocker, HealSettings, RemediationMode
 from express_path.errors import SettingError
+
+LEDGER = {"LEDGER_TABLE_NAME": "ledger"}
 
 
 @pytest.mark.parametrize(
     "values",
     [
         {},
-        {"RULE_NAME": "", "OWNER_TAGS": "", "ADOPT_IAC_OWNED": "", "WARN_ONLY": "", "ROUTE_QUOTA": ""},
+        {"RULE_NAME": "", "OWNER_TAGS": "", "ADOPT_IAC_OWNED": "", "ROUTE_QUOTA": "", "REMEDIATION_MODE": ""},
         {"UNRELATED": "x", "PATH": "/bin"},
     ],
     ids=["nothing", "empty", "others"],
 )
 def test_what_is_absent_or_empty_has_its_default(values: dict[str, str]) -> None:
     """A stack parameter left empty arrives as an empty string and means the default, which blocks most."""
-    assert parse_settings(values) == HealSettings(
+    assert parse_settings(LEDGER | values) == HealSettings(
         rule_name="s3express-no-nat-path",
         owner_tags=(),
         adopt_iac_owned=False,
-        warn_only=frozenset(),
+        warn_only=frozenset({Blocker.DNS_ATTRIBUTES}),
         gateway_endpoint_quota=20,
         route_quota=500,
         policy=FULL_ACCESS,
+        ledger_table="ledger",
+        mode=RemediationMode.OFF,
     )
+
+
+def test_empty_list_of_warnings_lets_everything_block() -> None:
+    """A team that empties WARN_ONLY takes the default warning back."""
+    assert parse_settings(LEDGER | {"WARN_ONLY": ""}).warn_only == frozenset()
+
+
+@pytest.mark.parametrize("values", [{}, {"LEDGER_TABLE_NAME": ""}], ids=["absent", "empty"])
+def test_no_heal_without_a_ledger(values: dict[str, str]) -> None:
+    """Without its ledger a heal could be neither locked nor undone, so nothing is planned."""
+    with pytest.raises(SettingError) as raised:
+        parse_settings(values)
+    assert raised.value.name == "LEDGER_TABLE_NAME"
 
 
 def test_every_setting_is_read() -> None:
@@ -40,8 +57,15 @@ def test_every_setting_is_read() -> None:
         "WARN_ONLY": "NETWORK_ACL, DNS_ATTRIBUTES",
         "GATEWAY_ENDPOINT_QUOTA": "40",
         "ROUTE_QUOTA": "1000",
+        "LEDGER_TABLE_NAME": "heals",
+        "REMEDIATION_MODE": "APPROVAL",
+        "CHANGE_CALENDAR_NAME": "changes",
+        "ENDPOINT_POLICY_PARAMETER": "/policy",
+        "APPROVERS": "jane, john",
+        "APPROVAL_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
+        "HEAL_DOCUMENT_NAME": "Heal",
     }
-    assert parse_settings(values, '{"Statement": []}') == HealSettings(
+    assert with_policy(parse_settings(values), '{"Statement": []}') == HealSettings(
         rule_name="my-rule",
         owner_tags=("terraform", "managed-by=pulumi"),
         adopt_iac_owned=True,
@@ -49,12 +73,19 @@ def test_every_setting_is_read() -> None:
         gateway_endpoint_quota=40,
         route_quota=1000,
         policy='{"Statement": []}',
+        ledger_table="heals",
+        mode=RemediationMode.APPROVAL,
+        calendar="changes",
+        policy_parameter="/policy",
+        approvers=("jane", "john"),
+        approval_topic_arn="arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
+        heal_document="Heal",
     )
 
 
 def test_each_of_the_four_is_read() -> None:
     """WARN_ONLY takes every blocker that may be a warning."""
-    assert parse_settings({"WARN_ONLY": ",".join(MAY_WARN)}).warn_only == MAY_WARN
+    assert parse_settings(LEDGER | {"WARN_ONLY": ",".join(MAY_WARN)}).warn_only == MAY_WARN
 
 
 @pytest.mark.parametrize(
@@ -69,12 +100,13 @@ def test_each_of_the_four_is_read() -> None:
         ("GATEWAY_ENDPOINT_QUOTA", "-1"),
         ("ROUTE_QUOTA", "1e3"),
         ("ROUTE_QUOTA", "5.5"),
+        ("REMEDIATION_MODE", "on"),
     ],
 )
 def test_value_that_is_not_allowed_is_refused(name: str, value: str) -> None:
     """A wrong value is an error that names the variable, the value and what is allowed: never a silent default."""
     with pytest.raises(SettingError) as raised:
-        parse_settings({name: value})
+        parse_settings(LEDGER | {name: value})
     assert (raised.value.name, raised.value.value) == (name, value)
     assert raised.value.allowed in str(raised.value)
 
@@ -88,7 +120,7 @@ def padded(length: int) -> str:
 def test_policy_may_be_as_long_as_ec2_takes() -> None:
     """An endpoint's policy has at most 20,480 characters."""
     assert len(padded(LONGEST_POLICY)) == LONGEST_POLICY == 20480
-    assert parse_settings({}, padded(LONGEST_POLICY)).policy == padded(LONGEST_POLICY)
+    assert with_policy(HealSettings(), padded(LONGEST_POLICY)).policy == padded(LONGEST_POLICY)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +131,6 @@ def test_policy_may_be_as_long_as_ec2_takes() -> None:
 def test_malformed_policy_is_refused(text: str) -> None:
     """A policy that EC2 would refuse, or that says nothing, is an error before anything is changed."""
     with pytest.raises(SettingError) as raised:
-        parse_settings({}, text)
-    assert raised.value.name == "EndpointPolicyParameter"
+        with_policy(HealSettings(), text)
+    assert raised.value.name == "ENDPOINT_POLICY_PARAMETER"
     assert raised.value.value == text[:80]

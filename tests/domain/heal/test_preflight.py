@@ -304,6 +304,16 @@ def test_every_policy_on_source_addresses_is_named() -> None:
     assert [each.evidence.split()[3] for each in preflight(evidence, (EXPRESS_LIST,))] == ["vpce-1", "b--x-s3"]
 
 
+def test_policy_that_could_not_be_read_is_named() -> None:
+    """What is unknown is a finding like what is known to be in the way, with why, and how to go on."""
+    evidence = Evidence(policies=(Policy("b--x-s3", "", "s3:GetBucketPolicy failed with AccessDenied: no"),))
+    [finding] = preflight(evidence, (EXPRESS_LIST,))
+    assert finding.blocker is Blocker.SOURCE_IP_POLICY
+    assert "b--x-s3" in finding.evidence
+    assert "AccessDenied" in finding.evidence
+    assert "WarnOnly" in finding.cure
+
+
 @pytest.mark.parametrize(("support", "hostnames"), [(True, True), (True, False), (False, True), (False, False)])
 def test_both_dns_attributes_are_needed(support: bool, hostnames: bool) -> None:
     """DNS_ATTRIBUTES, unless DNS support and DNS host names are both on."""

@@ -1,0 +1,79 @@
+"""express-path heals: what past heals changed, as the ledger of a deployed stack records it."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from express_path.adapters.ledger_history import read_history
+from express_path.domain.heal_history import PastHeal, past_heals
+from express_path_cli import options
+from express_path_cli.formats.heals_json import as_heals_json
+from express_path_cli.formats.heals_table import as_heals_table
+from express_path_cli.output import STDOUT, write_file
+from express_path_cli.problems import OptionError, naming
+from express_path_cli.running import WhereDeployed
+
+_WHAT = "What to list"
+EXAMPLES = """
+express-path heals  # every heal of this account and Region, and how to undo it
+express-path heals --vpc vpc-0a1b2c3d4e5f60718 --format json  # those of one VPC, for other tools
+express-path heals --run 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # one of them
+"""
+
+
+class Form(StrEnum):
+    """How heals are written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def heals(
+    *,
+    vpc: Annotated[
+        list[str] | None,
+        typer.Option("--vpc", metavar="VPC", help="Only heals of this VPC; repeatable.", rich_help_panel=_WHAT),
+    ] = None,
+    run: Annotated[
+        list[str] | None,
+        typer.Option("--run", metavar="RUN-ID", help="Only the heal of this run; repeatable.", rich_help_panel=_WHAT),
+    ] = None,
+    deployed: WhereDeployed,
+    form: Annotated[
+        Form, typer.Option("--format", "-f", help="How it is written.", rich_help_panel=options.HOW)
+    ] = Form.TABLE,
+    output: options.Output = None,
+) -> None:
+    """List what past heals changed, when, by which run, what became of it, and the command that undoes it.
+
+    Reads the ledger of the stack, and changes nothing. Exit status: 0 listed, 2 a run is not in the ledger, or the
+    ledger could not be read.
+    """
+    with naming(deployed.place):
+        history = read_history(deployed.place.aws.dynamodb, deployed.stack.ledger_table)
+    found = past_heals(history, vpc or (), run or ())
+    _check_all_found(found, run or ())
+    again, region = deployed.options, deployed.place.aws.region
+    if form is Form.JSON:
+        _write(as_heals_json(found, region, again), output)
+    else:
+        _write((f"{line}\n" for line in as_heals_table(found, region, again)), output)
+
+
+def _check_all_found(found: Iterable[PastHeal], run_ids: Iterable[str]) -> None:
+    missing = sorted(set(run_ids) - {each.run.run_id for each in found})
+    if missing:
+        raise OptionError(
+            f"the ledger has no heal with the run id {missing[0]} that changed something",
+            "leave --run and --vpc out to list all heals, or name their --region and --profile",
+        )
+
+
+def _write(pieces: Iterable[str], output: Path | None) -> None:
+    if output and output != STDOUT:
+        write_file(output, pieces)
+    else:
+        typer.echo("".join(pieces), nl=False)

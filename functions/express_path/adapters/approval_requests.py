@@ -1,0 +1,61 @@
+"""What the runbook that asks the approvers asks the plan function, and what it gets: plain JSON."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from express_path.adapters.heal_answers import NONE, summary, timestamp
+from express_path.adapters.heal_requests import HealAction, parse_heal_request
+from express_path.domain.approval_message import approval_message
+from express_path.domain.approvals import APPROVED_SECONDS, REQUEST_SECONDS, Ask
+from express_path.domain.healing import HealSettings, Plan
+from express_path.domain.ledger import StartedBy
+
+PLAN_APPROVAL = "planApproval"
+"""The question of the runbook that asks the approvers; its other fields are those of the heal's first question."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """The question whether to ask about the heal of a subnet: run_id is the run that would ask."""
+
+    subnet_id: str
+    dry_run: bool
+    run_id: str
+    started_by: StartedBy
+    action: str = PLAN_APPROVAL
+
+
+def is_approval(event: object) -> bool:
+    """Whether an event is a question of the runbook that asks the approvers."""
+    return isinstance(event, Mapping) and event.get("action") == PLAN_APPROVAL
+
+
+def parse_approval_request(event: Mapping[str, Any]) -> ApprovalRequest:
+    """Read the runbook's question; raises EventError naming the field that is wrong."""
+    found = parse_heal_request({**event, "action": HealAction.PLAN.value})
+    return ApprovalRequest(found.subnet_id, found.dry_run, found.run_id, found.started_by)
+
+
+def approval_answer(
+    plan: Plan, step: Ask, settings: HealSettings, moved: Sequence[str], now: datetime, void_run: str
+) -> dict[str, Any]:
+    """What to ask, whom, and for how long the request and an approval count; what does not apply is NONE."""
+    asks = step is Ask.ASK
+    seconds = int(now.timestamp())
+    return {
+        "next": step.value,
+        "summary": summary(plan),
+        "routeTableId": plan.verdict.route_table_id or NONE,
+        "message": approval_message(plan, moved) if asks else NONE,
+        "approvers": list(settings.approvers) or [NONE],
+        "topicArn": settings.approval_topic_arn or NONE,
+        "healDocument": settings.heal_document or NONE,
+        "ledgerTable": settings.ledger_table,
+        "now": timestamp(now),
+        "nowSeconds": str(seconds),
+        "expiresAt": str(seconds + REQUEST_SECONDS),
+        "approvedSeconds": str(APPROVED_SECONDS),
+        "voidRun": void_run or NONE,
+    }

@@ -1,0 +1,18 @@
+"""Reading what EC2 shows of a heal: the route tables of its VPC, and its endpoint by its id."""
+
+from express_path.adapters.aws import Aws, pages
+from express_path.adapters.ec2_records import route_table, vpc_endpoint
+from express_path.domain.ledger import RunRecord
+from express_path.domain.undo import Sight
+
+
+def read_sight(aws: Aws, heal: RunRecord) -> Sight:
+    """What EC2 shows now, which may be late (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html).
+
+    Both reads filter, so that what is gone is missing and not an error. Raises ApiError and RecordError.
+    """
+    of_vpc = [{"Name": "vpc-id", "Values": [heal.vpc_id]}]
+    of_id = [{"Name": "vpc-endpoint-id", "Values": [heal.endpoint_id]}]
+    endpoints = pages(aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=of_id)
+    tables = pages(aws.ec2, "ec2", "describe_route_tables", "RouteTables", Filters=of_vpc)
+    return Sight(tuple(map(route_table, tables)), tuple(map(vpc_endpoint, endpoints)))

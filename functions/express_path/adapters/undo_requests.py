@@ -1,0 +1,125 @@
+"""What the runbook that undoes a heal asks the plan function, and what it gets: plain JSON."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from express_path.adapters.heal_answers import timestamp
+from express_path.domain.claims import CLAIM_SECONDS
+from express_path.domain.undo import Refusal, Undo
+from express_path.errors import EventError
+
+NOBODY = "NONE"
+"""In place of a run's id where there is none, as a step's input must not be empty."""
+
+
+class UndoAction(StrEnum):
+    """What the runbook wants to know, in the order in which it asks.
+
+    PLAN: what is there to undo? AWAIT: has another run's claim ended? CHECK: is the association still to be removed?
+    REST: was it removed, and is the endpoint to be deleted? CONFIRM: is it still, now that the ledger says so?
+    DELETED: was it deleted?
+    """
+
+    PLAN = "planUndo"
+    AWAIT = "awaitUndo"
+    CHECK = "checkUndo"
+    REST = "restOfUndo"
+    CONFIRM = "confirmUndo"
+    DELETED = "deletedByUndo"
+
+
+_FIELDS = ("action", "dryRun", "runId", "startedBy", "undoRunId", "unsuccessful")
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRequest:
+    """One question: heal_run_id is the heal to undo, run_id the run that asks, refusals what EC2 would not delete."""
+
+    action: UndoAction
+    heal_run_id: str
+    run_id: str
+    refusals: tuple[Refusal, ...] = ()
+
+
+def is_undo(event: object) -> bool:
+    """Whether an event is a question about an undo."""
+    return isinstance(event, Mapping) and event.get("action") in tuple(UndoAction)
+
+
+def parse_undo_request(event: Mapping[str, Any]) -> UndoRequest:
+    """Read the runbook's question; raises EventError naming the field that is wrong."""
+    unknown = sorted(set(event) - set(_FIELDS), key=str)
+    if unknown:
+        raise EventError(str(unknown[0]), event[unknown[0]], "one of the fields " + ", ".join(_FIELDS))
+    return UndoRequest(
+        UndoAction(event["action"]),
+        heal_run_id=_run_id(event, "undoRunId"),
+        run_id=_run_id(event, "runId"),
+        refusals=_refusals(event),
+    )
+
+
+def _run_id(event: Mapping[str, Any], field: str) -> str:
+    found = event.get(field)
+    if not isinstance(found, str) or not found:
+        raise EventError(field, found, "the id of an automation execution")
+    return found
+
+
+def _refusals(event: Mapping[str, Any]) -> tuple[Refusal, ...]:
+    """The list Unsuccessful of DeleteVpcEndpoints, as such or as the JSON text that Automation may make of it.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_UnsuccessfulItem.html
+    """
+    found = event.get("unsuccessful") or []
+    try:
+        items = json.loads(found) if isinstance(found, str) else found
+        return tuple(Refusal(each["ResourceId"], each["Error"]["Code"], each["Error"]["Message"]) for each in items)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise EventError("unsuccessful", found, "the list Unsuccessful of ec2:DeleteVpcEndpoints") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstance:
+    """What an answer says besides the change: the ledger's table, the time, and an owner whose claim is void."""
+
+    ledger_table: str
+    now: datetime
+    void_run: str = NOBODY
+
+
+def undo_answer(undo: Undo, action: str, around: Circumstance, moves: tuple[str, ...] = ()) -> dict[str, Any]:
+    """What to change next, as JSON; moves say where the traffic of each subnet goes."""
+    heal = undo.heal
+    return {
+        "action": action,
+        "undoRunId": heal.run_id,
+        "accountId": heal.account_id,
+        "subnetId": heal.subnet_id,
+        "vpcId": heal.vpc_id,
+        "routeTableId": heal.route_table_id,
+        "endpointId": heal.endpoint_id,
+        "ledgerTable": around.ledger_table,
+        "now": timestamp(around.now),
+        "nowSeconds": str(int(around.now.timestamp())),
+        "expiresAt": str(int((around.now + timedelta(seconds=CLAIM_SECONDS)).timestamp())),
+        "voidRun": around.void_run,
+        "summary": " | ".join((*_lines(undo), *moves)),
+    }
+
+
+def _lines(undo: Undo) -> list[str]:
+    heal = undo.heal
+    table = "is disassociated from" if undo.associated else "does not use"
+    lines = [f"{heal.route_table_id} {table} {heal.endpoint_id}"]
+    if undo.deletes:
+        lines.append(f"{heal.endpoint_id} is deleted: a heal created it, and no other route table uses it")
+    elif undo.is_live:
+        lines.append(f"{heal.endpoint_id} stays: {undo.kept}")
+    else:
+        lines.append(f"{heal.endpoint_id} is gone already")
+    return lines

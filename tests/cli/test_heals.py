@@ -1,0 +1,143 @@
+"""express-path heals: past heals out of the ledger, as a table and as JSON."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.server import Sandbox
+from tests.cli.healing_stack import deployed
+from tests.cli.recordings import invoke
+from tests.runbooks.heals import Deployment
+from tests.runbooks.ledgers import TIME, LedgerTable, heal_id
+
+VPC, OTHER_VPC = "vpc-0a1b2c3d4e5f60718", "vpc-1a1b2c3d4e5f60718"
+TABLE, ENDPOINT = "rtb-0a1b2c3d4e5f60718", "vpce-0a1b2c3d4e5f60718"
+UNDO_RUN, LATER = heal_id(90), "2026-11-22T13:30:00+00:00"
+
+
+@pytest.fixture
+def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    """The stack that owns the ledger."""
+    with deployed(sandbox, monkeypatch) as made:
+        yield made
+
+
+@pytest.fixture
+def ledger(deployment: Deployment) -> LedgerTable:
+    """A ledger with a heal of every state, and a run that changed nothing."""
+    found = deployment.ledger
+    found.write_heal(heal_id(1), VPC, TABLE, ENDPOINT, created=True)
+    undone = {"kind": "UNDO", "startedBy": "PERSON", "healRunId": heal_id(1), "deletedAt": LATER, "finishedAt": LATER}
+    found.write(f"RUN#{UNDO_RUN}", **undone)
+    found.write(f"RUN#{heal_id(1)}", undoRunId=UNDO_RUN)
+    found.write_heal(heal_id(2), VPC, "rtb-2", ENDPOINT, created=False)
+    found.write_heal(heal_id(3), VPC, "rtb-2", ENDPOINT, created=False)
+    found.write(f"RUN#{heal_id(3)}", startedBy="CONFIG")
+    found.write_heal(heal_id(4), OTHER_VPC, "rtb-4", "vpce-4", created=True)
+    found.write(f"RUN#{heal_id(4)}", finishedAt=None)
+    found.write(f"RUN#{heal_id(5)}", kind="HEAL", startedBy="PERSON", startedAt=TIME)
+    return found
+
+
+@pytest.mark.usefixtures("ledger")
+def test_table_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By VPC: run, table, endpoint, state and time, who undid it, and the command that undoes it."""
+    monkeypatch.setenv("COLUMNS", "80")
+    result = invoke(["heals"])
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    first, second = (f"{vpc}  us-east-1  account 123456789012" for vpc in (VPC, OTHER_VPC))
+    assert first in lines
+    start = lines.index(second)
+    assert lines[start:] == [
+        second,
+        "Run                                    Route table, endpoint    State, time",
+        "-" * 80,
+        f"{heal_id(4)}   rtb-4                    UNFINISHED",
+        "subnet-0a1b2c3d4e5f60718               vpce-4                   2026-11-22 12:00",
+        "started by a person                    created by this run",
+        f"  express-path undo {heal_id(4)}",
+        "",
+        "4 heals: 1 HEALED, 1 UNFINISHED, 1 REPLACED, 1 UNDONE (times in UTC)",
+    ]
+    assert f"{heal_id(1)}   {TABLE}    UNDONE" in lines
+    assert f"subnet-0a1b2c3d4e5f60718               {ENDPOINT}   2026-11-22 13:30" in lines
+    assert f"  undone by run {UNDO_RUN}" in lines
+    assert f"  replaced by run {heal_id(3)}" in lines
+    assert "started by AWS Config" in lines
+    assert [line for line in lines if "undo " in line] == [
+        f"  express-path undo {heal_id(number)}" for number in (3, 4)
+    ]
+
+
+@pytest.mark.usefixtures("ledger")
+def test_json_says_the_same() -> None:
+    """What did not happen is null; the command leads to the same account and Region."""
+    result = invoke(["heals", "--run", heal_id(1), "--run", heal_id(3), "--region", "us-east-1", "--format", "json"])
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["schemaVersion"] == 1
+    latest, undone = document["heals"]
+    assert undone == {
+        "runId": heal_id(1),
+        "state": "UNDONE",
+        "accountId": "123456789012",
+        "region": "us-east-1",
+        "vpcId": VPC,
+        "subnetId": "subnet-0a1b2c3d4e5f60718",
+        "routeTableId": TABLE,
+        "endpointId": ENDPOINT,
+        "createdEndpoint": True,
+        "startedBy": "PERSON",
+        "startedAt": TIME,
+        "associatedAt": TIME,
+        "finishedAt": TIME,
+        "undoneByRunId": UNDO_RUN,
+        "undoneAt": LATER,
+        "deletedEndpoint": True,
+        "replacedByRunId": None,
+        "undo": None,
+    }
+    assert (latest["state"], latest["startedBy"], latest["undoneAt"]) == ("HEALED", "CONFIG", None)
+    assert latest["undo"] == f"express-path undo {heal_id(3)} --region us-east-1"
+
+
+@pytest.mark.usefixtures("ledger")
+def test_heals_of_one_vpc(tmp_path: Path) -> None:
+    """--vpc leaves the others out, also in a file; a VPC without heals is no error."""
+    assert invoke(["heals", "--vpc", OTHER_VPC]).stdout.splitlines()[-1].startswith("1 heal: 1 UNFINISHED")
+    assert invoke(["heals", "--vpc", "vpc-9"]).stdout == "no heals: the ledger has none that changed anything here\n"
+    file = tmp_path / "heals.json"
+    assert invoke(["heals", "--vpc", OTHER_VPC, "--format", "json", "--output", str(file)]).stdout == ""
+    assert [each["vpcId"] for each in json.loads(file.read_text(encoding="utf-8"))["heals"]] == [OTHER_VPC]
+
+
+@pytest.mark.usefixtures("ledger")
+@pytest.mark.parametrize("run_id", [heal_id(5), UNDO_RUN, heal_id(77)], ids=["nothing", "undo", "unknown"])
+def test_a_run_without_changes_is_not_found(run_id: str) -> None:
+    """Status 2, in one line: an empty list would look like an answer."""
+    result = invoke(["heals", "--run", run_id])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert f"no heal with the run id {run_id}" in line
+
+
+def test_many_heals_come_in_pages(deployment: Deployment) -> None:
+    """A scan ends after 1 MB; the rest is on further pages."""
+    for number in range(3):
+        deployment.ledger.write_heal(heal_id(number), VPC, f"rtb-{number}", ENDPOINT, created=False)
+        deployment.ledger.write(f"NOTE#{number}", note="x" * 390_000)
+    assert invoke(["heals"]).stdout.splitlines()[-1].startswith("3 heals: 3 HEALED")
+    assert len(deployment.sandbox.calls.of("dynamodb", "Scan")) > 1
+
+
+def test_a_denied_ledger_is_one_line(sandbox: Sandbox, deployment: Deployment) -> None:
+    """The permission is named."""
+    assert deployment.ledger
+    sandbox.faults.deny("dynamodb", "Scan")
+    result = invoke(["heals"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "allow dynamodb:Scan" in result.stderr

@@ -1,0 +1,116 @@
+"""express-path undo: the exact changes first, then the question, then the run."""
+
+import os
+import pty
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+
+from sandbox.server import Sandbox
+from tests.cli.healing_stack import LOOK, deployed, ended, started, told_of_run
+from tests.cli.recordings import invoke
+from tests.handlers.network import Builder
+from tests.runbooks.heals import Deployment, Vpc
+
+
+@pytest.fixture
+def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    """The runbooks that heal and undo, and a stack whose outputs name them."""
+    with deployed(sandbox, monkeypatch) as made:
+        yield made
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Vpc:
+    """One private subnet behind a NAT gateway."""
+    return Vpc(builder)
+
+
+@pytest.fixture
+def healed(deployment: Deployment, builder: Builder, vpc: Vpc) -> str:
+    """The run of a heal, as the ledger records it."""
+    return deployment.ledger.heal(builder, vpc.id, vpc.table)
+
+
+def endpoint_of(deployment: Deployment, vpc: Vpc) -> str:
+    """The endpoint of a VPC."""
+    [endpoint] = deployment.endpoints(vpc.id)
+    return str(endpoint["VpcEndpointId"])
+
+
+def test_it_shows_the_changes_and_makes_them(deployment: Deployment, vpc: Vpc, healed: str) -> None:
+    """Table, endpoint and the way of each subnet are named before anything changes, and what was done after."""
+    endpoint = endpoint_of(deployment, vpc)
+    result = invoke(["undo", healed, "--yes"])
+    assert result.exit_code == 0, result.stderr
+    planned, _, done = result.stdout.partition("undo: ")
+    for line in (
+        f"  {vpc.table} is disassociated from {endpoint}",
+        f"  {endpoint} is deleted: a heal created it, and no other route table uses it",
+        f"  {vpc.subnet} then takes {vpc.nat} (NAT_GATEWAY)",
+    ):
+        assert line in planned.splitlines()
+    assert done.splitlines()[-2:] == [
+        f"undone: {vpc.table} does not use {endpoint} any longer",
+        f"deleted: {endpoint}",
+    ]
+    assert deployment.endpoints(vpc.id) == []
+
+
+def test_an_endpoint_that_stays_is_named(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
+    """Whoever owns it, it is named with the reason."""
+    theirs = builder.endpoint(vpc.id)
+    result = invoke(["undo", deployment.ledger.heal(builder, vpc.id, vpc.table, endpoint_id=theirs), "--yes"])
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == f"kept: {theirs} stays: no heal created it"
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("\n", 1)])
+def test_at_a_terminal_it_asks_after_the_plan(
+    sandbox: Sandbox, deployment: Deployment, vpc: Vpc, healed: str, answer: str, status: int
+) -> None:
+    """Yes undoes it; anything else changes nothing."""
+    ours, theirs = pty.openpty()
+    os.write(ours, answer.encode())
+    result = started(sandbox, "undo", healed, stdin=theirs)
+    os.close(ours)
+    os.close(theirs)
+    assert result.returncode == status, result.stderr
+    shown, question, _ = result.stdout.partition("Undo it now?")
+    assert question
+    assert f"{vpc.subnet} then takes {vpc.nat}" in shown
+    assert bool(deployment.endpoints(vpc.id)) is bool(status)
+
+
+def test_without_a_terminal_it_shows_the_changes_and_makes_none(deployment: Deployment, vpc: Vpc, healed: str) -> None:
+    """In a pipe, it needs --yes."""
+    result = invoke(["undo", healed])
+    assert result.exit_code == 2
+    assert f"{vpc.table} is disassociated from" in result.stdout
+    assert "--yes" in result.stderr
+    assert len(deployment.endpoints(vpc.id)) == 1
+
+
+@pytest.mark.usefixtures("deployment")
+def test_an_unknown_run_is_refused_in_one_line() -> None:
+    """The line says what was found, and which command lists heals."""
+    result = invoke(["undo", "00000000-0000-0000-0000-000000000000", "--yes"])
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert "makePlan: run 00000000-0000-0000-0000-000000000000 cannot be undone: the ledger has no such run" in line
+    assert "express-path heals" in line
+
+
+def test_an_undo_that_is_lost_sight_of_goes_on(sandbox: Sandbox, deployment: Deployment, vpc: Vpc, healed: str) -> None:
+    """Its id and how to follow it are printed; the dry run before it was followed to its end."""
+    starts = count(1)
+    sandbox.faults.before(
+        "ssm", "StartAutomationExecution", lambda: sandbox.faults.deny(*LOOK) if next(starts) == 2 else None, times=2
+    )
+    lost = started(sandbox, "undo", healed, "--yes")
+    run_id = told_of_run(lost.stdout, "undo")
+    assert (lost.returncode, len(lost.stderr.splitlines())) == (2, 1)
+    sandbox.faults.clear()
+    assert ended(sandbox, run_id) == "Success"
+    assert deployment.endpoints(vpc.id) == []

@@ -1,0 +1,118 @@
+"""Approvals: who may ask, whose request is open, and what the approvers read."""
+
+import pytest
+
+from express_path.domain.approval_message import LISTED_SUBNETS, LONGEST, approval_message
+from express_path.domain.approvals import (
+    ANSWER_SECONDS,
+    REQUEST_SECONDS,
+    Ask,
+    denial,
+    next_step,
+    open_request,
+)
+from express_path.domain.evidence import Evidence, Policy
+from express_path.domain.healing import MAY_WARN, Action, Blocker, Plan
+from express_path.domain.ledger import Approval, ApprovalState, StartedBy, TableRecord
+from tests.domain.heal.situation import network, planned
+from tests.domain.make import endpoint, subnet
+
+SUBNETS = ["subnet-1", "subnet-2"]
+
+
+@pytest.mark.parametrize(
+    ("approval", "expected"),
+    [
+        (None, ""),
+        (Approval(ApprovalState.REQUESTED, "other", 101), "other"),
+        (Approval(ApprovalState.APPROVED, "other", 101), "other"),
+        (Approval(ApprovalState.REQUESTED, "other", 100), ""),
+        (Approval(ApprovalState.REQUESTED, "own", 101), ""),
+        (Approval(ApprovalState.DENIED, "other", 101), ""),
+        (Approval(ApprovalState.USED, "other", 101), ""),
+    ],
+    ids=["none", "requested", "approved", "expired", "own", "denied", "used"],
+)
+def test_request_of_another_run_is_open_until_answered_or_expired(approval: Approval | None, expected: str) -> None:
+    """One request for each route table: only the runs of others count, and only while they may be answered."""
+    assert open_request(approval, "own", 100) == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "started_by", "blocked"),
+    [
+        (ApprovalState.DENIED, StartedBy.CONFIG, True),
+        (ApprovalState.DENIED, StartedBy.PERSON, False),
+        (ApprovalState.REQUESTED, StartedBy.CONFIG, False),
+        (None, StartedBy.CONFIG, False),
+    ],
+)
+def test_only_a_person_asks_again_after_a_no(
+    state: ApprovalState | None, started_by: StartedBy, *, blocked: bool
+) -> None:
+    """A denial counts for AWS Config without end; the finding names the run that asked, and what to do."""
+    approval = Approval(state, "run-1", 0) if state else None
+    found = denial(TableRecord("rtb-1", approval=approval), started_by)
+    assert (found is not None) is blocked
+    if found:
+        assert found.blocker is Blocker.APPROVAL_DENIED
+        assert "run-1" in found.evidence
+        assert "PERSON" in found.cure
+
+
+def test_nobody_is_asked_about_nothing() -> None:
+    """A dry run and a healthy subnet end, a request that is open is waited for by its own run alone."""
+    plan = planned(network())
+    assert next_step(plan, dry_run=False, is_pending=False) is Ask.ASK
+    assert next_step(plan, dry_run=False, is_pending=True) is Ask.PENDING
+    assert next_step(plan, dry_run=True, is_pending=False) is Ask.DONE
+    nothing = Plan(Action.NOTHING_TO_DO, plan.verdict)
+    assert next_step(nothing, dry_run=False, is_pending=False) is Ask.DONE
+
+
+def test_request_outlasts_the_time_to_answer() -> None:
+    """A request that an approver may still answer is not taken for expired."""
+    assert REQUEST_SECONDS > ANSWER_SECONDS
+
+
+def test_message_starts_with_what_will_happen() -> None:
+    """Endpoint, route table, the subnets that move, dropped connections; then the reason."""
+    first, *rest = approval_message(planned(network()), SUBNETS).splitlines()
+    assert "account 111122223333, us-east-1" in first
+    text = "\n".join(rest)
+    order = ["com.amazonaws.us-east-1.s3express is created in vpc-1", "rtb-1", "2 subnets", "subnet-1, subnet-2"]
+    order += ["connections", "drop", "undone", "Reason: NAT_GATEWAY"]
+    positions = [text.find(each) for each in order]
+    assert -1 not in positions
+    assert positions == sorted(positions)
+    assert "full access" in text
+    assert "Warnings" not in text
+
+
+def test_message_names_the_existing_endpoint_and_a_policy_of_the_stack() -> None:
+    """What differs from the ordinary case is said."""
+    assert "vpce-express in vpc-1 is used" in approval_message(planned(network(endpoints=(endpoint(),))), SUBNETS)
+    assert "of 1 subnet leaves" in approval_message(planned(network()), ["subnet-1"])
+    assert "the stack's endpoint policy" in approval_message(planned(network(), policy='{"Statement":[]}'), SUBNETS)
+
+
+@pytest.mark.parametrize("number", [1, 9, 10, 11, 500])
+@pytest.mark.parametrize("length", [10, 300, 5000])
+def test_message_is_never_longer_than_aws_sends(number: int, length: int) -> None:
+    """However many findings there are, and however long, each is shown or counted."""
+    policies = tuple(Policy(f"b{each}--x-s3", "", "f" * length) for each in range(number))
+    plan = planned(network(), Evidence(policies=policies, dns_hostnames=False), warn_only=MAY_WARN)
+    many = [f"subnet-{each:017x}" for each in range(134)]
+    message = approval_message(plan, many)
+    assert len(message) <= LONGEST
+    assert f"and {134 - LISTED_SUBNETS} more" in message
+    assert f"Warnings ({len(plan.warnings)})" in message
+    shown = sum(line.startswith(("- SOURCE_IP_POLICY", "- DNS_ATTRIBUTES")) for line in message.splitlines())
+    left_out = len(plan.warnings) - shown
+    assert (f"- {left_out} more: run the heal with DryRun=true" in message) is (left_out > 0)
+
+
+def test_message_uses_the_space_there_is() -> None:
+    """Findings that fit exactly are all shown."""
+    plan = planned(network(subnets=(subnet(),)), Evidence(dns_hostnames=False), warn_only=MAY_WARN)
+    assert "DNS_ATTRIBUTES: enableDnsSupport is True" in approval_message(plan, SUBNETS)

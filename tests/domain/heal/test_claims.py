@@ -1,0 +1,151 @@
+"""Who creates the endpoint with which token, and what a run does next."""
+
+from dataclasses import replace
+
+import pytest
+
+from express_path.domain.claims import (
+    Election,
+    Next,
+    client_token,
+    elect,
+    is_unrecorded,
+    may_be_finished,
+    next_before_claim,
+)
+from express_path.domain.healing import Plan
+from express_path.domain.ledger import LedgerView, RunKind, RunRecord, StartedBy, TableRecord, TableState, VpcRecord
+from express_path.domain.network import VpcEndpoint
+from tests.domain.heal.situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
+from tests.domain.make import EXPRESS_LIST, endpoint, route
+
+ELECTED = VpcRecord("vpc-1", generation=3, token_run="run-1")
+CREATED = replace(ELECTED, token_ids=frozenset({"vpce-express"}), created_ids=frozenset({"vpce-express"}))
+MANAGED = {"express-path:managed": "true"}
+
+
+@pytest.mark.parametrize(
+    ("record", "endpoints", "expected"),
+    [
+        (VpcRecord("vpc-1"), (), Election(must_elect=True, token_run="run-2", seen=0, generation=1)),
+        (ELECTED, (), Election(must_elect=False, token_run="run-1", seen=3, generation=3)),
+        (CREATED, (endpoint(),), Election(must_elect=False, token_run="run-1", seen=3, generation=3)),
+        (CREATED, (endpoint(state="pending"),), Election(must_elect=False, token_run="run-1", seen=3, generation=3)),
+        (CREATED, (), Election(must_elect=True, token_run="run-2", seen=3, generation=4)),
+        (CREATED, (endpoint(state="deleting"),), Election(must_elect=True, token_run="run-2", seen=3, generation=4)),
+        (
+            replace(CREATED, deleted_ids=frozenset({"vpce-express"})),
+            (endpoint(),),
+            Election(must_elect=True, token_run="run-2", seen=3, generation=4),
+        ),
+    ],
+    ids=["first", "elected", "created", "pending", "gone", "deleting", "about to be deleted"],
+)
+def test_token_is_used_until_its_endpoint_is_gone(
+    record: VpcRecord, endpoints: tuple[VpcEndpoint, ...], expected: Election
+) -> None:
+    """EC2 answers a repeated token with the first endpoint, even a deleted one, so then another run is elected."""
+    assert elect(record, network(endpoints=endpoints), "run-2") == expected
+
+
+def token(plan: Plan | None = None, vpc_id: str = "vpc-1", policy: str = "{}", **more: object) -> str:
+    """The token of an election."""
+    given = {"must_elect": False, "token_run": "run-1", "seen": 1, "generation": 1, **more}
+    return client_token(Election(**given), vpc_id, plan or planned(network()), policy)  # type: ignore[arg-type] -- ditto
+
+
+def test_runs_of_one_election_share_a_token() -> None:
+    """Whichever subnet and table they are for; EC2 takes 64 ASCII characters."""
+    assert token() == token(planned(network(tags={"Name": "other"})), must_elect=True, seen=0)
+    assert (len(token()), token().isascii()) == (64, True)
+
+
+def test_another_request_has_another_token() -> None:
+    """EC2 refuses one token for two different requests."""
+    dual_stack = planned(network(subnets=(DUAL_STACK,), lists=(EXPRESS_LIST, EXPRESS_LIST_6)))
+    others = [
+        token(vpc_id="vpc-2"),
+        token(policy='{"Statement":[]}'),
+        token(dual_stack),
+        token(token_run="run-2"),
+        token(generation=2),
+    ]
+    assert len({token(), *others}) == 6
+
+
+@pytest.mark.parametrize(
+    ("record", "tags", "expected"),
+    [
+        (ELECTED, MANAGED, True),
+        (VpcRecord("vpc-1"), MANAGED, False),
+        (ELECTED, {}, False),
+        (CREATED, MANAGED, False),
+        (replace(ELECTED, created_ids=frozenset({"vpce-express"})), MANAGED, False),
+    ],
+    ids=["creator died", "nobody was elected", "another tool's", "recorded", "recorded earlier"],
+)
+def test_endpoint_whose_creator_died_is_told(record: VpcRecord, tags: dict[str, str], expected: bool) -> None:
+    """Only where an elected run has recorded no endpoint, and there is one that a heal may have created."""
+    found = network(endpoints=(endpoint(tags=tags),))
+    assert is_unrecorded(planned(found), record, found) is expected
+
+
+def test_endpoint_that_is_to_be_created_is_not_unrecorded() -> None:
+    """Nothing is there to be recorded."""
+    assert not is_unrecorded(planned(network()), ELECTED, network())
+
+
+HEAL = RunRecord("run-1", RunKind.HEAL, StartedBy.PERSON, "123456789012", "subnet-1", "vpc-1", "rtb-1", "vpce-express")
+CLAIMED = TableRecord("rtb-1", TableState.CLAIMED, "run-1", heal_run_id="run-1")
+ROUTED = network(TO_NAT, route("pl-express", "vpce-express"), endpoints=(endpoint(),))
+
+
+@pytest.mark.parametrize("state", [TableState.CLAIMED, TableState.FAILED])
+def test_interrupted_heal_that_associated_the_table_is_finished(state: TableState) -> None:
+    """Nothing is left to do but to record it."""
+    assert may_be_finished(planned(ROUTED), replace(CLAIMED, state=state), HEAL, ROUTED)
+
+
+@pytest.mark.parametrize(
+    ("table", "heal"),
+    [
+        (replace(CLAIMED, state=TableState.HEALED), HEAL),
+        (replace(CLAIMED, state=TableState.UNDONE), HEAL),
+        (replace(CLAIMED, undo_run_id="run-1"), HEAL),
+        (CLAIMED, None),
+        (CLAIMED, replace(HEAL, endpoint_id="vpce-other")),
+        (replace(CLAIMED, route_table_id="rtb-gone"), HEAL),
+    ],
+    ids=["healed", "undone", "being undone", "no heal", "another endpoint", "table gone"],
+)
+def test_other_records_are_left_as_they_are(table: TableRecord, heal: RunRecord | None) -> None:
+    """Only a heal that did what it says, and did not come to record it, is finished."""
+    assert not may_be_finished(planned(ROUTED), table, heal, ROUTED)
+
+
+def test_heal_that_did_not_associate_the_table_is_not_finished() -> None:
+    """The table is claimed and healed instead."""
+    assert not may_be_finished(planned(network()), CLAIMED, HEAL, network())
+
+
+LEDGER = LedgerView(CLAIMED, ELECTED)
+
+
+@pytest.mark.parametrize(
+    ("plan", "ledger", "dry_run", "finishes", "expected"),
+    [
+        (planned(network()), LEDGER, False, False, Next.CLAIM),
+        (planned(network(endpoints=(endpoint(),))), LEDGER, False, False, Next.CLAIM),
+        (planned(network()), LEDGER, True, False, Next.DONE),
+        (planned(network(), gateway_endpoint_quota=0), LEDGER, False, False, Next.DONE),
+        (planned(ROUTED), LEDGER, False, False, Next.DONE),
+        (planned(ROUTED), LEDGER, False, True, Next.FINISH),
+        (planned(network(subnets=())), None, False, False, Next.DONE),
+    ],
+    ids=["create", "associate", "dry run", "blocked", "nothing to do", "to be finished", "subnet gone"],
+)
+def test_first_plan_says_what_to_do_next(
+    plan: Plan, ledger: LedgerView | None, dry_run: bool, finishes: bool, expected: Next
+) -> None:
+    """Only a change needs a claim."""
+    assert next_before_claim(plan, ledger, dry_run=dry_run, finishes=finishes) is expected

@@ -1,0 +1,85 @@
+"""The whole stack in a sandbox whose permissions are enforced: runbooks, roles, ledger and plan function."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from express_path.handlers import remediate
+from express_path.handlers.services import services
+from sandbox.dynamic import Client
+from sandbox.ssm import Automation
+from tests.handlers.rule import Context
+from tests.iam.stack import Stack
+
+HEAL, APPROVAL, UNDO = "HealDocument", "ApprovalDocument", "UndoDocument"
+Run = dict[str, Any]
+
+
+class Deployed:
+    """The whole stack in a sandbox: runbooks, roles, and the plan function under its own role."""
+
+    def __init__(self, stack: Stack, automation: Automation, environ: Callable[[str, str], None]) -> None:
+        """Deploy it; environ sets an environment variable."""
+        self.stack = stack
+        self.automation = automation
+        self._publish()
+        self.operator = self._create_operator()
+        variables = stack.template.deployed(stack.template.properties("PlanFunction")["Environment"]["Variables"])
+        for name, value in {**variables, **_upper(stack.credentials("PlanRole"))}.items():
+            environ(name, value)
+        automation.functions.register(stack.template.deployed("<PlanFunction>"), _plan)
+
+    def _publish(self) -> None:
+        ssm: Client = self.stack.sandbox.client("ssm")
+        for logical_id in (HEAL, APPROVAL, UNDO):
+            document = self.stack.template.properties(logical_id)
+            content = json.dumps(document["Content"])
+            ssm.create_document(Name=document["Name"], Content=content, DocumentType="Automation")
+
+    def _create_operator(self) -> Client:
+        """Create somebody who may start runbooks, pass their role and answer them, and nothing else."""
+        actions = ["ssm:StartAutomationExecution", "ssm:SendAutomationSignal"]
+        start = {"Effect": "Allow", "Action": actions, "Resource": "*"}
+        hand_on = {"Effect": "Allow", "Action": "iam:PassRole", "Resource": self.stack.arn("AutomationRole")}
+        return self.user("operator", "ssm", start, hand_on)
+
+    def user(self, name: str, service: str, *statements: dict[str, Any]) -> Client:
+        """Create a user who may do what some statements allow, and return their client of a service."""
+        policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
+        self.stack.iam.create_user(UserName=name)
+        self.stack.iam.put_user_policy(UserName=name, PolicyName="own", PolicyDocument=policy)
+        key = self.stack.iam.create_access_key(UserName=name)["AccessKey"]
+        credentials = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+        return self.stack.sandbox.client(service, credentials=credentials)
+
+    def run(self, logical_id: str, **given: str) -> Run:
+        """Run a runbook to its end, every request of it needing a permission."""
+        with self.enforced():
+            return self.automation.wait(self.start(logical_id, **given))
+
+    def start(self, logical_id: str, **given: str) -> str:
+        """Start a runbook as the operator, with the stack's own role and function unless others are given."""
+        own = {
+            "AutomationAssumeRole": self.stack.arn("AutomationRole"),
+            "PlanFunctionName": self.stack.arn("PlanFunction"),
+        }
+        name = self.stack.template.properties(logical_id)["Name"]
+        parameters = {name: [value] for name, value in (own | given).items()}
+        started = self.operator.start_automation_execution(DocumentName=name, Parameters=parameters)
+        return str(started["AutomationExecutionId"])
+
+    @contextmanager
+    def enforced(self) -> Iterator[None]:
+        """Require a permission for every request, and let the plan function start cold."""
+        services.cache_clear()
+        with self.stack.enforced():
+            yield
+
+
+def _upper(credentials: dict[str, str]) -> dict[str, str]:
+    return {name.upper(): value for name, value in credentials.items()}
+
+
+def _plan(event: dict[str, Any]) -> dict[str, Any]:
+    return remediate.handler(event, Context())

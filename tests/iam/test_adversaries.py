@@ -1,0 +1,165 @@
+"""Two adversaries, with every permission enforced: one may tag anything, the other may start our three runbooks."""
+
+import json
+from typing import Any
+
+import pytest
+
+from sandbox.refusals import refused
+from tests.handlers.network import Builder, Private
+from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
+
+FORGED = "11111111-2222-3333-4444-555555555555"
+MANAGED = {"Key": "express-path:managed", "Value": "true"}
+ANYTHING = {"Effect": "Allow", "Action": ["ec2:CreateTags", "ec2:DeleteTags"], "Resource": "*"}
+TAKEN_OVER = {"action": "DELETE_ENDPOINT", "next": "ASSOCIATE", "summary": "forged"}
+
+
+class Victim:
+    """A VPC of others, in which no heal did anything: a table with an endpoint for S3 and one for S3 Express."""
+
+    def __init__(self, builder: Builder) -> None:
+        """Build it."""
+        self.builder = builder
+        self.vpc = builder.vpc("10.1.0.0/16")
+        self.table = builder.table(self.vpc)
+        self.endpoints = [builder.endpoint(self.vpc, self.table, service=name) for name in ("s3", "s3express")]
+
+    def described(self) -> str:
+        """Routes and endpoints as EC2 describes them, without their tags."""
+        of_vpc = [{"Name": "vpc-id", "Values": [self.vpc]}]
+        tables = self.builder.ec2.describe_route_tables(Filters=of_vpc)["RouteTables"]
+        endpoints = self.builder.ec2.describe_vpc_endpoints(Filters=of_vpc)["VpcEndpoints"]
+        untagged = [{key: value for key, value in each.items() if key != "Tags"} for each in (*tables, *endpoints)]
+        return json.dumps(untagged, default=str)
+
+
+@pytest.fixture
+def victim(builder: Builder) -> Victim:
+    """Others' VPC in the same account."""
+    return Victim(builder)
+
+
+def status(run: Run) -> str:
+    """How a run ended."""
+    return str(run["AutomationExecutionStatus"])
+
+
+def changes(deployed: Deployed) -> list[str]:
+    """The operations of EC2 that could have changed something."""
+    return [each.operation for each in deployed.stack.sandbox.calls.mutating() if each.service == "ec2"]
+
+
+def express_tables(builder: Builder, vpc_id: str) -> list[list[str]]:
+    """The tables of each endpoint of a VPC that is not gone."""
+    found = builder.ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])["VpcEndpoints"]
+    return [each["RouteTableIds"] for each in found if each["State"] not in ("deleting", "deleted")]
+
+
+def test_forged_tags_lead_no_undo_anywhere(
+    deployed: Deployed, builder: Builder, vpc: Private, subnet: str, victim: Victim
+) -> None:
+    """Others' tables and endpoints carry the tags of a heal: an undo of a forged run, and of a real one, pass by."""
+    tagger = deployed.user("tagger", "ec2", ANYTHING)
+    before = victim.described()
+    with deployed.enforced():
+        heal = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet))
+        assert status(heal) == "Success", heal.get("FailureMessage")
+        run_id = heal["AutomationExecutionId"]
+        for number, claimed in enumerate((FORGED, run_id)):
+            marks = {"run": claimed, "endpoint": victim.endpoints[number], "healed": "2099-01-01T00:00:00+00:00"}
+            tags = [{"Key": f"express-path:{name}", "Value": value} for name, value in marks.items()]
+            tagger.create_tags(Resources=[victim.table, vpc.table, *victim.endpoints], Tags=[*tags, MANAGED])
+            undone = deployed.automation.wait(deployed.start(UNDO, RunId=claimed))
+            assert status(undone) == ("Success" if claimed == run_id else "Failed"), undone.get("FailureMessage")
+    assert victim.described() == before
+    assert express_tables(builder, vpc.vpc) == []
+
+
+def test_tags_taken_away_keep_an_endpoint_and_nothing_else(
+    deployed: Deployed, builder: Builder, vpc: Private, subnet: str
+) -> None:
+    """Without its mark, a heal's endpoint stays when the heal is undone; the table is as before all the same."""
+    tagger = deployed.user("tagger", "ec2", ANYTHING)
+    with deployed.enforced():
+        heal = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet))
+        [endpoint] = [
+            each["VpcEndpointId"]
+            for each in builder.ec2.describe_vpc_endpoints()["VpcEndpoints"]
+            if each["VpcId"] == vpc.vpc
+        ]
+        tagger.delete_tags(Resources=[endpoint], Tags=[{"Key": MANAGED["Key"]}])
+        undone = deployed.automation.wait(deployed.start(UNDO, RunId=heal["AutomationExecutionId"]))
+    assert status(undone) == "Success", undone.get("FailureMessage")
+    assert express_tables(builder, vpc.vpc) == [[]]
+
+
+def test_forged_marks_block_no_heal(deployed: Deployed, builder: Builder, vpc: Private, subnet: str) -> None:
+    """A heal of the future, forged on the table, keeps nobody from healing it."""
+    tagger = deployed.user("tagger", "ec2", ANYTHING)
+    tags = [{"Key": f"express-path:{name}", "Value": FORGED} for name in ("run", "endpoint")]
+    with deployed.enforced():
+        healed_at = {"Key": "express-path:healed", "Value": "2099-01-01T00:00:00+00:00"}
+        tagger.create_tags(Resources=[vpc.table], Tags=[*tags, healed_at])
+        heal = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet))
+    assert status(heal) == "Success", heal.get("FailureMessage")
+    assert express_tables(builder, vpc.vpc) == [[vpc.table]]
+
+
+def test_starting_runbooks_with_any_parameters_changes_nothing_that_is_not_allowed(
+    deployed: Deployed, subnet: str, victim: Victim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No undo outside the ledger, no heal without approval or in a closed calendar, and no plan but the stack's own."""
+    assert victim.described()
+    evil = "arn:aws:lambda:us-east-1:123456789012:function:evil"
+    forged = {
+        **TAKEN_OVER,
+        "routeTableId": victim.table,
+        "endpointId": victim.endpoints[0],
+        "vpcId": victim.vpc,
+        "subnetId": subnet,
+        "ledgerTable": str(deployed.stack.template.deployed("<LedgerTable>")),
+    }
+    asked: list[Any] = []
+    deployed.automation.functions.register("evil", lambda event: asked.append(event) or forged)
+    monkeypatch.setenv("REMEDIATION_MODE", "APPROVAL")
+    monkeypatch.setenv("APPROVERS", "somebody")
+    before = victim.described()
+    deployed.stack.sandbox.calls.clear()
+    with deployed.enforced():
+        tried: list[tuple[str, dict[str, str], str]] = [
+            (UNDO, {"RunId": FORGED}, "the ledger has no such run"),
+            (UNDO, {"RunId": FORGED, "PlanFunctionName": evil}, "AccessDenied"),
+            (HEAL, {"SubnetId": subnet, "PlanFunctionName": evil}, "AccessDenied"),
+            (APPROVAL, {"SubnetId": subnet, "PlanFunctionName": "evil"}, "AccessDenied"),
+            (HEAL, {"SubnetId": subnet}, "APPROVAL_REQUIRED"),
+            (HEAL, {"SubnetId": subnet, "StartedBy": "CONFIG"}, "APPROVAL_REQUIRED"),
+        ]
+        for document, given, found in tried:
+            run = deployed.automation.wait(deployed.start(document, **given))
+            assert (status(run), found in run["FailureMessage"]) == ("Failed", True), (given, run["FailureMessage"])
+    assert (changes(deployed), victim.described(), asked) == ([], before, [])
+
+
+def test_settings_of_the_stack_are_no_parameters(deployed: Deployed, subnet: str) -> None:
+    """Nobody who starts a runbook names a calendar, a policy, approvers, a ledger, or another role."""
+    start = deployed.operator.start_automation_execution
+    own = {
+        "AutomationAssumeRole": [deployed.stack.arn("AutomationRole")],
+        "PlanFunctionName": [deployed.stack.arn("PlanFunction")],
+    }
+    names = {each: deployed.stack.template.properties(each)["Name"] for each in (HEAL, APPROVAL, UNDO)}
+    subjects = {HEAL: {"SubnetId": [subnet]}, APPROVAL: {"SubnetId": [subnet]}, UNDO: {"RunId": [FORGED]}}
+    settings = ("ChangeCalendarName", "EndpointPolicyParameter", "Approvers", "ApprovalTopicArn", "LedgerTableName")
+    other_role = [deployed.stack.arn("PlanRole")]
+    with deployed.enforced():
+        for document, name in names.items():
+            given = {**own, **subjects[document]}
+            for setting in settings:
+                code = refused(start, DocumentName=name, Parameters={**given, setting: ["x"]})
+                assert code == "InvalidAutomationExecutionParametersException", setting
+            given["AutomationAssumeRole"] = other_role
+            assert refused(start, DocumentName=name, Parameters=given) == "AccessDeniedException"
+        for bad in ("vpce-1", f"{FORGED}' OR '1", "TABLE#rtb-1"):
+            code = refused(start, DocumentName=names[UNDO], Parameters={**own, "RunId": [bad]})
+            assert code == "InvalidAutomationExecutionParametersException"

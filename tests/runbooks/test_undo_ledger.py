@@ -1,0 +1,298 @@
+"""Undoing heals that the ledger records: what a heal added goes, and nothing else."""
+
+import json
+
+import pytest
+
+from express_path import looking, undoing
+from sandbox.stale_reads import Observation
+from tests.handlers.network import Builder
+from tests.runbooks.heals import UNDO, Deployment, Vpc, status, steps
+from tests.runbooks.ledgers import LedgerTable, heal_id
+
+
+def described(deployment: Deployment, vpc: Vpc) -> str:
+    """Everything that EC2 says about the tables of a VPC."""
+    return json.dumps(deployment.tables(vpc.id), default=str)
+
+
+def test_undo_restores_the_tables_and_records_it(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
+) -> None:
+    """The tables are as before, the endpoint that the heal created is gone, and the ledger says so."""
+    before = described(deployment, vpc)
+    heal = ledger.heal(builder, vpc.id, vpc.table)
+    [endpoint] = deployment.endpoints(vpc.id)
+    undone = deployment.undo(heal)
+    run_id = undone["AutomationExecutionId"]
+    assert status(undone) == "Success", undone.get("FailureMessage")
+    assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
+    table = ledger.item(f"TABLE#{vpc.table}")
+    assert (table["state"], table["runId"]) == ("UNDONE", run_id)
+    assert ledger.item(f"VPC#{vpc.id}")["deletedIds"] == [endpoint["VpcEndpointId"]]
+    run = ledger.item(f"RUN#{run_id}")
+    assert (run["kind"], run["healRunId"], run["endpointId"]) == ("UNDO", heal, endpoint["VpcEndpointId"])
+    assert {"startedAt", "associatedAt", "deletedAt", "finishedAt"} <= run.keys()
+    assert ledger.item(f"RUN#{heal}")["undoRunId"] == run_id
+
+
+def test_dry_run_shows_the_changes_and_makes_none(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
+) -> None:
+    """The plan names table, endpoint, and the way that each subnet then takes; the ledger and EC2 stay as they are."""
+    heal = ledger.heal(builder, vpc.id, vpc.table)
+    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    before = described(deployment, vpc), ledger.items("")
+    planned = deployment.automation.execute(UNDO, {"RunId": heal, **deployment.given, "DryRun": "true"})
+    assert status(planned) == "Success", planned.get("FailureMessage")
+    assert planned["Outputs"]["plan.Summary"][0].split(" | ") == [
+        f"{vpc.table} is disassociated from {endpoint}",
+        f"{endpoint} is deleted: a heal created it, and no other route table uses it",
+        f"{vpc.subnet} then takes {vpc.nat} (NAT_GATEWAY)",
+    ]
+    assert (described(deployment, vpc), ledger.items("")) == before
+
+
+@pytest.mark.parametrize("as_object", [True, False], ids=["object", "text"])
+def test_payload_may_be_text_or_an_object(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, *, as_object: bool
+) -> None:
+    """No step selects fields from the output of a Lambda step, which AWS documents only as a whole."""
+    deployment.automation.knobs.payload_as_object = as_object
+    deployment.automation.knobs.lambda_selectors = False
+    undone = deployment.undo(ledger.heal(builder, vpc.id, vpc.table))
+    assert (status(undone), deployment.endpoints(vpc.id)) == ("Success", [])
+
+
+def test_endpoint_goes_with_the_last_table_that_used_it(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable
+) -> None:
+    """Each heal is undone by itself; the endpoint goes with the last, whichever run created it."""
+    vpc = Vpc(builder, tables=2)
+    first = ledger.heal(builder, vpc.id, vpc.tables[0])
+    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    second = ledger.heal(builder, vpc.id, vpc.tables[1], 2, endpoint)
+    undone = deployment.undo(first)
+    assert f"{endpoint} stays: {vpc.tables[1]} uses it" in undone["Outputs"]["plan.Summary"][0]
+    assert deployment.associations(vpc.id) == {endpoint: [vpc.tables[1]]}
+    assert status(deployment.undo(second)) == "Success"
+    assert deployment.endpoints(vpc.id) == []
+
+
+def test_endpoint_that_no_heal_created_stays(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
+) -> None:
+    """Not even the tag makes it one of ours: the ledger decides."""
+    theirs = builder.endpoint(vpc.id)
+    builder.tag(theirs, "express-path:managed", "true")
+    undone = deployment.undo(ledger.heal(builder, vpc.id, vpc.table, endpoint_id=theirs))
+    assert f"{theirs} stays: no heal created it" in undone["Outputs"]["rest.Summary"][0]
+    assert (status(undone), deployment.associations(vpc.id)) == ("Success", {theirs: []})
+
+
+def test_endpoint_without_the_managed_tag_stays(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
+) -> None:
+    """Whoever took the tag may have taken the endpoint over; the run names it."""
+    heal = ledger.heal(builder, vpc.id, vpc.table)
+    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    builder.ec2.delete_tags(Resources=[endpoint], Tags=[{"Key": "express-path:managed"}])
+    undone = deployment.undo(heal)
+    assert f"{endpoint} stays: it no longer has the tag" in undone["Outputs"]["rest.Summary"][0]
+    assert (status(undone), deployment.associations(vpc.id)) == ("Success", {endpoint: []})
+
+
+@pytest.mark.parametrize("gone", ["association", "endpoint"])
+def test_what_somebody_removed_is_only_recorded(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, gone: str
+) -> None:
+    """Where the association or the endpoint is gone already, the rest follows, and the heal counts as undone."""
+    before = described(deployment, vpc)
+    heal = ledger.heal(builder, vpc.id, vpc.table)
+    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    if gone == "association":
+        deployment.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, RemoveRouteTableIds=[vpc.table])
+    else:
+        deployment.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint])
+    undone = deployment.undo(heal)
+    assert (status(undone), "disassociate" in steps(undone)) == ("Success", False)
+    assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
+    assert ledger.item(f"RUN#{heal}")["undoRunId"] == undone["AutomationExecutionId"]
+
+
+def test_refusals_change_nothing(deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc) -> None:
+    """Unknown runs, undos, undone heals, and heals that another one replaced: the message says what was found."""
+    heal = ledger.heal(builder, vpc.id, vpc.table)
+    undo = str(deployment.undo(heal)["AutomationExecutionId"])
+    older, newer = heal_id(2), heal_id(3)
+    endpoint = builder.endpoint(vpc.id)
+    ledger.heal(builder, vpc.id, vpc.table, 2, endpoint)
+    ledger.heal(builder, vpc.id, vpc.table, 3, endpoint)
+    refused = {
+        heal_id(9): "the ledger has no such run",
+        undo: f"it is not a heal, but the undo of run {heal}",
+        heal: f"run {undo} undid it already",
+        older: f"run {newer} associated {vpc.table} again",
+    }
+    before = described(deployment, vpc), ledger.items("")
+    deployment.sandbox.calls.clear()
+    for run_id, found in refused.items():
+        run = deployment.undo(run_id)
+        assert status(run) == "Failed"
+        assert f"run {run_id} cannot be undone: {found}" in run["FailureMessage"]
+    assert ((described(deployment, vpc), ledger.items("")), deployment.changes()) == (before, [])
+
+
+def test_two_undos_of_one_heal_both_succeed(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One waits for the other, and finds that nothing is left to do."""
+    monkeypatch.setattr(looking, "SECONDS_APART", 0.02)
+    heal = ledger.heal(builder, vpc.id, vpc.table)
+    given = {"RunId": [heal], **{name: [value] for name, value in deployment.given.items()}}
+    started = [deployment.ssm.start_automation_execution(DocumentName=UNDO, Parameters=given) for _ in range(2)]
+    runs = [deployment.automation.wait(each["AutomationExecutionId"]) for each in started]
+    assert [status(each) for each in runs] == ["Success", "Success"]
+    assert deployment.endpoints(vpc.id) == []
+    assert len(deployment.sandbox.calls.of("ec2", "DeleteVpcEndpoints")) == 1
+
+
+def test_claim_of_a_run_that_goes_on_is_respected(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An undo waits for the run that has the table, and fails with its id rather than change anything."""
+    monkeypatch.setattr(undoing, "LOOKS_FOR_TURN", 2)
+    monkeypatch.setattr(undoing, "has_ended", lambda _ssm, run_id: run_id != heal_id(7))
+    heal = ledger.heal(builder, vpc.id, vpc.table)
+    ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7))
+    deployment.sandbox.calls.clear()
+    run = deployment.undo(heal)
+    assert (status(run), deployment.changes()) == ("Failed", [])
+    assert f"run {heal_id(7)} is changing {vpc.table}" in run["FailureMessage"]
+
+
+def test_claim_of_a_run_that_ended_or_expired_is_void(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable
+) -> None:
+    """Systems Manager does not know the owner, or the claim is too old: the undo goes on at once."""
+    vpc = Vpc(builder, tables=2)
+    first = ledger.heal(builder, vpc.id, vpc.tables[0])
+    second = ledger.heal(builder, vpc.id, vpc.tables[1], 2)
+    ledger.write(f"TABLE#{vpc.tables[0]}", state="CLAIMED", runId=heal_id(7))
+    ledger.write(f"TABLE#{vpc.tables[1]}", state="CLAIMED", runId=heal_id(8), expiresAt=1)
+    for each in (first, second):
+        undone = deployment.undo(each)
+        assert (status(undone), "awaitTurn" in steps(undone)) == ("Success", False), undone.get("FailureMessage")
+    assert deployment.endpoints(vpc.id) == []
+
+
+def test_lost_claim_stops_the_run(deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc) -> None:
+    """Another run took the table over after the claim: nothing more is changed, and that run's claim stays."""
+    heal = ledger.heal(builder, vpc.id, vpc.table)
+
+    def take_over() -> None:
+        ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7))
+
+    deployment.sandbox.faults.before("ec2", "ModifyVpcEndpoint", take_over)
+    run = deployment.undo(heal)
+    assert status(run) == "Failed"
+    assert f"no longer has the claim on {vpc.table}" in run["FailureMessage"]
+    assert len(deployment.endpoints(vpc.id)) == 1
+    assert (ledger.item(f"TABLE#{vpc.table}")["state"], ledger.item(f"TABLE#{vpc.table}")["runId"]) == (
+        "CLAIMED",
+        heal_id(7),
+    )
+
+
+def test_heal_that_uses_the_endpoint_just_before_its_deletion_keeps_it(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable
+) -> None:
+    """Found unused, marked as deleted, looked at again: it is used now, so it stays, and the mark is removed."""
+    vpc = Vpc(builder, tables=2)
+    heal = ledger.heal(builder, vpc.id, vpc.tables[0])
+    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    updates = iter(range(100))
+
+    def use_it() -> None:
+        if next(updates) == 3:  # claim, record, recordDisassociation, markDeleted
+            builder.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, AddRouteTableIds=[vpc.tables[1]])
+
+    deployment.sandbox.faults.before("dynamodb", "UpdateItem", use_it, times=4)
+    undone = deployment.undo(heal)
+    assert (status(undone), "unmarkDeleted" in steps(undone)) == ("Success", True)
+    assert deployment.associations(vpc.id) == {endpoint: [vpc.tables[1]]}
+    assert "deletedIds" not in ledger.item(f"VPC#{vpc.id}")
+
+
+def test_refused_deletion_fails_and_can_be_started_again(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
+) -> None:
+    """EC2 answers 200 and names what it did not delete: the run fails with it, and the ledger says who tried."""
+    heal = ledger.heal(builder, vpc.id, vpc.table)
+    [endpoint] = deployment.endpoints(vpc.id)
+    deployment.sandbox.ec2.knobs.undeletable_endpoints = True
+    run = deployment.undo(heal)
+    assert status(run) == "Failed"
+    assert endpoint["VpcEndpointId"] in run["FailureMessage"]
+    assert "OperationNotPermitted" in run["FailureMessage"]
+    table = ledger.item(f"TABLE#{vpc.table}")
+    assert (table["state"], table["runId"]) == ("FAILED", table["undoRunId"])
+    deployment.sandbox.ec2.knobs.undeletable_endpoints = False
+    assert status(deployment.undo(heal)) == "Success"
+    assert deployment.endpoints(vpc.id) == []
+
+
+def test_killed_undo_is_finished_by_the_next(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
+) -> None:
+    """Each run dies at the next step that writes something; the one after it goes on at once, and the last ends it."""
+    before = described(deployment, vpc)
+    heal = ledger.heal(builder, vpc.id, vpc.table)
+    writes = ["claim", "record", "recordDisassociation", "disassociate", "markDeleted", "recordDeletion"]
+    for killed in [*writes, "deleteEndpoint"]:
+        with deployment.automation.killing(during=killed):
+            run = deployment.undo(heal)
+        assert (status(run), steps(run)[-1]) == ("Cancelled", killed), run.get("FailureMessage")
+    ended = deployment.undo(heal)
+    assert status(ended) == "Success", ended.get("FailureMessage")
+    assert {"disassociate", "deleteEndpoint"}.isdisjoint(steps(ended))
+    assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
+    assert ledger.item(f"TABLE#{vpc.table}")["state"] == "UNDONE"
+
+
+@pytest.mark.parametrize("killed", ["finish", "recordFinish"])
+def test_undo_killed_at_its_end_is_finished_by_the_next(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, killed: str
+) -> None:
+    """The heal counts as undone only with the last write, so that nothing can be left out."""
+    heal = ledger.heal(builder, vpc.id, vpc.table)
+    with deployment.automation.killing(during=killed):
+        assert status(deployment.undo(heal)) == "Cancelled"
+    assert "undoRunId" not in ledger.item(f"RUN#{heal}")
+    ended = deployment.undo(heal)
+    assert status(ended) == "Success", ended.get("FailureMessage")
+    assert ledger.item(f"RUN#{heal}")["undoRunId"] == ended["AutomationExecutionId"]
+    assert ledger.item(f"TABLE#{vpc.table}")["state"] == "UNDONE"
+
+
+def test_one_stale_answer_changes_nothing(deployment: Deployment, builder: Builder, ledger: LedgerTable) -> None:
+    """Each read of an undo misses the last change once, one at a time: every run ends with the same result."""
+
+    def undone(number: int, operation: str | None = None, nth: int | None = None) -> tuple[Observation, list[str]]:
+        vpc = Vpc(builder)
+        before = described(deployment, vpc)
+        with (
+            deployment.sandbox.stale_reads(operation, nth) if operation else deployment.sandbox.observed_reads() as seen
+        ):
+            run = deployment.undo(ledger.heal(builder, vpc.id, vpc.table, number))
+        assert status(run) == "Success", (operation, nth, run.get("FailureMessage"))
+        assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, []), (operation, nth)
+        assert ledger.item(f"TABLE#{vpc.table}")["state"] == "UNDONE"
+        return seen, steps(run)
+
+    seen, taken = undone(1)
+    assert len(seen.differing) > 3
+    for number, (operation, nth) in enumerate(seen.differing, 2):
+        again, same = undone(number, operation, nth)
+        assert len(again.given) == 1
+        assert same == taken, (operation, nth)
