@@ -32,8 +32,8 @@ from express_path.domain.looks import (
     found_instead,
     is_ready,
     next_change,
+    why_not_healed,
 )
-from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Judge
 from express_path.errors import (
     BlockedError,
@@ -143,13 +143,14 @@ class Healing:
     def verify(self, request: HealRequest) -> dict[str, Any]:
         """The verdict after a heal, asked again for some seconds while routes settle; raises NotCuredError."""
 
-        def is_compliant(judge: Judge) -> bool:
-            return judge.verdict(request.subnet_id).compliance is Compliance.COMPLIANT
+        def fault(judge: Judge) -> str:
+            vpc_id = judge.verdict(request.subnet_id).vpc_id
+            return why_not_healed(judge, request.subnet_id, self._ledger.vpc(vpc_id).deleted_ids)
 
-        judge = looking.look_until(lambda: self._planner.judge(request.subnet_id), is_compliant)
+        judge = looking.look_until(lambda: self._planner.judge(request.subnet_id), lambda seen: not fault(seen))
+        if found := fault(judge):
+            raise NotCuredError(request.subnet_id, found)
         verdict = judge.verdict(request.subnet_id)
-        if verdict.compliance is not Compliance.COMPLIANT:
-            raise NotCuredError(request.subnet_id, verdict.annotation)
         table = self._ledger.table(str(verdict.route_table_id))
         return {
             **verdict_answer(verdict),

@@ -70,14 +70,16 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 def test_answer_holds_what_the_steps_need() -> None:
     """Text only, as a step's output is one, and never empty."""
     undo = Undo(HEAL, associated=True, is_live=True)
-    answer = undo_answer(undo, undo.change, Circumstance("ledger", NOW), ("subnet-1 then takes nat-1 (NAT_GATEWAY)",))
+    answer = undo_answer(
+        undo, undo.change, Circumstance("ledger", NOW), ("subnet-1 will then take nat-1 (NAT_GATEWAY)",)
+    )
     assert all(isinstance(value, str) and value for value in answer.values())
     assert (answer["action"], answer["ledgerTable"], answer["voidRun"]) == ("DISASSOCIATE", "ledger", "NONE")
     assert int(answer["expiresAt"]) - int(answer["nowSeconds"]) == CLAIM_SECONDS
     assert answer["summary"].split(" | ") == [
-        "rtb-1 is disassociated from vpce-1",
-        "vpce-1 is deleted: a heal created it, and no other route table uses it",
-        "subnet-1 then takes nat-1 (NAT_GATEWAY)",
+        "rtb-1 will no longer use vpce-1",
+        "vpce-1 will be deleted: a heal created it, and no other route table uses it",
+        "subnet-1 will then take nat-1 (NAT_GATEWAY)",
     ]
 
 

@@ -46,9 +46,9 @@ def test_it_shows_the_changes_and_makes_them(deployment: Deployment, vpc: Vpc, h
     assert result.exit_code == 0, result.stderr
     planned, _, done = result.stdout.partition("undo: ")
     for line in (
-        f"  {vpc.table} is disassociated from {endpoint}",
-        f"  {endpoint} is deleted: a heal created it, and no other route table uses it",
-        f"  {vpc.subnet} then takes {vpc.nat} (NAT_GATEWAY)",
+        f"  {vpc.table} will no longer use {endpoint}",
+        f"  {endpoint} will be deleted: a heal created it, and no other route table uses it",
+        f"  {vpc.subnet} will then take {vpc.nat} (NAT_GATEWAY)",
     ):
         assert line in planned.splitlines()
     assert done.splitlines()[-2:] == [
@@ -79,7 +79,7 @@ def test_at_a_terminal_it_asks_after_the_plan(
     assert result.returncode == status, result.stderr
     shown, question, _ = result.stdout.partition("Undo it now?")
     assert question
-    assert f"{vpc.subnet} then takes {vpc.nat}" in shown
+    assert f"{vpc.subnet} will then take {vpc.nat}" in shown
     assert bool(deployment.endpoints(vpc.id)) is bool(status)
 
 
@@ -87,7 +87,7 @@ def test_without_a_terminal_it_shows_the_changes_and_makes_none(deployment: Depl
     """In a pipe, it needs --yes."""
     result = invoke(["undo", healed])
     assert result.exit_code == 2
-    assert f"{vpc.table} is disassociated from" in result.stdout
+    assert f"{vpc.table} will no longer use" in result.stdout
     assert "--yes" in result.stderr
     assert len(deployment.endpoints(vpc.id)) == 1
 

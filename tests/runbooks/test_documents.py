@@ -55,7 +55,7 @@ IMPLICIT = {
     "aws:invokeLambdaFunction": {"Payload"},
 }
 # https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-variables.html
-AUTOMATION = {"automation:EXECUTION_ID", "global:ACCOUNT_ID"}
+AUTOMATION = {"automation:EXECUTION_ID"}
 REFERENCE = re.compile(r"\{\{\s*([\w.:-]+)\s*\}\}")
 LARGEST = 64 * 1024
 """https://docs.aws.amazon.com/general/latest/gr/ssm.html, size of a document."""

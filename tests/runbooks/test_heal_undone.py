@@ -5,6 +5,7 @@ import json
 from express_path import looking
 from tests.handlers.network import Builder
 from tests.runbooks.heals import Deployment, Vpc, status
+from tests.runbooks.ledgers import LedgerTable
 
 
 def described(deployment: Deployment, vpc: Vpc) -> str:
@@ -66,3 +67,27 @@ def test_undo_whose_change_is_not_seen_can_be_started_again(deployment: Deployme
     deployment.sandbox.ec2.knobs.stale_describes = looking.ATTEMPTS - 1
     assert status(deployment.undo(run)) == "Success"
     assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
+
+
+def test_heal_fails_where_an_undo_is_about_to_delete_its_endpoint(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable
+) -> None:
+    """The heal looked before the undo marked the endpoint, and associated it after that.
+
+    What it changed can be undone, and the next heal creates another endpoint.
+    """
+    vpc = Vpc(builder, tables=2)
+    deployment.heal(vpc.subnets[0])
+    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+
+    def mark() -> None:
+        ledger.write(f"VPC#{vpc.id}", deletedIds={endpoint})
+
+    deployment.sandbox.faults.before("ec2", "ModifyVpcEndpoint", mark)
+    late = deployment.heal(vpc.subnets[1])
+    assert status(late) == "Failed"
+    assert f"an undo is about to delete {endpoint}; start the heal again" in late["FailureMessage"]
+    deployment.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint])
+    again = deployment.heal(vpc.subnets[1])
+    assert status(again) == "Success", again.get("FailureMessage")
+    assert [tables for key, tables in deployment.associations(vpc.id).items() if key != endpoint] == [[vpc.tables[1]]]

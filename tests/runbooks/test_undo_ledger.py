@@ -46,9 +46,9 @@ def test_dry_run_shows_the_changes_and_makes_none(
     planned = deployment.automation.execute(UNDO, {"RunId": heal, **deployment.given, "DryRun": "true"})
     assert status(planned) == "Success", planned.get("FailureMessage")
     assert planned["Outputs"]["plan.Summary"][0].split(" | ") == [
-        f"{vpc.table} is disassociated from {endpoint}",
-        f"{endpoint} is deleted: a heal created it, and no other route table uses it",
-        f"{vpc.subnet} then takes {vpc.nat} (NAT_GATEWAY)",
+        f"{vpc.table} will no longer use {endpoint}",
+        f"{endpoint} will be deleted: a heal created it, and no other route table uses it",
+        f"{vpc.subnet} will then take {vpc.nat} (NAT_GATEWAY)",
     ]
     assert (described(deployment, vpc), ledger.items("")) == before
 

@@ -61,11 +61,8 @@ def test_an_endpoint_that_lists_its_route_tables_drifts(workspace: Workspace, sa
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, RemoveRouteTableIds=[table_id])
 
 
-def test_a_heal_and_its_undo_are_no_drift(
-    workspace: Workspace, deployment: Deployment, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_heal_and_its_undo_are_no_drift(workspace: Workspace, deployment: Deployment) -> None:
     """After the heals, the plan is empty and applying it changes nothing; after their undo, the plan is empty again."""
-    monkeypatch.setenv("WARN_ONLY", "DNS_ATTRIBUTES")  # aws_vpc leaves DNS host names off
     subnets = workspace.output("subnets")
     runs = [deployment.heal(subnets[each]) for each in HEALED]
     assert [status(run) for run in runs] == ["Success"] * len(HEALED)

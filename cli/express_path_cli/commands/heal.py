@@ -8,7 +8,7 @@ import typer
 from express_path.adapters.automation_runs import Run
 from express_path.domain.reasons import Reason
 from express_path_cli.problems import OptionError
-from express_path_cli.running import WhereDeployed, Yes, ask_approvers, confirm, run_document
+from express_path_cli.running import Deployed, WhereDeployed, Yes, ask_approvers, confirm, run_document
 
 BLOCKED = 1
 """Exit status where a heal may not be done."""
@@ -46,17 +46,22 @@ def heal(
         ask_approvers(deployed, given)
         return
     confirm(yes=yes, question="Heal it now?")
-    run = run_document(deployed, stack.heal_document, given, "heal")
+    _heal(deployed, given)
+
+
+def _heal(deployed: Deployed, given: dict[str, str]) -> None:
+    """Heal, and print the verdict and the command that undoes it."""
+    run = run_document(deployed, deployed.stack.heal_document, given, "heal")
     typer.echo(run.outputs.get("verify.Annotation") or run.outputs.get("plan.Summary", ""))
     # Where another run was faster, that one can be undone; where nothing was to heal any more, there is none.
     undone_by = _RUN_ID.search(run.outputs.get("verify.Undo", ""))
     if undone_by:
-        typer.echo(f"to undo: express-path undo {undone_by[0]}{again}")
+        typer.echo(f"to undo: express-path undo {undone_by[0]}{deployed.options}")
 
 
 def _may_go_on(plan: Run) -> bool:
     """Whether there is something to heal; ends with BLOCKED where it may not be."""
-    summary = plan.outputs.get("plan.Summary") or plan.outputs.get("planWhileClosed.Summary", "")
+    summary = plan.outputs.get("plan.Summary", "")
     for line in summary.split(" | "):
         typer.echo(line)
     action = plan.outputs.get("plan.Action", "BLOCKED")

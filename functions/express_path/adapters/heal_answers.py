@@ -40,6 +40,7 @@ def plan_answer(plan: Plan, next_step: Next, settings: HealSettings, claim: Clai
         **plan_fields(plan),
         "next": next_step.value,
         "endpointId": plan.endpoint_id or claim.finished_endpoint_id,
+        "accountId": plan.verdict.account_id,
         "ledgerTable": settings.ledger_table,
         "now": timestamp(claim.now),
         "healRun": claim.record.heal_run_id,

@@ -114,10 +114,10 @@ def undo_answer(undo: Undo, action: str, around: Circumstance, moves: tuple[str,
 
 def _lines(undo: Undo) -> list[str]:
     heal = undo.heal
-    table = "is disassociated from" if undo.associated else "does not use"
+    table = "will no longer use" if undo.associated else "does not use"
     lines = [f"{heal.route_table_id} {table} {heal.endpoint_id}"]
     if undo.deletes:
-        lines.append(f"{heal.endpoint_id} is deleted: a heal created it, and no other route table uses it")
+        lines.append(f"{heal.endpoint_id} will be deleted: a heal created it, and no other route table uses it")
     elif undo.is_live:
         lines.append(f"{heal.endpoint_id} stays: {undo.kept}")
     else:

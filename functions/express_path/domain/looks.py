@@ -1,6 +1,6 @@
 """One look of a heal at the network and the ledger, and when looking again is of use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from express_path.domain.endpoint_choice import express_endpoints
 from express_path.domain.healing import Action, Blocker, Plan
 from express_path.domain.ledger import LedgerView, TableRecord, VpcRecord
 from express_path.domain.network import VpcEndpoint
+from express_path.domain.reasons import Compliance
 from express_path.domain.verdict import Judge
 
 AVAILABLE_LOOKS = 15
@@ -102,3 +103,16 @@ def endpoint_in_use(judge: Judge, subnet_id: str) -> str:
     table = judge.snapshot.route_tables[str(verdict.route_table_id)]
     endpoints = {each.id for each in express_endpoints(judge.snapshot, verdict.vpc_id)}
     return next((each.target_id for each in table.routes if each.target_id in endpoints), "")
+
+
+def why_not_healed(judge: Judge, subnet_id: str, deleted_ids: Collection[str]) -> str:
+    """Why a heal did not reach its goal, empty where it did.
+
+    deleted_ids are the endpoints that undos delete, as the ledger names them before that: one of those may be gone in a
+    moment, so a subnet that uses it is not healed yet.
+    """
+    verdict = judge.verdict(subnet_id)
+    if verdict.compliance is not Compliance.COMPLIANT:
+        return verdict.annotation
+    endpoint_id = endpoint_in_use(judge, subnet_id)
+    return f"an undo is about to delete {endpoint_id}; start the heal again" if endpoint_id in deleted_ids else ""

@@ -33,6 +33,5 @@ def _moves(after: Judge, table_id: str) -> Iterator[str]:
         if governing and governing.id == table_id:
             verdict = after.verdict(subnet.id)
             way = " -> ".join(hop.id for hop in verdict.path)
-            yield (
-                f"{subnet.id} then takes {way} ({verdict.reason})" if way else f"{subnet.id} then has {verdict.reason}"
-            )
+            told = f"take {way} ({verdict.reason})" if way else f"have {verdict.reason}"
+            yield f"{subnet.id} will then {told}"

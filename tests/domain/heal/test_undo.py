@@ -198,7 +198,7 @@ def test_moves_name_where_the_traffic_goes() -> None:
         route_tables=by_id(routed, other),
         vpc_endpoints=by_id(OURS),
     )
-    assert moves(judge_of(network), "rtb-1", "vpce-express") == ("subnet-1 then takes nat-1 (NAT_GATEWAY)",)
+    assert moves(judge_of(network), "rtb-1", "vpce-express") == ("subnet-1 will then take nat-1 (NAT_GATEWAY)",)
     assert moves(judge_of(network), "rtb-9", "vpce-express") == ()
 
 
@@ -208,5 +208,5 @@ def test_moves_of_many_subnets_are_counted() -> None:
     routed = table("rtb-1", route("pl-express", "vpce-express"), subnets=tuple(names))
     network = snapshot(subnets=by_id(*map(subnet, names)), route_tables=by_id(routed), vpc_endpoints=by_id(OURS))
     found = moves(judge_of(network), "rtb-1", "vpce-express")
-    assert found[0] == "subnet-000 then has NO_ROUTE"
+    assert found[0] == "subnet-000 will then have NO_ROUTE"
     assert (len(found), found[-1]) == (MOST + 1, "and 2 more subnets of rtb-1")
