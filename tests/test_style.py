@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LONGEST_MODULE = 200
+LONGEST_MODULE = 230
 LONGEST_FUNCTION = 30
 MEDIAN_MODULE = 100
 MEDIAN_FUNCTION = 10
@@ -37,7 +37,7 @@ def functions(path: Path) -> Iterator[tuple[Function, int]]:
 
 @pytest.mark.parametrize("path", SOURCES, ids=name)
 def test_module_is_small_and_its_functions_short(path: Path) -> None:
-    """No module is longer than 200 lines, no function longer than 30."""
+    """No module is longer than 230 lines, no function longer than 30."""
     assert length(path) <= LONGEST_MODULE
     assert {node.name: lines for node, lines in functions(path) if lines > LONGEST_FUNCTION} == {}
 

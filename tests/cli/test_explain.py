@@ -228,12 +228,11 @@ def test_main_table_is_called_so() -> None:
 
 
 def test_the_json_is_of_one_make() -> None:
-    """Capacity has the names that the rule's function gives it, and what is a boolean is one."""
+    """Capacity has the names that the rule's function gives it."""
     found = from_dump("nat-gateway-zonal")
     [hop] = [each for each in found["path"] if each["kind"] == "NAT_GATEWAY"]
     name = "zonal public NAT gateway"
     assert found["capacity"] == [{"hopId": hop["id"], "name": name, "baselineGbps": 5.0, "peakGbps": 100.0}]
-    assert found["plan"]["unfinished"] is False
 
 
 def test_the_plan_has_three_patches_and_says_what_it_did_not_see() -> None:
@@ -264,7 +263,7 @@ def test_text_keeps_every_id_whole(columns: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_live_tells_the_same_and_looks_further(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
-    """Live, the routes are those of a dump; a closed security group and the DNS attributes block the heal."""
+    """Live, the routes are those of a dump; a closed security group blocks the heal, and the DNS attributes warn."""
     network = Private(builder)
     group = builder.ec2.create_security_group(GroupName="closed", Description="closed", VpcId=network.vpc)["GroupId"]
     everywhere = [{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}]
@@ -277,8 +276,9 @@ def test_live_tells_the_same_and_looks_further(sandbox: Sandbox, builder: Builde
     assert dumped["plan"]["action"] == "CREATE_AND_ASSOCIATE"
     assert (live["plan"]["action"], [each["name"] for each in live["plan"]["blockers"]]) == (
         "BLOCKED",
-        ["SECURITY_GROUP_EGRESS", "DNS_ATTRIBUTES"],
+        ["SECURITY_GROUP_EGRESS"],
     )
+    assert [each["name"] for each in live["plan"]["warnings"]] == ["DNS_ATTRIBUTES"]
     assert live["unchecked"] == ["the change calendar"]
     assert sandbox.calls.mutating() == []
 

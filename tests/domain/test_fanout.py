@@ -20,7 +20,7 @@ NETWORK = snapshot(
 )
 """vpc-1 with a main table and another, vpc-2 whose tables are out of sight, and a subnet that only another lists."""
 
-TABLE, SUBNET, ENDPOINT, NAT = ResourceType
+TABLE, SUBNET, ENDPOINT, NAT, _ = ResourceType
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def confirm_answer(
         "needsApproval": str(needs_approval).lower(),
         "seenGeneration": str(election.seen),
         "generation": str(election.generation),
-        "now": timestamp(now),
+        "nowSeconds": str(int(now.timestamp())),
         "summary": summary(plan),
     }
 
