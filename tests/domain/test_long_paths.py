@@ -37,9 +37,10 @@ class Following(Tracer):
         super().__init__(network)
         self.followed: list[str] = []
 
-    def _follow(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+    def follow(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+        """Keep the table, and follow."""
         self.followed.append(table.id)
-        yield from super()._follow(table, block, visit)
+        yield from super().follow(table, block, visit)
 
 
 def chain(number: int, hop: str, last: str) -> Snapshot:

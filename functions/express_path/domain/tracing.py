@@ -136,7 +136,7 @@ class Tracer:
         if refusal:
             yield Traced(Region(block), (Outcome(Reason.UNRESOLVED_EGRESS, note=refusal),))
             return
-        yield from self._follow(table, block, visit) if not visit.tables else self._recall(table, block, visit)
+        yield from self.follow(table, block, visit) if not visit.tables else self._recall(table, block, visit)
 
     def _recall(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> tuple[Traced, ...]:
         """Follow a block from a route table that others lead to, once for all the paths that meet there.
@@ -148,14 +148,15 @@ class Tracer:
         known = self._remembered.get(place)
         if known is None or not _independent(known[1], before):
             earlier, self._asked_now = self._asked_now, {table.id}
-            known = (tuple(self._follow(table, block, visit)), frozenset(self._asked_now))
+            known = (tuple(self.follow(table, block, visit)), frozenset(self._asked_now))
             self._asked_now = earlier
             if _independent(known[1], before):
                 self._remembered[place] = known
         self._asked_now |= known[1]
         return known[0]
 
-    def _follow(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+    def follow(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+        """Follow a block by the routes of one table, whatever was followed from it before."""
         vpc_id = table.vpc_id if isinstance(table, RouteTable) else visit.vpc_id
         onward = visit._replace(tables=visit.tables | {(table.id, block.family)}, vpc_id=vpc_id)
         index = self._index(table, endpoints_aside=visit.endpoints_aside)
