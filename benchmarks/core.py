@@ -10,13 +10,13 @@ from typing import Any
 
 from benchmarks.measuring import Figure, Measured, seconds
 from express_path.adapters.ec2_records import route_table
-from express_path.domain.addresses import Family, parse_cidr
-from express_path.domain.network import PrefixList, RouteTable, Subnet, Vpc, VpcEndpoint
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.reasons import Compliance, Reason
-from express_path.domain.snapshot import Snapshot
-from express_path.domain.tracing import Tracer
-from express_path.domain.verdict import Judge, Verdict
+from express_path.domain.network.addresses import Family, parse_cidr
+from express_path.domain.network.resources import PrefixList, RouteTable, Subnet, Vpc, VpcEndpoint
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Judge, Verdict
+from express_path.domain.verdict.parameters import RuleParameters
 
 ACCOUNT, REGION, SERVICE = "111122223333", "us-east-1", "com.amazonaws.us-east-1.s3express"
 SUBNETS, TABLES, ROUTES = 100_000, 1_000, 10

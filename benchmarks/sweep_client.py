@@ -38,9 +38,9 @@ def verdicts(event: dict[str, str]) -> int:
     """Read the snapshot of the account and judge every subnet."""
     from express_path.adapters.aws import Aws
     from express_path.adapters.ec2_snapshot import SnapshotReader
-    from express_path.domain.parameters import RuleParameters
-    from express_path.domain.tracing import Tracer
-    from express_path.domain.verdict import Judge
+    from express_path.domain.path.tracing import Tracer
+    from express_path.domain.verdict.evaluator import Judge
+    from express_path.domain.verdict.parameters import RuleParameters
 
     parameters = RuleParameters()
     snapshot = SnapshotReader(Aws.connect()).read(event["accountId"], None, parameters)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from express_path.domain.healing import Blocker
-from express_path.domain.parameters import PARAMETERS
-from express_path.domain.reasons import Reason
+from express_path.domain.heal.records import Blocker
+from express_path.domain.path.reasons import Reason
+from express_path.domain.verdict.parameters import PARAMETERS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "events").glob("*.md")])

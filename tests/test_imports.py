@@ -1,4 +1,4 @@
-"""Imports go one way: handlers -> adapters -> domain, and cli -> adapters -> domain; domain is the standard library."""
+"""Imports go one way: handlers -> adapters -> domain, and cli -> adapters -> domain; the domain is pure."""
 
 import ast
 import subprocess
@@ -11,12 +11,18 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = {"functions": ROOT / "functions" / "express_path", "cli": ROOT / "cli" / "express_path_cli"}
 CORE = ("express_path.domain", "express_path.errors")
 AWS = ("boto3", "botocore")
+# The packages of the domain; each may import itself and those before it.
+LAYERS = tuple(f"express_path.domain.{name}" for name in ("network", "path", "verdict", "heal"))
 # What each part may import besides the standard library. Types of AWS's clients (mypy_boto3_*, which only type
 # checkers read) are allowed where the clients are.
 ALLOWED = {
     "express_path": (),
     "express_path.errors": (),
-    "express_path.domain": CORE,
+    "express_path.domain": (),
+    "express_path.domain.network": ("express_path.errors", *LAYERS[:1]),
+    "express_path.domain.path": ("express_path.errors", *LAYERS[:2]),
+    "express_path.domain.verdict": ("express_path.errors", *LAYERS[:3]),
+    "express_path.domain.heal": ("express_path.errors", *LAYERS),
     "express_path.adapters": (*CORE, *AWS, "mypy_boto3", "express_path.adapters"),
     "express_path.looking": CORE,
     "express_path.planning": (*CORE, "express_path.adapters", "express_path.looking"),
@@ -33,7 +39,7 @@ ALLOWED = {
         "express_path.undoing",
         "express_path.handlers",
     ),
-    "express_path_cli": (*CORE, "rich", "typer", "express_path.adapters", "express_path_cli"),
+    "express_path_cli": (*CORE, *AWS, "mypy_boto3", "rich", "typer", "express_path.adapters", "express_path_cli"),
 }
 MODULES = sorted(path for package in PACKAGES.values() for path in package.rglob("*.py"))
 
@@ -86,13 +92,15 @@ def test_module_imports_only_what_its_part_may(path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("express_path.domain.path", "import boto3"),
-        ("express_path.domain.path", "def f():\n    from express_path.adapters.dump import read"),
-        ("express_path.domain.path", "from express_path import adapters"),
+        ("express_path.domain.path.outcomes", "import boto3"),
+        ("express_path.domain.path.outcomes", "def f():\n    from express_path_cli.dump.reader import read"),
+        ("express_path.domain.path.outcomes", "from express_path import adapters"),
         ("express_path.adapters.reports", "from express_path.handlers import evaluate"),
         ("express_path.adapters.reports", "from aws_lambda_powertools import Logger"),
         ("express_path.handlers.evaluate", "import botocore.session"),
-        ("express_path.errors", "from express_path.domain.network import Subnet"),
+        ("express_path.errors", "from express_path.domain.network.resources import Subnet"),
+        ("express_path.domain.network.snapshot", "from express_path.domain.path.reasons import Reason"),
+        ("express_path.domain.verdict.fanout", "import express_path.domain.heal.plan"),
         ("express_path_cli.main", "from express_path.handlers.evaluate import handler"),
         ("express_path_cli.main", "from sandbox.server import Sandbox"),
     ],
@@ -112,7 +120,7 @@ def loaded_by(modules: list[str]) -> set[str]:
 
 def test_core_loads_nothing_but_the_standard_library() -> None:
     """Importing every module of the core leaves no library in the interpreter that was not there before."""
-    core = [module_name(path) for path in MODULES if part(module_name(path)) == "express_path.domain"]
+    core = [module_name(path) for path in MODULES if part(module_name(path)) in LAYERS]
     assert core
     assert loaded_by(core) - loaded_by(["sys"]) - sys.stdlib_module_names == {"express_path"}
 
@@ -122,3 +130,22 @@ def test_command_starts_without_the_lambda_libraries() -> None:
     command = [module_name(path) for path in MODULES if part(module_name(path)) == "express_path_cli"]
     assert command
     assert "aws_lambda_powertools" not in loaded_by(command)
+
+
+def reached(names: set[str]) -> set[str]:
+    """Return the modules of the Lambda package that these import, directly or not, and the packages they lie in."""
+    paths = {module_name(path): path for path in MODULES}
+    found: set[str] = set()
+    while names:
+        found |= names
+        mentioned = names | {each for name in names for each in imported(paths[name].read_text(encoding="utf-8"))}
+        # Importing a name imports its module, and the packages around it.
+        around = {".".join(each.split(".")[:depth]) for each in mentioned for depth in range(1, each.count(".") + 2)}
+        names = {each for each in around if each in paths} - found
+    return found
+
+
+def test_the_lambda_package_holds_exactly_what_the_handlers_reach() -> None:
+    """Code that only the command needs lives with the command, so that no function ships it."""
+    package = {name for path in MODULES if lies_in(name := module_name(path), "express_path")}
+    assert package == reached({"express_path.handlers.evaluate", "express_path.handlers.remediate"})

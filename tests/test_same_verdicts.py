@@ -13,9 +13,9 @@ import pytest
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.ec2_snapshot import SnapshotReader
-from express_path.domain.parameters import parse_parameters
-from express_path.domain.tracing import Tracer
-from express_path.domain.verdict import Judge
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.parameters import parse_parameters
 from sandbox.config_aggregator import Aggregator, answering
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub

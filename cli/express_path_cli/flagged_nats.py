@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from express_path.domain.network import NatGateway
-from express_path.domain.path import Hop, Traced
-from express_path.domain.reasons import NAT_REASONS
-from express_path.domain.snapshot import Snapshot
-from express_path.domain.targets import TargetKind
-from express_path.domain.verdict import Verdict
+from express_path.domain.network.resources import NatGateway
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.outcomes import Hop, Traced
+from express_path.domain.path.reasons import NAT_REASONS
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import View, is_flagged
 
 _NATS = (TargetKind.NAT_GATEWAY, TargetKind.NETWORK_INTERFACE)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import typer
 
-from express_path.adapters.automation_runs import Run, look_at_run
-from express_path.adapters.organization_clients import MovingAws
 from express_path.errors import ApiError
+from express_path_cli.organization.clients import MovingAws
+from express_path_cli.runbooks.automation_runs import Run, look_at_run
 
 POLL_SECONDS = 2.0
 """How often a run is looked at; GetAutomationExecution is throttled by account."""

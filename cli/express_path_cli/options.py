@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from express_path.domain.parameters import PARAMETERS, RuleParameters, parse_parameters
+from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters, parse_parameters
 from express_path.errors import ParameterError
 from express_path_cli.groups import Made
 from express_path_cli.problems import OptionError

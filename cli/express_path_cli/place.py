@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, Self
 
-from express_path.adapters.organization_clients import MovingAws
+from express_path_cli.organization.clients import MovingAws
 
 
 class Place(NamedTuple):

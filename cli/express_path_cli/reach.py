@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from express_path.adapters.organization_clients import MovingAws
+from express_path_cli.organization.clients import MovingAws
 
 
 @dataclass(frozen=True)

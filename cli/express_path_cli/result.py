@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.reasons import Compliance
-from express_path.domain.tracing import Tracer
-from express_path.domain.verdict import Account, Judge, Verdict
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Account, Judge, Verdict
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ExpressPathError
 from express_path_cli.reach import Reach
 

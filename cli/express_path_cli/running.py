@@ -7,14 +7,14 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from express_path.adapters.automation_runs import Run, Stack, find_stack, start_run
-from express_path.adapters.organization_clients import MovingAws
 from express_path.errors import ApiError
 from express_path_cli import options
 from express_path_cli.following import follow
 from express_path_cli.groups import Made
+from express_path_cli.organization.clients import MovingAws
 from express_path_cli.place import Place
 from express_path_cli.problems import COULD_NOT_TELL, DECLINED, OptionError, naming, say
+from express_path_cli.runbooks.automation_runs import Run, Stack, find_stack, start_run
 
 DEFAULT_STACK = "express-path"
 """The stack's name in samconfig.toml."""

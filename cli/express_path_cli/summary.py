@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from express_path.domain.reasons import Compliance, Reason
-from express_path.domain.verdict import Verdict
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.verdict.evaluator import Verdict
 
 COMPLIANCES = (Compliance.NON_COMPLIANT, Compliance.COMPLIANT, Compliance.NOT_APPLICABLE)
 """The compliances in the order in which a summary counts them."""

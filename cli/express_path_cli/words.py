@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from express_path.domain.annotation import annotate
-from express_path.domain.path import Outcome
-from express_path.domain.reasons import Reason
-from express_path.domain.verdict import Verdict
+from express_path.domain.path.outcomes import Outcome
+from express_path.domain.path.reasons import Reason
+from express_path.domain.verdict.annotation import annotate
+from express_path.domain.verdict.evaluator import Verdict
 
 RULE_NAME = "s3express-no-nat-path"
 TITLE = "S3 Express One Zone traffic of this subnet should not cross a NAT"

@@ -7,10 +7,10 @@ from express_path.adapters.approval_requests import ApprovalRequest, approval_an
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_answers import summary
 from express_path.adapters.run_states import has_ended
-from express_path.domain.approvals import Ask, denial, next_step, open_request
-from express_path.domain.healing import Action, HealSettings
-from express_path.domain.looks import CHANGE, Look
-from express_path.domain.verdict import Judge
+from express_path.domain.heal.approvals import Ask, denial, next_step, open_request
+from express_path.domain.heal.looks import CHANGE, Look
+from express_path.domain.heal.records import Action, HealSettings
+from express_path.domain.verdict.evaluator import Judge
 from express_path.errors import BlockedError, SettingError
 from express_path.planning import Planner
 

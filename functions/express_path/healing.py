@@ -20,9 +20,8 @@ from express_path.adapters.heal_answers import (
 )
 from express_path.adapters.heal_requests import HealAction, HealRequest
 from express_path.adapters.run_states import has_ended
-from express_path.domain.claims import Next, elect, is_unrecorded, may_be_finished, next_before_claim
-from express_path.domain.healing import Action, RemediationMode
-from express_path.domain.looks import (
+from express_path.domain.heal.claims import Next, elect, is_unrecorded, may_be_finished, next_before_claim
+from express_path.domain.heal.looks import (
     AGREED,
     CHANGE,
     CREATION,
@@ -34,7 +33,8 @@ from express_path.domain.looks import (
     next_change,
     why_not_healed,
 )
-from express_path.domain.verdict import Judge
+from express_path.domain.heal.records import Action, RemediationMode
+from express_path.domain.verdict.evaluator import Judge
 from express_path.errors import (
     BlockedError,
     ClaimHeldError,

@@ -7,16 +7,16 @@ from express_path.adapters.aws import Aws, calling
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.heal_evidence import evidence_for
 from express_path.adapters.ledger import Ledger
-from express_path.domain.evidence import Evidence
-from express_path.domain.heal_settings import parse_settings, with_policy
-from express_path.domain.healing import HealSettings
-from express_path.domain.ledger import StartedBy
-from express_path.domain.looks import Look, Until
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.plan import REFUSALS, Circumstances, is_healable, make_plan
-from express_path.domain.reasons import Compliance
-from express_path.domain.tracing import Tracer
-from express_path.domain.verdict import Judge, Verdict
+from express_path.domain.heal.evidence import Evidence
+from express_path.domain.heal.ledger import StartedBy
+from express_path.domain.heal.looks import Look, Until
+from express_path.domain.heal.plan import REFUSALS, Circumstances, is_healable, make_plan
+from express_path.domain.heal.records import HealSettings
+from express_path.domain.heal.settings import parse_settings, with_policy
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Judge, Verdict
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path.looking import ATTEMPTS, look_twice
 
 

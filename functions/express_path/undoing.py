@@ -13,12 +13,12 @@ from express_path.adapters.ledger import Ledger
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.undo_reader import read_sight
 from express_path.adapters.undo_requests import NOBODY, Circumstance, UndoAction, UndoRequest, undo_answer
-from express_path.domain.ledger import TableRecord
-from express_path.domain.parameters import RuleParameters, Scope
-from express_path.domain.tracing import Tracer
-from express_path.domain.undo import Change, Records, Undo, check_deleted, check_heal, check_not_undone, make_undo
-from express_path.domain.undo_effects import moves
-from express_path.domain.verdict import Judge
+from express_path.domain.heal.ledger import TableRecord
+from express_path.domain.heal.undo import Change, Records, Undo, check_deleted, check_heal, check_not_undone, make_undo
+from express_path.domain.heal.undo_effects import moves
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ClaimHeldError, ClaimLostError, NotDeletedError, NotDisassociatedError, SettingError
 from express_path.looking import look_settled, look_until
 

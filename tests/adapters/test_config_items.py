@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from express_path.adapters.config_items import change_of, turns_no_path
-from express_path.domain.fanout import Change, ResourceType
+from express_path.domain.verdict.fanout import Change, ResourceType
 from express_path.errors import EventError
 from tests.adapters.events import Object, item
 

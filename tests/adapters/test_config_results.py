@@ -10,9 +10,9 @@ import pytest
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_events import ConfigEvent
 from express_path.adapters.config_results import Known, changed_verdicts, known_results, put_verdicts, vanished
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.reasons import Compliance, Reason
-from express_path.domain.verdict import Account, Verdict, gone
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.verdict.evaluator import Account, Verdict, gone
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError, ReportError
 from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox

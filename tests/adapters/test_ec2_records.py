@@ -7,8 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from express_path.adapters import ec2_records as read
-from express_path.domain.addresses import parse_cidr
-from express_path.domain.network import Association, NatGateway, NetworkInterface, Rank, Subnet, Vpc, VpcEndpoint
+from express_path.domain.network.addresses import parse_cidr
+from express_path.domain.network.resources import (
+    Association,
+    NatGateway,
+    NetworkInterface,
+    Rank,
+    Subnet,
+    Vpc,
+    VpcEndpoint,
+)
 from express_path.errors import RecordError
 from tests.adapters.junk import spoilt
 

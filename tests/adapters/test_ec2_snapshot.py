@@ -6,7 +6,7 @@ import pytest
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.ec2_snapshot import SnapshotReader
-from express_path.domain.parameters import RuleParameters, Scope
+from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ApiError
 from sandbox.server import Sandbox
 from tests.handlers.network import Builder, Private

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from express_path.adapters.heal_answers import NONE, Claim, plan_answer, summary
-from express_path.domain.claims import CLAIM_SECONDS, Next
-from express_path.domain.evidence import Evidence
-from express_path.domain.healing import Blocker, HealSettings, Plan
-from express_path.domain.ledger import TableRecord, TableState
+from express_path.domain.heal.claims import CLAIM_SECONDS, Next
+from express_path.domain.heal.evidence import Evidence
+from express_path.domain.heal.ledger import TableRecord, TableState
+from express_path.domain.heal.records import Blocker, HealSettings, Plan
 from tests.domain.heal.situation import TO_NAT, network, planned
 from tests.domain.make import endpoint, route
 

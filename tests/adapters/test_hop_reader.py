@@ -17,8 +17,8 @@ from express_path.adapters.hop_reader import (
     read_transit_gateways,
     targets,
 )
-from express_path.domain.network import RouteTable
-from express_path.domain.targets import TargetKind
+from express_path.domain.network.resources import RouteTable
+from express_path.domain.network.targets import TargetKind
 from express_path.errors import ApiError
 from sandbox.ec2.transit_gateways_routes import Target, static_routes
 from sandbox.networks.account import Account

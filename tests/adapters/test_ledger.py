@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from express_path.adapters.ledger import run_record, table_record, vpc_record
-from express_path.domain.ledger import (
+from express_path.domain.heal.ledger import (
     Approval,
     ApprovalState,
     RunKind,

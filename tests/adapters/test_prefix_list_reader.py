@@ -7,7 +7,7 @@ import pytest
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.prefix_list_reader import REMEMBERED_SECONDS, PrefixListReader
-from express_path.domain.addresses import Family, parse_cidr
+from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.errors import ApiError
 from sandbox.server import Sandbox
 from tests.handlers.network import Builder

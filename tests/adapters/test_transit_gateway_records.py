@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
-from express_path.domain.addresses import parse_cidr
-from express_path.domain.network import Rank, TransitGatewayAttachment
+from express_path.domain.network.addresses import parse_cidr
+from express_path.domain.network.resources import Rank, TransitGatewayAttachment
 from express_path.errors import RecordError
 from tests.adapters.junk import spoilt
 

@@ -13,9 +13,9 @@ from express_path.adapters.undo_requests import (
     parse_undo_request,
     undo_answer,
 )
-from express_path.domain.claims import CLAIM_SECONDS
-from express_path.domain.ledger import RunKind, RunRecord, StartedBy
-from express_path.domain.undo import Refusal, Undo
+from express_path.domain.heal.claims import CLAIM_SECONDS
+from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy
+from express_path.domain.heal.undo import Refusal, Undo
 from express_path.errors import EventError
 
 EVENT = {"action": "planUndo", "undoRunId": "run-1", "runId": "run-2", "startedBy": "PERSON"}

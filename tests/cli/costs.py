@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.testing import Result
 
-from express_path.domain.costs import TRAFFIC, window
+from express_path_cli.cost.charges import TRAFFIC, window
 from sandbox.networks.account import Account
 from tests.cli.recordings import invoke
 

@@ -7,14 +7,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from express_path.domain.metrics import Meter
-from express_path.domain.symptoms import Diagnosis
-from express_path.domain.symptoms_findings import Finding, Severity, Symptom
-from express_path.domain.symptoms_load import Load
+from express_path_cli.diagnosis.symptoms import Diagnosis
+from express_path_cli.diagnosis.symptoms_findings import Finding, Severity, Symptom
+from express_path_cli.diagnosis.symptoms_load import Load
 from express_path_cli.formats.chart_marks import lanes
 from express_path_cli.formats.chart_scale import averaged, axis, count, duration, rate, share, span, ticks
 from express_path_cli.formats.chart_svg import Panel, as_svg
 from express_path_cli.formats.chart_text import as_text_chart
+from express_path_cli.metrics.series import Meter
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 PERIOD = timedelta(minutes=5)

@@ -7,8 +7,8 @@ from itertools import count
 import pytest
 from moto.ec2 import ec2_backends
 
-from express_path.domain.costs import window
-from express_path.domain.parameters import RuleParameters
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.cost.charges import window
 from express_path_cli.cost.report import CostOptions, report_on
 from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import flagged_nats

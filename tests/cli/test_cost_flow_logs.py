@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from express_path.adapters import flow_logs
-from express_path.domain.parameters import RuleParameters
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.cost import flow_logs
 from express_path_cli.cost.measuring import express_blocks
 from express_path_cli.problems import OptionError
 from express_path_cli.progress import Silent

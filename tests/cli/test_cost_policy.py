@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from express_path.adapters import flow_logs
+from express_path_cli.cost import flow_logs
 from sandbox.networks.account import Account
 from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox

@@ -14,10 +14,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import Result
 
-from express_path.domain.symptoms import State
-from express_path.domain.symptoms_findings import Severity, Symptom
-from express_path.domain.symptoms_load import METRICS
 from express_path_cli.diagnosis.diagnosing import NatDiagnosis
+from express_path_cli.diagnosis.symptoms import State
+from express_path_cli.diagnosis.symptoms_findings import Severity, Symptom
+from express_path_cli.diagnosis.symptoms_load import METRICS
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
 from express_path_cli.formats.diagnosis_words import undiagnosed
 from sandbox.networks.account import Account

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from express_path.adapters.read_probes import OPTIONAL, REQUIRED
+from express_path_cli.doctor.permission_probes import OPTIONAL, REQUIRED
 from express_path_cli.doctor.questions import QUESTIONS
 from sandbox.config_aggregator import Aggregator, answering
 from sandbox.dynamic import Client

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from express_path.domain.network import VpcEndpoint
-from express_path.domain.patches import create_patches
+from express_path.domain.heal.patches import create_patches
+from express_path.domain.network.resources import VpcEndpoint
 from sandbox.server import Sandbox
 from tests.cli.recordings import invoke
 from tests.handlers.network import Builder, Private

@@ -2,9 +2,9 @@
 
 import pytest
 
-from express_path.domain.network import NatGateway
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.reasons import NAT_REASONS, Reason
+from express_path.domain.network.resources import NatGateway
+from express_path.domain.path.reasons import NAT_REASONS, Reason
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.flagged_nats import FlaggedNat, NatKind, flagged_nats
 from express_path_cli.progress import Silent

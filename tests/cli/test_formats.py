@@ -15,10 +15,10 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from markdown_it import MarkdownIt
 from py_ocsf_models.events.findings.compliance_finding import ComplianceFinding
 
-from express_path.domain.path import Hop
-from express_path.domain.reasons import Compliance, Reason
-from express_path.domain.targets import TargetKind
-from express_path.domain.verdict import Verdict
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.outcomes import Hop
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.result import Failure as NotSeen

@@ -7,9 +7,9 @@ from itertools import count
 
 import pytest
 
-from express_path.adapters.automation_runs import start_run
-from express_path.adapters.organization_clients import MovingAws
 from express_path_cli import following
+from express_path_cli.organization.clients import MovingAws
+from express_path_cli.runbooks.automation_runs import start_run
 from sandbox.server import Sandbox
 from tests.cli.healing_stack import LOOK, deployed, ended, make_stack, run_id_of, started, told_of_run, verdict
 from tests.cli.recordings import invoke

@@ -6,10 +6,10 @@ from xml.etree.ElementTree import fromstring
 
 from rich.console import Console
 
-from express_path.domain.path import Hop
-from express_path.domain.reasons import Compliance, Reason
-from express_path.domain.targets import TargetKind
-from express_path.domain.verdict import Verdict
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.outcomes import Hop
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.terminal_table import as_table
 from express_path_cli.report.headline import apart

@@ -7,10 +7,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from express_path.domain.path import Hop
-from express_path.domain.reasons import Compliance, Reason
-from express_path.domain.targets import TargetKind
-from express_path.domain.verdict import Verdict
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.outcomes import Hop
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.terminal_table import as_table
 
 PATH = (Hop(TargetKind.NAT_GATEWAY, "nat-0204e28944207a124", "0.0.0.0/0"),)

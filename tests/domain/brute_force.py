@@ -8,8 +8,8 @@ from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
 
-from express_path.domain.addresses import Cidr
-from express_path.domain.network import (
+from express_path.domain.network.addresses import Cidr
+from express_path.domain.network.resources import (
     NetworkInterface,
     PrefixList,
     Route,
@@ -17,8 +17,8 @@ from express_path.domain.network import (
     Subnet,
     TransitGatewayAttachment,
 )
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.snapshot import Snapshot
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.verdict.parameters import RuleParameters
 
 Address = IPv4Address | IPv6Address
 Block = IPv4Network | IPv6Network

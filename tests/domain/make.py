@@ -1,12 +1,12 @@
 """Short ways to write a network down."""
 
-from express_path.domain.addresses import Family, parse_cidr
-from express_path.domain.network import Association, PrefixList, Rank, Route, RouteTable, Subnet, VpcEndpoint
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.snapshot import Snapshot
-from express_path.domain.targets import TargetKind, target_kind
-from express_path.domain.tracing import Tracer
-from express_path.domain.verdict import Judge, Verdict
+from express_path.domain.network.addresses import Family, parse_cidr
+from express_path.domain.network.resources import Association, PrefixList, Rank, Route, RouteTable, Subnet, VpcEndpoint
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.network.targets import TargetKind, target_kind
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Judge, Verdict
+from express_path.domain.verdict.parameters import RuleParameters
 
 ACCOUNT, NEIGHBOUR, REGION = "111122223333", "444455556666", "us-east-1"
 EXPRESS = f"com.amazonaws.{REGION}.s3express"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from express_path.domain.network import (
+from express_path.domain.network.resources import (
     Association,
     NatGateway,
     NetworkInterface,
@@ -15,8 +15,8 @@ from express_path.domain.network import (
     Vpc,
     VpcEndpoint,
 )
-from express_path.domain.parameters import PUBLIC_SUBNETS, UNRESOLVED_EGRESS, RuleParameters, Scope
-from express_path.domain.snapshot import Snapshot
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.verdict.parameters import PUBLIC_SUBNETS, UNRESOLVED_EGRESS, RuleParameters, Scope
 from tests.domain.random_routes import (
     ENDPOINTS,
     FOLLOWED,

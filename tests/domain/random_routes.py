@@ -5,9 +5,9 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from express_path.domain.addresses import Cidr, Family, parse_cidr
-from express_path.domain.network import PrefixList, Rank, Route
-from express_path.domain.targets import TargetKind, target_kind
+from express_path.domain.network.addresses import Cidr, Family, parse_cidr
+from express_path.domain.network.resources import PrefixList, Rank, Route
+from express_path.domain.network.targets import TargetKind, target_kind
 
 REGION = "us-east-1"
 EXPRESS = {"pl-express": f"com.amazonaws.{REGION}.s3express", "pl-express6": f"com.amazonaws.{REGION}.ipv6.s3express"}

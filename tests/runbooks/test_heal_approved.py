@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from express_path.domain.approvals import ANSWER_SECONDS, REQUEST_SECONDS
+from express_path.domain.heal.approvals import ANSWER_SECONDS, REQUEST_SECONDS
 from express_path.handlers import remediate
 from sandbox.server import Sandbox
 from tests.handlers.network import Builder

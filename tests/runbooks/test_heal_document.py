@@ -7,14 +7,14 @@ from typing import Any
 
 import yaml
 
-from express_path.domain import healing
-from express_path.domain.approvals import ANSWER_SECONDS, APPROVED_SECONDS
-from express_path.domain.claims import CLAIM_SECONDS
-from express_path.domain.healing import MAY_WARN, Blocker, HealSettings
-from express_path.domain.ledger_findings import LOOP_BREAKER
-from express_path.domain.plan import LISTED
-from express_path.domain.preflight import EPHEMERAL
-from express_path.domain.quotas import EXPRESS_WEIGHT
+from express_path.domain.heal import records as healing
+from express_path.domain.heal.approvals import ANSWER_SECONDS, APPROVED_SECONDS
+from express_path.domain.heal.claims import CLAIM_SECONDS
+from express_path.domain.heal.ledger_findings import LOOP_BREAKER
+from express_path.domain.heal.plan import LISTED
+from express_path.domain.heal.preflight import EPHEMERAL
+from express_path.domain.heal.quotas import EXPRESS_WEIGHT
+from express_path.domain.heal.records import MAY_WARN, Blocker, HealSettings
 from tests.runbooks.heals import HEAL
 
 TEXT = (Path(__file__).parents[2] / "docs" / "healing.md").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from express_path.domain.healing import FULL_ACCESS
+from express_path.domain.heal.records import FULL_ACCESS
 from tests.handlers.network import Builder
 from tests.runbooks.heals import Deployment, Vpc, status, step, steps
 

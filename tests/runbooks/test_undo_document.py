@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from express_path.domain.claims import CLAIM_SECONDS
+from express_path.domain.heal.claims import CLAIM_SECONDS
 from tests.runbooks.heals import RUNBOOKS, UNDO
 
 API_SECONDS = 25

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from express_path.domain.reasons import Compliance, Reason
+from express_path.domain.path.reasons import Compliance, Reason
 from sandbox.config_loop import ConfigLoop
 from sandbox.demo_by_hand import AFTER, BEFORE, cure_by_hand
 from sandbox.demo_function import BuildError, build

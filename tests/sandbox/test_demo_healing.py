@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from express_path.domain.healing import Action, Blocker
-from express_path.domain.patches import associate_patches
-from express_path.domain.reasons import Compliance, Reason
+from express_path.domain.heal.patches import associate_patches
+from express_path.domain.heal.records import Action, Blocker
+from express_path.domain.path.reasons import Compliance, Reason
 from express_path.errors import BlockedError
 from sandbox.demo_function import Functions, in_this_process
 from sandbox.demo_healing import BLOCKER, FLAGGED, HEALED, PATCHES, PLANNED, Healing

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from express_path.domain.healing import MANAGED_TAG
+from express_path.domain.heal.records import MANAGED_TAG
 from tests.template.expand import ROOT, Expanded, included
 from tests.template.iam import actions, condition_keys, lint
 from tests.template.models import shape

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from botocore.validate import ParamValidator
 
-from express_path.domain.heal_settings import parse_settings
-from express_path.domain.healing import MAY_WARN, HealSettings, RemediationMode
-from express_path.domain.parameters import parse_parameters
+from express_path.domain.heal.records import MAY_WARN, HealSettings, RemediationMode
+from express_path.domain.heal.settings import parse_settings
+from express_path.domain.verdict.parameters import parse_parameters
 from tests.template.expand import Expanded, included, source
 from tests.template.models import bounds, shape
 

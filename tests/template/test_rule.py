@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from express_path.domain.parameters import (
+from express_path.domain.verdict.parameters import (
     PARAMETERS,
     PUBLIC_SUBNETS,
     UNRESOLVED_EGRESS,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from express_path.domain.patches import create_patches
+from express_path.domain.heal.patches import create_patches
 from tests.domain.heal.situation import AWKWARD
 from tests.domain.make import endpoint
 from tests.terraform.workspace import terraform

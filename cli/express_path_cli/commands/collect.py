@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.dump_writer import write_dump
 from express_path_cli import options
+from express_path_cli.dump.writer import write_dump
 from express_path_cli.problems import naming
 
 EXAMPLES = """

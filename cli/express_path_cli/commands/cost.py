@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from express_path.domain.costs import window
 from express_path_cli import options
+from express_path_cli.cost.charges import window
 from express_path_cli.cost.report import CostOptions, CostReport, report_on
 from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import flagged_nats

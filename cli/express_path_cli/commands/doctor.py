@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from express_path.adapters.checkup_clients import CheckupAws
 from express_path_cli import options
 from express_path_cli.doctor.checkup import examine
+from express_path_cli.doctor.clients import CheckupAws
 from express_path_cli.doctor.look import Look
 from express_path_cli.formats.checkup_json import as_checkup_json
 from express_path_cli.formats.checkup_text import print_checkup

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from express_path.adapters.automation_runs import Run
-from express_path.domain.reasons import Reason
+from express_path.domain.path.reasons import Reason
 from express_path_cli.problems import OptionError
+from express_path_cli.runbooks.automation_runs import Run
 from express_path_cli.running import Deployed, WhereDeployed, Yes, ask_approvers, confirm, run_document
 
 BLOCKED = 1

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from express_path.adapters.ledger_history import read_history
-from express_path.domain.heal_history import PastHeal, past_heals
 from express_path_cli import options
 from express_path_cli.formats.heals_json import as_heals_json
 from express_path_cli.formats.heals_table import as_heals_table
 from express_path_cli.output import STDOUT, write_file
 from express_path_cli.problems import OptionError, naming
+from express_path_cli.runbooks.heal_history import PastHeal, past_heals
+from express_path_cli.runbooks.ledger_history import read_history
 from express_path_cli.running import WhereDeployed
 
 _WHAT = "What to list"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from express_path.adapters.automation_runs import Run
+from express_path_cli.runbooks.automation_runs import Run
 from express_path_cli.running import WhereDeployed, Yes, confirm, run_document
 
 EXAMPLES = """

@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from express_path.adapters.nat_metrics import meters_of, read_metrics
-from express_path.adapters.nat_prices import listed_prices
-from express_path.adapters.organization_clients import MovingAws
-from express_path.domain.costs import (
+from express_path.errors import ApiError
+from express_path_cli.cost.charges import (
     ASSUMED_PRICE,
     TRAFFIC,
     Amount,
@@ -17,11 +15,13 @@ from express_path.domain.costs import (
     amount,
     charged_bytes,
 )
-from express_path.domain.metrics import Series
-from express_path.errors import ApiError
+from express_path_cli.cost.nat_prices import listed_prices
 from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
 from express_path_cli.metered_places import MeteredPlace
+from express_path_cli.metrics.nat_metrics import meters_of, read_metrics
+from express_path_cli.metrics.series import Series
+from express_path_cli.organization.clients import MovingAws
 from express_path_cli.problems import OptionError, one_line
 from express_path_cli.result import Failure
 

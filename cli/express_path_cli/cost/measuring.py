@@ -5,15 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from express_path.adapters.flow_logs import LogGroup, Reading, read_express_bytes, read_log_group, read_nat_places
-from express_path.domain.addresses import Cidr, Family
-from express_path.domain.costs import Measured, Price, Window, charged_bytes, measured
-from express_path.domain.flow_logs import FlowLog, NatPlace, NotRecordedError, recording
-from express_path.domain.metrics import Series
-from express_path.domain.snapshot import Snapshot
+from express_path.domain.network.addresses import Cidr, Family
+from express_path.domain.network.snapshot import Snapshot
+from express_path_cli.cost.charges import Measured, Price, Window, charged_bytes, measured
 from express_path_cli.cost.costing import NatCost
+from express_path_cli.cost.flow_logs import LogGroup, Reading, read_express_bytes, read_log_group, read_nat_places
+from express_path_cli.cost.flow_records import FlowLog, NatPlace, NotRecordedError, recording
 from express_path_cli.crew import Crew
 from express_path_cli.metered_places import MeteredPlace
+from express_path_cli.metrics.series import Series
 from express_path_cli.problems import OptionError
 from express_path_cli.result import Failure, View
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from express_path.domain.costs import Window
+from express_path_cli.cost.charges import Window
 from express_path_cli.cost.costing import NatCost, Prices, costs_of, read_traffic
 from express_path_cli.cost.measuring import measure, with_shares
 from express_path_cli.crew import Crew

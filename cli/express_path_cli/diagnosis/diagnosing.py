@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from express_path.adapters.nat_metrics import meters_of, read_metrics
-from express_path.domain.symptoms import Diagnosis, State, diagnose
-from express_path.domain.symptoms_load import METRICS
-from express_path.domain.verdict import Verdict
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.crew import Crew
+from express_path_cli.diagnosis.symptoms import Diagnosis, State, diagnose
+from express_path_cli.diagnosis.symptoms_load import METRICS
 from express_path_cli.diagnosis.timing import Timing
 from express_path_cli.flagged_nats import FlaggedNat, flagged_nats
 from express_path_cli.metered_places import MeteredPlace, places_of
+from express_path_cli.metrics.nat_metrics import meters_of, read_metrics
 from express_path_cli.problems import OptionError
 from express_path_cli.result import Seen, is_flagged
 

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from express_path.domain.metrics import LONGEST_RETENTION, finest_period
-from express_path.domain.symptoms_plateau import FEWEST, SHORTEST
+from express_path_cli.diagnosis.symptoms_plateau import FEWEST, SHORTEST
+from express_path_cli.metrics.series import LONGEST_RETENTION, finest_period
 from express_path_cli.problems import OptionError
 
 HOURS = 24

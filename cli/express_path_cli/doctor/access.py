@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from express_path.adapters.aws import DENIED
-from express_path.adapters.read_probes import Probe
-from express_path.domain.checkup import Answer, fail, ok, unknown, warn
 from express_path.errors import ApiError, ExpressPathError
+from express_path_cli.doctor.checks import Answer, fail, ok, unknown, warn
 from express_path_cli.doctor.look import Look
+from express_path_cli.doctor.permission_probes import Probe
 from express_path_cli.problems import hint_for
 
 

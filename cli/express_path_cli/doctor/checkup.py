@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from express_path.domain.checkup import Answer, State, unknown
 from express_path.errors import ExpressPathError
 from express_path_cli.doctor.access import remedy
+from express_path_cli.doctor.checks import Answer, State, unknown
 from express_path_cli.doctor.look import Look
 from express_path_cli.doctor.questions import QUESTIONS, Question
 from express_path_cli.problems import COULD_NOT_TELL

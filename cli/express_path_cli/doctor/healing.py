@@ -2,21 +2,10 @@
 
 from collections.abc import Callable
 
-from express_path.adapters.function_record import read_function
-from express_path.adapters.heal_parts import (
-    count_gateway_endpoints,
-    count_running_automations,
-    find_express_service,
-    read_calendar,
-    read_document_status,
-    read_endpoint_quota,
-    role_exists,
-)
-from express_path.adapters.ledger_record import read_ledger, read_topic
-from express_path.adapters.rule_record import list_exceptions
-from express_path.domain.approval_readiness import judge_approval
-from express_path.domain.checkup import Answer, fail, ok
-from express_path.domain.heal_readiness import (
+from express_path_cli.doctor.approval_checks import judge_approval
+from express_path_cli.doctor.checks import Answer, fail, ok
+from express_path_cli.doctor.function_reader import read_function
+from express_path_cli.doctor.heal_checks import (
     DEPLOY,
     judge_automations,
     judge_calendar,
@@ -28,9 +17,20 @@ from express_path.domain.heal_readiness import (
     judge_service,
     mode_of,
 )
-from express_path.domain.ledger_readiness import judge_ledger
-from express_path.domain.rule_health import judge_function
+from express_path_cli.doctor.heal_prerequisites import (
+    count_gateway_endpoints,
+    count_running_automations,
+    find_express_service,
+    read_calendar,
+    read_document_status,
+    read_endpoint_quota,
+    role_exists,
+)
+from express_path_cli.doctor.ledger_checks import judge_ledger
+from express_path_cli.doctor.ledger_reader import read_ledger, read_topic
 from express_path_cli.doctor.look import Look
+from express_path_cli.doctor.rule_checks import judge_function
+from express_path_cli.doctor.rule_reader import list_exceptions
 
 
 def mode(look: Look) -> Answer:

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 from threading import Lock
 from typing import Generic, TypeVar
 
-from express_path.adapters.checkup_clients import CheckupAws
-from express_path.adapters.config_recorder import read_recorder, read_recorder_status
-from express_path.adapters.function_record import read_activity, read_function
-from express_path.adapters.rule_record import Rule, find_rules, read_remediation, read_times
-from express_path.adapters.stack_record import StackRecord, read_stack
-from express_path.domain.heal_readiness import Remediation
-from express_path.domain.rule_health import Activity, FunctionState
 from express_path.errors import ExpressPathError
+from express_path_cli.doctor.clients import CheckupAws
+from express_path_cli.doctor.function_reader import read_activity, read_function
+from express_path_cli.doctor.heal_checks import Remediation
+from express_path_cli.doctor.recorder_reader import read_recorder, read_recorder_status
+from express_path_cli.doctor.rule_checks import Activity, FunctionState
+from express_path_cli.doctor.rule_reader import Rule, find_rules, read_remediation, read_times
+from express_path_cli.runbooks.stack_record import StackRecord, read_stack
 from express_path_cli.words import RULE_NAME
 
 _Value = TypeVar("_Value")

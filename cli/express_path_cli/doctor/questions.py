@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from express_path.adapters.read_probes import OPTIONAL, REQUIRED
-from express_path.domain.checkup import Answer
 from express_path_cli.doctor import access, healing, recording, rule
+from express_path_cli.doctor.checks import Answer
 from express_path_cli.doctor.look import Look
+from express_path_cli.doctor.permission_probes import OPTIONAL, REQUIRED
 
 WHO, READS, CONFIG, RULE, HEALING = "Who and where", "What a scan reads", "AWS Config", "The rule", "Healing"
 

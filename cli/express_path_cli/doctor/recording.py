@@ -1,15 +1,15 @@
 """Is AWS Config recording what the rule waits for."""
 
-from express_path.adapters.config_recorder import read_bucket, read_deliveries
-from express_path.domain.checkup import Answer, fail
-from express_path.domain.recording import (
+from express_path_cli.doctor.checks import Answer, fail
+from express_path_cli.doctor.look import Look
+from express_path_cli.doctor.recorder_checks import (
     judge_deliveries,
     judge_frequency,
     judge_last_recording,
     judge_recording,
     judge_types,
 )
-from express_path_cli.doctor.look import Look
+from express_path_cli.doctor.recorder_reader import read_bucket, read_deliveries
 
 
 def recorder(look: Look) -> Answer:

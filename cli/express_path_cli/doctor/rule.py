@@ -1,9 +1,9 @@
 """Is the rule deployed, and does it run."""
 
-from express_path.adapters.function_record import count_messages
-from express_path.adapters.rule_record import MOST_COUNTED, count_flagged
-from express_path.domain.checkup import Answer, fail, ok, some, warn
-from express_path.domain.rule_health import (
+from express_path_cli.doctor.checks import Answer, fail, ok, some, warn
+from express_path_cli.doctor.function_reader import count_messages
+from express_path_cli.doctor.look import Look
+from express_path_cli.doctor.rule_checks import (
     RuleTimes,
     judge_activity,
     judge_errors,
@@ -13,7 +13,7 @@ from express_path.domain.rule_health import (
     judge_stack,
     judge_state,
 )
-from express_path_cli.doctor.look import Look
+from express_path_cli.doctor.rule_reader import MOST_COUNTED, count_flagged
 
 
 def stack(look: Look) -> Answer:

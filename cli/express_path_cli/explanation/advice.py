@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from express_path.domain.reasons import Reason
-from express_path.domain.targets import TargetKind
-from express_path.domain.verdict import Verdict
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.reasons import Reason
+from express_path.domain.verdict.evaluator import Verdict
 
 _OWNER = "ask the owner of the network behind it where its traffic to the internet leaves"
 _APPLIANCE = (

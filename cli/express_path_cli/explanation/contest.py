@@ -7,13 +7,13 @@ https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from express_path.domain.addresses import Cidr
-from express_path.domain.network import PrefixList, Rank, Route
-from express_path.domain.onward import AnyRouteTable
-from express_path.domain.path import Traced, Visit
-from express_path.domain.routing import Part, RoutingIndex, contains, overlap
-from express_path.domain.snapshot import Snapshot
-from express_path.domain.tracing import Tracer
+from express_path.domain.network.addresses import Cidr
+from express_path.domain.network.resources import PrefixList, Rank, Route
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.onward import AnyRouteTable
+from express_path.domain.path.outcomes import Traced, Visit
+from express_path.domain.path.routing import Part, RoutingIndex, contains, overlap
+from express_path.domain.path.tracing import Tracer
 
 _RANK = {
     Rank.STATIC: "a static route",

@@ -4,17 +4,17 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from express_path.adapters.dump import read_dump
 from express_path.adapters.ec2_snapshot import SnapshotReader
-from express_path.adapters.organization_clients import MovingAws
-from express_path.domain.capacity import Capacity, capacities, carrying
-from express_path.domain.network import RouteTable
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.snapshot import Snapshot
-from express_path.domain.tracing import Tracer
-from express_path.domain.verdict import Judge, Verdict
+from express_path.domain.network.resources import RouteTable
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.capacity import Capacity, capacities, carrying
+from express_path.domain.verdict.evaluator import Judge, Verdict
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.dump.reader import read_dump
 from express_path_cli.explanation.contest import Contest, Witness, contests
 from express_path_cli.explanation.healing import Proposal, propose
+from express_path_cli.organization.clients import MovingAws
 from express_path_cli.place import Place
 from express_path_cli.problems import OptionError, naming
 from express_path_cli.result import View

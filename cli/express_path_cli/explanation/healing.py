@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from express_path.adapters.heal_evidence import evidence_for
-from express_path.domain.evidence import Evidence
-from express_path.domain.healing import HealSettings, Plan
-from express_path.domain.plan import Circumstances, is_healable, make_plan
-from express_path.domain.quotas import counts_against_quota
-from express_path.domain.reasons import Compliance
-from express_path.domain.verdict import Judge, Verdict
+from express_path.domain.heal.evidence import Evidence
+from express_path.domain.heal.plan import Circumstances, is_healable, make_plan
+from express_path.domain.heal.quotas import counts_against_quota
+from express_path.domain.heal.records import HealSettings, Plan
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.verdict.evaluator import Judge, Verdict
 from express_path_cli.place import Place
 from express_path_cli.problems import PlaceError, naming
 

@@ -6,8 +6,8 @@ https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-findings-fo
 from collections.abc import Iterator
 from typing import Any
 
-from express_path.domain.reasons import Compliance
-from express_path.domain.verdict import Verdict
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.json_pieces import in_pieces
 from express_path_cli.result import Result
 from express_path_cli.words import (

@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from express_path.domain.symptoms import Diagnosis
-from express_path.domain.symptoms_findings import Symptom
-from express_path.domain.symptoms_load import Load
-from express_path.domain.symptoms_plateau import Points
+from express_path_cli.diagnosis.symptoms import Diagnosis
+from express_path_cli.diagnosis.symptoms_findings import Symptom
+from express_path_cli.diagnosis.symptoms_load import Load
+from express_path_cli.diagnosis.symptoms_plateau import Points
 
 Span = tuple[datetime, datetime]
 

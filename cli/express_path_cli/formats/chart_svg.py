@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from express_path.domain.symptoms import Diagnosis
+from express_path_cli.diagnosis.symptoms import Diagnosis
 from express_path_cli.formats.chart_svg_panel import WIDTH, draw_panel
 
 _STYLE = """

@@ -6,10 +6,10 @@ from textwrap import wrap
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement
 
-from express_path.domain.symptoms import Diagnosis
-from express_path.domain.symptoms_findings import Symptom
-from express_path.domain.symptoms_load import highest
-from express_path.domain.symptoms_plateau import Points
+from express_path_cli.diagnosis.symptoms import Diagnosis
+from express_path_cli.diagnosis.symptoms_findings import Symptom
+from express_path_cli.diagnosis.symptoms_load import highest
+from express_path_cli.diagnosis.symptoms_plateau import Points
 from express_path_cli.formats.chart_marks import lanes
 from express_path_cli.formats.chart_scale import Axis, axis, ticks
 

@@ -6,8 +6,8 @@ from math import ceil
 
 from rich.text import Text
 
-from express_path.domain.symptoms import Diagnosis
-from express_path.domain.symptoms_load import highest
+from express_path_cli.diagnosis.symptoms import Diagnosis
+from express_path_cli.diagnosis.symptoms_load import highest
 from express_path_cli.formats.chart_marks import Span, lanes
 from express_path_cli.formats.chart_scale import Axis, averaged, axis, ticks
 

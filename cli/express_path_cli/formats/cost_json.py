@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from express_path.domain.costs import Amount, Measured, by_metric, by_zone
+from express_path_cli.cost.charges import Amount, Measured, by_metric, by_zone
 from express_path_cli.cost.costing import NatCost
 from express_path_cli.cost.report import CostReport
 from express_path_cli.formats.cost_words import LEFT_ASIDE, UPPER_BOUND

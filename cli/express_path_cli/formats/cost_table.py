@@ -7,7 +7,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from express_path.domain.costs import Amount, Basis
+from express_path_cli.cost.charges import Amount, Basis
 from express_path_cli.cost.costing import NatCost
 from express_path_cli.cost.report import CostReport
 from express_path_cli.flagged_nats import FlaggedNat, NatKind

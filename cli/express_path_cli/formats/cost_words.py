@@ -1,6 +1,6 @@
 """What the formats of cost say in the same words."""
 
-from express_path.domain.costs import Basis
+from express_path_cli.cost.charges import Basis
 
 UPPER_BOUND = (
     "Upper bound: the metrics of NAT gateways know no destination, so all that these processed is counted. "

@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from express_path.domain.symptoms import Diagnosis
-from express_path.domain.symptoms_findings import Finding
 from express_path_cli.diagnosis.diagnosing import NatDiagnosis
+from express_path_cli.diagnosis.symptoms import Diagnosis
+from express_path_cli.diagnosis.symptoms_findings import Finding
 from express_path_cli.diagnosis.timing import Timing
 from express_path_cli.formats.diagnosis_words import SHARE_UNKNOWN, headline, heal_commands, undiagnosed
 from express_path_cli.formats.nat_json import nat_fields

@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from express_path.domain.symptoms import Diagnosis, State
-from express_path.domain.symptoms_findings import Finding, Severity
-from express_path.domain.symptoms_load import highest
 from express_path_cli.diagnosis.diagnosing import NatDiagnosis
+from express_path_cli.diagnosis.symptoms import Diagnosis, State
+from express_path_cli.diagnosis.symptoms_findings import Finding, Severity
+from express_path_cli.diagnosis.symptoms_load import highest
 from express_path_cli.diagnosis.timing import Timing
 from express_path_cli.flagged_nats import FlaggedNat
 from express_path_cli.formats.chart_scale import duration, span

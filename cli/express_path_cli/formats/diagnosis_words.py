@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from express_path.domain.symptoms import Diagnosis, State
-from express_path.domain.symptoms_findings import MANY_DROPS, Finding, Severity, Symptom
-from express_path.domain.symptoms_load import highest
 from express_path_cli.diagnosis.diagnosing import NatDiagnosis
+from express_path_cli.diagnosis.symptoms import Diagnosis, State
+from express_path_cli.diagnosis.symptoms_findings import MANY_DROPS, Finding, Severity, Symptom
+from express_path_cli.diagnosis.symptoms_load import highest
 from express_path_cli.flagged_nats import NatKind
 from express_path_cli.formats.chart_scale import count, duration, rate, share
 

@@ -7,9 +7,9 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from express_path.domain.capacity import Capacity
-from express_path.domain.healing import Action, Finding
-from express_path.domain.verdict import Verdict
+from express_path.domain.heal.records import Action, Finding
+from express_path.domain.verdict.capacity import Capacity
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.explanation.advice import advice
 from express_path_cli.explanation.contest import Candidate, Contest, words
 from express_path_cli.explanation.explanation import Explanation

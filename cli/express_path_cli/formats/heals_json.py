@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from express_path.domain.heal_history import PastHeal
+from express_path_cli.runbooks.heal_history import PastHeal
 
 SCHEMA_VERSION = 1
 

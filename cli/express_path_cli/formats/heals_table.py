@@ -7,8 +7,8 @@ from itertools import groupby
 
 from rich.control import strip_control_codes
 
-from express_path.domain.heal_history import HealState, PastHeal
-from express_path.domain.ledger import StartedBy
+from express_path.domain.heal.ledger import StartedBy
+from express_path_cli.runbooks.heal_history import HealState, PastHeal
 
 _COLUMNS = (36, 22, 16)
 """As wide as the id of a run, the id of an endpoint, and a time to the minute."""

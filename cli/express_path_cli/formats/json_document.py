@@ -3,8 +3,8 @@
 import json
 from functools import lru_cache
 
-from express_path.domain.path import Hop
-from express_path.domain.verdict import Verdict
+from express_path.domain.path.outcomes import Hop
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import Result
 
 SCHEMA_VERSION = 1

@@ -7,9 +7,9 @@ from operator import attrgetter
 from typing import Any
 from uuid import uuid4
 
-from express_path.domain.path import Hop
-from express_path.domain.targets import TargetKind
-from express_path.domain.verdict import Verdict
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.outcomes import Hop
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.words import path_text
 
 _MARK = uuid4().hex

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from express_path.domain.reasons import Compliance
-from express_path.domain.verdict import Verdict
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
 from express_path_cli.words import RULE_NAME

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from express_path.domain.reasons import Compliance, Reason
-from express_path.domain.verdict import Verdict
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import Result
 from express_path_cli.summary import advice, summary
 from express_path_cli.words import path_text

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
-from express_path.domain.reasons import Compliance
-from express_path.domain.verdict import Verdict
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.json_pieces import in_pieces
 from express_path_cli.result import Result
 from express_path_cli.words import (

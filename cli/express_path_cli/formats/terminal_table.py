@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.control import strip_control_codes
 from rich.text import Text
 
-from express_path.domain.reasons import Compliance, Reason
-from express_path.domain.verdict import Verdict
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import Result
 from express_path_cli.summary import advice, summary
 

@@ -3,11 +3,11 @@
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-from express_path.domain.network import Tags
-from express_path.domain.parameters import PARAMETERS, RuleParameters
-from express_path.domain.reasons import Compliance, Reason
-from express_path.domain.snapshot import Snapshot
-from express_path.domain.verdict import Verdict
+from express_path.domain.network.resources import Tags
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
 from express_path_cli.report.fixes import FIXES, HEALS
 from express_path_cli.report.ways import LINES, Way, besides, decided, hop_words
 from express_path_cli.result import Result

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from express_path.domain.reasons import Reason
+from express_path.domain.path.reasons import Reason
 from express_path_cli.report.headline import CROSSES
 from express_path_cli.summary import DROPPED_FIX, EXCLUDED_FIX
 

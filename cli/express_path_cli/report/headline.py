@@ -1,6 +1,6 @@
 """What a person needs first: how many subnets cross a NAT, of how many, and where."""
 
-from express_path.domain.reasons import NAT_REASONS, Reason
+from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path_cli.result import Result
 from express_path_cli.summary import dropped, exclusions
 

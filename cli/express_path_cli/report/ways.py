@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from typing import NamedTuple
 
-from express_path.domain.path import Hop
-from express_path.domain.reasons import BADNESS, Reason
-from express_path.domain.targets import TargetKind
-from express_path.domain.verdict import Verdict
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.outcomes import Hop
+from express_path.domain.path.reasons import BADNESS, Reason
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.report.headline import CROSSES
 from express_path_cli.result import View
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Sequence
 
-from express_path.adapters.aggregator import LACKING, Aggregator, BadSource
-from express_path.adapters.organization_clients import MovingAws
 from express_path.errors import ApiError
+from express_path_cli.aggregator.reader import LACKING, Aggregator, BadSource
+from express_path_cli.organization.clients import MovingAws
 from express_path_cli.problems import OptionError, naming, without_region
 from express_path_cli.progress import Watch
 from express_path_cli.reach import Reach

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from express_path.adapters.ec2_snapshot import SnapshotReader
-from express_path.adapters.organization import Member, active_members, member_clients
-from express_path.adapters.organization_clients import FALLBACK_REGION, MovingAws
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.snapshot import Snapshot
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.crew import Crew
+from express_path_cli.organization.accounts import Member, active_members, member_clients
+from express_path_cli.organization.clients import FALLBACK_REGION, MovingAws
 from express_path_cli.place import Place
 from express_path_cli.problems import OptionError, naming, without_region
 from express_path_cli.progress import Watch

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from express_path.adapters.dump import read_dump
-from express_path.domain.merging import merged
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.snapshot import Snapshot
-from express_path.domain.tracing import Tracer
-from express_path.domain.verdict import Account
+from express_path.domain.network.merging import merged
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Account
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.dump.reader import read_dump
 from express_path_cli.problems import OptionError
 from express_path_cli.progress import Watch
 from express_path_cli.result import Seen, View

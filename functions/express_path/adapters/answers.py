@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from express_path.domain.capacity import Capacity
-from express_path.domain.verdict import Verdict
+from express_path.domain.verdict.capacity import Capacity
+from express_path.domain.verdict.evaluator import Verdict
 
 
 def verdict_answer(verdict: Verdict) -> dict[str, Any]:

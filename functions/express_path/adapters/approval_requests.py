@@ -7,10 +7,10 @@ from typing import Any
 
 from express_path.adapters.heal_answers import NONE, summary, timestamp
 from express_path.adapters.heal_requests import HealAction, parse_heal_request
-from express_path.domain.approval_message import approval_message
-from express_path.domain.approvals import APPROVED_SECONDS, REQUEST_SECONDS, Ask
-from express_path.domain.healing import HealSettings, Plan
-from express_path.domain.ledger import StartedBy
+from express_path.domain.heal.approval_message import approval_message
+from express_path.domain.heal.approvals import APPROVED_SECONDS, REQUEST_SECONDS, Ask
+from express_path.domain.heal.ledger import StartedBy
+from express_path.domain.heal.records import HealSettings, Plan
 
 PLAN_APPROVAL = "planApproval"
 """The question of the runbook that asks the approvers; its other fields are those of the heal's first question."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from express_path.adapters.event_checks import checked, checked_json
-from express_path.domain.parameters import RuleParameters, parse_parameters
+from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
 from express_path.errors import EventError
 
 TEST_TOKEN = "TESTMODE"  # noqa: S105  # the rule development kit's convention for an event that must report nothing

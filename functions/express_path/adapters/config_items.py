@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from express_path.adapters.event_checks import checked, checked_json
-from express_path.domain.fanout import Change, ResourceType
+from express_path.domain.verdict.fanout import Change, ResourceType
 from express_path.errors import EventError
 
 Item = Mapping[str, Any]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from express_path.adapters.aws import calling, pages
 from express_path.adapters.config_events import ConfigEvent
 from express_path.adapters.memory import without_collector
-from express_path.domain.fanout import ResourceType
-from express_path.domain.reasons import Compliance
-from express_path.domain.verdict import Verdict
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import ReportError
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from express_path.adapters.fields import (
     text,
     words,
 )
-from express_path.domain.addresses import Cidr, Family
-from express_path.domain.network import (
+from express_path.domain.network.addresses import Cidr, Family
+from express_path.domain.network.resources import (
     Association,
     NatGateway,
     NetworkInterface,
@@ -30,7 +30,7 @@ from express_path.domain.network import (
     Vpc,
     VpcEndpoint,
 )
-from express_path.domain.targets import target_kind
+from express_path.domain.network.targets import target_kind
 from express_path.errors import RecordError
 
 _TARGET_FIELDS = (

@@ -17,11 +17,11 @@ from express_path.adapters.hop_reader import (
 from express_path.adapters.memory import without_collector
 from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
 from express_path.adapters.sharing_records import read_shared_subnet_ids
-from express_path.domain.merging import merged
-from express_path.domain.network import RouteTable
-from express_path.domain.parameters import RuleParameters, Scope
-from express_path.domain.snapshot import Snapshot
-from express_path.domain.targets import TargetKind
+from express_path.domain.network.merging import merged
+from express_path.domain.network.resources import RouteTable
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.verdict.parameters import RuleParameters, Scope
 
 _PAGE_SIZES = {"describe_route_tables": 100}
 _PAGE_SIZE = 1000

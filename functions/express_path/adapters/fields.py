@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
-from express_path.domain.addresses import Cidr, parse_cidr
+from express_path.domain.network.addresses import Cidr, parse_cidr
 from express_path.errors import RecordError
 
 Description = Mapping[str, Any]

@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from express_path.adapters.answers import verdict_answer
-from express_path.domain.claims import CLAIM_SECONDS, Election, Next, client_token
-from express_path.domain.healing import Finding, HealSettings, Plan
-from express_path.domain.ledger import TableRecord, TableState
+from express_path.domain.heal.claims import CLAIM_SECONDS, Election, Next, client_token
+from express_path.domain.heal.ledger import TableRecord, TableState
+from express_path.domain.heal.records import Finding, HealSettings, Plan
 
 UNDO = "to undo: express-path undo {run_id}, or start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
 NOTHING_TO_UNDO = "nothing to undo: no heal associated the route table"

@@ -9,11 +9,11 @@ from express_path.adapters.aws import Aws, calling, filtered, pages, unless_deni
 from express_path.adapters.fields import Description, block, rows, text
 from express_path.adapters.hop_reader import OptionalReads
 from express_path.adapters.prefix_list_records import entry_blocks
-from express_path.domain.addresses import Cidr
-from express_path.domain.endpoint_choice import express_endpoints
-from express_path.domain.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
-from express_path.domain.quotas import counts_against_quota
-from express_path.domain.verdict import Judge, Verdict
+from express_path.domain.heal.endpoint_choice import express_endpoints
+from express_path.domain.heal.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
+from express_path.domain.heal.quotas import counts_against_quota
+from express_path.domain.network.addresses import Cidr
+from express_path.domain.verdict.evaluator import Judge, Verdict
 from express_path.errors import ApiError
 
 Blocks = tuple[Cidr, ...]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from express_path.domain.ledger import StartedBy
+from express_path.domain.heal.ledger import StartedBy
 from express_path.errors import EventError
 
 

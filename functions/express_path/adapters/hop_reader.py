@@ -7,14 +7,14 @@ from typing import Any, NamedTuple, TypeVar
 from express_path.adapters.aws import DENIED, Aws, calling, filtered, pages
 from express_path.adapters.ec2_records import network_interface
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
-from express_path.domain.network import (
+from express_path.domain.network.resources import (
     Instance,
     NetworkInterface,
     RouteTable,
     TransitGatewayAttachment,
     TransitGatewayRouteTable,
 )
-from express_path.domain.targets import TargetKind
+from express_path.domain.network.targets import TargetKind
 from express_path.errors import ApiError
 
 _Result = TypeVar("_Result")

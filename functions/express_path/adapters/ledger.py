@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from express_path.adapters.aws import calling
-from express_path.domain.ledger import (
+from express_path.domain.heal.ledger import (
     RUN_PREFIX,
     TABLE_PREFIX,
     VPC_PREFIX,

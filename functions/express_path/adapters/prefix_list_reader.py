@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from express_path.adapters.aws import pages, unless_denied
 from express_path.adapters.fields import Description
 from express_path.adapters.prefix_list_records import prefix_lists
-from express_path.domain.addresses import Family
-from express_path.domain.network import PrefixList, Subnet
-from express_path.domain.snapshot import is_express_service
+from express_path.domain.network.addresses import Family
+from express_path.domain.network.resources import PrefixList, Subnet
+from express_path.domain.network.snapshot import is_express_service
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from express_path.adapters.fields import Description, block, number, optional_words, text, words
-from express_path.domain.addresses import Cidr, Family
-from express_path.domain.network import PrefixList
+from express_path.domain.network.addresses import Cidr, Family
+from express_path.domain.network.resources import PrefixList
 from express_path.errors import RecordError
 
 

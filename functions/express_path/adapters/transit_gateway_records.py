@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from express_path.adapters.fields import Description, block, flag, ids, nested, optional_text, rows, text
-from express_path.domain.network import Rank, Route, TransitGatewayAttachment, TransitGatewayRouteTable
-from express_path.domain.targets import TargetKind
+from express_path.domain.network.resources import Rank, Route, TransitGatewayAttachment, TransitGatewayRouteTable
+from express_path.domain.network.targets import TargetKind
 
 
 def attachments(

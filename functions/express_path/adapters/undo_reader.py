@@ -2,8 +2,8 @@
 
 from express_path.adapters.aws import Aws, pages
 from express_path.adapters.ec2_records import route_table, vpc_endpoint
-from express_path.domain.ledger import RunRecord
-from express_path.domain.undo import Sight
+from express_path.domain.heal.ledger import RunRecord
+from express_path.domain.heal.undo import Sight
 
 
 def read_sight(aws: Aws, heal: RunRecord) -> Sight:

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from express_path.adapters.heal_answers import timestamp
-from express_path.domain.claims import CLAIM_SECONDS
-from express_path.domain.undo import Refusal, Undo
+from express_path.domain.heal.claims import CLAIM_SECONDS
+from express_path.domain.heal.undo import Refusal, Undo
 from express_path.errors import EventError
 
 NOBODY = "NONE"

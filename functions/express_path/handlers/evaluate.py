@@ -15,13 +15,13 @@ from express_path.adapters.config_events import ConfigEvent, parse_event
 from express_path.adapters.config_history import recorded_items
 from express_path.adapters.config_items import change_of, turns_no_path
 from express_path.adapters.config_results import changed_verdicts, known_results, put_verdicts, vanished
-from express_path.domain.capacity import capacities, carrying
-from express_path.domain.fanout import Change, ResourceType, concerned_subnets
-from express_path.domain.parameters import Scope
-from express_path.domain.reasons import Compliance
-from express_path.domain.snapshot import Snapshot
-from express_path.domain.tracing import Tracer
-from express_path.domain.verdict import Account, Judge, Verdict, gone, left_out, left_scope
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.capacity import capacities, carrying
+from express_path.domain.verdict.evaluator import Account, Judge, Verdict, gone, left_out, left_scope
+from express_path.domain.verdict.fanout import Change, ResourceType, concerned_subnets
+from express_path.domain.verdict.parameters import Scope
 from express_path.errors import EventError
 from express_path.handlers.services import services
 

@@ -13,7 +13,7 @@ from express_path.adapters.event_checks import checked
 from express_path.adapters.heal_requests import HealRequest, parse_heal_request
 from express_path.adapters.undo_requests import UndoRequest, is_undo, parse_undo_request
 from express_path.approving import Approving
-from express_path.domain.parameters import RuleParameters, parse_parameters
+from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
 from express_path.handlers.services import services
 from express_path.healing import Healing
 from express_path.planning import Planner

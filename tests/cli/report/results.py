@@ -5,10 +5,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from express_path.domain.network import Subnet
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.tracing import Tracer
-from express_path.domain.verdict import Account
+from express_path.domain.network.resources import Subnet
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Account
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.progress import Silent
 from express_path_cli.report.document import as_html

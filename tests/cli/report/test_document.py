@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from express_path.domain.parameters import parse_parameters
-from express_path.domain.reasons import Compliance, Reason
-from express_path.domain.verdict import Verdict
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.parameters import parse_parameters
 from express_path_cli.report.document import as_html
 from express_path_cli.report.fixes import FIXES, HEALS
 from express_path_cli.report.headline import CROSSES, headline, whereabouts

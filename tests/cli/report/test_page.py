@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from express_path.domain.reasons import Reason
-from express_path.domain.verdict import Verdict
+from express_path.domain.path.reasons import Reason
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.report.headline import CROSSES
 from express_path_cli.result import Result
 from tests.cli.report.browser import NARROW, Visit

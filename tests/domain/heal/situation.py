@@ -3,16 +3,16 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path.domain.addresses import Family, parse_cidr
-from express_path.domain.evidence import Evidence
-from express_path.domain.healing import Blocker, HealSettings, Plan
-from express_path.domain.ledger import LedgerView, StartedBy, TableRecord, TableState, VpcRecord
-from express_path.domain.network import PrefixList, Route, Subnet, VpcEndpoint
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.plan import Circumstances, make_plan
-from express_path.domain.snapshot import Snapshot
-from express_path.domain.tracing import Tracer
-from express_path.domain.verdict import Judge
+from express_path.domain.heal.evidence import Evidence
+from express_path.domain.heal.ledger import LedgerView, StartedBy, TableRecord, TableState, VpcRecord
+from express_path.domain.heal.plan import Circumstances, make_plan
+from express_path.domain.heal.records import Blocker, HealSettings, Plan
+from express_path.domain.network.addresses import Family, parse_cidr
+from express_path.domain.network.resources import PrefixList, Route, Subnet, VpcEndpoint
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.parameters import RuleParameters
 from tests.domain.make import EXPRESS_LIST, REGION, by_id, route, snapshot, subnet, table
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

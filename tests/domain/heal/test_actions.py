@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.healing import FULL_ACCESS, Action, Blocker
-from express_path.domain.ledger import LedgerView, TableRecord, VpcRecord
-from express_path.domain.network import (
+from express_path.domain.heal.ledger import LedgerView, TableRecord, VpcRecord
+from express_path.domain.heal.plan import is_healable
+from express_path.domain.heal.records import FULL_ACCESS, Action, Blocker
+from express_path.domain.network.resources import (
     NetworkInterface,
     PrefixList,
     Subnet,
     TransitGatewayAttachment,
     TransitGatewayRouteTable,
 )
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.plan import is_healable
-from express_path.domain.reasons import Compliance, Reason
-from express_path.domain.snapshot import Snapshot
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.verdict.parameters import RuleParameters
 from tests.domain.heal.situation import (
     DUAL_STACK,
     EXPRESS_LIST_6,

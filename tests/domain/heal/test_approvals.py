@@ -2,8 +2,8 @@
 
 import pytest
 
-from express_path.domain.approval_message import LISTED_SUBNETS, LONGEST, approval_message
-from express_path.domain.approvals import (
+from express_path.domain.heal.approval_message import LISTED_SUBNETS, LONGEST, approval_message
+from express_path.domain.heal.approvals import (
     ANSWER_SECONDS,
     REQUEST_SECONDS,
     Ask,
@@ -11,9 +11,9 @@ from express_path.domain.approvals import (
     next_step,
     open_request,
 )
-from express_path.domain.evidence import Evidence, Policy
-from express_path.domain.healing import MAY_WARN, Action, Blocker, Plan
-from express_path.domain.ledger import Approval, ApprovalState, StartedBy, TableRecord
+from express_path.domain.heal.evidence import Evidence, Policy
+from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord
+from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Plan
 from tests.domain.heal.situation import network, planned
 from tests.domain.make import endpoint, subnet
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from express_path.domain.evidence import Evidence, NetworkAcl, Policy
-from express_path.domain.healing import MAY_WARN, Action, Blocker, HealSettings
+from express_path.domain.heal.evidence import Evidence, NetworkAcl, Policy
+from express_path.domain.heal.records import MAY_WARN, Action, Blocker, HealSettings
 from tests.domain.heal.situation import NOW, TO_NAT, blockers, healed, network, planned
 from tests.domain.make import endpoint, route, subnet
 

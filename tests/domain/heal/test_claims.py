@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.claims import (
+from express_path.domain.heal.claims import (
     Election,
     Next,
     client_token,
@@ -13,9 +13,17 @@ from express_path.domain.claims import (
     may_be_finished,
     next_before_claim,
 )
-from express_path.domain.healing import Plan
-from express_path.domain.ledger import LedgerView, RunKind, RunRecord, StartedBy, TableRecord, TableState, VpcRecord
-from express_path.domain.network import VpcEndpoint
+from express_path.domain.heal.ledger import (
+    LedgerView,
+    RunKind,
+    RunRecord,
+    StartedBy,
+    TableRecord,
+    TableState,
+    VpcRecord,
+)
+from express_path.domain.heal.records import Plan
+from express_path.domain.network.resources import VpcEndpoint
 from tests.domain.heal.situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
 from tests.domain.make import EXPRESS_LIST, endpoint, route
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.endpoint_choice import express_endpoints
-from express_path.domain.healing import Action, Blocker
-from express_path.domain.network import VpcEndpoint
+from express_path.domain.heal.endpoint_choice import express_endpoints
+from express_path.domain.heal.records import Action, Blocker
+from express_path.domain.network.resources import VpcEndpoint
 from tests.domain.heal.situation import BOTH, DUAL_STACK, TO_NAT, blockers, evidence_of, network, planned
 from tests.domain.make import EXPRESS, REGION, endpoint, route
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from express_path.domain.heal_settings import LONGEST_POLICY, parse_settings, with_policy
-from express_path.domain.healing import FULL_ACCESS, MAY_WARN, Blocker, HealSettings, RemediationMode
+from express_path.domain.heal.records import FULL_ACCESS, MAY_WARN, Blocker, HealSettings, RemediationMode
+from express_path.domain.heal.settings import LONGEST_POLICY, parse_settings, with_policy
 from express_path.errors import SettingError
 
 LEDGER = {"LEDGER_TABLE_NAME": "ledger"}

@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from express_path.domain.healing import Action, Blocker
-from express_path.domain.ledger import (
+from express_path.domain.heal.ledger import (
     Approval,
     ApprovalState,
     LedgerView,
@@ -14,8 +13,9 @@ from express_path.domain.ledger import (
     TableState,
     VpcRecord,
 )
-from express_path.domain.ledger_findings import LOOP_BREAKER
-from express_path.domain.network import VpcEndpoint
+from express_path.domain.heal.ledger_findings import LOOP_BREAKER
+from express_path.domain.heal.records import Action, Blocker
+from express_path.domain.network.resources import VpcEndpoint
 from tests.domain.heal.situation import NOW, TO_NAT, blockers, evidence_of, healed, network, planned
 from tests.domain.make import endpoint, route
 

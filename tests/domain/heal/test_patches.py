@@ -13,9 +13,9 @@ from botocore.session import Session
 from cfnlint.api import lint
 from cfnlint.config import ManualArgs
 
-from express_path.domain.evidence import Evidence, Policy
-from express_path.domain.healing import FULL_ACCESS, Action, Plan
-from express_path.domain.patches import associate_patches, create_patches
+from express_path.domain.heal.evidence import Evidence, Policy
+from express_path.domain.heal.patches import associate_patches, create_patches
+from express_path.domain.heal.records import FULL_ACCESS, Action, Plan
 from tests.domain.heal.situation import AWKWARD, DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
 from tests.domain.make import EXPRESS, EXPRESS_LIST, REGION, endpoint, route
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.addresses import parse_cidr
-from express_path.domain.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
-from express_path.domain.healing import Blocker
-from express_path.domain.preflight import preflight
+from express_path.domain.heal.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
+from express_path.domain.heal.preflight import preflight
+from express_path.domain.heal.records import Blocker
+from express_path.domain.network.addresses import parse_cidr
 from tests.domain.heal.situation import BOTH, EXPRESS_LIST_6, blockers, network, planned
 from tests.domain.make import EXPRESS_LIST, endpoint
 

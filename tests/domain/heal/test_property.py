@@ -5,14 +5,14 @@ from dataclasses import replace
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from express_path.domain.healing import Action, Plan
-from express_path.domain.network import Rank, Route, RouteTable, VpcEndpoint
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.reasons import Compliance
-from express_path.domain.snapshot import Snapshot
-from express_path.domain.targets import TargetKind
-from express_path.domain.tracing import Tracer, families_of
-from express_path.domain.verdict import Judge
+from express_path.domain.heal.records import Action, Plan
+from express_path.domain.network.resources import Rank, Route, RouteTable, VpcEndpoint
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.path.tracing import Tracer, families_of
+from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.parameters import RuleParameters
 from tests.domain.heal.situation import EXPRESS_LIST_6, blockers, network, planned
 from tests.domain.make import EXPRESS_LIST, endpoint, route, subnet
 from tests.domain.random_routes import mostly

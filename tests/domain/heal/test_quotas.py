@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.addresses import Family, parse_cidr
-from express_path.domain.evidence import Evidence
-from express_path.domain.healing import Action, Blocker
-from express_path.domain.network import PrefixList, Rank, Route
+from express_path.domain.heal.evidence import Evidence
+from express_path.domain.heal.records import Action, Blocker
+from express_path.domain.network.addresses import Family, parse_cidr
+from express_path.domain.network.resources import PrefixList, Rank, Route
 from tests.domain.heal.situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, blockers, evidence_of, network, planned
 from tests.domain.make import EXPRESS_LIST, REGION, endpoint, route
 

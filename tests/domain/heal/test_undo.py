@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.healing import MANAGED_TAG
-from express_path.domain.ledger import RunKind, RunRecord, StartedBy, TableRecord, VpcRecord
-from express_path.domain.network import RouteTable, VpcEndpoint
-from express_path.domain.undo import (
+from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy, TableRecord, VpcRecord
+from express_path.domain.heal.records import MANAGED_TAG
+from express_path.domain.heal.undo import (
     Change,
     Records,
     Refusal,
@@ -18,7 +17,8 @@ from express_path.domain.undo import (
     check_not_undone,
     make_undo,
 )
-from express_path.domain.undo_effects import MOST, moves
+from express_path.domain.heal.undo_effects import MOST, moves
+from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.errors import NotDeletedError, UndoError
 from tests.domain.make import ACCOUNT, NEIGHBOUR, REGION, by_id, endpoint, route, snapshot, subnet, table
 from tests.domain.make import judge as judge_of

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.addresses import Family, parse_cidr
-from express_path.domain.healing import MANAGED_TAG, Action, Blocker
-from express_path.domain.network import PrefixList, Rank, Route, VpcEndpoint
-from express_path.domain.parameters import RuleParameters
-from express_path.domain.reasons import Compliance
-from express_path.domain.simulation import with_association
-from express_path.domain.snapshot import Snapshot
+from express_path.domain.heal.records import MANAGED_TAG, Action, Blocker
+from express_path.domain.heal.simulation import with_association
+from express_path.domain.network.addresses import Family, parse_cidr
+from express_path.domain.network.resources import PrefixList, Rank, Route, VpcEndpoint
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.verdict.parameters import RuleParameters
 from tests.domain.heal.situation import (
     BOTH,
     DUAL_STACK,

@@ -1,0 +1,1 @@
+"""Reading networks from an aggregator of AWS Config."""

@@ -1,0 +1,44 @@
+"""What AWS charges for a GB that a NAT gateway processes, out of its Price List."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from express_path.adapters.aws import pages
+from express_path_cli.cost.charges import Basis, Price
+from express_path_cli.organization.clients import MovingAws
+
+_ENDPOINT = "us-east-1"
+"""The Price List answers in a few Regions only, for all of them
+(https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html)."""
+
+# Usage types carry a prefix for the Region, except some of us-east-1; NatGateway-Prvd-Bytes is another product.
+_USAGE_TYPE = re.compile(r"(?:[A-Z0-9]+-)?(?P<kind>NatGateway|RegionalNatGateway)-Bytes")
+
+
+def listed_prices(aws: MovingAws, region: str) -> dict[str, Price]:
+    """The price for zonal and private NAT gateways (NatGateway) and for regional ones (RegionalNatGateway) in a Region.
+
+    What AWS does not list in US dollars is absent. Raises ApiError.
+    """
+    wanted = {"productFamily": "NAT Gateway", "regionCode": region}
+    filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()]
+    pricing = aws.in_region(_ENDPOINT).pricing
+    rows = pages(pricing, "pricing", "get_products", "PriceList", ServiceCode="AmazonEC2", Filters=filters)
+    # Of several prices of a kind, the highest keeps the bound a bound: sorted, it comes last.
+    return dict(sorted(_prices(json.loads(str(row)) for row in rows)))
+
+
+def _prices(products: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, Price]]:
+    for product in products:
+        usage = _USAGE_TYPE.fullmatch(product["product"]["attributes"].get("usagetype", ""))
+        terms = product.get("terms", {}).get("OnDemand", {}).values()
+        dollars = [
+            float(dimension["pricePerUnit"]["USD"])
+            for term in terms
+            for dimension in term["priceDimensions"].values()
+            if dimension["unit"] == "GB" and "USD" in dimension["pricePerUnit"]
+        ]
+        if usage and dollars:
+            yield usage["kind"], Price(max(dollars), Basis.LISTED)

@@ -1,0 +1,123 @@
+"""One folder of a dump into the network of one account and Region."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from express_path.adapters.ec2_records import nat_gateway, route_table, subnet, vpc, vpc_endpoint
+from express_path.adapters.fields import Description, Record, text
+from express_path.adapters.sharing_records import shared_subnet_ids
+from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
+from express_path.domain.network.resources import TransitGatewayAttachment, TransitGatewayRouteTable
+from express_path.domain.network.snapshot import Snapshot
+from express_path.errors import DumpError, RecordError
+from express_path_cli.dump import files
+from express_path_cli.dump.interfaces import Incomplete, read_interfaces
+from express_path_cli.dump.prefix_lists import check_express_lists, read_prefix_lists
+
+_ACCOUNT = re.compile(r"[0-9]{12}")
+_REGION = re.compile(r"[a-z]+(-[a-z]+)+-[0-9]+")
+
+
+class Folder(NamedTuple):
+    """What a folder holds: the network, and the network interfaces that cannot be read."""
+
+    snapshot: Snapshot
+    incomplete: Sequence[Incomplete]
+
+
+def read_folder(folder: Path) -> Folder:
+    """The network of one account and Region. Raises DumpError naming the file and its fault."""
+    account_id, region = _identity(folder)
+    interfaces = read_interfaces(folder)
+    snapshot = Snapshot(
+        account_id=account_id,
+        region=region,
+        vpcs=_required(folder, files.VPCS, vpc),
+        subnets=_required(folder, files.SUBNETS, subnet),
+        route_tables=_required(folder, files.ROUTE_TABLES, route_table),
+        vpc_endpoints=_required(folder, files.VPC_ENDPOINTS, vpc_endpoint),
+        nat_gateways=_required(folder, files.NAT_GATEWAYS, nat_gateway),
+        prefix_lists=read_prefix_lists(folder, region),
+        network_interfaces=interfaces.complete,
+        transit_gateway_attachments=_attachments(folder),
+        transit_gateway_route_tables=_transit_gateway_route_tables(folder),
+        has_directory_buckets=_has_directory_buckets(folder),
+        shared_subnet_ids=_shared_subnet_ids(folder),
+    )
+    check_express_lists(folder, snapshot)
+    return Folder(snapshot, interfaces.incomplete)
+
+
+def _identity(folder: Path) -> tuple[str, str]:
+    path = folder / files.IDENTITY
+    command = 'aws sts get-caller-identity, plus "Region"'
+    identity = files.read_response(path, command)
+    if identity is None:
+        raise DumpError(str(path), "this required file is missing or empty", f"make it with: {command}")
+    with files.faults_of(path):
+        return (
+            _spelt(identity, "Account", _ACCOUNT, "an account's id of 12 digits"),
+            _spelt(identity, "Region", _REGION, "a Region's name such as us-east-1"),
+        )
+
+
+def _spelt(identity: Description, field: str, pattern: re.Pattern[str], allowed: str) -> str:
+    found = text(identity, field, files.IDENTITY)
+    if not pattern.fullmatch(found):
+        raise RecordError(files.IDENTITY, field, found, allowed)
+    return found
+
+
+def _required(folder: Path, file: files.DumpFile, reader: Callable[[Description], Record]) -> dict[str, Record]:
+    path = folder / file.name
+    with files.faults_of(path):
+        return files.by_id(path, map(reader, files.read_required(folder, file)))
+
+
+def _has_directory_buckets(folder: Path) -> bool | None:
+    """Whether there are any; ListBuckets has the same field for other buckets, and an Owner besides.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListBuckets.html
+    """
+    file = files.DIRECTORY_BUCKETS
+    buckets = files.read_optional(folder, file)
+    if buckets is None:
+        return None
+    path = folder / file.name
+    if "Owner" in (files.read_response(path, file.command) or {}):
+        fault = "holds an Owner, so it is the output of aws s3api list-buckets"
+        raise DumpError(str(path), fault, f"make it again with: {file.command} > {file.name}")
+    return bool(buckets)
+
+
+def _shared_subnet_ids(folder: Path) -> frozenset[str] | None:
+    """The subnets that the account shares with others, None where that cannot be read."""
+    file = files.SHARED_SUBNETS
+    resources = files.read_optional(folder, file)
+    if resources is None:
+        return None
+    with files.faults_of(folder / file.name):
+        return shared_subnet_ids(resources)
+
+
+def _attachments(folder: Path) -> dict[str, TransitGatewayAttachment] | None:
+    described = files.read_optional(folder, files.ATTACHMENTS)
+    of_vpcs = files.read_optional(folder, files.VPC_ATTACHMENTS)
+    if described is None and of_vpcs is None:
+        return None
+    with files.faults_of(folder / files.ATTACHMENTS.name):
+        attachments(described or [], [])
+    with files.faults_of(folder / files.VPC_ATTACHMENTS.name):
+        return attachments(described or [], of_vpcs or [])
+
+
+def _transit_gateway_route_tables(folder: Path) -> dict[str, TransitGatewayRouteTable] | None:
+    files.read_optional(folder, files.TRANSIT_GATEWAY_ROUTE_TABLES)  # tells no more than the routes, but must be sound
+    responses = files.read_folder(folder / files.ROUTES_FOLDER, "Routes", files.ROUTES_COMMAND)
+    tables = {}
+    for table_id, response in responses.items():
+        with files.faults_of(folder / files.ROUTES_FOLDER / f"{table_id}.json"):
+            tables[table_id] = transit_gateway_route_table(table_id, response)
+    return tables or None

@@ -1,0 +1,1 @@
+"""What CloudWatch records about NAT gateways."""

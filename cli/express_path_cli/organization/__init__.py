@@ -1,0 +1,1 @@
+"""The accounts of an organization, and clients for each of them."""

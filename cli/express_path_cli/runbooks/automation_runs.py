@@ -1,0 +1,96 @@
+"""Starting and watching the runbooks of a deployed stack: Systems Manager does the work by the runbook's role."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from express_path.adapters.aws import calling
+from express_path.adapters.run_states import ENDED
+from express_path.errors import ApiError
+from express_path_cli.organization.clients import MovingAws
+from express_path_cli.runbooks.stack_record import read_stack
+
+_NO_OUTPUT = "No output available yet because the step is not successfully executed"
+
+
+class Stack(NamedTuple):
+    """What a deployed stack says about its runbooks and its ledger.
+
+    common holds the parameters that every run gets. approval_document is the runbook that asks the approvers, empty
+    unless the stack's heals need an approval.
+    """
+
+    heal_document: str
+    undo_document: str
+    ledger_table: str
+    common: Mapping[str, str]
+    approval_document: str = ""
+
+
+class StepRun(NamedTuple):
+    """One step of a run: its name, its status, and why it failed, if it did."""
+
+    name: str
+    status: str
+    failure: str
+
+
+class Run(NamedTuple):
+    """An execution as it is now; outputs hold the text of what is known so far, by step and name (plan.Summary)."""
+
+    id: str
+    status: str
+    steps: tuple[StepRun, ...]
+    outputs: Mapping[str, str]
+    failure: str
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.status in ENDED
+
+
+def find_stack(aws: MovingAws, name: str) -> Stack:
+    """Read a stack's outputs. Raises ApiError, also where there is none, or it has no runbooks."""
+    stack = read_stack(aws.cloudformation, name)
+    if stack is None:
+        raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"there is no stack {name} in {aws.region}")
+    outputs = stack.outputs
+    needed = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn", "LedgerTableName")
+    missing = [each for each in needed if each not in outputs]
+    if missing:
+        raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"stack {name} has no output {missing[0]}")
+    common = {
+        "AutomationAssumeRole": outputs["AutomationRoleArn"],
+        "PlanFunctionName": outputs["PlanFunctionArn"],
+    }
+    approval = outputs.get("ApprovalDocumentName", "") if stack.parameters.get("RemediationMode") == "APPROVAL" else ""
+    return Stack(outputs["HealDocumentName"], outputs["UndoDocumentName"], outputs["LedgerTableName"], common, approval)
+
+
+def start_run(aws: MovingAws, document: str, parameters: Mapping[str, str]) -> str:
+    """Start a runbook and return the execution's id. Raises ApiError."""
+    with calling("ssm:StartAutomationExecution"):
+        answer = aws.ssm.start_automation_execution(
+            DocumentName=document,
+            Parameters={name: [value] for name, value in parameters.items()},
+            ClientToken=str(uuid4()),  # a retry whose first answer was lost must not start a second run
+        )
+    return answer["AutomationExecutionId"]
+
+
+def look_at_run(aws: MovingAws, run_id: str) -> Run:
+    """An execution as it is now. Raises ApiError, also where there is no such execution."""
+    with calling("ssm:GetAutomationExecution"):
+        found: Mapping[str, Any] = aws.ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
+    outputs = {name: ", ".join(values) for name, values in found.get("Outputs", {}).items()}
+    return Run(
+        run_id,
+        found["AutomationExecutionStatus"],
+        tuple(
+            StepRun(each["StepName"], each["StepStatus"], each.get("FailureMessage", ""))
+            for each in found.get("StepExecutions", [])
+        ),
+        {name: value for name, value in outputs.items() if value != _NO_OUTPUT},
+        str(found.get("FailureMessage") or ""),
+    )

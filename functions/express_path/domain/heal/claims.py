@@ -1,0 +1,111 @@
+"""Who may change a route table, who creates a VPC's endpoint, and what a run does next."""
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+from express_path.domain.heal.endpoint_choice import USABLE
+from express_path.domain.heal.ledger import LedgerView, RunRecord, TableRecord, TableState, VpcRecord
+from express_path.domain.heal.records import MANAGED_TAG, Action, Plan
+from express_path.domain.network.snapshot import Snapshot
+
+CLAIM_SECONDS = 3600
+"""How long a claim lasts: longer than all steps of a heal or an undo that come after the claim together."""
+
+
+class Next(StrEnum):
+    """What a run does next, as the runbook's branches name it."""
+
+    DONE = "DONE"
+    """Nothing: the subnet needs no heal, or this is a dry run."""
+    FINISH = "FINISH"
+    """Record that an earlier run, which was interrupted, healed the table."""
+    CLAIM = "CLAIM"
+    ELECT = "ELECT"
+    """Become the run whose client token creates the VPC's endpoint."""
+    CREATE = "CREATE"
+    ASSOCIATE = "ASSOCIATE"
+    VERIFY = "VERIFY"
+    """Only verify: someone else made the change meanwhile."""
+
+
+def may_be_finished(plan: Plan, table: TableRecord, heal: RunRecord | None, snapshot: Snapshot) -> bool:
+    """Whether the heal that associated the route table last did so, and ended before it could record that.
+
+    heal is that run as the ledger has it, None where it does not name it.
+    """
+    route_table = snapshot.route_tables.get(table.route_table_id)
+    return (
+        plan.action is Action.NOTHING_TO_DO
+        and table.state in (TableState.CLAIMED, TableState.FAILED)
+        and not table.is_undone
+        and heal is not None
+        and route_table is not None
+        and any(route.target_id == heal.endpoint_id for route in route_table.routes)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Election:
+    """Which client token creates the endpoint. must_elect: first, this run has to become the creator.
+
+    seen is the generation of tokens in the ledger, generation the one in which the endpoint is created.
+    """
+
+    must_elect: bool
+    token_run: str
+    seen: int
+    generation: int
+
+
+def elect(record: VpcRecord, snapshot: Snapshot, run_id: str) -> Election:
+    """The election in a VPC: the elected creator stays until an endpoint of its token is gone.
+
+    EC2 answers a repeated token without doing anything, so a token must not be used after its endpoint is gone
+    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html).
+    """
+    gone = any(each in record.deleted_ids or not _is_there(snapshot, each) for each in record.token_ids)
+    if record.token_run and not gone:
+        return Election(
+            must_elect=False, token_run=record.token_run, seen=record.generation, generation=record.generation
+        )
+    return Election(must_elect=True, token_run=run_id, seen=record.generation, generation=record.generation + 1)
+
+
+def _is_there(snapshot: Snapshot, endpoint_id: str) -> bool:
+    endpoint = snapshot.vpc_endpoints.get(endpoint_id)
+    return endpoint is not None and endpoint.state in USABLE
+
+
+def is_unrecorded(plan: Plan, record: VpcRecord, snapshot: Snapshot) -> bool:
+    """Whether the endpoint to associate may be one whose creator died before it could record it.
+
+    Creating it again with the same token shows it: EC2 answers with the endpoint that the token created.
+    """
+    endpoint = snapshot.vpc_endpoints.get(plan.endpoint_id or "")
+    return (
+        plan.action is Action.ASSOCIATE
+        and endpoint is not None
+        and MANAGED_TAG in endpoint.tags
+        and endpoint.id not in record.created_ids
+        and record.token_run != ""
+        and not record.token_ids
+    )
+
+
+def client_token(election: Election, vpc_id: str, plan: Plan, policy: str) -> str:
+    """The client token of an endpoint: 64 characters, equal for all runs that would create the same one.
+
+    EC2 refuses a token that comes again with other parameters, so they are part of it.
+    """
+    parts = (vpc_id, election.token_run, str(election.generation), plan.service_name, plan.ip_address_type, policy)
+    return hashlib.sha256("|".join(parts).encode()).hexdigest()
+
+
+def next_before_claim(plan: Plan, ledger: LedgerView | None, *, dry_run: bool, finishes: bool) -> Next:
+    """What a run does after its first plan."""
+    if dry_run or ledger is None or plan.action is Action.BLOCKED:
+        return Next.DONE
+    if plan.action is Action.NOTHING_TO_DO:
+        return Next.FINISH if finishes else Next.DONE
+    return Next.CLAIM

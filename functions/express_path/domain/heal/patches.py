@@ -1,0 +1,124 @@
+"""The change of a plan as a person or a tool would make it: for CloudFormation, for Terraform, for the AWS CLI."""
+
+import json
+import shlex
+from collections.abc import Iterable
+
+from express_path.domain.heal.evidence import Policy
+from express_path.domain.heal.records import FULL_ACCESS
+from express_path.domain.network.resources import VpcEndpoint
+
+_STACK = "aws:cloudformation:stack-name"
+_LOGICAL_ID = "aws:cloudformation:logical-id"
+_LOGICAL_ID_OF_NEW = "S3ExpressEndpoint"
+
+
+def associate_patches(endpoint: VpcEndpoint, route_table_id: str, policies: Iterable[Policy] = ()) -> dict[str, str]:
+    """How to associate a route table with an existing endpoint, whose policy is among policies if it is known."""
+    policy = next((each.document for each in policies if each.holder == endpoint.id), FULL_ACCESS)
+    logical_id = endpoint.tags.get(_LOGICAL_ID, _LOGICAL_ID_OF_NEW)
+    tables = sorted({*endpoint.route_table_ids, route_table_id})
+    return {
+        "cloudFormation": _stack_comment(endpoint)
+        + _template(logical_id, [*_identity(endpoint), *_lines("RouteTableIds", tables), *_policy_document(policy)]),
+        "terraform": _terraform_comment(endpoint, route_table_id)
+        + _terraform_association(f'"{endpoint.id}"', route_table_id),
+        "cli": f"aws ec2 modify-vpc-endpoint --region {_region(endpoint)} --vpc-endpoint-id {endpoint.id} "
+        f"--add-route-table-ids {route_table_id}\n",
+    }
+
+
+def create_patches(endpoint: VpcEndpoint, route_table_id: str, policy: str) -> dict[str, str]:
+    """How to create the endpoint and associate the route table with it. A policy of full access is EC2's default."""
+    own = _own(policy)
+    properties = [
+        *_identity(endpoint),
+        f"IpAddressType: {endpoint.ip_address_type}",
+        *_lines("RouteTableIds", [route_table_id]),
+        *_policy_document(policy),
+    ]
+    name = _name(endpoint.vpc_id)
+    return {
+        "cloudFormation": _template(_LOGICAL_ID_OF_NEW, properties),
+        "terraform": f'resource "aws_vpc_endpoint" "{name}" {{\n  vpc_id            = "{endpoint.vpc_id}"\n'
+        f'  vpc_endpoint_type = "Gateway"\n  service_name      = "{endpoint.service_name}"\n'
+        f'  ip_address_type   = "{endpoint.ip_address_type}"\n'
+        + (f"  policy            = jsonencode({_literal(own)})\n" if own else "")
+        # Without route_table_ids in the endpoint, Terraform leaves associations alone that others add.
+        + "}\n\n"
+        + _terraform_association(f"aws_vpc_endpoint.{name}.id", route_table_id),
+        "cli": f"aws ec2 create-vpc-endpoint --region {_region(endpoint)} --vpc-endpoint-type Gateway "
+        f"--vpc-id {endpoint.vpc_id} --service-name {endpoint.service_name} "
+        f"--ip-address-type {endpoint.ip_address_type} --route-table-ids {route_table_id}"
+        + (f" --policy-document {shlex.quote(own)}" if own else "")
+        + "\n",
+    }
+
+
+def _identity(endpoint: VpcEndpoint) -> list[str]:
+    return [
+        f"VpcId: {endpoint.vpc_id}",
+        "VpcEndpointType: Gateway",
+        f"ServiceName: {endpoint.service_name}",
+    ]
+
+
+def _template(logical_id: str, properties: Iterable[str]) -> str:
+    """A template with one endpoint."""
+    head = f"Resources:\n  {logical_id}:\n    Type: AWS::EC2::VPCEndpoint\n    Properties:\n"
+    return head + "".join(f"      {each}\n" for each in properties)
+
+
+def _lines(name: str, values: Iterable[str]) -> list[str]:
+    return [f"{name}:", *(f"  - {each}" for each in values)]
+
+
+def _policy_document(policy: str) -> list[str]:
+    own = _own(policy)
+    return [f"PolicyDocument: {own}"] if own else []
+
+
+def _own(policy: str) -> str:
+    """The policy on one line, empty if it is EC2's default."""
+    document = json.loads(policy)
+    return "" if document == json.loads(FULL_ACCESS) else json.dumps(document)
+
+
+def _stack_comment(endpoint: VpcEndpoint) -> str:
+    """CloudFormation's list of route tables is complete, and its other properties must not get lost."""
+    stack = endpoint.tags.get(_STACK)
+    where = f"Stack {stack}: change" if stack else f"If a stack owns {endpoint.id}, change"
+    return f"# {where} RouteTableIds as below. Keep all other properties of the resource.\n"
+
+
+def _terraform_comment(endpoint: VpcEndpoint, route_table_id: str) -> str:
+    """The two ways to associate a table exclude each other for one endpoint.
+
+    https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/vpc_endpoint_route_table_association
+    """
+    return (
+        f"# If your configuration sets route_table_ids in the aws_vpc_endpoint of {endpoint.id},\n"
+        f'# add "{route_table_id}" to that list and leave this resource out.\n'
+    )
+
+
+def _terraform_association(endpoint_id: str, route_table_id: str) -> str:
+    """The resource; endpoint_id is an expression."""
+    return (
+        f'resource "aws_vpc_endpoint_route_table_association" "{_name(route_table_id)}" {{\n'
+        f'  vpc_endpoint_id = {endpoint_id}\n  route_table_id  = "{route_table_id}"\n}}\n'
+    )
+
+
+def _literal(text: str) -> str:
+    """The text for Terraform, which would take ${ and %{ for templates of its own."""
+    return text.replace("${", "$${").replace("%{", "%%{")
+
+
+def _region(endpoint: VpcEndpoint) -> str:
+    """The Region in a service name such as com.amazonaws.us-east-1.s3express, in any partition."""
+    return endpoint.service_name.split(".")[-2]
+
+
+def _name(resource_id: str) -> str:
+    return "s3express_" + resource_id.replace("-", "_")

@@ -1,0 +1,90 @@
+"""Reading the settings of heals from text, as the function's environment gives them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from express_path.domain.heal.records import MAY_WARN, Blocker, HealSettings, RemediationMode
+from express_path.errors import SettingError
+
+LONGEST_POLICY = 20480
+"""The longest endpoint policy, in characters
+(https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html)."""
+
+
+def parse_settings(values: Mapping[str, str]) -> HealSettings:
+    """Read the settings from the environment of the plan function. Raises SettingError.
+
+    LEDGER_TABLE_NAME is required. What else is absent has its default, and an empty WARN_ONLY lets nothing only warn.
+    The policy is full access until with_policy() replaces it.
+    """
+    defaults = HealSettings()
+    warn_only = values.get("WARN_ONLY")
+    return HealSettings(
+        owner_tags=tuple(_words(values.get("OWNER_TAGS", ""))),
+        adopt_iac_owned=_boolean("ADOPT_IAC_OWNED", values.get("ADOPT_IAC_OWNED") or "false"),
+        warn_only=defaults.warn_only if warn_only is None else frozenset(map(_blocker, _words(warn_only))),
+        gateway_endpoint_quota=_number(values, "GATEWAY_ENDPOINT_QUOTA", defaults.gateway_endpoint_quota),
+        route_quota=_number(values, "ROUTE_QUOTA", defaults.route_quota),
+        ledger_table=_required("LEDGER_TABLE_NAME", values.get("LEDGER_TABLE_NAME", "")),
+        mode=_mode(values.get("REMEDIATION_MODE") or defaults.mode),
+        calendar=values.get("CHANGE_CALENDAR_NAME", ""),
+        policy_parameter=values.get("ENDPOINT_POLICY_PARAMETER", ""),
+        approvers=tuple(_words(values.get("APPROVERS", ""))),
+        approval_topic_arn=values.get("APPROVAL_TOPIC_ARN", ""),
+        heal_document=values.get("HEAL_DOCUMENT_NAME", ""),
+    )
+
+
+def with_policy(settings: HealSettings, text: str) -> HealSettings:
+    """The settings with the policy that the SSM parameter policy_parameter holds. Raises SettingError."""
+    return replace(settings, policy=_policy(text))
+
+
+def _required(name: str, value: str) -> str:
+    if not value:
+        raise SettingError(name, value, "the name of the ledger's DynamoDB table (output LedgerTableName)")
+    return value
+
+
+def _mode(value: str) -> RemediationMode:
+    try:
+        return RemediationMode(value)
+    except ValueError:
+        raise SettingError("REMEDIATION_MODE", value, "one of " + ", ".join(RemediationMode)) from None
+
+
+def _words(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
+def _boolean(name: str, value: str) -> bool:
+    if value not in ("true", "false"):
+        raise SettingError(name, value, "true or false")
+    return value == "true"
+
+
+def _blocker(value: str) -> Blocker:
+    for each in MAY_WARN:
+        if value == each:
+            return each
+    raise SettingError("WARN_ONLY", value, "any of " + ", ".join(sorted(MAY_WARN)))
+
+
+def _number(values: Mapping[str, str], name: str, default: int) -> int:
+    value = values.get(name) or str(default)
+    if not value.isdecimal():
+        raise SettingError(name, value, "a whole number")
+    return int(value)
+
+
+def _policy(text: str) -> str:
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise SettingError("ENDPOINT_POLICY_PARAMETER", text[:80], "a policy document in JSON") from error
+    if not isinstance(document, dict) or "Statement" not in document or len(text) > LONGEST_POLICY:
+        raise SettingError(
+            "ENDPOINT_POLICY_PARAMETER", text[:80], f"a policy with Statement, of at most {LONGEST_POLICY} characters"
+        )
+    return text

@@ -1,0 +1,1 @@
+"""Where traffic goes: which route wins, how each kind of hop is followed, and where the path ends."""

@@ -1,0 +1,41 @@
+"""The annotation: one line for AWS Config, rendered from reason, deciding route and table."""
+
+from express_path.domain.network.addresses import Family
+from express_path.domain.network.resources import RouteTable
+from express_path.domain.path.outcomes import Outcome
+from express_path.domain.path.reasons import Reason
+
+MAX_LENGTH = 256
+"""The longest annotation that AWS Config takes, in characters (botocore model: config Evaluation)."""
+
+_SAYS = {
+    Reason.PARTLY_NAT: "part of S3 Express traffic crosses a NAT, past the s3express gateway endpoint",
+    Reason.NAT_GATEWAY: "S3 Express traffic crosses a NAT gateway",
+    Reason.NAT_INSTANCE: "S3 Express traffic crosses a NAT instance",
+    Reason.NAT_BEHIND_APPLIANCE: "S3 Express traffic crosses an appliance, then a NAT",
+    Reason.NAT_BEYOND_TRANSIT_GATEWAY: "S3 Express traffic crosses a NAT beyond a transit gateway",
+    Reason.UNRESOLVED_EGRESS: "the egress path could not be determined",
+    Reason.INTERNET_GATEWAY: "S3 Express traffic leaves by an internet gateway, without a NAT",
+    Reason.ENDPOINT: "S3 Express traffic uses the s3express gateway endpoint",
+    Reason.DROPPED: "AWS drops S3 Express traffic",
+    Reason.NO_ROUTE: "no route leads to S3 Express",
+    Reason.NOT_OWNED: "shared by another account, whose own rule decides",
+    Reason.EXCLUDED: "left out by a rule parameter",
+    Reason.NO_DIRECTORY_BUCKETS: "the account has no directory bucket in this Region",
+    Reason.SERVICE_NOT_OFFERED: "this Region does not offer S3 Express",
+    Reason.DELETED: "the subnet is gone",
+}
+
+
+def annotate(reason: Reason, deciding: Outcome, table: RouteTable | None, family: Family = Family.IPV4) -> str:
+    """One line of 1 to 256 characters: reason, deciding route (destination and target), and what is known besides.
+
+    family is that of the addresses that decided; IPv6 is said, IPv4 goes without saying.
+    """
+    line = f"{reason}: {_SAYS[reason]}" + (f" ({family})" if family is Family.IPV6 else "")
+    if deciding.route and table:
+        line += f"; route {deciding.route.destination} -> {deciding.route.target_id or 'unknown'} in {table.id}"
+        line += "".join(f", then {hop.id}" for hop in deciding.path[1:])
+    if deciding.note:
+        line += f" ({deciding.note})"
+    return line if len(line) <= MAX_LENGTH else line[: MAX_LENGTH - 3] + "..."

@@ -1,0 +1,40 @@
+"""Which flow log of a log group records a NAT gateway, and only once."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from express_path_cli.cost.flow_records import NEEDED, FlowLog, NatPlace, NotRecordedError, recording
+
+PLACE = NatPlace("nat-1", ("eni-1",), "subnet-1", "vpc-1")
+
+
+def flow_log(resource_id: str, traffic: str = "ALL", fields: tuple[str, ...] = NEEDED) -> FlowLog:
+    """Return a flow log of some resource."""
+    return FlowLog(f"fl-{resource_id}", resource_id, traffic, fields, datetime(2026, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("resource_id", ["vpc-1", "subnet-1", "eni-1"])
+@pytest.mark.parametrize("traffic", ["ALL", "ACCEPT"])
+def test_a_flow_log_of_the_interface_or_what_it_is_in_records_it(resource_id: str, traffic: str) -> None:
+    """The VPC's, the subnet's and the interface's do; others, and one of what was rejected, do not."""
+    found = flow_log(resource_id, traffic)
+    others = [flow_log("vpc-2"), flow_log("eni-2"), flow_log("vpc-1", "REJECT")]
+    assert recording(PLACE, "group", [*others, found]) == found
+
+
+@pytest.mark.parametrize(
+    ("place", "flow_logs", "why"),
+    [
+        (PLACE, [], "no flow log of vpc-1, subnet-1 or its network interface"),
+        (PLACE, [flow_log("vpc-1", "REJECT")], "no flow log"),
+        (PLACE, [flow_log("vpc-1"), flow_log("eni-1")], "fl-eni-1 and fl-vpc-1 both"),
+        (PLACE, [flow_log("vpc-1", fields=("interface-id", "pkt-dstaddr", "bytes"))], "lacks srcaddr, dstaddr"),
+        (NatPlace("nat-1", (), "", "vpc-1"), [flow_log("vpc-1")], "regional"),
+    ],
+)
+def test_what_cannot_be_told_says_why(place: NatPlace, flow_logs: list[FlowLog], why: str) -> None:
+    """Nothing is measured twice, or out of fields that are not there."""
+    with pytest.raises(NotRecordedError, match=why) as raised:
+        recording(place, "group", flow_logs)
+    assert (raised.value.nat_gateway_id, raised.value.log_group) == ("nat-1", "group")

@@ -1,0 +1,50 @@
+"""The price of a GB out of the AWS Price List."""
+
+import pytest
+
+from express_path.adapters import aws as aws_module
+from express_path.errors import ApiError
+from express_path_cli.cost.charges import Basis, Price
+from express_path_cli.cost.nat_prices import listed_prices
+from express_path_cli.organization.clients import MovingAws
+from sandbox.server import Sandbox
+
+
+@pytest.fixture
+def aws(sandbox: Sandbox) -> MovingAws:
+    """Clients of the sandbox, in a Region where the Price List has no endpoint."""
+    assert sandbox.endpoint_url
+    return MovingAws.connect("eu-west-2")
+
+
+def test_only_what_a_gb_costs_counts(aws: MovingAws, sandbox: Sandbox) -> None:
+    """Hours, other Regions, provisioned bandwidth and other currencies are other products."""
+    prices = sandbox.prices
+    prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Hours", "0.05", unit="Hrs")
+    prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Prvd-Bytes", "0.01")
+    prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Bytes", "0.0520000000")
+    prices.list_nat_gateway("eu-west-2", "EUW2-RegionalNatGateway-Bytes", "0.07")
+    prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.045")
+    prices.list_nat_gateway("cn-north-1", "CNN1-NatGateway-Bytes", "0.42", currency="CNY")
+    assert listed_prices(aws, "eu-west-2") == {
+        "NatGateway": Price(0.052, Basis.LISTED),
+        "RegionalNatGateway": Price(0.07, Basis.LISTED),
+    }
+    assert listed_prices(aws, "us-east-1") == {"NatGateway": Price(0.045, Basis.LISTED)}
+    assert listed_prices(aws, "cn-north-1") == {}
+    assert {call.region for call in sandbox.calls.of("pricing")} == {"us-east-1"}
+
+
+def test_the_highest_of_several_prices_counts(aws: MovingAws, sandbox: Sandbox) -> None:
+    """What is reckoned with it is an upper bound, in whatever order AWS lists them."""
+    for price in ("0.045", "0.052", "0.048"):
+        sandbox.prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Bytes", price)
+    assert listed_prices(aws, "eu-west-2") == {"NatGateway": Price(0.052, Basis.LISTED)}
+
+
+def test_a_denial_is_an_error(aws: MovingAws, sandbox: Sandbox) -> None:
+    """Whoever asks decides what a missing price means."""
+    sandbox.faults.deny("pricing", "GetProducts")
+    with pytest.raises(ApiError) as raised:
+        listed_prices(aws, "eu-west-2")
+    assert raised.value.code in aws_module.DENIED

@@ -1,0 +1,218 @@
+"""Symptoms out of a NAT gateway's metrics: each where it is, and a plain answer where there is none."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from express_path_cli.diagnosis.symptoms import Diagnosis, State, diagnose
+from express_path_cli.diagnosis.symptoms_findings import Finding, Severity, Symptom
+from express_path_cli.diagnosis.symptoms_load import METRICS
+from express_path_cli.metrics.series import Meter, Series
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+END = START + timedelta(hours=8)
+PERIOD = 300
+PERIODS = 96
+METER = Meter("nat-1")
+PACKET = 1000.0
+"""Bytes of a packet, where a test does not say otherwise."""
+
+
+def time(index: int) -> datetime:
+    """The start of a period."""
+    return START + index * timedelta(seconds=PERIOD)
+
+
+def series(metric: str, values: Mapping[int, float] | Sequence[float], meter: Meter = METER) -> Series:
+    """A metric's values by the index of their periods."""
+    by_index = values if isinstance(values, Mapping) else dict(enumerate(values))
+    return Series(meter, metric, PERIOD, tuple((time(index), value) for index, value in by_index.items()))
+
+
+def told(gbps: Sequence[float], packet: float = PACKET, **metrics: Mapping[int, float]) -> Diagnosis:
+    """The diagnosis of a gateway that carries so much, a tenth of it outwards, and whatever else is given."""
+    carried = [each * 1e9 / 8 * PERIOD for each in gbps]
+    packets = [each / packet for each in carried]
+    nothing = [0.0] * len(gbps)
+    given = [
+        series("BytesOutToDestination", [each / 10 for each in carried]),
+        series("BytesOutToSource", [each * 9 / 10 for each in carried]),
+        series("PacketsInFromSource", [each / 2 for each in packets]),
+        series("PacketsInFromDestination", [each / 2 for each in packets]),
+        *(series(each, metrics.get(each, nothing)) for each in METRICS if each not in BASIC),
+    ]
+    return diagnose(METER, given, START, END, PERIOD)
+
+
+BASIC = ("BytesOutToDestination", "BytesOutToSource", "PacketsInFromSource", "PacketsInFromDestination")
+QUIET = [0.4, 0.9, 1.3, 0.7] * 24
+FLAT = [*QUIET[:24], *[25.0] * 38, *QUIET[:34]]
+
+
+def only(diagnosis: Diagnosis) -> Finding:
+    """The one finding of a diagnosis."""
+    (finding,) = diagnosis.findings
+    return finding
+
+
+def test_a_plateau_alone_may_be_the_clients_own_limit() -> None:
+    """Flat and nothing dropped: MEDIUM, with its time, height and what else was measured meanwhile."""
+    diagnosis = told(FLAT, PeakBytesPerSecond={30: 3.2e9, 2: 9e9}, ActiveConnectionCount={30: 40_000, 31: 61_000})
+    finding = only(diagnosis)
+    assert finding[:6] == (Symptom.PLATEAU, Severity.MEDIUM, time(24), time(62), pytest.approx(25e9), "bit/s")
+    assert finding.evidence["peakBitsPerSecond"] == 25.6e9
+    assert finding.evidence["activeConnections"] == 61_000
+    assert finding.evidence["jitter"] == 0
+    assert finding.evidence["usualJitter"] > 0
+    assert finding.evidence["droppedPackets"] == finding.evidence["droppedShare"] == 0
+    assert diagnosis.state is State.SYMPTOMS
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [{"PacketsDropCount": {40: 36e6}}, {"ErrorPortAllocation": {40: 1.0}}],
+    ids=["drops", "ports"],
+)
+def test_drops_or_refusals_meanwhile_make_a_plateau_certain(metrics: Mapping[str, Mapping[int, float]]) -> None:
+    """What is flat and drops more than 0.01 %, or has no ports left, holds traffic up: HIGH."""
+    plateau, other = told(FLAT, **metrics).findings
+    assert (plateau.symptom, plateau.severity) == (Symptom.PLATEAU, Severity.HIGH)
+    assert other.severity is Severity.HIGH
+    assert (other.start, other.end) == (time(40), time(41))
+
+
+def test_a_plateau_at_the_last_ceiling_is_certain() -> None:
+    """Above 100 Gbit/s no gateway scales."""
+    assert only(told([*QUIET[:24], *[96.0] * 38, *QUIET[:34]], packet=8000)).severity is Severity.HIGH
+
+
+def test_small_packets_meet_another_ceiling_than_bytes() -> None:
+    """A million packets of 100 bytes are no 5 Gbit/s: the plateau is told in packets."""
+    finding = only(told([*[each / 10 for each in QUIET[:24]], *[0.96] * 38, *[0.1] * 34], packet=100))
+    assert finding[:6] == (Symptom.PLATEAU, Severity.MEDIUM, time(24), time(62), pytest.approx(1.2e6), "packets/s")
+
+
+def test_bytes_and_packets_that_are_flat_together_are_one_plateau() -> None:
+    """A plateau in packets at another time is told besides."""
+    loads = [*QUIET[:8], *[25.0] * 30, *QUIET[:8]]
+    small = [*[each / 100 for each in QUIET[:4]], *[3.9] * 30, *QUIET[:16]]
+    carried = [each * 1e9 / 8 * PERIOD for each in [*loads, *small]]
+    packets = [each / (PACKET if index < len(loads) else 100) for index, each in enumerate(carried)]
+    given = [
+        series("BytesOutToDestination", [0.0] * PERIODS),
+        series("BytesOutToSource", carried),
+        series("PacketsInFromSource", [0.0] * PERIODS),
+        series("PacketsInFromDestination", packets),
+        series("PacketsDropCount", [0.0] * PERIODS),
+    ]
+    diagnosis = diagnose(METER, given, START, END, PERIOD)
+    assert [(each.unit, each.start) for each in diagnosis.findings] == [("bit/s", time(8)), ("packets/s", time(50))]
+    assert "portAllocationErrors" not in diagnosis.findings[0].evidence
+
+
+def test_few_drops_are_no_symptom() -> None:
+    """Up to 0.01 % of what arrived is told and is no symptom."""
+    diagnosis = told(QUIET, PacketsDropCount={3: 900.0})
+    finding = only(diagnosis)
+    assert finding[:6] == (Symptom.PACKETS_DROPPED, Severity.LOW, time(3), time(4), 900, "packets")
+    assert finding.evidence["droppedShare"] == pytest.approx(900 / (0.7e9 / 8 * PERIOD / PACKET))
+    assert diagnosis.state is State.NO_SIGN
+
+
+def test_many_drops_are_a_symptom() -> None:
+    """Above 0.01 % something is wrong, below the lowest ceiling perhaps with the VPC service itself: MEDIUM."""
+    assert only(told(QUIET, PacketsDropCount={3: 1e5})).severity is Severity.MEDIUM
+
+
+def test_drops_whose_share_is_unknown_count_as_many() -> None:
+    """Without the packets that arrived, nobody can call drops few."""
+    diagnosis = diagnose(METER, [series("PacketsDropCount", {3: 5.0})], START, END, PERIOD)
+    assert only(diagnosis).severity is Severity.MEDIUM
+    assert "droppedShare" not in only(diagnosis).evidence
+
+
+def test_events_less_than_an_hour_apart_are_one() -> None:
+    """Start, end and sum go over the pause; an hour's pause makes two."""
+    diagnosis = told(QUIET, ErrorPortAllocation={3: 5.0, 4: 0.0, 15: 2.0, 28: 1.0})
+    assert [(each.start, each.end, each.value) for each in diagnosis.findings] == [
+        (time(3), time(16), 7),
+        (time(28), time(29), 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "unit"), [("PeakBytesPerSecond", 11.5e9, "bit/s"), ("PeakPacketsPerSecond", 9.2e6, "packets/s")]
+)
+def test_ten_seconds_near_the_last_ceiling_are_seen(metric: str, value: float, unit: str) -> None:
+    """Averages hide bursts; the highest ten seconds of each minute do not."""
+    finding = only(told(QUIET, **{metric: {5: value, 6: value / 2}}))
+    in_unit = value * 8 if unit == "bit/s" else value
+    assert finding[:6] == (Symptom.PEAK_NEAR_LIMIT, Severity.MEDIUM, time(5), time(6), in_unit, unit)
+    both = told(QUIET, **{metric: {5: value}, "PacketsDropCount": {5: 1e6}}).findings
+    assert {each.severity for each in both if each.symptom is Symptom.PEAK_NEAR_LIMIT} == {Severity.HIGH}
+
+
+def test_the_worst_comes_first() -> None:
+    """By severity, then by symptom, then by time."""
+    diagnosis = told(
+        FLAT, PacketsDropCount={2: 1.0, 90: 1e6}, ErrorPortAllocation={70: 1.0, 1: 1.0}, PeakBytesPerSecond={0: 12e9}
+    )
+    assert [(each.symptom, each.severity, each.start) for each in diagnosis.findings] == [
+        (Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, time(1)),
+        (Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, time(70)),
+        (Symptom.PLATEAU, Severity.MEDIUM, time(24)),
+        (Symptom.PACKETS_DROPPED, Severity.MEDIUM, time(90)),
+        (Symptom.PEAK_NEAR_LIMIT, Severity.MEDIUM, time(0)),
+        (Symptom.PACKETS_DROPPED, Severity.LOW, time(2)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("gbps", "state"), [(QUIET, State.NO_SIGN), ([0.003] * PERIODS, State.NO_SIGN), ([0.0] * PERIODS, State.IDLE)]
+)
+def test_a_gateway_without_symptoms_is_told_as_such(gbps: Sequence[float], state: State) -> None:
+    """Ordinary traffic, a steady trickle and no traffic at all give no finding, and are told apart."""
+    diagnosis = told(gbps)
+    assert (diagnosis.findings, diagnosis.state, diagnosis.missing) == ((), state, 0)
+
+
+def test_no_datapoints_are_no_idle_gateway() -> None:
+    """Where CloudWatch holds nothing, nothing can be said."""
+    diagnosis = diagnose(METER, [series("BytesOutToSource", [1.0])], START, END, PERIOD)
+    assert (diagnosis.state, diagnosis.missing, diagnosis.load.carried) == (State.NO_DATA, 1, ())
+
+
+def test_missing_periods_are_counted() -> None:
+    """Half a window of datapoints is told as half."""
+    assert told(QUIET[:48]).missing == 0.5
+
+
+def test_only_the_meters_own_series_count() -> None:
+    """Another zone of the same gateway is another meter."""
+    zone = Meter("nat-1", "us-east-1a")
+    other = [series(each, [1e12] * PERIODS, zone) for each in METRICS]
+    assert diagnose(METER, other, START, END, PERIOD).state is State.NO_DATA
+    assert diagnose(zone, other, START, END, PERIOD).state is State.SYMPTOMS
+
+
+@settings(max_examples=60)
+@given(
+    values=st.dictionaries(
+        st.sampled_from(sorted(METRICS)),
+        st.dictionaries(st.integers(0, PERIODS - 1), st.floats(0, 1e13), max_size=40),
+    ),
+    data=st.data(),
+)
+def test_whatever_is_measured_findings_lie_in_the_window_and_order_is_nothing(
+    values: Mapping[str, Mapping[int, float]], data: st.DataObject
+) -> None:
+    """Every finding has a time in the window and a value, and the order of the series does not matter."""
+    given_series = [series(metric, dict(sorted(points.items()))) for metric, points in values.items()]
+    diagnosis = diagnose(METER, given_series, START, END, PERIOD)
+    for each in diagnosis.findings:
+        assert START <= each.start < each.end <= END
+        assert each.value > 0
+    assert diagnose(METER, data.draw(st.permutations(given_series)), START, END, PERIOD) == diagnosis

@@ -1,0 +1,106 @@
+"""AWS Config's recorder as it is described: today's settings, those of earlier years, and what nobody knows."""
+
+from typing import Any
+
+import pytest
+
+from express_path.errors import RecordError
+from express_path_cli.doctor.recorder_checks import Delivery, Frequency, Recorder, Strategy
+from express_path_cli.doctor.recorder_reader import read_deliveries, read_recorder, read_recorder_status
+
+SUBNET, TABLE = "AWS::EC2::Subnet", "AWS::EC2::RouteTable"
+
+
+class Told:
+    """An AWS Config that describes its recorder as a test says."""
+
+    def __init__(self, **row: object) -> None:
+        """Describe this recorder."""
+        self.row = {"name": "default"} | row
+
+    def describe_configuration_recorders(self) -> dict[str, Any]:
+        """The recorder."""
+        return {"ConfigurationRecorders": [self.row]}
+
+    def describe_configuration_recorder_status(self) -> dict[str, Any]:
+        """Its status."""
+        return {"ConfigurationRecordersStatus": [self.row]}
+
+    def describe_delivery_channel_status(self) -> dict[str, Any]:
+        """Its deliveries."""
+        return {"DeliveryChannelsStatus": [self.row]}
+
+
+def recorder(**row: object) -> Recorder | None:
+    """What is read of a recorder."""
+    config: Any = Told(**row)
+    return read_recorder(config)
+
+
+@pytest.mark.parametrize(
+    ("group", "strategy", "listed"),
+    [
+        (None, Strategy.ALL, set()),
+        ({"allSupported": True, "resourceTypes": []}, Strategy.ALL, set()),
+        ({"allSupported": False, "resourceTypes": [SUBNET]}, Strategy.INCLUSION, {SUBNET}),
+        ({"recordingStrategy": {"useOnly": "ALL_SUPPORTED_RESOURCE_TYPES"}}, Strategy.ALL, set()),
+        (
+            {"resourceTypes": [SUBNET], "recordingStrategy": {"useOnly": "INCLUSION_BY_RESOURCE_TYPES"}},
+            Strategy.INCLUSION,
+            {SUBNET},
+        ),
+        (
+            {
+                "allSupported": False,
+                "resourceTypes": [],
+                "exclusionByResourceTypes": {"resourceTypes": [TABLE]},
+                "recordingStrategy": {"useOnly": "EXCLUSION_BY_RESOURCE_TYPES"},
+            },
+            Strategy.EXCLUSION,
+            {TABLE},
+        ),
+    ],
+)
+def test_which_types_are_recorded(group: dict[str, Any] | None, strategy: Strategy, listed: set[str]) -> None:
+    """The strategy that is named; in settings from before strategies, the one that they amount to."""
+    found = recorder(recordingGroup=group)
+    assert found
+    assert (found.strategy, found.listed) == (strategy, listed)
+
+
+def test_how_often_they_are_recorded() -> None:
+    """Continuously where nothing is said; overrides hold for each of their types."""
+    plain = recorder()
+    assert plain
+    assert (plain.frequency, plain.overrides) == (Frequency.CONTINUOUS, {})
+    overrides = [{"resourceTypes": [SUBNET, TABLE], "recordingFrequency": "CONTINUOUS"}]
+    found = recorder(recordingMode={"recordingFrequency": "DAILY", "recordingModeOverrides": overrides})
+    assert found
+    assert found.frequency is Frequency.DAILY
+    assert found.overrides == {SUBNET: Frequency.CONTINUOUS, TABLE: Frequency.CONTINUOUS}
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ({"recordingGroup": {"recordingStrategy": {"useOnly": "SOME"}}}, "recordingStrategy"),
+        ({"recordingMode": {"recordingFrequency": "HOURLY"}}, "recordingFrequency"),
+        ({"recordingMode": {"recordingModeOverrides": [{"resourceTypes": [SUBNET]}]}}, "recordingFrequency"),
+        ({"name": ""}, "name"),
+    ],
+)
+def test_what_nobody_knows_is_never_guessed(row: dict[str, Any], field: str) -> None:
+    """A word that AWS adds one day is an error that names its field and what is known."""
+    with pytest.raises(RecordError) as raised:
+        recorder(**row)
+    assert raised.value.field == field
+
+
+def test_status_and_deliveries() -> None:
+    """What is absent is empty: a recorder that never recorded, and a kind that was never delivered."""
+    config: Any = Told(recording=True)
+    status = read_recorder_status(config)
+    assert status
+    assert (status.recording, status.last_status, status.error, status.changed) == (True, "", "", None)
+    never: Any = Told(configHistoryDeliveryInfo={}, configSnapshotDeliveryInfo={"lastStatus": "FAILURE"})
+    assert read_deliveries(never) == [Delivery("snapshot", "FAILURE")]

@@ -1,0 +1,111 @@
+"""Whether healing can work, told from what is deployed."""
+
+import pytest
+
+from express_path_cli.doctor.checks import State
+from express_path_cli.doctor.heal_checks import (
+    Calendar,
+    Remediation,
+    judge_automations,
+    judge_calendar,
+    judge_document,
+    judge_exceptions,
+    judge_mode,
+    judge_quota,
+    judge_remediation,
+    judge_service,
+    mode_of,
+)
+
+ON, OFF = Remediation(automatic=True, document="heal"), Remediation(automatic=False, document="heal")
+ASKING = Remediation(automatic=True, document="ask")
+
+
+@pytest.mark.parametrize(("found", "mode"), [(None, "OFF"), (OFF, "OFF"), (ON, "ON"), (ASKING, "APPROVAL")])
+def test_mode_in_force(found: Remediation | None, mode: str) -> None:
+    """What is automatic is ON, unless its runbook asks; all else is OFF."""
+    assert mode_of(found, "ask") == mode
+
+
+@pytest.mark.parametrize("found", ["OFF", "ON", "APPROVAL"])
+@pytest.mark.parametrize("meant", [None, "OFF", "ON", "APPROVAL"])
+def test_mode_is_as_the_stack_says(meant: str | None, found: str) -> None:
+    """Each mode is fine, OFF too; that the stack says another one is not."""
+    answer = judge_mode(meant, found)
+    assert answer.state is (State.OK if meant in (None, found) else State.FAIL)
+    if meant == found == "OFF":
+        assert "healing is off" in answer.finding
+
+
+@pytest.mark.parametrize(
+    ("found", "document", "state"),
+    [
+        (None, "heal", State.WARN),
+        (ON, "heal", State.OK),
+        (OFF, "", State.OK),
+        (ASKING, "heal", State.FAIL),
+    ],
+)
+def test_remediation_is_the_stacks(found: Remediation | None, document: str, state: State) -> None:
+    """It is there and names the stack's runbook; without a stack, any will do."""
+    assert judge_remediation(found, document).state is state
+
+
+@pytest.mark.parametrize(("status", "state"), [("Active", State.OK), ("Failed", State.FAIL), (None, State.FAIL)])
+def test_runbooks_are_active(status: str | None, state: State) -> None:
+    """A runbook that is not active, or not there, cannot be started."""
+    answer = judge_document("heal", status)
+    assert (answer.state, "heal" in answer.finding) == (state, True)
+    assert "does not exist" in answer.finding or status
+
+
+@pytest.mark.parametrize(
+    ("used", "quota", "parameter", "state"),
+    [
+        (0, 20, 20, State.OK),
+        (19, 20, None, State.OK),
+        (20, 20, 20, State.FAIL),
+        (21, 20, 50, State.FAIL),
+        (3, 50, 20, State.WARN),
+        (3, 20, 50, State.WARN),
+    ],
+)
+def test_quota_of_endpoints(used: int, quota: int, parameter: int | None, state: State) -> None:
+    """At the quota no endpoint can be made; a stack that goes by another number is told which one."""
+    answer = judge_quota(used, quota, parameter)
+    assert (answer.state, str(used) in answer.finding) == (state, True)
+    assert state is not State.WARN or f"GatewayEndpointQuota={quota}" in answer.fix
+
+
+def test_exceptions_automations_and_service() -> None:
+    """Excepted subnets and a full line warn; without the service nothing can be healed."""
+    assert judge_exceptions([], "rule").state is State.OK
+    excepted = judge_exceptions(["subnet-1"], "rule")
+    assert (excepted.state, "1 subnet" in excepted.finding) == (State.WARN, True)
+    assert excepted.command == (
+        "aws configservice delete-remediation-exceptions --config-rule-name rule "
+        "--resource-keys ResourceType=AWS::EC2::Subnet,ResourceId=subnet-1"
+    )
+    many = judge_exceptions([f"subnet-{each:03}" for each in range(101)], "rule")
+    assert "subnet-099 and 1 more" in many.finding
+    assert many.command.count("ResourceId=") == 100
+    assert judge_automations(99).state is State.OK
+    assert judge_automations(100).state is State.WARN
+    assert judge_service("com.amazonaws.us-east-1.s3express").state is State.OK
+    assert judge_service(None).state is State.FAIL
+
+
+@pytest.mark.parametrize(
+    ("calendar", "state", "said"),
+    [
+        (Calendar("OPEN"), State.OK, "is open"),
+        (Calendar("OPEN", "2026-12-24T00:00:00Z"), State.OK, "until 2026-12-24"),
+        (Calendar("CLOSED", "2027-01-02T00:00:00Z"), State.WARN, "until 2027-01-02"),
+        (Calendar("CLOSED"), State.WARN, "is closed"),
+        (None, State.FAIL, "does not exist"),
+    ],
+)
+def test_calendar(calendar: Calendar | None, state: State, said: str) -> None:
+    """Open, closed until some time, or not there at all."""
+    answer = judge_calendar("freeze", calendar)
+    assert (answer.state, said in answer.finding, "freeze" in answer.finding) == (state, True, True)

@@ -1,0 +1,93 @@
+"""Whether the ledger can be relied on, and the approvers asked."""
+
+from typing import Any
+
+import pytest
+
+from express_path_cli.doctor.approval_checks import Topic, judge_approval
+from express_path_cli.doctor.checks import State
+from express_path_cli.doctor.ledger_checks import WRITES, LedgerRecord, judge_ledger
+
+ROLES = "arn:aws:iam::123456789012:role/express-path/automation/*"
+STATEMENT: dict[str, Any] = {
+    "Effect": "Deny",
+    "Principal": "*",
+    "Action": sorted(WRITES),
+    "Resource": "*",
+    "Condition": {"ArnNotLike": {"aws:PrincipalArn": ROLES}},
+}
+SAFE = LedgerRecord("ACTIVE", is_protected=True, is_restorable=True, policy={"Statement": [STATEMENT]})
+TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "told"),
+    [
+        (SAFE, State.OK, "only the runbooks write"),
+        (None, State.FAIL, "does not exist"),
+        (SAFE._replace(status="ARCHIVED"), State.FAIL, "is ARCHIVED"),
+        (SAFE._replace(policy=None), State.FAIL, "written by others"),
+        (SAFE._replace(is_protected=False), State.WARN, "can be deleted"),
+        (SAFE._replace(is_restorable=False), State.WARN, "point-in-time"),
+    ],
+)
+def test_ledger_is_judged_by_its_worst_fault(found: LedgerRecord | None, state: State, told: str) -> None:
+    """A ledger that anybody may write fails; one that can be lost warns, with the command that protects it."""
+    answer = judge_ledger("heals", found)
+    assert (answer.state, told in answer.finding) == (state, True), answer
+    assert ("heals" in answer.command) is (state is State.WARN)
+
+
+@pytest.mark.parametrize(
+    ("change", "safe"),
+    [
+        ({}, True),
+        ({"Principal": {"AWS": "*"}}, True),
+        ({"Action": "dynamodb:*"}, True),
+        ({"Action": ["dynamodb:*Item", "dynamodb:partiql*", "dynamodb:UpdateTimeToLive"]}, True),
+        ({"Effect": "Allow"}, False),
+        ({"Action": sorted(WRITES - {"dynamodb:UpdateItem"})}, False),
+        ({"Action": None}, False),
+        ({"Principal": {"AWS": "arn:aws:iam::123456789012:root"}}, False),
+        ({"Condition": {}}, False),
+        ({"Condition": {"ArnNotLike": {"aws:PrincipalArn": [ROLES, "*"]}}}, False),
+        ({"Condition": {"ArnNotLike": {"aws:PrincipalArn": "arn:aws:iam::123456789012:role/*"}}}, False),
+        ({"Condition": {"ArnNotLike": {"aws:PrincipalArn": ROLES, "aws:SourceArn": "x"}}}, False),
+        ({"Condition": {"ArnNotLike": {"aws:PrincipalArn": ROLES}, "Bool": {"aws:SecureTransport": "true"}}}, False),
+    ],
+)
+def test_policy_denies_every_write_to_all_others(change: dict[str, Any], *, safe: bool) -> None:
+    """One statement must deny each write to everybody but the runbooks' roles; anything weaker does not count."""
+    other = {"Effect": "Allow", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}
+    policy = {"Statement": [other, STATEMENT | change]}
+    assert (judge_ledger("heals", SAFE._replace(policy=policy)).state is State.OK) is safe
+
+
+@pytest.mark.parametrize("policy", [{}, {"Statement": None}, {"Statement": "x"}, {"Statement": {"Effect": "Deny"}}])
+def test_policy_of_another_form_protects_nothing(policy: dict[str, Any]) -> None:
+    """What is no statement, or lacks its elements, denies nothing."""
+    assert judge_ledger("heals", SAFE._replace(policy=policy)).state is State.FAIL
+
+
+def test_policy_of_one_statement_counts() -> None:
+    """A statement need not be in a list."""
+    assert judge_ledger("heals", SAFE._replace(policy={"Statement": STATEMENT})).state is State.OK
+
+
+@pytest.mark.parametrize(
+    ("topic", "approvers", "key", "state", "told"),
+    [
+        (Topic(1), "ann,ben", "", State.OK, "2 approvers"),
+        (Topic(1, "alias/aws/sns"), "ann", "", State.OK, "1 approver,"),
+        (Topic(1, "1234"), "ann", "arn:aws:kms:us-east-1:123456789012:key/1234", State.OK, "1 approver,"),
+        (Topic(1, "1234"), "ann", "", State.FAIL, "encrypted with 1234"),
+        (Topic(1), "", "", State.FAIL, "nobody may approve"),
+        (None, "ann", "", State.FAIL, "does not exist"),
+        (Topic(0), "ann", "", State.WARN, "nobody is subscribed"),
+    ],
+)
+def test_approvers_can_be_asked(topic: Topic | None, approvers: str, key: str, state: State, told: str) -> None:
+    """Someone may answer, the topic is there and can be written, and someone hears it."""
+    answer = judge_approval(TOPIC, topic, approvers, key)
+    assert (answer.state, told in answer.finding) == (state, True), answer
+    assert state is State.OK or answer.fix

@@ -1,0 +1,180 @@
+"""Whether a rule runs, told from its state, its times and what Lambda counts."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from express_path_cli.doctor.checks import State, length, moment, some
+from express_path_cli.doctor.rule_checks import (
+    GRACE,
+    Activity,
+    FunctionState,
+    RuleTimes,
+    judge_activity,
+    judge_errors,
+    judge_function,
+    judge_queue,
+    judge_run,
+    judge_stack,
+    judge_state,
+)
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
+
+
+def ago(span: timedelta) -> datetime:
+    """A moment so long before now."""
+    return NOW - span
+
+
+@pytest.mark.parametrize(
+    ("times", "activity", "period", "state", "said"),
+    [
+        (RuleTimes(invoked=ago(HOUR)), None, DAY, State.OK, "last ran 60 minutes ago"),
+        (RuleTimes(invoked=ago(DAY + GRACE)), None, DAY, State.OK, "26 hours ago"),
+        (RuleTimes(invoked=ago(DAY + GRACE + MINUTE)), None, DAY, State.FAIL, "although it is due every 24 hours"),
+        (RuleTimes(invoked=ago(4 * HOUR)), None, HOUR, State.FAIL, "due every 60 minutes"),
+        (RuleTimes(invoked=ago(3 * DAY)), Activity(1, 0, ago(HOUR)), DAY, State.OK, "60 minutes ago"),
+        (RuleTimes(), Activity(5, 0, ago(2 * HOUR)), DAY, State.OK, "2 hours ago"),
+        (RuleTimes(), Activity(0, 0, ago(3 * DAY)), DAY, State.FAIL, "3 days ago"),
+        (RuleTimes(), Activity(0, 0, None), DAY, State.FAIL, "has not run"),
+        (RuleTimes(activated=ago(10 * MINUTE)), None, DAY, State.WARN, "activated 10 minutes ago"),
+        (RuleTimes(activated=ago(10 * MINUTE)), Activity(0, 0, None), DAY, State.WARN, "has not run yet"),
+        (RuleTimes(activated=ago(2 * DAY)), None, DAY, State.FAIL, "has not run"),
+        (RuleTimes(), None, DAY, State.UNKNOWN, "neither"),
+        (RuleTimes(invoked=ago(HOUR)), None, None, State.WARN, "no schedule"),
+    ],
+)
+def test_last_run(
+    times: RuleTimes, activity: Activity | None, period: timedelta | None, state: State, said: str
+) -> None:
+    """Late is later than the schedule and two hours; a rule that never ran is new, broken, or not known."""
+    answer = judge_run("rule", times, activity, period, NOW)
+    assert (answer.state, said in answer.finding) == (state, True), answer
+    assert bool(answer.fix) is (state is not State.OK)
+
+
+@given(st.timedeltas(timedelta(0), timedelta(days=30)), st.sampled_from([1, 3, 6, 12, 24]))
+def test_a_run_is_late_from_one_moment_on(since: timedelta, hours: int) -> None:
+    """Whatever the schedule, the answer turns once, when its period and the grace are over."""
+    answer = judge_run("rule", RuleTimes(invoked=ago(since)), None, hours * HOUR, NOW)
+    assert (answer.state is State.FAIL) is (since > hours * HOUR + GRACE)
+
+
+@pytest.mark.parametrize(
+    ("times", "state"),
+    [
+        (RuleTimes(), State.OK),
+        (RuleTimes(invoked=ago(HOUR)), State.OK),
+        (RuleTimes(invoked=ago(HOUR), invocation_failed=ago(DAY), error="AccessDenied: no"), State.OK),
+        (RuleTimes(invoked=ago(DAY), invocation_failed=ago(HOUR), error="AccessDenied: no"), State.FAIL),
+        (RuleTimes(evaluated=ago(DAY), evaluation_failed=ago(HOUR)), State.FAIL),
+        (RuleTimes(invocation_failed=ago(HOUR)), State.FAIL),
+        (RuleTimes(evaluated=ago(HOUR), evaluation_failed=ago(HOUR)), State.FAIL),
+    ],
+)
+def test_last_error(times: RuleTimes, state: State) -> None:
+    """A failure counts until something works later, and its time and reason are told."""
+    answer = judge_errors(times)
+    assert answer.state is state
+    if times.invocation_failed or times.evaluation_failed:
+        assert (times.error or "gives no reason") in answer.finding
+
+
+@pytest.mark.parametrize(
+    ("state", "others", "expected"),
+    [
+        ("ACTIVE", (), State.OK),
+        ("EVALUATING", (), State.OK),
+        ("DELETING", (), State.FAIL),
+        ("DELETING_RESULTS", (), State.FAIL),
+        ("ACTIVE", ("OrgConfigRule-rule-1",), State.WARN),
+        ("DELETING", ("OrgConfigRule-rule-1",), State.FAIL),
+    ],
+)
+def test_state_of_the_rule(state: str, others: tuple[str, ...], expected: State) -> None:
+    """One rule that is in force is well; several are named, as each costs."""
+    answer = judge_state("rule", state, others)
+    assert answer.state is expected
+    assert all(each in answer.finding for each in others) or expected is State.FAIL
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (None, State.FAIL),
+        (FunctionState("Active", "Successful", "", ""), State.OK),
+        (FunctionState("Active", "InProgress", "", ""), State.WARN),
+        (FunctionState("Pending", "InProgress", "being created", ""), State.WARN),
+        (FunctionState("Inactive", "Successful", "idle", ""), State.WARN),
+        (FunctionState("Active", "Failed", "no such key", ""), State.FAIL),
+        (FunctionState("Failed", "Successful", "no such subnet", ""), State.FAIL),
+        (FunctionState("Deactivated", "Successful", "", ""), State.FAIL),
+    ],
+)
+def test_state_of_a_function(found: FunctionState | None, expected: State) -> None:
+    """A function that would not run fails, one that soon will warns, and Lambda's reason is told."""
+    answer = judge_function("evaluate", found)
+    assert (answer.state, "evaluate" in answer.finding) == (expected, True)
+    assert found is None or found.reason in answer.finding
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ("CREATE_COMPLETE", State.OK),
+        ("UPDATE_COMPLETE", State.OK),
+        ("IMPORT_COMPLETE", State.OK),
+        ("UPDATE_ROLLBACK_COMPLETE", State.WARN),
+        ("CREATE_IN_PROGRESS", State.WARN),
+        ("UPDATE_IN_PROGRESS", State.WARN),
+        ("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", State.WARN),
+        ("DELETE_IN_PROGRESS", State.FAIL),
+        ("REVIEW_IN_PROGRESS", State.FAIL),
+        ("ROLLBACK_COMPLETE", State.FAIL),
+        ("CREATE_FAILED", State.FAIL),
+        ("UPDATE_ROLLBACK_FAILED", State.FAIL),
+    ],
+)
+def test_status_of_the_stack(status: str, expected: State) -> None:
+    """What is whole, what is on its way, and what is broken, with CloudFormation's reason."""
+    answer = judge_stack("express-path", status, "because")
+    assert (answer.state, f"{status}: because" in answer.finding) == (expected, True)
+
+
+def test_failing_invocations_and_given_up_events_warn() -> None:
+    """They are counted, and the command that shows more is named."""
+    assert judge_activity(Activity(3, 0, NOW), "/logs").state is State.OK
+    failing = judge_activity(Activity(3, 2, NOW), "/logs")
+    assert (failing.state, "2 failed" in failing.finding, "/logs" in failing.command) == (State.WARN, True, True)
+    assert judge_queue(0, "https://queue").state is State.OK
+    waiting = judge_queue(2, "https://queue")
+    assert (waiting.state, "2 events" in waiting.finding) == (State.WARN, True)
+    assert waiting.command.endswith("https://queue")
+
+
+@pytest.mark.parametrize(
+    ("span", "said"),
+    [
+        (timedelta(0), "0 minutes"),
+        (-HOUR, "0 minutes"),
+        (MINUTE, "1 minute"),
+        (119 * MINUTE, "119 minutes"),
+        (2 * HOUR, "2 hours"),
+        (47 * HOUR, "47 hours"),
+        (2 * DAY, "2 days"),
+        (9 * DAY, "9 days"),
+    ],
+)
+def test_lengths_are_said_in_whole_units(span: timedelta, said: str) -> None:
+    """The largest unit of which there are at least two, so that nothing is rounded to half."""
+    assert length(span) == said
+
+
+def test_numbers_and_moments_are_said_as_people_do() -> None:
+    """One thing and several; a moment in UTC, wherever it was taken."""
+    assert (some(1, "subnet"), some(0, "subnet"), some(2, "subnet")) == ("1 subnet", "0 subnets", "2 subnets")
+    assert moment(datetime.fromisoformat("2026-01-31T10:30:00+01:00")) == "2026-01-31 09:30 UTC"

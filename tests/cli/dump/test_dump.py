@@ -1,0 +1,215 @@
+"""Dumps of one or several accounts and Regions into networks."""
+
+from pathlib import Path
+
+import pytest
+
+from express_path.errors import DumpError
+from express_path_cli.dump.reader import read_dump
+from tests.adapters.dumps import ACCOUNT, empty_dump, write
+
+OTHER = "444455556666"
+VPC = {"VpcId": "vpc-1", "OwnerId": ACCOUNT}
+SUBNET = {"SubnetId": "subnet-1", "VpcId": "vpc-1", "OwnerId": ACCOUNT}
+MANAGED = {"PrefixListId": "pl-1", "PrefixListName": "own", "AddressFamily": "IPv4", "OwnerId": ACCOUNT}
+ATTACHMENT = {
+    "TransitGatewayAttachmentId": "tgw-attach-1",
+    "TransitGatewayId": "tgw-1",
+    "ResourceType": "vpc",
+    "ResourceId": "vpc-1",
+    "State": "available",
+}
+OPTIONAL = {
+    "network-interfaces.json": {
+        "NetworkInterfaces": [{"NetworkInterfaceId": "eni-1", "SubnetId": "subnet-1", "SourceDestCheck": True}]
+    },
+    "managed-prefix-lists.json": {"PrefixLists": [MANAGED]},
+    "managed-prefix-list-entries/pl-1.json": {"Entries": [{"Cidr": "10.0.0.0/8"}]},
+    "transit-gateway-attachments.json": {"TransitGatewayAttachments": [ATTACHMENT]},
+    "transit-gateway-vpc-attachments.json": {
+        "TransitGatewayVpcAttachments": [{**ATTACHMENT, "VpcId": "vpc-1", "SubnetIds": ["subnet-1"]}]
+    },
+    "transit-gateway-route-tables.json": {"TransitGatewayRouteTables": []},
+    "transit-gateway-routes/tgw-rtb-1.json": {"Routes": []},
+    "directory-buckets.json": {"Buckets": [{"Name": "lake--use1-az4--x-s3"}]},
+    "shared-subnets.json": {"resources": [{"arn": f"arn:aws:ec2:us-east-1:{ACCOUNT}:subnet/subnet-1"}]},
+}
+
+
+def test_the_required_files_alone(tmp_path: Path) -> None:
+    """What was not dumped is not readable."""
+    (region,) = read_dump(empty_dump(tmp_path, Vpcs=[VPC], Subnets=[SUBNET]))
+    network = region.network
+    assert (network.account_id, network.region, list(network.vpcs)) == (ACCOUNT, "us-east-1", ["vpc-1"])
+    assert network.network_interfaces is None
+    assert network.transit_gateway_attachments is None
+    assert network.transit_gateway_route_tables is None
+    assert region.accounts == (((ACCOUNT, None, None), ("subnet-1",)),)
+
+
+def test_every_optional_file(tmp_path: Path) -> None:
+    """Each adds what it holds."""
+    empty_dump(tmp_path)
+    for name, document in OPTIONAL.items():
+        write(tmp_path / name, document)
+    (region,) = read_dump(tmp_path)
+    network = region.network
+    assert list(network.network_interfaces) == ["eni-1"]
+    assert [str(each) for each in network.prefix_lists["pl-1"].cidrs] == ["10.0.0.0/8"]
+    assert network.transit_gateway_attachments["tgw-attach-1"].subnet_ids == ("subnet-1",)
+    assert list(network.transit_gateway_route_tables) == ["tgw-rtb-1"]
+    assert region.accounts[0].account.has_directory_buckets is True
+    assert region.accounts[0].account.shared_subnet_ids == {"subnet-1"}
+
+
+@pytest.mark.parametrize(("content", "known"), [({"Buckets": []}, False), ("", None)])
+def test_no_directory_bucket_is_known_only_from_an_empty_list(tmp_path: Path, content: object, known: object) -> None:
+    """An empty file is what a refused call leaves behind."""
+    write(empty_dump(tmp_path) / "directory-buckets.json", content)
+    (region,) = read_dump(tmp_path)
+    assert region.accounts[0].account.has_directory_buckets is known
+
+
+@pytest.mark.parametrize(("content", "known"), [({"resources": []}, frozenset()), ("", None)])
+def test_no_subnet_is_known_to_be_unshared_without_a_list(tmp_path: Path, content: object, known: object) -> None:
+    """An empty list means that none is shared; an empty file, that nobody knows."""
+    write(empty_dump(tmp_path) / "shared-subnets.json", content)
+    (region,) = read_dump(tmp_path)
+    assert region.accounts[0].account.shared_subnet_ids == known
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_an_optional_file_that_is_malformed_is_refused(tmp_path: Path, name: str) -> None:
+    """Cut short is not the same as not there."""
+    write(empty_dump(tmp_path) / name, '{"')
+    with pytest.raises(DumpError) as raised:
+        read_dump(tmp_path)
+    assert raised.value.path == str(tmp_path / name)
+
+
+BAD_RECORDS = {
+    "vpcs.json": {"Vpcs": [{}]},
+    "prefix-lists.json": {"PrefixLists": [{"PrefixListId": "pl-1"}]},
+    "managed-prefix-lists.json": {"PrefixLists": [{}]},
+    "managed-prefix-list-entries/pl-1.json": {"Entries": [{"Cidr": "10.0.0.0"}]},
+    "transit-gateway-attachments.json": {"TransitGatewayAttachments": [{}]},
+    "transit-gateway-vpc-attachments.json": {"TransitGatewayVpcAttachments": [{}]},
+    "transit-gateway-routes/tgw-rtb-1.json": {"Routes": [{}]},
+    "shared-subnets.json": {"resources": [{"type": "ec2:Subnet"}]},
+    "identity.json": {"Account": ACCOUNT},
+}
+
+
+@pytest.mark.parametrize("name", BAD_RECORDS)
+def test_a_record_that_cannot_be_read_is_refused_with_its_file(tmp_path: Path, name: str) -> None:
+    """The fault names the file to look into, the resource and the field."""
+    write(empty_dump(tmp_path) / "managed-prefix-lists.json", {"PrefixLists": [MANAGED]})
+    write(tmp_path / name, BAD_RECORDS[name])
+    with pytest.raises(DumpError) as raised:
+        read_dump(tmp_path)
+    assert raised.value.path == str(tmp_path / name)
+    assert "field" in raised.value.fault
+
+
+FIRST_INTERFACE = {"NetworkInterfaceId": "eni-1", "Attachment": {"InstanceId": "i-1", "DeviceIndex": 0}}
+SECOND_INTERFACE = {
+    "NetworkInterfaceId": "eni-2",
+    "SubnetId": "subnet-1",
+    "SourceDestCheck": True,
+    "Attachment": {"InstanceId": "i-1", "DeviceIndex": 1},
+}
+WHOLE = {**SECOND_INTERFACE, **FIRST_INTERFACE}
+
+
+@pytest.mark.parametrize(
+    ("target", "interfaces", "refused"),
+    [
+        ({"InstanceId": "i-1"}, [FIRST_INTERFACE, SECOND_INTERFACE], True),
+        ({"InstanceId": "i-1"}, [FIRST_INTERFACE, WHOLE], False),
+        ({"InstanceId": "i-1"}, [{}, WHOLE], False),
+        ({"InstanceId": "i-1"}, [{}], True),
+        ({"InstanceId": "i-2"}, [FIRST_INTERFACE], False),
+        ({"NetworkInterfaceId": "eni-1"}, [FIRST_INTERFACE], True),
+        ({"NetworkInterfaceId": "eni-2"}, [FIRST_INTERFACE, SECOND_INTERFACE], False),
+        ({"NatGatewayId": "nat-1"}, [{}, FIRST_INTERFACE], False),
+    ],
+)
+def test_an_interface_must_be_whole_only_if_a_route_uses_it(
+    tmp_path: Path, target: dict[str, str], interfaces: list[dict[str, object]], refused: bool
+) -> None:
+    """By its own id, or by that of its instance, which may have other interfaces that are whole."""
+    route = {"DestinationCidrBlock": "0.0.0.0/0", "State": "active", **target}
+    table = {"RouteTableId": "rtb-1", "VpcId": "vpc-1", "Routes": [route]}
+    empty_dump(tmp_path, Vpcs=[VPC], Subnets=[SUBNET], RouteTables=[table])
+    path = write(tmp_path / "network-interfaces.json", {"NetworkInterfaces": interfaces})
+    if refused:
+        with pytest.raises(DumpError, match="field") as raised:
+            read_dump(tmp_path)
+        assert raised.value.path == str(path)
+    else:
+        assert read_dump(tmp_path)
+
+
+def test_a_list_of_other_buckets_is_refused(tmp_path: Path) -> None:
+    """ListBuckets answers alike; an account without any bucket of that kind may have directory buckets."""
+    write(empty_dump(tmp_path) / "directory-buckets.json", {"Buckets": [], "Owner": {"ID": "75aa57f09aa0c8ca"}})
+    with pytest.raises(DumpError, match="output of aws s3api list-buckets; make it again with: aws s3api list-dir"):
+        read_dump(tmp_path)
+
+
+@pytest.mark.parametrize("content", [None, ""])
+def test_a_dump_says_whose_it_is(tmp_path: Path, content: str | None) -> None:
+    """Without identity.json nobody knows whose subnets these are."""
+    path = empty_dump(tmp_path) / "identity.json"
+    path.unlink() if content is None else path.write_text(content, encoding="utf-8")
+    with pytest.raises(DumpError, match="required file is missing or empty; make it with: aws sts"):
+        read_dump(tmp_path)
+
+
+def test_accounts_side_by_side_are_one_network_for_each_region(tmp_path: Path) -> None:
+    """Sorted by Region and account, whatever the folders are called."""
+    empty_dump(tmp_path / "b", ACCOUNT, Subnets=[SUBNET])
+    empty_dump(tmp_path / "a", OTHER, Vpcs=[VPC], Subnets=[SUBNET])
+    empty_dump(tmp_path / "c", ACCOUNT, "eu-west-1")
+    (tmp_path / ".git").mkdir()
+    write(tmp_path / "README.md", "notes")
+    ireland, virginia = read_dump(tmp_path)
+    assert (ireland.network.region, virginia.network.region) == ("eu-west-1", "us-east-1")
+    assert [each.account.id for each in virginia.accounts] == [ACCOUNT, OTHER]
+    assert list(virginia.network.vpcs) == ["vpc-1"]
+
+
+def test_the_same_account_and_region_twice_is_an_error(tmp_path: Path) -> None:
+    """Nothing tells which of the two would hold."""
+    first, second = empty_dump(tmp_path / "a"), empty_dump(tmp_path / "b")
+    with pytest.raises(DumpError, match="keep one of the two") as raised:
+        read_dump(tmp_path)
+    assert raised.value.path == str(second)
+    assert str(first) in raised.value.fault
+
+
+def test_a_dump_inside_a_dump_is_an_error(tmp_path: Path) -> None:
+    """Dumps are side by side, one level below."""
+    empty_dump(empty_dump(tmp_path) / "nested")
+    with pytest.raises(DumpError, match="keep them side by side"):
+        read_dump(tmp_path)
+
+
+@pytest.mark.parametrize("folder", [".", "missing", "identity.json"])
+def test_no_dump_at_all(tmp_path: Path, folder: str) -> None:
+    """An empty folder, none, or a file."""
+    path = tmp_path / folder
+    if folder.endswith(".json"):
+        write(path, {})
+    with pytest.raises(DumpError) as raised:
+        read_dump(path)
+    assert raised.value.path == str(path)
+
+
+def test_a_folder_below_that_holds_no_dump_is_refused(tmp_path: Path) -> None:
+    """An account left out would be an account judged on half of its network."""
+    empty_dump(tmp_path / "a")
+    (tmp_path / "b").mkdir()
+    with pytest.raises(DumpError) as raised:
+        read_dump(tmp_path)
+    assert str(tmp_path / "b") in raised.value.path

@@ -1,0 +1,98 @@
+"""Single files of a dump: strict about what is there, and None for what is not."""
+
+from pathlib import Path
+
+import pytest
+
+from express_path.errors import DumpError
+from express_path_cli.dump.files import (
+    DIRECTORY_BUCKETS,
+    VPCS,
+    read_folder,
+    read_list,
+    read_optional,
+    read_required,
+    read_response,
+)
+from tests.adapters.dumps import write
+
+FAULTS = {
+    '{"Vpcs": [': "cut short",
+    "not JSON": "not JSON",
+    "[]": "not the JSON object",
+    "null": "not the JSON object",
+    '"Vpcs"': "not the JSON object",
+    '{"Vpcs": [], "NextToken": "more"}': "NextToken",
+    '{"Subnets": []}': "holds Subnets where a list named Vpcs is due",
+    "{}": "holds nothing where a list named Vpcs is due",
+    '{"Vpcs": {}}': "a list named Vpcs is due",
+    '{"Vpcs": null}': "a list named Vpcs is due",
+    '{"Vpcs": ["vpc-1"]}': "a list named Vpcs is due",
+}
+
+
+@pytest.mark.parametrize("content", FAULTS)
+@pytest.mark.parametrize("read", [read_required, read_optional])
+def test_a_fault_is_named_with_its_file_and_remedy(tmp_path: Path, read: object, content: str) -> None:
+    """Required or optional: a file that is there must be whole and of the right call."""
+    path = write(tmp_path / VPCS.name, content)
+    with pytest.raises(DumpError) as raised:
+        read(tmp_path, VPCS)
+    assert raised.value.path == str(path)
+    assert FAULTS[content] in raised.value.fault
+    assert VPCS.command in raised.value.remedy
+
+
+def test_bytes_that_are_no_text_are_named_too(tmp_path: Path) -> None:
+    """A file of another encoding is not JSON."""
+    (tmp_path / VPCS.name).write_bytes(b'{"Vpcs": ["\xff\xfe"]}')
+    with pytest.raises(DumpError, match="not JSON"):
+        read_required(tmp_path, VPCS)
+
+
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    """PowerShell's redirection writes one."""
+    (tmp_path / VPCS.name).write_bytes(b"\xef\xbb\xbf" + b'{"Vpcs": []}')
+    assert read_required(tmp_path, VPCS) == []
+
+
+@pytest.mark.parametrize("token", ["", None])
+def test_an_empty_next_token_is_none(tmp_path: Path, token: str | None) -> None:
+    """The list is whole then."""
+    write(tmp_path / VPCS.name, {"Vpcs": [{"VpcId": "vpc-1"}], "NextToken": token})
+    assert read_required(tmp_path, VPCS) == [{"VpcId": "vpc-1"}]
+
+
+@pytest.mark.parametrize("content", [None, "", " \n"], ids=["missing", "empty", "blank"])
+def test_a_file_that_is_not_there_is_unreadable_never_none(tmp_path: Path, content: str | None) -> None:
+    """Optional: not readable. Required: an error that says how to make it."""
+    if content is not None:
+        write(tmp_path / VPCS.name, content)
+    assert read_optional(tmp_path, VPCS) is None
+    assert read_list(tmp_path / VPCS.name, VPCS.field, VPCS.command) is None
+    assert read_response(tmp_path / VPCS.name, VPCS.command) is None
+    with pytest.raises(DumpError) as raised:
+        read_required(tmp_path, VPCS)
+    assert f"{VPCS.command} > {VPCS.name}" in raised.value.remedy
+
+
+def test_a_folder_where_a_file_is_due_is_no_file(tmp_path: Path) -> None:
+    """It counts as missing."""
+    (tmp_path / DIRECTORY_BUCKETS.name).mkdir()
+    assert read_optional(tmp_path, DIRECTORY_BUCKETS) is None
+
+
+def test_a_folder_of_responses_by_id(tmp_path: Path) -> None:
+    """One file per id; empty ones are left out, and what is no JSON file is not looked at."""
+    assert read_folder(tmp_path / "missing", "Entries", "aws") == {}
+    write(tmp_path / "pl-1.json", {"Entries": []})
+    write(tmp_path / "pl-2.json", "")
+    write(tmp_path / "README.md", "notes")
+    assert read_folder(tmp_path, "Entries", "aws ") == {"pl-1": {"Entries": []}}
+
+
+def test_a_fault_in_a_folder_of_responses_names_the_call_for_that_id(tmp_path: Path) -> None:
+    """The remedy is the very command that makes the file."""
+    write(tmp_path / "pl-1.json", {"PrefixLists": []})
+    with pytest.raises(DumpError, match=r"make it again with: aws get --id pl-1 > pl-1\.json"):
+        read_folder(tmp_path, "Entries", "aws get --id ")

@@ -1,0 +1,80 @@
+"""What became of past heals."""
+
+from dataclasses import replace
+
+import pytest
+
+from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy, TableRecord
+from express_path_cli.runbooks.heal_history import HealState, History, PastHeal, past_heals
+from tests.domain.make import ACCOUNT
+
+NOON, ONE = "2026-11-22T12:00:00+00:00", "2026-11-22T13:00:00+00:00"
+HEAL = RunRecord(
+    "run-1",
+    RunKind.HEAL,
+    StartedBy.PERSON,
+    ACCOUNT,
+    "subnet-1",
+    "vpc-1",
+    "rtb-1",
+    "vpce-1",
+    started_at=NOON,
+    associated_at=NOON,
+    finished_at=NOON,
+)
+UNDO = replace(HEAL, run_id="undo-1", kind=RunKind.UNDO, finished_at=ONE, heal_run_id="run-1")
+
+
+def past(*runs: RunRecord, last: str = "run-1") -> list[PastHeal]:
+    """The heals of a history in which a run was the last one to associate rtb-1."""
+    return past_heals(History({each.run_id: each for each in runs}, {"rtb-1": TableRecord("rtb-1", heal_run_id=last)}))
+
+
+@pytest.mark.parametrize(
+    ("run", "state", "can_be_undone"),
+    [
+        (HEAL, HealState.HEALED, True),
+        (replace(HEAL, finished_at=""), HealState.UNFINISHED, True),
+        (replace(HEAL, undo_run_id="undo-1"), HealState.UNDONE, False),
+        (replace(HEAL, associated_at="", created_endpoint=True, finished_at=""), HealState.UNFINISHED, True),
+    ],
+    ids=["healed", "interrupted", "undone", "only created"],
+)
+def test_state_of_a_heal(run: RunRecord, state: HealState, *, can_be_undone: bool) -> None:
+    """By what the ledger's history of the run says."""
+    [found] = past(run, UNDO)
+    assert (found.state, found.can_be_undone) == (state, can_be_undone)
+
+
+def test_time_is_that_of_the_last_change() -> None:
+    """The undo's end, else the association, else the start."""
+    undone = replace(HEAL, undo_run_id="undo-1")
+    assert [each.changed_at for each in past(undone, UNDO)] == [ONE]
+    assert [each.changed_at for each in past(undone)] == [NOON]
+    created = replace(HEAL, associated_at="", created_endpoint=True, started_at=ONE)
+    assert [each.changed_at for each in past(created)] == [ONE]
+
+
+def test_heal_that_a_later_one_replaced() -> None:
+    """Its table belongs to the later heal, which is named; one that only created an endpoint is not replaced."""
+    [found] = past(HEAL, last="run-2")
+    assert (found.state, found.later_run_id, found.can_be_undone) == (HealState.REPLACED, "run-2", False)
+    [created] = past(replace(HEAL, associated_at="", created_endpoint=True), last="run-2")
+    assert created.state is HealState.HEALED
+    for unknown in ({}, {"rtb-1": TableRecord("rtb-1")}):
+        assert [each.state for each in past_heals(History({"run-1": HEAL}, unknown))] == [HealState.HEALED]
+
+
+def test_runs_that_changed_nothing_and_undos_are_left_out() -> None:
+    """They are no heals that anybody could undo."""
+    assert past(replace(HEAL, associated_at=""), UNDO) == []
+
+
+def test_order_and_selection() -> None:
+    """By VPC, the latest first; only those of VPCs and runs that are named."""
+    older, newer = replace(HEAL, run_id="run-2"), replace(HEAL, run_id="run-3", started_at=ONE)
+    other = replace(HEAL, run_id="run-4", vpc_id="vpc-0")
+    history = History({each.run_id: each for each in (older, newer, other)}, {})
+    assert [each.run.run_id for each in past_heals(history)] == ["run-4", "run-3", "run-2"]
+    assert [each.run.run_id for each in past_heals(history, vpc_ids=["vpc-1"])] == ["run-3", "run-2"]
+    assert [each.run.run_id for each in past_heals(history, run_ids=["run-2", "run-4"])] == ["run-4", "run-2"]

@@ -1,0 +1,122 @@
+"""One network out of what several accounts see."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from express_path.domain.network.merging import merged
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Account, Judge, Verdict
+from express_path.domain.verdict.parameters import RuleParameters
+from tests.domain.make import EXPRESS_LIST, by_id, snapshot, subnet
+from tests.domain.networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
+
+OWNERS = {"vpc-a": ACCOUNT, "vpc-b": NEIGHBOUR}
+
+
+def owned(whole: Snapshot) -> Snapshot:
+    """The same network where each VPC, and what is in it, belongs to an account of its own."""
+    of_vpc = lambda each: replace(each, owner_id=OWNERS[each.vpc_id])  # noqa: E731
+    return replace(
+        whole,
+        vpcs={key: replace(each, owner_id=OWNERS[key]) for key, each in whole.vpcs.items()},
+        subnets={key: of_vpc(each) for key, each in whole.subnets.items()},
+        route_tables={key: of_vpc(each) for key, each in whole.route_tables.items()},
+    )
+
+
+def view(whole: Snapshot, vpc_id: str) -> Snapshot:
+    """What the owner of a VPC sees of the whole; the transit gateway belongs to the owner of vpc-b."""
+    of_vpc = lambda records: {key: each for key, each in records.items() if each.vpc_id == vpc_id}  # noqa: E731
+    subnets, hub = of_vpc(whole.subnets), vpc_id == "vpc-b"
+    interfaces, attachments = whole.network_interfaces, whole.transit_gateway_attachments
+    return replace(
+        whole,
+        account_id=OWNERS[vpc_id],
+        vpcs={vpc_id: whole.vpcs[vpc_id]},
+        subnets=subnets,
+        route_tables=of_vpc(whole.route_tables),
+        vpc_endpoints=of_vpc(whole.vpc_endpoints),
+        nat_gateways=of_vpc(whole.nat_gateways),
+        network_interfaces=interfaces and {key: each for key, each in interfaces.items() if each.subnet_id in subnets},
+        transit_gateway_attachments=attachments
+        and {
+            key: each
+            if each.resource_id == vpc_id and hub
+            else replace(each, route_table_id=None)
+            if each.resource_id == vpc_id
+            else replace(each, subnet_ids=None, appliance_mode=False)
+            for key, each in attachments.items()
+            if hub or each.resource_id == vpc_id
+        },
+        transit_gateway_route_tables=whole.transit_gateway_route_tables if hub else None,
+    )
+
+
+def verdicts(network: Snapshot, rule: RuleParameters) -> list[Verdict]:
+    """Every verdict on every subnet, for both accounts."""
+    judges = [Judge(Tracer(network), rule, Account(owner, True)) for owner in OWNERS.values()]
+    return [judge.verdict(subnet_id) for judge in judges for subnet_id in SUBNETS]
+
+
+@settings(max_examples=150)
+@given(network=snapshots(), rule=parameters())
+def test_two_accounts_views_make_the_whole(network: Snapshot, rule: RuleParameters) -> None:
+    """What each owner sees of its own VPC, put together in either order, gives the verdicts of the whole network."""
+    whole = owned(network)
+    views = [view(whole, "vpc-a"), view(whole, "vpc-b")]
+    assert verdicts(merged(views), rule) == verdicts(merged(views[::-1]), rule) == verdicts(whole, rule)
+
+
+def test_one_account_is_the_network() -> None:
+    """There is nothing to merge."""
+    alone = snapshot()
+    assert merged([alone]) is alone
+
+
+def test_the_owners_description_counts() -> None:
+    """A participant of a shared VPC does not see the owner's tags."""
+    own = subnet(owner_id=NEIGHBOUR, tags={"seen": "by its owner"})
+    views = [
+        snapshot(subnets=by_id(replace(own, tags={}))),
+        replace(snapshot(subnets=by_id(own)), account_id=NEIGHBOUR),
+    ]
+    assert merged(views).subnets == merged(views[::-1]).subnets == by_id(own)
+
+
+def test_the_subnets_of_others_are_told_apart() -> None:
+    """Paths may lead through them, but they are not the account's to judge."""
+    views = [
+        snapshot(subnets=by_id(subnet("subnet-1"), subnet("subnet-2"))),
+        snapshot(subnets=by_id(subnet("subnet-2"), subnet("subnet-3"))),
+    ]
+    network = merged(views)
+    assert network.foreign_subnet_ids == {"subnet-3"}
+    assert [each.id for each in network.own_subnets] == ["subnet-1", "subnet-2"]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_list_that_one_account_can_read_is_read(order: int) -> None:
+    """A customer's list shows its entries to its owner alone."""
+    hidden = replace(EXPRESS_LIST, cidrs=None)
+    views = [snapshot(prefix_lists=by_id(hidden)), snapshot()][::order]
+    assert merged(views).prefix_lists == by_id(EXPRESS_LIST)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_list_that_one_account_describes_is_known_by_name(order: int) -> None:
+    """An account that may not describe lists tells the entries alone, which do not hide what the list is."""
+    nameless = replace(EXPRESS_LIST, name="", aws_owned=False)
+    views = [snapshot(prefix_lists=by_id(nameless)), snapshot()][::order]
+    assert merged(views).prefix_lists == by_id(EXPRESS_LIST)
+
+
+def test_what_no_account_can_read_stays_unreadable() -> None:
+    """None of them is not none at all."""
+    network = merged([snapshot(), snapshot()])
+    assert network.network_interfaces is None
+    assert network.transit_gateway_attachments is None
+    assert network.transit_gateway_route_tables is None
+    assert merged([snapshot(), snapshot(network_interfaces={})]).network_interfaces == {}

@@ -1,0 +1,83 @@
+"""Internet gateways that VPC Block Public Access closes, by the states of the subnets that traffic comes from."""
+
+from dataclasses import replace
+
+import pytest
+
+from express_path.domain.network.resources import NetworkInterface
+from express_path.domain.network.snapshot import Snapshot
+from tests.domain.make import by_id, endpoint, judged, route, snapshot, subnet, table
+
+DEFAULT = "0.0.0.0/0"
+FIREWALL = endpoint(
+    "vpce-f",
+    endpoint_type="gatewayloadbalancer",
+    subnet_ids=("subnet-2",),
+    tags={"AWSNetworkFirewallManaged": "true"},
+)
+INTERFACE = NetworkInterface("eni-1", "subnet-2", source_dest_check=False)
+
+
+def network(to: str, *, first: bool | None = False, second: bool | None = False, beyond: str = "igw-1") -> Snapshot:
+    """subnet-1 with a default route, and subnet-2 behind a firewall or an interface, each closed or not or unknown."""
+    return snapshot(
+        subnets=by_id(subnet(internet_closed=first), subnet("subnet-2", internet_closed=second)),
+        route_tables=by_id(
+            table("rtb-1", route(DEFAULT, to), subnets=("subnet-1",)),
+            table("rtb-2", route(DEFAULT, beyond), subnets=("subnet-2",)),
+        ),
+        vpc_endpoints=by_id(FIREWALL),
+        network_interfaces=by_id(INTERFACE),
+    )
+
+
+@pytest.mark.parametrize(
+    ("to", "first", "second", "reason"),
+    [
+        ("igw-1", False, True, "INTERNET_GATEWAY"),
+        ("igw-1", True, False, "DROPPED"),
+        ("eigw-1", True, False, "DROPPED"),
+        ("igw-1", None, False, "UNRESOLVED_EGRESS"),
+        ("nat-1", True, False, "NAT_GATEWAY"),
+        ("vpce-f", False, False, "INTERNET_GATEWAY"),
+        ("vpce-f", False, True, "DROPPED"),
+        ("vpce-f", True, False, "DROPPED"),
+        ("vpce-f", True, None, "DROPPED"),
+        ("vpce-f", None, False, "UNRESOLVED_EGRESS"),
+        ("eni-1", False, True, "UNRESOLVED_EGRESS"),
+        ("eni-1", True, False, "NAT_INSTANCE"),
+        ("eni-1", False, None, "NAT_INSTANCE"),
+    ],
+)
+def test_the_states_of_the_subnets_on_the_way_count(
+    to: str, first: bool | None, second: bool | None, reason: str
+) -> None:
+    """The subnet itself and those of firewalls close a gateway; an interface sends traffic from its own subnet."""
+    verdict = judged(network(to, first=first, second=second))
+    assert verdict.reason == reason
+    says_why = reason == "DROPPED" or (reason == "UNRESOLVED_EGRESS" and first is None)
+    assert ("Block Public Access" in verdict.annotation) == says_why
+
+
+def test_subnets_of_one_table_differ() -> None:
+    """Two subnets with one route table have different verdicts if Block Public Access closes the gateway to one."""
+    open_one, closed = subnet(), subnet("subnet-2", internet_closed=True)
+    shared = table("rtb-1", route(DEFAULT, "igw-1"), subnets=("subnet-1", "subnet-2"))
+    both = snapshot(subnets=by_id(open_one, closed), route_tables=by_id(shared))
+    assert [judged(both, each).reason for each in ("subnet-1", "subnet-2")] == ["INTERNET_GATEWAY", "DROPPED"]
+
+
+def test_a_firewall_between_an_interface_and_the_gateway_counts() -> None:
+    """The interface forwards to a firewall in a closed subnet: it has no way to the internet gateway."""
+    network_of_three = network("eni-1", second=True)
+    apart = by_id(subnet("subnet-3"))
+    tables = by_id(table("rtb-3", route(DEFAULT, "vpce-f"), subnets=("subnet-3",)))
+    moved = replace(
+        network_of_three,
+        subnets={**network_of_three.subnets, **apart},
+        route_tables={**network_of_three.route_tables, **tables},
+        network_interfaces=by_id(replace(INTERFACE, subnet_id="subnet-3")),
+    )
+    assert judged(moved).reason == "UNRESOLVED_EGRESS"
+    opened = replace(moved, subnets={**moved.subnets, "subnet-2": subnet("subnet-2")})
+    assert judged(opened).reason == "NAT_INSTANCE"

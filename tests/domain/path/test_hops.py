@@ -1,0 +1,171 @@
+"""Following single hops: endpoints, interfaces, and what cannot be followed."""
+
+from dataclasses import replace
+
+import pytest
+
+from express_path.domain.network.resources import NetworkInterface
+from express_path.domain.network.snapshot import Snapshot
+from tests.domain.make import by_id, endpoint, judged, route, snapshot, subnet, table
+
+APPLIANCE = endpoint("vpce-appliance", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-2",))
+DEFAULT = "0.0.0.0/0"
+
+
+def network(*first: object, beyond: tuple = (), **more: object) -> Snapshot:
+    """subnet-1 with these routes, subnet-2 with those beyond a hop."""
+    tables = by_id(
+        table("rtb-1", *first, subnets=("subnet-1",)),
+        table("rtb-2", *beyond, subnets=("subnet-2",)),
+    )
+    endpoints = by_id(endpoint(), APPLIANCE)
+    return snapshot(
+        **{"subnets": by_id(subnet(), subnet("subnet-2")), "route_tables": tables, "vpc_endpoints": endpoints, **more}
+    )
+
+
+TO_APPLIANCE = route(DEFAULT, "vpce-appliance")
+TO_INTERFACE = route(DEFAULT, "eni-1")
+OPEN = by_id(NetworkInterface("eni-1", "subnet-2", source_dest_check=False, instance_id="i-1", device_index=0))
+TO_IGW, TO_NAT, TO_ENDPOINT = route(DEFAULT, "igw-1"), route(DEFAULT, "nat-1"), route("pl-express", "vpce-express")
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("nat-1", "NAT_GATEWAY"),
+        ("igw-1", "INTERNET_GATEWAY"),
+        ("local", "NO_ROUTE"),
+        *[(target, "UNRESOLVED_EGRESS") for target in ("pcx-1", "vgw-1", "cagw-1", "lgw-1", "new-1", "")],
+        ("arn:aws:networkmanager::111122223333:core-network/core-network-1", "UNRESOLVED_EGRESS"),
+        ("arn:aws:odb:us-east-1:111122223333:odb-network/odbnet_1", "UNRESOLVED_EGRESS"),
+        ("arn:aws:new:us-east-1:111122223333:thing/1", "UNRESOLVED_EGRESS"),
+        ("vpce-unlisted", "UNRESOLVED_EGRESS"),
+        ("eni-1", "UNRESOLVED_EGRESS"),
+    ],
+)
+def test_a_default_route_decides_by_its_target(target: str, reason: str) -> None:
+    """Each kind of target has its reason, and the annotation names the route."""
+    verdict = judged(network(route(DEFAULT, target)))
+    assert verdict.reason == reason
+    assert f"{DEFAULT} -> {target or 'unknown'} in rtb-1" in verdict.annotation
+
+
+def test_a_route_in_a_state_that_aws_does_not_explain_is_unresolved() -> None:
+    """EC2's model knows the state filtered, and no page says what it means."""
+    assert judged(network(route(DEFAULT, "nat-1", state="filtered"))).reason == "UNRESOLVED_EGRESS"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"state": "pending"},
+        {"state": "deleting"},
+        {"service_name": "com.amazonaws.us-east-1.s3"},
+        {"service_name": "com.amazonaws.eu-west-1.s3express"},
+        {"endpoint_type": "interface"},
+    ],
+)
+def test_an_endpoint_that_does_not_serve_s3_express_is_unresolved(change: dict[str, str]) -> None:
+    """Only an available gateway endpoint of this Region's s3express makes a subnet COMPLIANT."""
+    assert judged(network(TO_ENDPOINT)).reason == "ENDPOINT"
+    changed = network(TO_ENDPOINT, vpc_endpoints=by_id(replace(endpoint(), **change)))
+    assert judged(changed).reason == "UNRESOLVED_EGRESS"
+
+
+FIREWALL = {"AWSNetworkFirewallManaged": "true"}
+
+
+@pytest.mark.parametrize(
+    ("beyond", "firewall", "any_other"),
+    [
+        ((TO_NAT,), "NAT_BEHIND_APPLIANCE", "NAT_BEHIND_APPLIANCE"),
+        ((TO_IGW,), "INTERNET_GATEWAY", "UNRESOLVED_EGRESS"),
+        ((TO_IGW, TO_ENDPOINT), "ENDPOINT", "UNRESOLVED_EGRESS"),
+        ((route(DEFAULT, "igw-1", state="blackhole"),), "DROPPED", "UNRESOLVED_EGRESS"),
+        ((), "NO_ROUTE", "UNRESOLVED_EGRESS"),
+        ((route(DEFAULT, "vgw-1"),), "UNRESOLVED_EGRESS", "UNRESOLVED_EGRESS"),
+        ((TO_APPLIANCE,), "UNRESOLVED_EGRESS", "UNRESOLVED_EGRESS"),
+    ],
+)
+def test_an_appliance_endpoint_leads_on_by_its_own_subnet(beyond: tuple, firewall: str, any_other: str) -> None:
+    """A firewall passes traffic on as it is; any other appliance may translate it, so only a NAT is certain."""
+    for tags, reason in ((FIREWALL, firewall), ({}, any_other), ({"AWSNetworkFirewallManaged": "True"}, any_other)):
+        endpoints = by_id(endpoint(), replace(APPLIANCE, tags=tags))
+        verdict = judged(network(TO_APPLIANCE, beyond=beyond, vpc_endpoints=endpoints))
+        assert (tags, verdict.reason) == (tags, reason)
+        assert verdict.path[0] == ("APPLIANCE_ENDPOINT", "vpce-appliance", DEFAULT)
+
+
+@pytest.mark.parametrize("change", [{"state": "pending"}, {"subnet_ids": ()}, {"subnet_ids": ("subnet-9",)}])
+def test_an_appliance_endpoint_out_of_sight_is_unresolved(change: dict[str, object]) -> None:
+    """Where its state or its subnet does not let traffic be followed, nothing is guessed."""
+    changed = by_id(replace(APPLIANCE, **change))
+    assert judged(network(TO_APPLIANCE, beyond=(TO_NAT,), vpc_endpoints=changed)).reason == "UNRESOLVED_EGRESS"
+
+
+@pytest.mark.parametrize(
+    ("beyond", "reason"),
+    [
+        ((TO_IGW,), "NAT_INSTANCE"),
+        ((TO_IGW, TO_ENDPOINT), "NAT_INSTANCE"),
+        ((TO_NAT,), "NAT_BEHIND_APPLIANCE"),
+        ((TO_ENDPOINT,), "UNRESOLVED_EGRESS"),
+        ((), "UNRESOLVED_EGRESS"),
+        ((route(DEFAULT, "vgw-1"),), "UNRESOLVED_EGRESS"),
+        ((TO_INTERFACE,), "UNRESOLVED_EGRESS"),
+        ((route(DEFAULT, "igw-1", state="blackhole"),), "UNRESOLVED_EGRESS"),
+    ],
+)
+@pytest.mark.parametrize("target", ["eni-1", "i-1"])
+def test_an_interface_without_the_check_forwards(target: str, beyond: tuple, reason: str) -> None:
+    """To an internet gateway it is a NAT instance, to a NAT an appliance; its own endpoint is no excuse."""
+    verdict = judged(network(route(DEFAULT, target), beyond=beyond, network_interfaces=OPEN))
+    assert verdict.reason == reason
+    assert verdict.path[0] == ("NETWORK_INTERFACE", "eni-1", DEFAULT)
+
+
+@pytest.mark.parametrize(("last", "reason"), [("igw-1", "UNRESOLVED_EGRESS"), ("nat-1", "NAT_BEHIND_APPLIANCE")])
+def test_an_interface_in_front_of_an_appliance_that_may_translate(last: str, reason: str) -> None:
+    """The interface does not certainly lead to the internet gateway behind the appliance: only a NAT is certain."""
+    beyond = replace(APPLIANCE, subnet_ids=("subnet-3",))
+    found = network(TO_INTERFACE, beyond=(TO_APPLIANCE,), network_interfaces=OPEN, vpc_endpoints=by_id(beyond))
+    third = by_id(table("rtb-3", route(DEFAULT, last), subnets=("subnet-3",)))
+    found = replace(
+        found,
+        subnets={**found.subnets, **by_id(subnet("subnet-3"))},
+        route_tables={**found.route_tables, **third},
+    )
+    assert judged(found).reason == reason
+
+
+def test_a_nat_instance_whose_internet_gateway_may_lose_at_random_still_counts() -> None:
+    """Of two lists with equal entries AWS picks one, and the worse is given: the internet gateway makes it a NAT."""
+    tied = (route("pl-express", "igw-1"), route("pl-twin", "vgw-1"))
+    lists = snapshot().prefix_lists
+    twin = replace(lists["pl-express"], id="pl-twin", name="twin", aws_owned=False)
+    found = network(TO_INTERFACE, beyond=tied, network_interfaces=OPEN, prefix_lists={**lists, "pl-twin": twin})
+    assert judged(found).reason == "NAT_INSTANCE"
+
+
+@pytest.mark.parametrize(
+    "interfaces",
+    [
+        None,
+        {},
+        by_id(replace(OPEN["eni-1"], source_dest_check=True)),
+        by_id(replace(OPEN["eni-1"], subnet_id="subnet-9")),
+    ],
+    ids=["unreadable", "not listed", "check on", "subnet not listed"],
+)
+def test_an_interface_that_does_not_forward_is_unresolved(interfaces: dict | None) -> None:
+    """An interface with the check on drops what is not its own; one out of sight may do anything."""
+    found = network(TO_INTERFACE, beyond=(TO_IGW,), network_interfaces=interfaces)
+    assert judged(found).reason == "UNRESOLVED_EGRESS"
+
+
+def test_of_an_instances_interfaces_the_primary_one_counts() -> None:
+    """A route that names an instance alone means its first interface."""
+    second = NetworkInterface("eni-0", "subnet-2", source_dest_check=True, instance_id="i-1", device_index=1)
+    found = network(route(DEFAULT, "i-1"), beyond=(TO_IGW,), network_interfaces={"eni-0": second, **OPEN})
+    assert judged(found).reason == "NAT_INSTANCE"

@@ -1,0 +1,102 @@
+"""Paths of many hops end in a verdict, and in time."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from express_path.domain.network.addresses import Cidr
+from express_path.domain.network.resources import NetworkInterface
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.onward import AnyRouteTable
+from express_path.domain.path.outcomes import LONGEST, Traced, Visit
+from express_path.domain.path.tracing import Tracer
+from tests.domain.make import by_id, endpoint, judged, route, snapshot, subnet, table
+
+DEFAULT = "0.0.0.0/0"
+
+
+class Counting(Tracer):
+    """A tracer that counts how often it goes on from a route table."""
+
+    def __init__(self, network: Snapshot) -> None:
+        """Begin at none."""
+        super().__init__(network)
+        self.visits = 0
+
+    def trace(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+        """Count, and go on."""
+        self.visits += 1
+        yield from super().trace(table, block, visit)
+
+
+class Following(Tracer):
+    """A tracer that keeps which route tables' routes it followed."""
+
+    def __init__(self, network: Snapshot) -> None:
+        """Begin with none."""
+        super().__init__(network)
+        self.followed: list[str] = []
+
+    def follow(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+        """Keep the table, and follow."""
+        self.followed.append(table.id)
+        yield from super().follow(table, block, visit)
+
+
+def chain(number: int, hop: str, last: str) -> Snapshot:
+    """Numbered subnets, each with a table that leads to the hop in the next one, the last one's elsewhere."""
+    places = range(1, number + 1)
+    targets = [f"{hop}{place + 1}" for place in places[:-1]] + [last]
+    ids = [f"subnet-{place}" for place in places]
+    tables = [table(f"rtb-{place}", route(DEFAULT, targets[place - 1]), subnets=(ids[place - 1],)) for place in places]
+    appliances = [
+        endpoint(f"vpce-{place}", endpoint_type="gatewayloadbalancer", subnet_ids=(f"subnet-{place}",))
+        for place in places
+    ]
+    interfaces = [NetworkInterface(f"eni-{place}", f"subnet-{place}", source_dest_check=False) for place in places]
+    return snapshot(
+        subnets=by_id(*map(subnet, ids)),
+        route_tables=by_id(*tables),
+        vpc_endpoints=by_id(*appliances),
+        network_interfaces=by_id(*interfaces),
+    )
+
+
+@pytest.mark.parametrize("hop", ["vpce-", "eni-"])
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [(LONGEST, "NAT_BEHIND_APPLIANCE"), (LONGEST + 1, "UNRESOLVED_EGRESS"), (1000, "UNRESOLVED_EGRESS")],
+)
+def test_a_path_is_followed_as_far_as_a_packet_would_live(number: int, hop: str, reason: str) -> None:
+    """One route table more than that, or however many, and it cannot be told where the traffic leaves."""
+    verdict = judged(chain(number, hop, "nat-1"))
+    assert verdict.reason == reason
+    assert len(verdict.path) == min(number, LONGEST)
+
+
+def test_interfaces_in_a_row_take_no_doubling_of_work() -> None:
+    """Each is looked at with and without gateway endpoints, but the interfaces behind it are not so twice."""
+    number = 12
+    network = chain(number, "eni-", "igw-1")
+    tracer = Counting(network)
+    tracer.paths(network.route_tables["rtb-1"], network.subnets["subnet-1"])
+    assert judged(network).reason == "NAT_BEHIND_APPLIANCE"
+    assert number < tracer.visits < number**2
+
+
+def test_what_many_paths_share_is_followed_once() -> None:
+    """Forty subnets with a table each lead to one firewall: its subnet's table is asked once for them all."""
+    number = 40
+    ids = [f"subnet-{place}" for place in range(number)]
+    sources = [table(f"rtb-{each}", route(DEFAULT, "vpce-1"), subnets=(each,)) for each in ids]
+    network = snapshot(
+        subnets=by_id(subnet("subnet-fw"), *map(subnet, ids)),
+        route_tables=by_id(table("rtb-fw", route(DEFAULT, "nat-1"), subnets=("subnet-fw",)), *sources),
+        vpc_endpoints=by_id(endpoint("vpce-1", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-fw",))),
+    )
+    tracer = Following(network)
+    for each in sources:
+        [traced] = tracer.paths(each, network.subnets[each.id.removeprefix("rtb-")])
+        assert {outcome.reason for outcome in traced.outcomes} == {"NAT_BEHIND_APPLIANCE"}
+    assert tracer.followed.count("rtb-fw") == 1
+    assert all(tracer.asks(network.subnets[each], "rtb-fw") for each in ids)

@@ -1,0 +1,202 @@
+"""Paths through a transit gateway: which table, which zone, and what counts as certain."""
+
+from dataclasses import replace
+
+import pytest
+
+from express_path.domain.network.resources import TransitGatewayAttachment, TransitGatewayRouteTable
+from express_path.domain.network.snapshot import Snapshot
+from tests.domain.make import EXPRESS_LIST, by_id, endpoint, judged, route, snapshot, subnet, table
+
+SPOKE = TransitGatewayAttachment("tgw-attach-1", "tgw-1", "vpc", "vpc-1", route_table_id="tgw-rtb-1")
+EGRESS = TransitGatewayAttachment("tgw-attach-2", "tgw-1", "vpc", "vpc-2", subnet_ids=("subnet-2a", "subnet-2b"))
+TO_EGRESS = TransitGatewayRouteTable("tgw-rtb-1", (route("0.0.0.0/0", "tgw-attach-2"),))
+TO_NAT, TO_VPN, TO_NOTHING = (route("0.0.0.0/0", "nat-1"),), (route("0.0.0.0/0", "vgw-1"),), ()
+
+
+def hub(*, first: tuple = TO_NAT, second: tuple = TO_NAT, spoke: object = SPOKE, egress: object = EGRESS) -> Snapshot:
+    """A spoke whose default route leads through a transit gateway to vpc-2, with a table of its own in either zone."""
+    return snapshot(
+        subnets=by_id(
+            subnet(availability_zone_id="use1-az1"),
+            subnet("subnet-2a", "vpc-2", availability_zone_id="use1-az1"),
+            subnet("subnet-2b", "vpc-2", availability_zone_id="use1-az2"),
+        ),
+        route_tables=by_id(
+            table("rtb-1", route("0.0.0.0/0", "tgw-1"), subnets=("subnet-1",)),
+            table("rtb-2a", *first, subnets=("subnet-2a",), vpc_id="vpc-2"),
+            table("rtb-2b", *second, subnets=("subnet-2b",), vpc_id="vpc-2"),
+        ),
+        transit_gateway_attachments=by_id(spoke, egress),
+        transit_gateway_route_tables=by_id(TO_EGRESS),
+    )
+
+
+def test_a_nat_beyond_is_found() -> None:
+    """Central egress: the path names the transit gateway, the attachment and the NAT gateway of the other VPC."""
+    verdict = judged(hub())
+    assert verdict.reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert [hop.id for hop in verdict.path] == ["tgw-1", "tgw-attach-2", "nat-1"]
+
+
+def test_traffic_stays_in_its_zone() -> None:
+    """Where the attachment has a subnet in the zone that traffic comes from, the other zone's table is no evidence."""
+    assert judged(hub(second=TO_VPN)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert judged(hub(first=TO_VPN)).reason == "UNRESOLVED_EGRESS"
+
+
+@pytest.mark.parametrize("second", [TO_VPN, TO_NOTHING], ids=["vpn", "no route"])
+def test_in_appliance_mode_one_zone_with_a_nat_is_enough(second: tuple) -> None:
+    """A flow may take any zone then, so that some flows cross the NAT: the worst of the zones counts."""
+    in_appliance_mode = replace(EGRESS, appliance_mode=True)
+    assert judged(hub(second=second, egress=in_appliance_mode)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert judged(hub(first=TO_NOTHING, second=second, egress=in_appliance_mode)).reason == (
+        "UNRESOLVED_EGRESS" if second is TO_VPN else "NO_ROUTE"
+    )
+
+
+def test_no_route_beyond_is_no_route() -> None:
+    """Where the other VPC's table certainly holds nothing, no address has a way out."""
+    assert judged(hub(first=TO_NOTHING)).reason == "NO_ROUTE"
+
+
+def test_zones_that_split_a_block_differently_are_compared_address_by_address() -> None:
+    """Half of the addresses meet a NAT in either zone: these are certain, whatever holds for the other half."""
+    half = (route("198.51.100.0/25", "nat-1"),)
+    network = hub(first=half, second=TO_NAT, egress=replace(EGRESS, appliance_mode=True))
+    assert judged(network).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+
+
+def test_routes_of_equal_prefix_are_compared_address_by_address() -> None:
+    """AWS picks the endpoint or the transit gateway; half of the addresses find a NAT there, the others nothing."""
+    network = hub(first=(route("198.51.100.0/25", "nat-1"),))
+    own = replace(EXPRESS_LIST, id="pl-own", name="own", aws_owned=False)
+    tied = table("rtb-1", route("pl-express", "vpce-express"), route("pl-own", "tgw-1"), subnets=("subnet-1",))
+    network = replace(
+        network,
+        route_tables={**network.route_tables, "rtb-1": tied},
+        prefix_lists=by_id(EXPRESS_LIST, own),
+        vpc_endpoints=by_id(endpoint()),
+    )
+    assert judged(network).reason == "PARTLY_NAT"
+
+
+UNRESOLVED = {
+    "attachments unreadable": replace(hub(), transit_gateway_attachments=None),
+    "route tables unreadable": replace(hub(), transit_gateway_route_tables=None),
+    "no attachment of this VPC": hub(spoke=replace(SPOKE, resource_id="vpc-3")),
+    "attachment being deleted": hub(spoke=replace(SPOKE, state="deleting")),
+    "association unreadable": hub(spoke=replace(SPOKE, route_table_id=None)),
+    "table not listed": hub(spoke=replace(SPOKE, route_table_id="tgw-rtb-9")),
+    "truncated search": replace(hub(), transit_gateway_route_tables=by_id(replace(TO_EGRESS, truncated=True))),
+    "next attachment not listed": replace(hub(), transit_gateway_attachments=by_id(SPOKE)),
+    "a VPN attachment": hub(egress=replace(EGRESS, resource_type="vpn")),
+    "next attachment being made": hub(egress=replace(EGRESS, state="pending")),
+    "subnets unreadable": hub(egress=replace(EGRESS, subnet_ids=None)),
+    "a subnet not listed": hub(egress=replace(EGRESS, subnet_ids=("subnet-9",))),
+    "back to where it came from": hub(egress=replace(EGRESS, resource_id="vpc-1", subnet_ids=("subnet-1",))),
+    "an internet gateway beyond": hub(first=(route("0.0.0.0/0", "igw-1"),)),
+}
+
+
+@pytest.mark.parametrize("network", UNRESOLVED.values(), ids=UNRESOLVED)
+def test_what_cannot_be_followed_is_unresolved(network: Snapshot) -> None:
+    """Every gap on the way through a transit gateway is said, never guessed."""
+    verdict = judged(network)
+    assert verdict.reason == "UNRESOLVED_EGRESS"
+    assert verdict.path[0].id == "tgw-1"
+    assert "(" in verdict.annotation
+
+
+COVERED = replace(SPOKE, subnet_ids=("subnet-1",))
+LEFT_OUT = replace(SPOKE, subnet_ids=("subnet-1b",))
+
+
+def spoke_zones(zone: str, other: str, spoke: TransitGatewayAttachment) -> Snapshot:
+    """The hub, with the spoke's subnet in a zone and another one of the spoke VPC, subnet-1b, in another zone."""
+    network = hub(spoke=spoke)
+    zones = by_id(subnet(availability_zone_id=zone), subnet("subnet-1b", availability_zone_id=other))
+    return replace(network, subnets={**network.subnets, **zones})
+
+
+def test_a_zone_without_an_attachment_subnet_is_dropped() -> None:
+    """Whatever the transit gateway's routes are, and whether they can be read; the annotation says what to add."""
+    assert judged(spoke_zones("use1-az1", "use1-az2", COVERED)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    network = spoke_zones("use1-az1", "use1-az2", LEFT_OUT)
+    for routes in (network.transit_gateway_route_tables, None):
+        verdict = judged(replace(network, transit_gateway_route_tables=routes))
+        assert (verdict.compliance, verdict.reason) == ("NOT_APPLICABLE", "DROPPED")
+        assert "add a subnet in use1-az1 to tgw-attach-1" in verdict.annotation
+
+
+@pytest.mark.parametrize(
+    ("zone", "other", "subnet_ids"),
+    [
+        ("use1-az1", "use1-az2", ("subnet-1b", "subnet-unlisted")),
+        ("use1-az1", "", ("subnet-1b",)),
+        ("use1-bos1-az1", "use1-az2", ("subnet-1b",)),
+        ("use1-wl1-bos-wlz1", "use1-az2", ("subnet-1b",)),
+        ("", "use1-az2", ("subnet-1b",)),
+        ("use1-az1", "use1-az2", None),
+    ],
+    ids=[
+        "subnet not listed",
+        "zone not known",
+        "Local Zone",
+        "Wavelength Zone",
+        "own zone not known",
+        "subnets unread",
+    ],
+)
+def test_a_zone_that_may_be_covered_is_not_dropped(zone: str, other: str, subnet_ids: tuple | None) -> None:
+    """A drop is certain only if all the attachment's subnets are known and the zone is an Availability Zone."""
+    network = spoke_zones(zone, other, replace(SPOKE, subnet_ids=subnet_ids))
+    assert judged(network).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+
+
+def test_a_firewall_in_a_zone_that_is_not_covered_is_dropped() -> None:
+    """Behind a firewall, the zone of the firewall's subnet counts."""
+    network = spoke_zones("use1-az1", "use1-az2", COVERED)
+    managed = {"AWSNetworkFirewallManaged": "true"}
+    firewall = endpoint("vpce-f", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-1b",), tags=managed)
+    tables = by_id(
+        table("rtb-1", route("0.0.0.0/0", "vpce-f"), subnets=("subnet-1",)),
+        table("rtb-1b", route("0.0.0.0/0", "tgw-1"), subnets=("subnet-1b",)),
+    )
+    through = replace(network, vpc_endpoints=by_id(firewall), route_tables={**network.route_tables, **tables})
+    assert judged(through).reason == "DROPPED"
+    assert [hop.id for hop in judged(through).path] == ["vpce-f", "tgw-1"]
+
+
+FIREWALL = TransitGatewayAttachment("tgw-attach-f", "tgw-1", "network-function", "fw", route_table_id="tgw-rtb-f")
+TO_FIREWALL = TransitGatewayRouteTable("tgw-rtb-1", (route("0.0.0.0/0", "tgw-attach-f"),))
+
+
+@pytest.mark.parametrize(
+    ("firewall", "target", "reason"),
+    [
+        (FIREWALL, "tgw-attach-2", "NAT_BEYOND_TRANSIT_GATEWAY"),
+        (FIREWALL, "tgw-attach-f", "UNRESOLVED_EGRESS"),
+        (replace(FIREWALL, state="pending"), "tgw-attach-2", "UNRESOLVED_EGRESS"),
+        (replace(FIREWALL, route_table_id=None), "tgw-attach-2", "UNRESOLVED_EGRESS"),
+    ],
+    ids=["to the egress VPC", "a loop", "pending", "association not read"],
+)
+def test_traffic_passes_a_firewall_attached_to_the_transit_gateway(
+    firewall: TransitGatewayAttachment, target: str, reason: str
+) -> None:
+    """The route table associated with the firewall's attachment decides next."""
+    inspected = TransitGatewayRouteTable("tgw-rtb-f", (route("0.0.0.0/0", target),))
+    network = replace(
+        hub(),
+        transit_gateway_attachments=by_id(SPOKE, EGRESS, firewall),
+        transit_gateway_route_tables=by_id(TO_FIREWALL, inspected),
+    )
+    assert judged(network).reason == reason
+
+
+def test_what_is_dropped_beyond_a_transit_gateway_is_dropped() -> None:
+    """A blackhole in the transit gateway's table, or in the other VPC's."""
+    gone = replace(TO_EGRESS, routes=(route("0.0.0.0/0", "", state="blackhole"),))
+    assert judged(replace(hub(), transit_gateway_route_tables=by_id(gone))).reason == "DROPPED"
+    assert judged(hub(first=(route("0.0.0.0/0", "nat-1", state="blackhole"),))).reason == "DROPPED"

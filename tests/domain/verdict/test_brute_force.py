@@ -1,0 +1,32 @@
+"""The core against an address-by-address search."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Judge
+from tests.domain.brute_force import BruteForce
+from tests.domain.networks import SUBNETS, parameters, snapshots
+from tests.domain.random_routes import APPLIANCES, FOLLOWED, FORWARDING, TRANSIT
+
+LEADING_ON = {
+    "every kind of target": FOLLOWED,
+    "appliances' endpoints": APPLIANCES,
+    "interfaces": FORWARDING,
+    "transit gateway": TRANSIT,
+    "interfaces behind endpoints": (*APPLIANCES, *FORWARDING),
+    "appliances beyond a transit gateway": (*APPLIANCES, *TRANSIT * 2),
+}
+
+
+@pytest.mark.parametrize("followed", LEADING_ON.values(), ids=LEADING_ON)
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data(), rule=parameters())
+def test_agrees_with_a_search_of_every_address(followed: tuple[str, ...], data: st.DataObject, rule: object) -> None:
+    """Compliance and reason are those of following each address along each route."""
+    snapshot = data.draw(snapshots(followed))
+    judge, brute_force = Judge(Tracer(snapshot), rule), BruteForce(snapshot, rule)
+    for subnet_id in (*SUBNETS, "subnet-gone"):
+        verdict = judge.verdict(subnet_id)
+        assert (subnet_id, verdict.compliance, verdict.reason) == (subnet_id, *brute_force.judge(subnet_id))

@@ -1,0 +1,66 @@
+"""Which subnets a changed resource concerns."""
+
+import pytest
+
+from express_path.domain.network.addresses import Family
+from express_path.domain.network.resources import Association, PrefixList
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.fanout import Change, ResourceType, concerned_subnets
+from tests.domain.make import by_id, route, snapshot, subnet, table
+
+NETWORK = snapshot(
+    subnets=by_id(
+        subnet("subnet-explicit"), subnet("subnet-implicit"), subnet("subnet-other", "vpc-2"), subnet("subnet-shared")
+    ),
+    route_tables=by_id(
+        table("rtb-main", route("0.0.0.0/0", "igw-1"), main=True),
+        table("rtb-own", route("0.0.0.0/0", "nat-1"), subnets=("subnet-explicit", "subnet-shared")),
+    ),
+    foreign_subnet_ids=frozenset({"subnet-shared"}),
+)
+"""vpc-1 with a main table and another, vpc-2 whose tables are out of sight, and a subnet that only another lists."""
+
+TABLE, SUBNET, ENDPOINT, NAT, _ = ResourceType
+
+
+@pytest.mark.parametrize(
+    ("change", "concerned"),
+    [
+        (Change(SUBNET, "subnet-gone"), ["subnet-gone"]),
+        (Change(ENDPOINT, "vpce-1", "vpc-1"), ["subnet-explicit", "subnet-implicit"]),
+        (Change(ENDPOINT, "vpce-1"), ["subnet-explicit", "subnet-implicit", "subnet-other"]),
+        (Change(NAT, "nat-1"), ["subnet-explicit"]),
+        (Change(NAT, "nat-2"), []),
+        (Change(TABLE, "rtb-own", "vpc-1"), ["subnet-explicit"]),
+        (Change(TABLE, "rtb-main", "vpc-1"), ["subnet-implicit"]),
+        (Change(TABLE, "rtb-own", "vpc-1", frozenset({"subnet-gone"})), ["subnet-explicit", "subnet-gone"]),
+        (Change(TABLE, "rtb-new", "vpc-1", main_changed=True), ["subnet-implicit"]),
+        (Change(TABLE, "rtb-gone"), ["subnet-other"]),
+        (Change(TABLE, "rtb-own", "vpc-2"), ["subnet-explicit", "subnet-other"]),
+    ],
+)
+def test_a_change_concerns_the_subnets_whose_verdict_it_may_turn(change: Change, concerned: list[str]) -> None:
+    """A table those it governs or governed, an endpoint its VPC, a NAT gateway those that cross it, a subnet itself."""
+    assert concerned_subnets(change, Tracer(NETWORK)) == concerned
+
+
+def test_a_former_main_table_is_no_main_table() -> None:
+    """Only an association in force makes a table the main one."""
+    former = table("rtb-main", subnets=("subnet-explicit",))
+    former = by_id(type(former)(former.id, "vpc-1", (), (*former.associations, Association(main=True, state="failed"))))
+    found = snapshot(subnets=by_id(subnet("subnet-explicit")), route_tables=former)
+    assert concerned_subnets(Change(TABLE, "rtb-new", "vpc-1", main_changed=True), Tracer(found)) == []
+
+
+@pytest.mark.parametrize("cidrs", [None, ()], ids=["unreadable", "none"])
+def test_a_table_concerns_its_subnets_whatever_is_known_of_the_addresses(cidrs: tuple[()] | None) -> None:
+    """It may gain a route, or a tag that excludes it, where there is no address yet to follow from it."""
+    ipv6 = PrefixList("pl-ipv6", "com.amazonaws.us-east-1.ipv6.s3express", Family.IPV6, cidrs)
+    found = snapshot(
+        subnets=by_id(subnet("subnet-1", ipv6_native=True, has_ipv6=True), subnet("subnet-2", ipv6_native=True)),
+        route_tables=by_id(table("rtb-1", subnets=("subnet-1",)), table("rtb-2", subnets=("subnet-2",))),
+        prefix_lists=by_id(ipv6),
+    )
+    tracer = Tracer(found)
+    assert concerned_subnets(Change(TABLE, "rtb-1", "vpc-1"), tracer) == ["subnet-1"]
+    assert concerned_subnets(Change(TABLE, "rtb-2", "vpc-1"), tracer) == ["subnet-2"]

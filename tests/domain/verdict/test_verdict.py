@@ -1,0 +1,352 @@
+"""Verdicts: what is decided before routing, how addresses combine, and what the annotation says."""
+
+from dataclasses import replace
+
+import pytest
+
+from express_path.domain.network.addresses import Family, parse_cidr
+from express_path.domain.network.resources import Association, NatGateway, PrefixList, Rank, Vpc
+from express_path.domain.network.snapshot import Snapshot, is_express_service
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Account, gone, has_tag, left_out, left_scope
+from express_path.domain.verdict.parameters import RuleParameters, Scope
+from tests.domain.make import (
+    ACCOUNT,
+    EXPRESS,
+    EXPRESS_LIST,
+    NEIGHBOUR,
+    by_id,
+    endpoint,
+    judged,
+    route,
+    snapshot,
+    subnet,
+    table,
+)
+
+EXPRESS6 = PrefixList(
+    "pl-express6", "com.amazonaws.us-east-1.ipv6.s3express", Family.IPV6, (parse_cidr("2001:db8::/64"),)
+)
+TO_ENDPOINT = route("pl-express", "vpce-express")
+
+
+def one(*routes: object, **more: object) -> Snapshot:
+    """A VPC with one subnet, governed by rtb-1."""
+    found = {
+        "vpcs": by_id(Vpc("vpc-1", ACCOUNT)),
+        "subnets": by_id(subnet()),
+        "route_tables": by_id(table("rtb-1", *routes, subnets=("subnet-1",))),
+        "vpc_endpoints": by_id(endpoint()),
+        **more,
+    }
+    return snapshot(**found)
+
+
+def test_names_what_it_judged() -> None:
+    """A verdict carries account, Region, VPC, subnet, zone and table in force."""
+    found = one(TO_ENDPOINT, subnets=by_id(subnet(availability_zone_id="use1-az4")))
+    verdict = judged(found)
+    assert verdict[:6] == (ACCOUNT, "us-east-1", "vpc-1", "subnet-1", "use1-az4", "rtb-1")
+    assert (verdict.compliance, verdict.reason) == ("COMPLIANT", "ENDPOINT")
+    assert verdict.path == (("GATEWAY_ENDPOINT", "vpce-express", "pl-express"),)
+
+
+NOBODY_HAS_BUCKETS = {"has_directory_buckets": False, "shared_subnet_ids": frozenset()}
+
+
+def test_a_subnet_that_is_gone() -> None:
+    """Of a subnet that the snapshot does not hold there is no VPC, zone or table to name."""
+    verdict = judged(one(), "subnet-9")
+    assert verdict == gone(Account(ACCOUNT), "us-east-1", "subnet-9")
+    assert (verdict.vpc_id, verdict.route_table_id, verdict.reason) == ("", None, "DELETED")
+
+
+def test_a_subnet_that_left_the_rules_scope() -> None:
+    """It is no longer this rule's, whatever its path."""
+    verdict = left_scope(Account(ACCOUNT), "us-east-1", "subnet-1")
+    assert (verdict.compliance, verdict.reason) == ("NOT_APPLICABLE", "EXCLUDED")
+
+
+def test_before_routing_the_first_reason_is_given() -> None:
+    """Not owned, excluded, no directory buckets, service not offered: in this order."""
+    strict = {"vpc_ids": frozenset({"vpc-2"}), "scope": Scope.DIRECTORY_BUCKETS}
+    found = one(subnets=by_id(subnet(owner_id=NEIGHBOUR)), prefix_lists={}, **NOBODY_HAS_BUCKETS)
+    reasons = [judged(found, **strict).reason]
+    found = replace(found, subnets=by_id(subnet()))
+    reasons.append(judged(found, **strict).reason)
+    reasons.append(judged(found, scope=Scope.DIRECTORY_BUCKETS).reason)
+    reasons.append(judged(found).reason)
+    assert reasons == ["NOT_OWNED", "EXCLUDED", "NO_DIRECTORY_BUCKETS", "SERVICE_NOT_OFFERED"]
+
+
+@pytest.mark.parametrize(
+    ("buckets", "shared", "reason"),
+    [
+        (False, frozenset(), "NO_DIRECTORY_BUCKETS"),
+        (False, frozenset({"subnet-2"}), "NO_DIRECTORY_BUCKETS"),
+        (False, frozenset({"subnet-1"}), "NAT_GATEWAY"),
+        (False, None, "NAT_GATEWAY"),
+        (True, frozenset(), "NAT_GATEWAY"),
+        (None, frozenset(), "NAT_GATEWAY"),
+    ],
+)
+def test_scope_needs_to_know_that_nobody_has_a_bucket(
+    buckets: bool | None, shared: frozenset[str] | None, reason: str
+) -> None:
+    """Only an account that has no bucket, and a subnet that is not shared, make the rule not apply."""
+    found = one(route("0.0.0.0/0", "nat-1"), has_directory_buckets=buckets, shared_subnet_ids=shared)
+    assert judged(found, scope=Scope.DIRECTORY_BUCKETS).reason == reason
+    assert judged(found).reason == "NAT_GATEWAY"
+
+
+@pytest.mark.parametrize("holder", ["subnets", "route_tables", "vpcs"])
+def test_a_tag_excludes_on_subnet_table_or_vpc(holder: str) -> None:
+    """Whichever of the three carries the tag; the table is the one in force."""
+    found = one(TO_ENDPOINT)
+    tagged = {key: replace(each, tags={"team": "lake"}) for key, each in getattr(found, holder).items()}
+    found = replace(found, **{holder: tagged})
+    [tagged_id] = tagged
+    assert judged(found, exclude_tag="team").note == f"tag team on {tagged_id}"
+    verdict = judged(found, exclude_tag="team=lake")
+    assert verdict.reason == "EXCLUDED"
+    assert verdict.annotation == f"EXCLUDED: left out by a rule parameter (tag team=lake on {tagged_id})"
+    assert judged(found, exclude_tag="team=Lake").reason == "ENDPOINT"
+    assert judged(found, exclude_tag="Team").reason == "ENDPOINT"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "has"),
+    [
+        ("a", True),
+        ("a=b=c", True),
+        ("a=b", True),
+        ("a=b=d", False),
+        ("=", False),
+        ("a=", False),
+        ("e=", True),
+        ("e", True),
+    ],
+)
+def test_keys_and_values_may_hold_an_equals_sign(wanted: str, has: bool) -> None:
+    """Every reading of key=value counts."""
+    assert has_tag({"a": "b=c", "a=b": "c", "e": ""}, wanted) is has
+
+
+@pytest.mark.parametrize(("owner", "reason"), [(ACCOUNT, "EXCLUDED"), (NEIGHBOUR, "NOT_OWNED")])
+def test_a_subnet_that_vpc_ids_leaves_out_needs_no_network(owner: str, reason: str) -> None:
+    """What its item tells gives the same verdict, word for word, as the whole network would."""
+    told = left_out(Account(ACCOUNT), "us-east-1", "subnet-1", owner)
+    judge = judged(one(subnets=by_id(subnet(owner_id=owner))), vpc_ids=frozenset({"vpc-2"}))
+    assert told.reason == reason
+    assert (told.compliance, told.reason, told.annotation) == (judge.compliance, judge.reason, judge.annotation)
+
+
+def test_without_a_table_in_sight_nothing_is_known() -> None:
+    """No table in force can be seen: the table is null and the path unresolved."""
+    verdict = judged(one(route_tables={}))
+    assert (verdict.route_table_id, verdict.reason, verdict.path) == (None, "UNRESOLVED_EGRESS", ())
+
+
+TO_NAT = route("0.0.0.0/0", "nat-1")
+EDGE = Association(gateway_id="igw-1")
+
+
+@pytest.mark.parametrize(
+    ("tables", "in_force"),
+    [
+        ([table("rtb-1", TO_NAT, subnets=("subnet-1",)), table("rtb-0", main=True)], "rtb-1"),
+        ([table("rtb-1", TO_NAT, subnets=("subnet-2",)), table("rtb-0", main=True)], "rtb-0"),
+        ([table("rtb-0", main=True, vpc_id="vpc-2")], None),
+        ([replace(table("rtb-0"), associations=(Association(main=True, state="disassociated"),))], None),
+        ([replace(table("rtb-1"), associations=(EDGE,)), table("rtb-0", main=True)], "rtb-0"),
+        ([replace(table("rtb-0"), associations=(Association(main=True), EDGE))], "rtb-0"),
+        (
+            [
+                replace(table("rtb-1"), associations=(EDGE, Association(subnet_id="subnet-1"))),
+                table("rtb-0", main=True),
+            ],
+            "rtb-1",
+        ),
+        (
+            [table("rtb-1", subnets=("subnet-1",)), table("rtb-2", subnets=("subnet-1",)), table("rtb-0", main=True)],
+            None,
+        ),
+        ([table("rtb-1", main=True), table("rtb-2", main=True)], None),
+        ([table("rtb-1", main=True), table("rtb-2", main=True), table("rtb-3", main=True)], None),
+        ([table("rtb-1", main=True), table("rtb-2", main=True), table("rtb-3", subnets=("subnet-1",))], "rtb-3"),
+        ([table("rtb-1", subnets=("subnet-1", "subnet-1"))], "rtb-1"),
+        ([table("rtb-regional", main=True)], None),
+        ([table("rtb-0")], None),
+        ([replace(table("rtb-0"), associations=(Association(),))], None),
+    ],
+    ids=[
+        "explicit",
+        "main",
+        "another VPC's main",
+        "not associated",
+        "edge",
+        "main and edge",
+        "explicit and edge",
+        "two explicit",
+        "two main",
+        "three main",
+        "explicit beside two main",
+        "explicit twice",
+        "a regional NAT gateway's",
+        "of nothing",
+        "of a pool",
+    ],
+)
+def test_the_table_in_force(tables: list, in_force: str | None) -> None:
+    """The explicitly associated table, else the main one of the subnet's own VPC, else none.
+
+    Where two tables claim to be the one, as a list read during a change may show it, neither is known to be.
+    """
+    regional = NatGateway("nat-1", "vpc-1", availability_mode="regional", route_table_id="rtb-regional")
+    assert judged(one(route_tables=by_id(*tables), nat_gateways=by_id(regional))).route_table_id == in_force
+
+
+def test_a_more_specific_route_hijacks_its_part() -> None:
+    """Part of the addresses cross a NAT although the endpoint is there; the annotation names the route in the way."""
+    verdict = judged(one(TO_ENDPOINT, route("198.51.100.64/26", "nat-1")))
+    assert (verdict.compliance, verdict.reason) == ("NON_COMPLIANT", "PARTLY_NAT")
+    assert "198.51.100.64/26 -> nat-1 in rtb-1" in verdict.annotation
+
+
+def test_one_family_only_is_partly_too() -> None:
+    """IPv4 by the endpoint, IPv6 by a NAT."""
+    found = one(
+        TO_ENDPOINT,
+        route("::/0", "nat-1"),
+        subnets=by_id(subnet(has_ipv6=True)),
+        prefix_lists=by_id(EXPRESS_LIST, EXPRESS6),
+    )
+    assert judged(found).reason == "PARTLY_NAT"
+
+
+@pytest.mark.parametrize(
+    ("described", "reason"),
+    [
+        ({}, "NAT_GATEWAY"),
+        ({"has_ipv6": True}, "NAT_GATEWAY"),
+        ({"has_ipv6": True, "ipv6_native": True}, "INTERNET_GATEWAY"),
+        ({"has_ipv6": True, "ipv6_native": True, "dns64": True}, "NAT_GATEWAY"),
+        ({"has_ipv6": False, "ipv6_native": True}, "NO_ROUTE"),
+        ({"has_ipv6": False, "ipv6_native": True, "dns64": True}, "NO_ROUTE"),
+    ],
+)
+def test_families_of_a_subnet(described: dict[str, bool], reason: str) -> None:
+    """IPv4 unless IPv6-native, IPv6 with an associated block, and NAT64 with such a block and DNS64."""
+    found = one(
+        TO_NAT,
+        route("::/0", "eigw-1"),
+        route("64:ff9b::/96", "nat-1"),
+        subnets=by_id(subnet(**described)),
+        prefix_lists=by_id(EXPRESS_LIST, EXPRESS6),
+    )
+    assert judged(found).reason == reason
+
+
+def test_nat64_addresses_that_no_nat_translates_reach_nothing() -> None:
+    """64:ff9b::/96 by an egress-only internet gateway is no way to IPv4."""
+    native = subnet(has_ipv6=True, ipv6_native=True, dns64=True)
+    assert judged(one(route("::/0", "eigw-1"), subnets=by_id(native))).reason == "NO_ROUTE"
+
+
+def test_among_equal_prefixes_rank_decides() -> None:
+    """Static before prefix list before propagated."""
+    block = "198.51.100.0/24"
+    assert judged(one(TO_ENDPOINT, route(block, "nat-1"))).reason == "NAT_GATEWAY"
+    assert judged(one(TO_ENDPOINT, route(block, "vgw-1", rank=Rank.PROPAGATED))).reason == "ENDPOINT"
+    assert judged(one(route(block, "igw-1"), route(block, "vgw-1", rank=Rank.PROPAGATED))).reason == "INTERNET_GATEWAY"
+
+
+HIDDEN = PrefixList("pl-hidden", "hidden", Family.IPV4, None, aws_owned=False)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "reason"),
+    [
+        (route("pl-hidden", "nat-1"), "UNRESOLVED_EGRESS"),
+        (route("pl-hidden", "vpce-express"), "ENDPOINT"),
+        (route("pl-hidden", "nat-1", state="blackhole"), "ENDPOINT"),
+        (route("pl-unlisted", "nat-1"), "UNRESOLVED_EGRESS"),
+        (route("pl-hidden6", "nat-1"), "ENDPOINT"),
+    ],
+)
+def test_a_list_that_cannot_be_read_may_match_anything(hidden: object, reason: str) -> None:
+    """Unless it leads where the winner leads, is a blackhole, or is of the other family."""
+    other = replace(HIDDEN, id="pl-hidden6", family=Family.IPV6)
+    found = one(TO_ENDPOINT, hidden, prefix_lists=by_id(EXPRESS_LIST, HIDDEN, other))
+    assert judged(found).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("routes", "reason"),
+    [
+        ((), "NO_ROUTE"),
+        ((route("10.0.0.0/16", "local"),), "NO_ROUTE"),
+        ((route("::/0", "eigw-1"),), "NO_ROUTE"),
+        ((route("0.0.0.0/0", "nat-1", state="blackhole"),), "NO_ROUTE"),
+        ((route("pl-express", "vpce-gone", state="blackhole"),), "NO_ROUTE"),
+        ((route("pl-own6", "nat-1"),), "NO_ROUTE"),
+        ((route("10.0.0.0/16", "local"), TO_NAT), "UNRESOLVED_EGRESS"),
+        ((TO_ENDPOINT,), "UNRESOLVED_EGRESS"),
+        ((route("pl-unknown", "nat-1"),), "UNRESOLVED_EGRESS"),
+    ],
+)
+def test_a_list_of_s3_express_without_entries_in_sight(routes: tuple, reason: str) -> None:
+    """Where its addresses are unknown, only a table that leads nowhere is certain."""
+    hidden = replace(EXPRESS_LIST, cidrs=None)
+    own6 = PrefixList("pl-own6", "own", Family.IPV6, None, aws_owned=False)
+    assert judged(one(*routes, prefix_lists=by_id(hidden, own6))).reason == reason
+    ipv4_only = one(*routes, prefix_lists=by_id(replace(EXPRESS6, cidrs=None)))
+    assert judged(ipv4_only).reason == "NO_ROUTE"
+
+
+def test_the_parameters_turn_public_and_unresolved_subnets() -> None:
+    """PublicSubnets and unresolvedEgress give the compliance; what they make NON_COMPLIANT comes first."""
+    found = one(route("198.51.100.0/25", "igw-1"), route("198.51.100.128/25", "vgw-1"))
+    assert judged(found)[6:8] == ("NOT_APPLICABLE", "UNRESOLVED_EGRESS")
+    assert judged(found, public_subnets=Compliance.NON_COMPLIANT)[6:8] == ("NON_COMPLIANT", "INTERNET_GATEWAY")
+
+
+def test_an_annotation_is_never_longer_than_config_takes() -> None:
+    """256 characters, the end cut off with three dots."""
+    verdict = judged(one(route("0.0.0.0/0", "x" * 300)))
+    assert len(verdict.annotation) == 256
+    assert verdict.annotation.endswith("...")
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_only_an_endpoint_and_a_public_subnet_are_compliant_by_default(reason: Reason) -> None:
+    """What is not certainly good is never COMPLIANT."""
+    compliant = RuleParameters().compliance_of(reason) == "COMPLIANT"
+    assert compliant is (reason in ("ENDPOINT", "INTERNET_GATEWAY"))
+
+
+def test_crosses_names_the_hops_of_a_path() -> None:
+    """A subnet crosses a NAT gateway where some S3 Express address does; a table out of sight crosses nothing."""
+    found = one(TO_ENDPOINT, route("198.51.100.64/26", "nat-1"))
+    tracer = Tracer(found)
+    assert tracer.crosses(found.subnets["subnet-1"], "nat-1")
+    assert not tracer.crosses(found.subnets["subnet-1"], "nat-2")
+    assert not Tracer(one(route_tables={})).crosses(subnet(), "nat-1")
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        (EXPRESS, True),
+        ("com.amazonaws.us-east-1.ipv6.s3express", True),
+        ("cn.com.amazonaws.us-east-1.s3express", True),
+        ("com.amazonaws.us-east-1.s3", False),
+        ("com.amazonaws.eu-west-1.s3express", False),
+        ("com.amazonaws.us-east-1.s3express.x", False),
+        ("com.amazonaws.us-east-1xs3express", False),
+    ],
+)
+def test_the_service_is_known_by_name_and_region(name: str, known: bool) -> None:
+    """Of any partition, in either family, and of this Region alone."""
+    assert is_express_service(name, "us-east-1") is known
