@@ -22,7 +22,7 @@ from sandbox.config_items.notifications import (
 )
 from sandbox.config_items.recorder import Change, Recorder
 from sandbox.config_service import results_of
-from sandbox.config_service.deployment import FUNCTION_NAME, Deployed, deploy_rule, rule_exists
+from sandbox.config_service.deployment import FUNCTION_NAME, deploy_rule, rule_exists
 from sandbox.config_service.invocation import Delivery, Invoke, failure_record, invoke_asynchronously
 from sandbox.config_service.scope import Scope
 from sandbox.server import Sandbox
@@ -44,8 +44,6 @@ class _Queued:
 class ConfigLoop:
     """One rule of AWS Config in a running sandbox, and the recorder that feeds it.
 
-    The rule is deployed, unless it is given as `deployed`: one that a conformance pack has put in place, for instance.
-
     `invoke` takes an event and returns the function's answer or raises. `deliveries` are all invocations so far,
     `on_failure` the records of the events that failed three times. `oversized_above` (bytes) may be lowered so that
     smaller items count as oversized.
@@ -59,10 +57,9 @@ class ConfigLoop:
         parameters: Mapping[str, str] | None = None,
         scope: Scope | None = None,
         style: ItemStyle | None = None,
-        deployed: Deployed | None = None,
     ) -> None:
         """Deploy the rule. Nothing is recorded or invoked yet."""
-        known = deployed or deploy_rule(sandbox, RULE_NAME, parameters, scope or Scope())
+        known = deploy_rule(sandbox, RULE_NAME, parameters, scope or Scope())
         self.sandbox = sandbox
         self.rule, self.scope = known.identity, known.scope
         self.oversized_above = MAXIMUM_NOTIFICATION

@@ -48,15 +48,6 @@ def deploy_rule(sandbox: Sandbox, name: str, parameters: Mapping[str, str] | Non
         **({} if parameters is None else {"InputParameters": json.dumps(dict(parameters))}),
     }
     config.put_config_rule(ConfigRule=rule)
-    return deployed(sandbox, name)
-
-
-def deployed(sandbox: Sandbox, name: str) -> Deployed:
-    """Return the rule of this name that PutConfigRule or a conformance pack has put in place, as it stands there.
-
-    botocore's ClientError with NoSuchConfigRuleException if there is none.
-    """
-    config: Client = direct_client(sandbox, "config")
     known = config.describe_config_rules(ConfigRuleNames=[name])["ConfigRules"][0]
     parameters = json.loads(known["InputParameters"]) if "InputParameters" in known else None
     identity = RuleIdentity(

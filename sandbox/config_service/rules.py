@@ -16,7 +16,7 @@ MAXIMUM_PARAMETERS = 1024
 """Characters of InputParameters (botocore model)."""
 
 MAXIMUM_RULES = 1000
-"""Of an account and Region, those of conformance packs included.
+"""Of an account and Region.
 
 https://docs.aws.amazon.com/config/latest/developerguide/configlimits.html
 """

@@ -13,7 +13,6 @@ import boto3
 import pytest
 from botocore.client import BaseClient
 from botocore.config import Config
-from moto.config.models import config_backends
 
 from sandbox import config_service
 from sandbox.config_service import Result, results_of
@@ -238,17 +237,11 @@ def test_limits_of_the_model_hold(sandbox: Sandbox, configuration: Put, changed:
     assert code == "ValidationException"
 
 
-def test_rules_of_other_services_and_unknown_rules_are_refused(
-    config: BaseClient, sandbox: Sandbox, configuration: Put
-) -> None:
-    """A rule must exist, and must not be a service-linked one."""
+def test_unknown_rule_is_refused(config: BaseClient, configuration: Put) -> None:
+    """A rule must exist."""
     request = [configuration(ConfigRuleName="other")]
     code = refused(config.put_remediation_configurations, RemediationConfigurations=request)
     assert code == "NoSuchConfigRuleException"
-    rules = config_backends[sandbox.account_id][sandbox.region].config_rules
-    rules[RULE].created_by = "config-conforms.amazonaws.com"
-    code = refused(config.put_remediation_configurations, RemediationConfigurations=[configuration()])
-    assert code == "InvalidParameterValueException"
 
 
 def test_remediation_of_a_resource_runs_its_runbook(
