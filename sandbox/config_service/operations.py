@@ -8,15 +8,7 @@ from typing import Any
 from moto.config.models import ConfigBackend, ConfigRule
 from moto.config.responses import ConfigResponse
 
-from sandbox.config_service import (
-    compliance,
-    evaluation_status,
-    evaluations,
-    history,
-    recorder,
-    rules,
-    summaries,
-)
+from sandbox.config_service import compliance, evaluation_status, evaluations, history, recorder, rules
 from sandbox.config_service.results import ConfigResults, results_of
 from sandbox.patches import Patches
 
@@ -47,11 +39,6 @@ def _put_evaluations(backend: ConfigBackend, results: ConfigResults, parameters:
     )
 
 
-def _start_evaluation(backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:
-    rules.start_evaluation(backend, results, parameters.get("ConfigRuleNames") or [])
-    return {}
-
-
 def _delete_results(backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:
     rules.delete_results(backend, results, parameters.get("ConfigRuleName") or "")
     return {}
@@ -64,12 +51,6 @@ def _check_new_rule(backend: ConfigBackend, _results: ConfigResults, parameters:
 ADDED: dict[str, Operation] = {
     "put_evaluations": _put_evaluations,
     "get_compliance_details_by_config_rule": compliance.details_by_rule,
-    "get_compliance_details_by_resource": compliance.details_by_resource,
-    "describe_compliance_by_config_rule": compliance.summary_by_rule,
-    "describe_compliance_by_resource": compliance.summary_by_resource,
-    "get_compliance_summary_by_config_rule": summaries.by_rule,
-    "get_compliance_summary_by_resource_type": summaries.by_resource_type,
-    "start_config_rules_evaluation": _start_evaluation,
     "delete_evaluation_results": _delete_results,
 }
 """Operations by the name of moto's method; each takes the parsed request and returns the answer."""

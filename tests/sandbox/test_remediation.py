@@ -17,7 +17,6 @@ from botocore.config import Config
 from sandbox import config_service
 from sandbox.config_service import Result, results_of
 from sandbox.config_service.deployment import deploy_rule
-from sandbox.config_service.scope import Scope
 from sandbox.patches import Patches
 from sandbox.refusals import refused
 from sandbox.remediation import Remediation
@@ -56,7 +55,7 @@ def automation(sandbox: Sandbox) -> Iterator[Automation]:
     config_service.apply(patches)
     with Automation(sandbox) as running:
         running.knobs.time_scale = 0.001
-        deploy_rule(sandbox, RULE, None, Scope())
+        deploy_rule(sandbox, RULE, None)
         store(sandbox, RUNBOOK)
         yield running
     patches.undo()
