@@ -79,7 +79,6 @@ def _operations(starter: Starter) -> dict[str, Operation]:
         "DescribeAutomationExecutions": lambda request: listing.executions(
             request.parameters, request.account_id, request.region
         ),
-        "DescribeAutomationStepExecutions": lambda request: listing.steps(request.parameters, request.execution()),
         "StopAutomationExecution": _stop,
         "SendAutomationSignal": _signal,
     }
