@@ -9,7 +9,6 @@ with Sandbox() as sandbox:
 import json
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sandbox.config_items.direct import direct_client
@@ -22,9 +21,8 @@ from sandbox.config_items.notifications import (
 )
 from sandbox.config_items.recorder import Change, Recorder
 from sandbox.config_service import results_of
-from sandbox.config_service.deployment import FUNCTION_NAME, Deployed, deploy_rule, rule_exists
+from sandbox.config_service.deployment import FUNCTION_NAME, RESOURCE_TYPES, deploy_rule, rule_exists
 from sandbox.config_service.invocation import Delivery, Invoke, failure_record, invoke_asynchronously
-from sandbox.config_service.scope import Scope
 from sandbox.server import Sandbox
 
 RULE_NAME = "s3express-no-nat-path"
@@ -35,16 +33,8 @@ https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 """
 
 
-@dataclass(frozen=True)
-class _Queued:
-    invoking_event: dict[str, Any]
-    left_scope: bool = False
-
-
 class ConfigLoop:
     """One rule of AWS Config in a running sandbox, and the recorder that feeds it.
-
-    The rule is deployed, unless it is given as `deployed`: one that a conformance pack has put in place, for instance.
 
     `invoke` takes an event and returns the function's answer or raises. `deliveries` are all invocations so far,
     `on_failure` the records of the events that failed three times. `oversized_above` (bytes) may be lowered so that
@@ -57,30 +47,26 @@ class ConfigLoop:
         invoke: Invoke,
         *,
         parameters: Mapping[str, str] | None = None,
-        scope: Scope | None = None,
         style: ItemStyle | None = None,
-        deployed: Deployed | None = None,
     ) -> None:
         """Deploy the rule. Nothing is recorded or invoked yet."""
-        known = deployed or deploy_rule(sandbox, RULE_NAME, parameters, scope or Scope())
         self.sandbox = sandbox
-        self.rule, self.scope = known.identity, known.scope
+        self.rule = deploy_rule(sandbox, RULE_NAME, parameters)
         self.oversized_above = MAXIMUM_NOTIFICATION
         self.deliveries: list[Delivery] = []
         self.on_failure: list[dict[str, Any]] = []
         self.results = results_of(sandbox.account_id, sandbox.region)
-        self._message_types = known.message_types
         recorded = Recorded(sandbox.account_id, sandbox.region, style or ItemStyle())
         self._recorder = Recorder(direct_client(sandbox, "ec2"), direct_client(sandbox, "s3"), recorded)
         self._function_arn = f"arn:aws:lambda:{sandbox.region}:{sandbox.account_id}:function:{FUNCTION_NAME}"
         self._invoke = invoke
-        self._queue: list[_Queued] = []
-        self._held_back: list[_Queued] = []
+        self._queue: list[dict[str, Any]] = []
+        self._held_back: list[dict[str, Any]] = []
 
     @property
     def queued(self) -> list[dict[str, Any]]:
         """The invoking events that wait for `deliver`."""
-        return [each.invoking_event for each in [*self._held_back, *self._queue]]
+        return [*self._held_back, *self._queue]
 
     def baseline(self) -> list[Item]:
         """Discover everything anew, as a recorder does that has just been started; queue and return the items."""
@@ -88,17 +74,11 @@ class ConfigLoop:
         return self.notice()
 
     def notice(self) -> list[Item]:
-        """Look for changes since the last look; record and return their items, and queue those in the rule's scope.
-
-        An evaluation that StartConfigRulesEvaluation asked for is queued too: the last items, without a diff.
-        """
+        """Look for changes since the last look; record and return their items, and queue those in the rule's scope."""
         changes = self._recorder.look()
         for change in changes:
             self.results.record(change.item)
             self._queue_change(change)
-        if self.rule.name in self.results.requested:
-            self.results.requested.remove(self.rule.name)
-            self._queue_everything_again()
         return [change.item for change in changes]
 
     def deliver(self, *, late: bool = False, shuffled_with_seed: int | None = None) -> list[Delivery]:
@@ -120,16 +100,13 @@ class ConfigLoop:
     def scheduled(self) -> Delivery:
         """Invoke the function as the periodic trigger does, and return what became of it.
 
-        LookupError if the rule has no such trigger. A rule that has been deleted meanwhile still gets this one event.
+        A rule that has been deleted meanwhile still gets this one event.
         """
-        notification = scheduled_notification(self.rule.account_id, self._recorder.now())
-        if not self._triggers(notification):
-            raise LookupError(f"{self.rule.name} has no periodic trigger")
-        return self._deliver(_Queued(notification))
+        return self._deliver(scheduled_notification(self.rule.account_id, self._recorder.now()))
 
-    def _deliver(self, queued: _Queued) -> Delivery:
+    def _deliver(self, invoking_event: dict[str, Any]) -> Delivery:
         token = self.results.issue_token(self.rule.name)
-        event = rule_event(self.rule, queued.invoking_event, token, left_scope=queued.left_scope)
+        event = rule_event(self.rule, invoking_event, token)
         delivery = invoke_asynchronously(self._invoke, event)
         self.deliveries.append(delivery)
         if delivery.error:
@@ -137,23 +114,9 @@ class ConfigLoop:
         return delivery
 
     def _queue_change(self, change: Change) -> None:
-        left = not self.scope.holds(change.item)
-        if not rule_exists(self.sandbox, self.rule.name):
-            return
-        if left and not (change.previous and self.scope.holds(change.previous)):
+        if change.item["resourceType"] not in RESOURCE_TYPES or not rule_exists(self.sandbox, self.rule.name):
             return
         notification = change_notification(change.item, change.diff, self._recorder.now())
         if len(json.dumps(notification).encode()) > self.oversized_above:
             notification = oversized_notification(change.item, change.diff["changeType"], self._recorder.now())
-        if self._triggers(notification):
-            self._queue.append(_Queued(notification, left_scope=left))
-
-    def _triggers(self, notification: dict[str, Any]) -> bool:
-        """Return whether the rule is invoked by messages of this type."""
-        return notification["messageType"] in self._message_types
-
-    def _queue_everything_again(self) -> None:
-        for item in self._recorder.last.values():
-            notification = change_notification(item, None, self._recorder.now())
-            if self.scope.holds(item) and self._triggers(notification):
-                self._queue.append(_Queued(notification))
+        self._queue.append(notification)

@@ -42,8 +42,8 @@ class RuleIdentity:
     parameters: Mapping[str, str] | None = None
 
 
-def change_notification(item: Item, diff: dict[str, Any] | None, created: str) -> dict[str, Any]:
-    """Return the invoking event of a changed resource; `diff` is None where an old item is evaluated again."""
+def change_notification(item: Item, diff: dict[str, Any], created: str) -> dict[str, Any]:
+    """Return the invoking event of a changed resource."""
     return {
         "configurationItemDiff": diff,
         "configurationItem": item,
@@ -73,7 +73,7 @@ def scheduled_notification(account_id: str, created: str) -> dict[str, Any]:
     }
 
 
-def rule_event(rule: RuleIdentity, invoking_event: dict[str, Any], token: str, *, left_scope: bool = False) -> Event:
+def rule_event(rule: RuleIdentity, invoking_event: dict[str, Any], token: str) -> Event:
     """Return the event with which Config invokes the function: invoking event and parameters are JSON strings."""
     parameters = {} if rule.parameters is None else {"ruleParameters": json.dumps(dict(rule.parameters))}
     return {
@@ -81,7 +81,7 @@ def rule_event(rule: RuleIdentity, invoking_event: dict[str, Any], token: str, *
         "invokingEvent": json.dumps(invoking_event),
         **parameters,
         "resultToken": token,
-        "eventLeftScope": left_scope,
+        "eventLeftScope": False,
         "executionRoleArn": rule.execution_role_arn,
         "configRuleArn": rule.arn,
         "configRuleName": rule.name,

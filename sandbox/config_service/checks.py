@@ -31,15 +31,15 @@ def compliance_type(value: str, where: str) -> None:
         raise _constraint(where, f"Member must satisfy enum value set: [{', '.join(COMPLIANCE_TYPES)}]")
 
 
-def compliance_filter(values: Sequence[str], refused: str) -> None:
-    """Check the ComplianceTypes of a request; `refused` is the one value that this operation does not take.
+def compliance_filter(values: Sequence[str]) -> None:
+    """Check the ComplianceTypes of GetComplianceDetailsByConfigRule: three at most, without INSUFFICIENT_DATA.
 
-    The operations' documentation in the botocore model says which, the model itself that there are three at most.
+    https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByConfigRule.html
     """
     length(values, "complianceTypes", 3)
     for value in values:
         compliance_type(value, "complianceTypes")
-        if value == refused:
+        if value == "INSUFFICIENT_DATA":
             raise InvalidParameterValueException(f"The compliance type {value} is not supported by this operation.")
 
 

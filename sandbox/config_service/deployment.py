@@ -4,18 +4,20 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from botocore.exceptions import ClientError
 from moto.config.models import config_backends
 
 from sandbox.config_items.direct import direct_client
+from sandbox.config_items.kinds import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
 from sandbox.config_items.notifications import RuleIdentity
-from sandbox.config_service.scope import Scope
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
 
 FUNCTION_NAME = "express-path-evaluate"
+RESOURCE_TYPES = (ROUTE_TABLE, SUBNET, VPC_ENDPOINT, NAT_GATEWAY, DIRECTORY_BUCKET)
+"""The scope of the rule: types whose changes invoke it."""
+
 MESSAGE_TYPES = (
     "ConfigurationItemChangeNotification",
     "OversizedConfigurationItemChangeNotification",
@@ -23,23 +25,14 @@ MESSAGE_TYPES = (
 )
 
 
-@dataclass(frozen=True)
-class Deployed:
-    """A rule that is in place: who it is, whose changes invoke it, and which types of messages it gets."""
-
-    identity: RuleIdentity
-    scope: Scope
-    message_types: frozenset[str]
-
-
-def deploy_rule(sandbox: Sandbox, name: str, parameters: Mapping[str, str] | None, scope: Scope) -> Deployed:
+def deploy_rule(sandbox: Sandbox, name: str, parameters: Mapping[str, str] | None) -> RuleIdentity:
     """Put the recorder, the function and the rule in place, or the rule anew if they are there; return it."""
     prepare(sandbox)
     config: Client = direct_client(sandbox, "config")
     details = [{"EventSource": "aws.config", "MessageType": message_type} for message_type in MESSAGE_TYPES]
     rule = {
         "ConfigRuleName": name,
-        "Scope": scope.definition(),
+        "Scope": {"ComplianceResourceTypes": list(RESOURCE_TYPES)},
         "Source": {
             "Owner": "CUSTOM_LAMBDA",
             "SourceIdentifier": function_arn(sandbox),
@@ -48,23 +41,10 @@ def deploy_rule(sandbox: Sandbox, name: str, parameters: Mapping[str, str] | Non
         **({} if parameters is None else {"InputParameters": json.dumps(dict(parameters))}),
     }
     config.put_config_rule(ConfigRule=rule)
-    return deployed(sandbox, name)
-
-
-def deployed(sandbox: Sandbox, name: str) -> Deployed:
-    """Return the rule of this name that PutConfigRule or a conformance pack has put in place, as it stands there.
-
-    botocore's ClientError with NoSuchConfigRuleException if there is none.
-    """
-    config: Client = direct_client(sandbox, "config")
     known = config.describe_config_rules(ConfigRuleNames=[name])["ConfigRules"][0]
-    parameters = json.loads(known["InputParameters"]) if "InputParameters" in known else None
-    identity = RuleIdentity(
+    return RuleIdentity(
         name, known["ConfigRuleArn"], known["ConfigRuleId"], sandbox.account_id, _recorder_role(sandbox), parameters
     )
-    details = known["Source"].get("SourceDetails", [])
-    types = frozenset(detail["MessageType"] for detail in details)
-    return Deployed(identity, Scope.of(known.get("Scope") or {}), types)
 
 
 def rule_exists(sandbox: Sandbox, name: str) -> bool:

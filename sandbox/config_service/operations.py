@@ -8,16 +8,7 @@ from typing import Any
 from moto.config.models import ConfigBackend, ConfigRule
 from moto.config.responses import ConfigResponse
 
-from sandbox.config_service import (
-    compliance,
-    evaluation_status,
-    evaluations,
-    history,
-    packs,
-    recorder,
-    rules,
-    summaries,
-)
+from sandbox.config_service import compliance, evaluation_status, evaluations, history, recorder, rules
 from sandbox.config_service.results import ConfigResults, results_of
 from sandbox.patches import Patches
 
@@ -34,7 +25,6 @@ def apply(patches: Patches) -> None:
     patches.wrap(ConfigResponse, "describe_config_rules", _with_evaluation_modes)
     patches.wrap(ConfigResponse, "get_resource_config_history", _history_or_moto)
     patches.set(ConfigRule, "MAX_RULES", rules.MAXIMUM_RULES)
-    patches.wrap(ConfigBackend, "_match_arn", _pack_or_moto)
     evaluation_status.apply(patches)
     recorder.apply(patches)
 
@@ -49,41 +39,19 @@ def _put_evaluations(backend: ConfigBackend, results: ConfigResults, parameters:
     )
 
 
-def _start_evaluation(backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:
-    rules.start_evaluation(backend, results, parameters.get("ConfigRuleNames") or [])
-    return {}
-
-
 def _delete_results(backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:
-    packs.linked.refuse(backend, parameters.get("ConfigRuleName"))
     rules.delete_results(backend, results, parameters.get("ConfigRuleName") or "")
     return {}
 
 
 def _check_new_rule(backend: ConfigBackend, _results: ConfigResults, parameters: Parameters) -> None:
-    definition = parameters.get("ConfigRule") or {}
-    packs.linked.refuse_definition(backend, definition)
-    rules.check_new_rule(backend, definition)
+    rules.check_new_rule(backend, parameters.get("ConfigRule") or {})
 
 
 ADDED: dict[str, Operation] = {
     "put_evaluations": _put_evaluations,
     "get_compliance_details_by_config_rule": compliance.details_by_rule,
-    "get_compliance_details_by_resource": compliance.details_by_resource,
-    "describe_compliance_by_config_rule": compliance.summary_by_rule,
-    "describe_compliance_by_resource": compliance.summary_by_resource,
-    "get_compliance_summary_by_config_rule": summaries.by_rule,
-    "get_compliance_summary_by_resource_type": summaries.by_resource_type,
-    "start_config_rules_evaluation": _start_evaluation,
     "delete_evaluation_results": _delete_results,
-    "put_conformance_pack": packs.operations.put,
-    "delete_conformance_pack": packs.operations.remove,
-    "describe_conformance_packs": packs.operations.describe,
-    "describe_conformance_pack_status": packs.operations.status,
-    "describe_conformance_pack_compliance": packs.compliance.by_rule,
-    "get_conformance_pack_compliance_details": packs.compliance.details,
-    "get_conformance_pack_compliance_summary": packs.compliance.summary,
-    "list_conformance_pack_compliance_scores": packs.compliance.scores,
 }
 """Operations by the name of moto's method; each takes the parsed request and returns the answer."""
 
@@ -125,16 +93,6 @@ def _history_or_moto(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self) if found is None else json.dumps(found)
 
     return answer
-
-
-def _pack_or_moto(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Let the calls about tags find conformance packs too; moto knows rules, aggregators and authorizations."""
-
-    def match(self: ConfigBackend, resource_arn: str) -> object:
-        of_packs = {pack.arn: pack for pack in packs.packs_of(self).known.values()}
-        return of_packs.get(resource_arn) or original(self, resource_arn)
-
-    return match
 
 
 def _memory(response: ConfigResponse) -> ConfigResults:

@@ -1,4 +1,4 @@
-"""What AWS Config remembers in one account and Region: results, result tokens, configuration items, requests."""
+"""What AWS Config remembers in one account and Region: results, result tokens, configuration items."""
 
 import time
 import uuid
@@ -42,14 +42,12 @@ class ConfigResults:
     """The memory of AWS Config, and the knobs that tests turn.
 
     `history` has the items of each resource, oldest first, in the shape of rule events. `rejected` holds the ids of
-    resources whose evaluations PutEvaluations shall return in FailedEvaluations. `requested` are the rules whose
-    evaluation StartConfigRulesEvaluation asked for and that did not run yet.
+    resources whose evaluations PutEvaluations shall return in FailedEvaluations.
     """
 
     results: dict[tuple[str, ResourceKey], Result] = field(default_factory=dict)
     history: dict[ResourceKey, list[dict[str, Any]]] = field(default_factory=dict)
     rejected: set[str] = field(default_factory=set)
-    requested: list[str] = field(default_factory=list)
     lock: RLock = field(default_factory=RLock)
     _tokens: dict[str, Token] = field(default_factory=dict)
 
@@ -90,14 +88,6 @@ class ConfigResults:
     def of_rule(self, rule_name: str) -> list[Result]:
         """Return the results of one rule, sorted by resource."""
         return sorted((r for r in self._snapshot() if r.rule_name == rule_name), key=lambda r: r.resource)
-
-    def of_resource(self, resource: ResourceKey) -> list[Result]:
-        """Return the results of all rules for one resource, sorted by rule."""
-        return sorted((r for r in self._snapshot() if r.resource == resource), key=lambda r: r.rule_name)
-
-    def resources(self) -> list[ResourceKey]:
-        """Return every resource that has a result, sorted."""
-        return sorted({result.resource for result in self._snapshot()})
 
     def forget_rule(self, rule_name: str) -> None:
         """Drop every result of one rule."""

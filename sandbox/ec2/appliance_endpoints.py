@@ -8,7 +8,6 @@ from moto.ec2.responses import EC2Response
 from moto.ec2.utils import random_vpc_ep_id
 from moto.moto_api._internal import mock_random
 from moto.networkfirewall.models import NetworkFirewallBackend, NetworkFirewallModel
-from moto.networkfirewall.responses import NetworkFirewallResponse
 
 from sandbox.dynamic import Moto
 from sandbox.ec2 import lifecycle
@@ -32,7 +31,6 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     del knobs
     patches.wrap(NetworkFirewallBackend, "create_firewall", _creating)
     patches.set(NetworkFirewallModel, "firewall_status", property(_status, _ignore))
-    patches.set(NetworkFirewallResponse, "delete_firewall", _delete_firewall)
     patches.wrap(EC2Response, "delete_vpc_endpoints", _deleting)
 
 
@@ -93,20 +91,6 @@ def _status(firewall: Moto) -> dict[str, Any]:
 
 def _ignore(firewall: Moto, status: dict[str, Any]) -> None:
     """Take no status: it follows from the endpoints."""
-
-
-def _delete_firewall(self: Moto) -> ActionResult:
-    """Delete a firewall and its endpoints; routes to these become blackholes.
-
-    https://docs.aws.amazon.com/network-firewall/latest/APIReference/API_DeleteFirewall.html.
-    """
-    backend = self.networkfirewall_backend
-    firewall = backend.describe_firewall(self._get_param("FirewallName"), self._get_param("FirewallArn"))
-    for endpoint in firewall.endpoints:
-        lifecycle.delete(endpoint)
-    del backend.firewalls[firewall.arn]
-    described = {"FirewallName": firewall.firewall_name, "FirewallArn": firewall.arn, "VpcId": firewall.vpc_id}
-    return ActionResult({"Firewall": described, "FirewallStatus": {**_status(firewall), "Status": "DELETING"}})
 
 
 def _deleting(original: Moto) -> Moto:

@@ -12,12 +12,11 @@ from moto.ec2.responses import EC2Response
 from sandbox.dynamic import Moto
 from sandbox.ec2 import (
     transit_gateways_attachments,
-    transit_gateways_prefix_lists,
     transit_gateways_routes,
     transit_gateways_search,
     transit_gateways_tables,
 )
-from sandbox.ec2.errors import ApiError, not_found
+from sandbox.ec2.errors import not_found
 from sandbox.ec2.knobs import Knobs
 from sandbox.ec2.transit_gateways_sharing import TransitGateways, matching, shared_with
 from sandbox.patches import Patches
@@ -25,7 +24,6 @@ from sandbox.patches import Patches
 REGISTERED: dict[str, Any] = {
     **transit_gateways_tables.OPERATIONS,
     **transit_gateways_routes.OPERATIONS,
-    **transit_gateways_prefix_lists.OPERATIONS,
     **transit_gateways_search.OPERATIONS,
 }
 """Operations that read no knob, by the name of their method."""
@@ -47,7 +45,6 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     state = vars(Route)["state"]
     patches.set(Route, "state", property(lambda route: _state(route, state.__get__(route))))
     patches.set(EC2Response, "describe_transit_gateways", _describe_transit_gateways)
-    patches.set(EC2Response, "delete_transit_gateway", _delete_transit_gateway)
     operations = {**REGISTERED, **transit_gateways_attachments.operations(knobs)}
     for name, operation in operations.items():
         patches.set(EC2Response, name, operation)
@@ -144,25 +141,3 @@ def _described(backend: Moto, gateway: Moto) -> dict[str, Any]:
         "Options": gateway.options,
         "Tags": [{"Key": key, "Value": value} for key, value in backend.tags.get(gateway.id, {}).items()],
     }
-
-
-def _delete_transit_gateway(self: Moto) -> ActionResult:
-    """Delete a transit gateway of the caller. IncorrectState while anything is attached to it.
-
-    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteTransitGateway.html.
-    """
-    backend, gateway_id = self.ec2_backend, self._get_param("TransitGatewayId")
-    if gateway_id not in list(backend.transit_gateways):
-        raise not_found("InvalidTransitGatewayID.NotFound", "transitGateway", gateway_id)
-    attached = [each.id for each in backend.transit_gateway_attachments.values() if _holds(each, gateway_id)]
-    if attached:
-        raise ApiError("IncorrectState", f"{gateway_id} has non-deleted attachments: {', '.join(attached)}")
-    gateway = backend.transit_gateways.pop(gateway_id)
-    tables = backend.transit_gateways_route_tables
-    for table_id in [key for key, table in tables.items() if table.transit_gateway_id == gateway_id]:
-        del tables[table_id]
-    return ActionResult({"TransitGateway": {**_described(backend, gateway), "State": "deleting"}})
-
-
-def _holds(attachment: Moto, gateway_id: str) -> bool:
-    return bool(attachment.transit_gateway_id == gateway_id and transit_gateways_routes.is_live(attachment))

@@ -1,4 +1,4 @@
-"""The routes of transit gateway route tables: static ones, those of prefix lists, and propagated ones."""
+"""The routes of transit gateway route tables: static ones and propagated ones."""
 
 import ipaddress
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ LIVE = ("pending", "available", "modifying")
 
 @dataclass(frozen=True)
 class Target:
-    """Where a static route or a prefix-list reference leads: an attachment, or a blackhole on purpose."""
+    """Where a static route leads: an attachment, or a blackhole on purpose."""
 
     attachment_id: str | None
     blackhole: bool
@@ -32,13 +32,10 @@ class TransitGatewayRoute:
     type: str
     state: str
     attachment: Moto
-    prefix_list_id: str | None = None
 
     def described(self) -> dict[str, Any]:
         """Return the route as the botocore model's TransitGatewayRoute."""
         row: dict[str, Any] = {"DestinationCidrBlock": str(self.network), "Type": self.type, "State": self.state}
-        if self.prefix_list_id:
-            row["PrefixListId"] = self.prefix_list_id
         if self.attachment is not None:
             row["TransitGatewayAttachments"] = [attached(self.attachment)]
         return row
@@ -76,43 +73,29 @@ def static_routes(table: Moto) -> dict[Network, Target]:
     return found
 
 
-def references(table: Moto) -> dict[str, Target]:
-    """Return the prefix lists that a table references, which may be changed."""
-    found: dict[str, Target] = table.__dict__.setdefault("prefix_list_references", {})
-    return found
-
-
 def routes_of(backend: Moto, table: Moto) -> list[TransitGatewayRoute]:
     """Return the preferred route for each destination, sorted by it.
 
-    Among equal destinations static routes come first, then those of prefix lists, then propagated ones; a table shows
-    the preferred one alone (https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html, "Route
+    Among equal destinations static routes come first, then propagated ones; a table shows the preferred one alone
+    (https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html, "Route
     evaluation order").
     """
     found: dict[Network, TransitGatewayRoute] = {}
-    for route in (*_static(backend, table), *_of_prefix_lists(backend, table), *_propagated(backend, table)):
+    for route in (*_static(backend, table), *_propagated(backend, table)):
         found.setdefault(route.network, route)
     return [found[key] for key in sorted(found, key=lambda each: (each.version, each))]
 
 
 def _static(backend: Moto, table: Moto) -> Iterator[TransitGatewayRoute]:
     for network, target in static_routes(table).items():
-        yield _route(backend, network, target, None)
+        yield _route(backend, network, target)
 
 
-def _of_prefix_lists(backend: Moto, table: Moto) -> Iterator[TransitGatewayRoute]:
-    """Yield one static route for each entry of each prefix list (.../vpc/latest/tgw/tgw-prefix-lists.html)."""
-    for prefix_list_id, target in references(table).items():
-        prefix_list = backend.managed_prefix_lists[prefix_list_id]
-        for entry in prefix_list.entries[prefix_list.version]:
-            yield _route(backend, ipaddress.ip_network(entry["Cidr"]), target, prefix_list_id)
-
-
-def _route(backend: Moto, network: Network, target: Target, prefix_list_id: str | None) -> TransitGatewayRoute:
+def _route(backend: Moto, network: Network, target: Target) -> TransitGatewayRoute:
     """Return a route that somebody made; it is a blackhole, too, once its attachment is gone."""
     attachment = backend.transit_gateway_attachments.get(target.attachment_id)
     dark = target.blackhole or attachment is None or not is_live(attachment)
-    return TransitGatewayRoute(network, "static", "blackhole" if dark else "active", attachment, prefix_list_id)
+    return TransitGatewayRoute(network, "static", "blackhole" if dark else "active", attachment)
 
 
 def _propagated(backend: Moto, table: Moto) -> Iterator[TransitGatewayRoute]:
@@ -148,21 +131,13 @@ def _create(self: Moto) -> ActionResult:
     if network in static_routes(table):
         raise ApiError("RouteAlreadyExists", f"The route identified by {network} already exists.")
     static_routes(table)[network] = target
-    return ActionResult({"Route": _route(self.ec2_backend, network, target, None).described()})
-
-
-def _replace(self: Moto) -> ActionResult:
-    table, network = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId")), _network(self)
-    target = target_of(self, table)
-    _known(table, network)
-    static_routes(table)[network] = target
-    return ActionResult({"Route": _route(self.ec2_backend, network, target, None).described()})
+    return ActionResult({"Route": _route(self.ec2_backend, network, target).described()})
 
 
 def _delete(self: Moto) -> ActionResult:
     table, network = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId")), _network(self)
     _known(table, network)
-    route = _route(self.ec2_backend, network, static_routes(table).pop(network), None)
+    route = _route(self.ec2_backend, network, static_routes(table).pop(network))
     return ActionResult({"Route": {**route.described(), "State": "deleted"}})
 
 
@@ -182,7 +157,6 @@ def _network(self: Moto) -> Network:
 
 OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
     "create_transit_gateway_route": _create,
-    "replace_transit_gateway_route": _replace,
     "delete_transit_gateway_route": _delete,
 }
 """The operations on static routes, by the names of their methods."""

@@ -88,7 +88,6 @@ def _within(inner: Network, outer: Network) -> bool:
 _BY_TEXT: dict[str, Callable[[TransitGatewayRoute], str | None]] = {
     "state": lambda route: route.state,
     "type": lambda route: route.type,
-    "prefix-list-id": lambda route: route.prefix_list_id,
     "attachment.resource-id": lambda route: getattr(route.attachment, "resource_id", None),
     "attachment.resource-type": lambda route: getattr(route.attachment, "resource_type", None),
     "attachment.transit-gateway-attachment-id": lambda route: getattr(route.attachment, "id", None),

@@ -21,13 +21,6 @@ FIELDS = {
 }
 """Filters of DescribeTransitGatewayRouteTables (botocore model)."""
 
-ATTACHED_FIELDS = {
-    "resource-id": "ResourceId",
-    "resource-type": "ResourceType",
-    "transit-gateway-attachment-id": "TransitGatewayAttachmentId",
-}
-"""Filters of the associations and propagations of a table (botocore model)."""
-
 
 def _create(self: Moto) -> ActionResult:
     backend, gateway_id = self.ec2_backend, self._get_param("TransitGatewayId")
@@ -50,16 +43,6 @@ def _describe(self: Moto) -> ActionResult:
     return ActionResult({"TransitGatewayRouteTables": matching(self, rows, FIELDS)})
 
 
-def _delete(self: Moto) -> ActionResult:
-    """Delete a table. IncorrectState while an attachment is associated with it."""
-    backend = self.ec2_backend
-    table = table_of(backend, self._get_param("TransitGatewayRouteTableId"))
-    if _associated(backend, table):
-        raise ApiError("IncorrectState", f"{table.id} has associations")
-    del backend.transit_gateways_route_tables[table.id]
-    return ActionResult({"TransitGatewayRouteTable": {**_described(backend, table), "State": "deleting"}})
-
-
 def _described(backend: Moto, table: Moto) -> dict[str, Any]:
     return {
         "TransitGatewayRouteTableId": table.id,
@@ -70,11 +53,6 @@ def _described(backend: Moto, table: Moto) -> dict[str, Any]:
         "CreationTime": table.creation_time,
         "Tags": [{"Key": key, "Value": value} for key, value in backend.tags.get(table.id, {}).items()],
     }
-
-
-def _associated(backend: Moto, table: Moto) -> list[Moto]:
-    known = backend.transit_gateway_attachments.values()
-    return [each for each in known if each.associated_with == table.id and is_live(each)]
 
 
 def _named(self: Moto) -> tuple[Moto, Moto]:
@@ -101,20 +79,6 @@ def _associate(self: Moto) -> ActionResult:
     return ActionResult({"Association": _relation(table, attachment, "associating")})
 
 
-def _disassociate(self: Moto) -> ActionResult:
-    table, attachment = _named(self)
-    if attachment.associated_with != table.id:
-        raise ApiError("InvalidAssociation.NotFound", f"{attachment.id} is not associated with {table.id}")
-    attachment.associated_with = None
-    return ActionResult({"Association": _relation(table, attachment, "disassociating")})
-
-
-def _associations(self: Moto) -> ActionResult:
-    table = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId"))
-    rows = [{**attached(each), "State": "associated"} for each in _associated(self.ec2_backend, table)]
-    return ActionResult({"Associations": matching(self, rows, ATTACHED_FIELDS)})
-
-
 def _enable(self: Moto) -> ActionResult:
     table, attachment = _named(self)
     propagating = table.__dict__.setdefault("propagating", [])
@@ -125,22 +89,6 @@ def _enable(self: Moto) -> ActionResult:
     return ActionResult({"Propagation": _relation(table, attachment, "enabled")})
 
 
-def _disable(self: Moto) -> ActionResult:
-    table, attachment = _named(self)
-    if attachment.id not in table.__dict__.get("propagating", []):
-        message = f"{attachment.id} does not propagate to {table.id}"
-        raise ApiError("TransitGatewayRouteTablePropagation.NotFound", message)
-    table.propagating.remove(attachment.id)
-    return ActionResult({"Propagation": _relation(table, attachment, "disabled")})
-
-
-def _propagations(self: Moto) -> ActionResult:
-    table = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId"))
-    attachments = [find(self.ec2_backend, one) for one in table.__dict__.get("propagating", [])]
-    rows = [{**attached(each), "State": "enabled"} for each in attachments]
-    return ActionResult({"TransitGatewayRouteTablePropagations": matching(self, rows, ATTACHED_FIELDS)})
-
-
 def _relation(table: Moto, attachment: Moto, state: str) -> dict[str, str]:
     return {**attached(attachment), "TransitGatewayRouteTableId": table.id, "State": state}
 
@@ -148,12 +96,7 @@ def _relation(table: Moto, attachment: Moto, state: str) -> dict[str, str]:
 OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
     "create_transit_gateway_route_table": _create,
     "describe_transit_gateway_route_tables": _describe,
-    "delete_transit_gateway_route_table": _delete,
     "associate_transit_gateway_route_table": _associate,
-    "disassociate_transit_gateway_route_table": _disassociate,
-    "get_transit_gateway_route_table_associations": _associations,
     "enable_transit_gateway_route_table_propagation": _enable,
-    "disable_transit_gateway_route_table_propagation": _disable,
-    "get_transit_gateway_route_table_propagations": _propagations,
 }
 """The operations, by the names of their methods."""

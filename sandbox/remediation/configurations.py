@@ -6,15 +6,13 @@ https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationConfigu
 import uuid
 from typing import Any
 
-from moto.config.exceptions import InsufficientPermissionsException, InvalidParameterValueException
+from moto.config.exceptions import InvalidParameterValueException
 from moto.config.models import ConfigBackend
 from moto.ssm.exceptions import SSMException
 
 from sandbox.config_service import checks
-from sandbox.config_service.packs.linked import is_linked
 from sandbox.remediation.errors import NoSuchRemediationConfigurationError, RemediationInProgressError
-from sandbox.remediation.memory import RUNNING, Remediations, remediations_of
-from sandbox.ssm.constraints import violations
+from sandbox.remediation.memory import RUNNING, Remediations
 from sandbox.ssm.document import Document
 from sandbox.ssm.starting import find_runbook
 
@@ -25,44 +23,15 @@ DEFAULTS = {"Automatic": False, "MaximumAutomaticAttempts": 5, "RetryAttemptSeco
 CONTROL_DEFAULTS = {"ConcurrentExecutionRatePercentage": 10, "ErrorPercentage": 50}
 """What is meant where nothing is said (botocore model)."""
 
-PACKS = "config-conforms.amazonaws.com"
-"""The service that owns the remediations of conformance packs."""
-
 
 def put(backend: ConfigBackend, memory: Remediations, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Store configurations, one for each rule; a second one for a rule replaces the first.
-
-    A service-linked rule cannot have one of the account's own (botocore model); the code is UNVERIFIED.
-    """
+    """Store configurations, one for each rule; a second one for a rule replaces the first."""
     for configuration in parameters["RemediationConfigurations"]:
-        name = configuration["ConfigRuleName"]
-        if is_linked(backend, name):
-            raise InvalidParameterValueException(f"The rule {name} is a service-linked one.")
         _check(backend, configuration)
     for configuration in parameters["RemediationConfigurations"]:
         name = configuration["ConfigRuleName"]
         memory.configurations[name] = {**configuration, "Arn": f"{_arn(backend)}/{name}/{uuid.uuid4()}"}
     return {"FailedBatches": []}
-
-
-def put_linked(backend: ConfigBackend, rule_name: str, configuration: dict[str, Any]) -> None:
-    """Store the configuration that a conformance pack has for its rule; the same is checked as for any other.
-
-    https://docs.aws.amazon.com/aws-managed-policy/latest/reference/ConfigConformsServiceRolePolicy.html has the ARN.
-    """
-    new = {**configuration, "ConfigRuleName": rule_name}
-    found = violations("config", "PutRemediationConfigurations", {"RemediationConfigurations": [new]})
-    if found:
-        raise InvalidParameterValueException("; ".join(found))
-    _check(backend, new)
-    arn = f"{_arn(backend)}/aws-service-remediation-configuration/{PACKS}/{rule_name}/{uuid.uuid4()}"
-    memory = remediations_of(backend.account_id, backend.region_name)
-    memory.configurations[rule_name] = {**new, "Arn": arn, "CreatedByService": PACKS}
-
-
-def forget(backend: ConfigBackend, rule_name: str) -> None:
-    """Drop configuration, runs and exceptions of the remediation of a rule."""
-    remediations_of(backend.account_id, backend.region_name).forget(rule_name)
 
 
 def describe(_backend: ConfigBackend, memory: Remediations, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -71,15 +40,10 @@ def describe(_backend: ConfigBackend, memory: Remediations, parameters: dict[str
     return {"RemediationConfigurations": [known[name] for name in parameters["ConfigRuleNames"] if name in known]}
 
 
-def delete(backend: ConfigBackend, memory: Remediations, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Delete a rule's configuration, unless a remediation of the rule is in progress, or the rule is service-linked.
-
-    The refusal of the latter is UNVERIFIED: such rules are read-only.
-    """
+def delete(_backend: ConfigBackend, memory: Remediations, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Delete a rule's configuration, unless a remediation of the rule is in progress."""
     name = parameters["ConfigRuleName"]
     configuration(memory, name)
-    if is_linked(backend, name):
-        raise InsufficientPermissionsException(f"The remediation of the rule {name} belongs to an AWS service.")
     if any(run.state in RUNNING for run in memory.of_rule(name)):
         raise RemediationInProgressError(name)
     del memory.configurations[name]

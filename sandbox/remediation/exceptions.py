@@ -6,11 +6,9 @@ https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationExcepti
 import time
 from typing import Any
 
-from moto.config.exceptions import InvalidParameterValueException
 from moto.config.models import ConfigBackend
 
 from sandbox.config_service import checks
-from sandbox.config_service.packs.linked import is_linked
 from sandbox.config_service.results import ResourceKey, results_of
 from sandbox.remediation.errors import NoSuchRemediationExceptionError
 from sandbox.remediation.memory import Remediations
@@ -19,14 +17,9 @@ PAGE = 100
 
 
 def put(backend: ConfigBackend, memory: Remediations, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Add exceptions for resources. Only those that are NON_COMPLIANT can have one.
-
-    None can be placed on the remediation of a service-linked rule (botocore model); the code is UNVERIFIED.
-    """
+    """Add exceptions for resources. Only those that are NON_COMPLIANT can have one."""
     rule_name = parameters["ConfigRuleName"]
     checks.rule(backend, rule_name)
-    if is_linked(backend, rule_name):
-        raise InvalidParameterValueException(f"The remediation of {rule_name} belongs to an AWS service.")
     results = results_of(backend.account_id, backend.region_name).results
     failed = []
     for key in parameters["ResourceKeys"]:

@@ -53,13 +53,6 @@ class Remediations:
         with self.lock:
             self.runs.setdefault((rule_name, run.resource), []).append(run)
 
-    def forget(self, rule_name: str) -> None:
-        """Drop everything about a rule; what runs for it runs on."""
-        with self.lock:
-            self.configurations.pop(rule_name, None)
-            self.runs = {key: runs for key, runs in self.runs.items() if key[0] != rule_name}
-            self.exceptions = {key: each for key, each in self.exceptions.items() if key[0] != rule_name}
-
     def excepted(self, rule_name: str, resource: ResourceKey, moment: float) -> bool:
         """Return whether a resource is under a remediation exception that has not expired at a moment."""
         found = self.exceptions.get((rule_name, resource))

@@ -13,7 +13,6 @@ from moto.ssm.exceptions import SSMException
 from moto.utilities.utils import get_partition
 
 from sandbox.config_service import results_of
-from sandbox.config_service.packs import Remedies, linked
 from sandbox.config_service.results import ResourceKey
 from sandbox.patches import Patches
 from sandbox.remediation import configurations, exceptions, runs
@@ -62,8 +61,6 @@ class Remediation:
         start = _method("StartRemediationExecution", self._start_on_demand)
         self._patches.set(ConfigResponse, "start_remediation_execution", start)
         self._patches.wrap(ConfigResponse, "delete_config_rule", _unless_configured)
-        self._patches.set(Remedies, "put", staticmethod(configurations.put_linked))
-        self._patches.set(Remedies, "forget", staticmethod(configurations.forget))
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -114,7 +111,6 @@ def _unless_configured(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def delete_config_rule(self: ConfigResponse) -> object:
         name = json.loads(self.body or "{}").get("ConfigRuleName")
-        linked.refuse(self.config_backend, name)
         if name in remediations_of(self.current_account, self.region).configurations:
             raise ResourceInUseException(f"A remediation action is associated with the rule {name}.")
         return original(self)

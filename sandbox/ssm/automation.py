@@ -116,8 +116,6 @@ class Automation:
         thread = Thread(target=run, name=execution.id, daemon=True)
         self._executions[execution.id] = (execution, thread)
         thread.start()
-        if self.knobs.synchronous:
-            thread.join()
 
     def _run(self, execution: Execution, credentials: Credentials) -> None:
         clients: dict[str, Client] = {}

@@ -23,7 +23,7 @@ MakeClient = Callable[[str], Client]
 class _KilledError(Exception):
     """The executor died, as a knob wanted; `status` is what the API shows of the execution afterward."""
 
-    def __init__(self, status: str = TIMED_OUT) -> None:
+    def __init__(self, status: str) -> None:
         super().__init__(status)
         self.status = status
 
@@ -35,8 +35,6 @@ class Engine:
     execution: Execution
     knobs: Knobs
     client: MakeClient
-    _last: str | None = None
-    _finished: int = 0
 
     def run(self) -> None:
         """Run every step there is to run. What the executor itself does wrong ends the execution, and is raised."""
@@ -77,7 +75,6 @@ class Engine:
         else:
             run.end(SUCCESS)
             following = jump or after_success(self.execution.document, run.step)
-        self._last, self._finished = run.step.name, self._finished + 1
         return following
 
     def _attempts(self, run: StepRun) -> str | None:
@@ -122,8 +119,6 @@ class Engine:
         execution.finish(CANCELLED)
 
     def _meet_knobs(self, following: str) -> None:
-        if self.knobs.kill_after is not None and self.knobs.kill_after in (self._finished, self._last):
-            raise _KilledError
         killing = self.knobs.killing
         if killing and killing.before == following:
             self.execution.current = following

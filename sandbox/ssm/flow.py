@@ -7,7 +7,7 @@ from sandbox.ssm.document import ABORT, CONTINUE, Document, Step
 from sandbox.ssm.faults import FaultyDocumentError
 
 BRANCH = "aws:branch"
-NOT_ON_CANCEL = ("aws:approve", "aws:createTags", "aws:sleep")
+NOT_ON_CANCEL = ("aws:approve", "aws:sleep")
 """Actions that a step for onCancel cannot have, of those known here.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html

@@ -19,9 +19,6 @@ class Killing:
 class Knobs:
     """Settings of the executor, read while it runs; `reset()` turns them back to these defaults."""
 
-    synchronous: bool = False
-    """True lets StartAutomationExecution answer only when the execution has ended; not with aws:approve."""
-
     poll_seconds: float = 5.0
     """Seconds, on AWS's clock, between two looks of aws:waitForAwsResourceProperty; AWS does not say how many."""
 
@@ -33,9 +30,6 @@ class Knobs:
 
     https://docs.aws.amazon.com/general/latest/gr/ssm.html
     """
-
-    kill_after: int | str | None = None
-    """When the executor dies: after so many steps (0: before the first), or after the step of this name."""
 
     killing: Killing | None = None
     """At which step the executor dies: set by `Automation.killing`."""
@@ -49,15 +43,6 @@ class Knobs:
 
     lambda_selectors: bool = True
     """Whether outputs with selectors such as `$.Payload.name` work on aws:invokeLambdaFunction; not documented."""
-
-    scripts_in_processes: bool = False
-    """Whether aws:executeScript starts an interpreter for each script; else a script has a namespace of its own."""
-
-    throttling_retry_seconds: float = 0.0
-    """How long a throttled call is tried again; an account's setting, 0 to 3,600 seconds.
-
-    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-throttling-retry.html
-    """
 
     closed_calendars: set[str] = field(default_factory=set)
     """Names of the change calendars that are closed now."""

@@ -1,4 +1,4 @@
-"""DescribeAutomationExecutions and DescribeAutomationStepExecutions: filters and pages."""
+"""DescribeAutomationExecutions: filters and pages."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from moto.ssm.exceptions import InvalidFilterKey, SSMException
 
 from sandbox.ssm import describe
-from sandbox.ssm.execution import Execution, StepRun
+from sandbox.ssm.execution import Execution
 from sandbox.ssm.registry import registry
 
 Item = TypeVar("Item")
@@ -25,13 +25,6 @@ EXECUTION_FILTERS: dict[str, Value[Execution]] = {
     "AutomationType": lambda _, value: value == "Local",
 }
 
-STEP_FILTERS: dict[str, Value[StepRun]] = {
-    "StepExecutionStatus": lambda run, value: run.status == value,
-    "StepExecutionId": lambda run, value: run.id == value,
-    "StepName": lambda run, value: run.step.name == value,
-    "Action": lambda run, value: run.step.action == value,
-}
-
 
 def executions(parameters: dict[str, Any], account_id: str, region: str) -> dict[str, Any]:
     """Answer DescribeAutomationExecutions: the executions that pass all filters, the newest first."""
@@ -39,14 +32,6 @@ def executions(parameters: dict[str, Any], account_id: str, region: str) -> dict
     chosen = _filtered(newest_first, parameters, EXECUTION_FILTERS)
     page, token = _page(chosen, parameters)
     return {"AutomationExecutionMetadataList": [describe.metadata(each) for each in page], **token}
-
-
-def steps(parameters: dict[str, Any], execution: Execution) -> dict[str, Any]:
-    """Answer DescribeAutomationStepExecutions: the steps that pass all filters, in order or the last first."""
-    order = -1 if parameters.get("ReverseOrder") else 1
-    chosen = _filtered(list(execution.steps.values())[::order], parameters, STEP_FILTERS)
-    page, token = _page(chosen, parameters)
-    return {"StepExecutions": [describe.step(each) for each in page], **token}
 
 
 def _filtered(items: list[Item], parameters: dict[str, Any], filters: dict[str, Value[Item]]) -> list[Item]:

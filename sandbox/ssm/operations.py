@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 from moto.core.responses import ActionResult
 from moto.ssm.exceptions import SSMException, ValidationException
-from moto.ssm.models import ssm_backends
 from moto.ssm.responses import SimpleSystemManagerResponse
 
 from sandbox.dynamic import Moto
@@ -61,7 +60,6 @@ def apply(patches: Patches, starter: Starter) -> None:
     for name, operation in _operations(starter).items():
         patches.set(SimpleSystemManagerResponse, _method_name(name), _method(name, operation))
     patches.wrap(SimpleSystemManagerResponse, "create_document", _checked("CreateDocument", _check_new_document))
-    patches.wrap(SimpleSystemManagerResponse, "update_document", _checked("UpdateDocument", _check_update))
 
 
 def _operations(starter: Starter) -> dict[str, Operation]:
@@ -79,7 +77,6 @@ def _operations(starter: Starter) -> dict[str, Operation]:
         "DescribeAutomationExecutions": lambda request: listing.executions(
             request.parameters, request.account_id, request.region
         ),
-        "DescribeAutomationStepExecutions": lambda request: listing.steps(request.parameters, request.execution()),
         "StopAutomationExecution": _stop,
         "SendAutomationSignal": _signal,
     }
@@ -102,13 +99,6 @@ def _check_new_document(request: Request) -> None:
     if parameters["Name"].lower().startswith(RESERVED):
         raise ValidationException(f"Invalid document name {parameters['Name']}")
     reading.read(parameters["Content"], parameters.get("DocumentFormat", "JSON"))
-
-
-def _check_update(request: Request) -> None:
-    parameters = request.parameters
-    stored = ssm_backends[request.account_id][request.region]._documents.get(parameters["Name"])  # noqa: SLF001
-    if stored and stored.get_default_version().document_type == AUTOMATION:
-        reading.read(parameters["Content"], parameters.get("DocumentFormat", "JSON"))
 
 
 def _method_name(operation: str) -> str:

@@ -1,8 +1,4 @@
-"""Runs one Python script of a runbook: by itself in a process, or in a namespace of its own in this one.
-
-As a process (`python -I -S script_host.py`), it reads {"script", "handler", "events"} as JSON from standard input and
-writes {"payload"} or {"error"}. It imports the standard library only.
-"""
+"""Runs one Python script of a runbook in a namespace of its own."""
 
 import builtins
 import json
@@ -46,18 +42,3 @@ def _traceback(error: BaseException) -> str:
     inside = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == FILE]
     places = [f"  File {FILE}, line {each.lineno}, in {each.name}" for each in inside]
     return "\n".join(["Traceback (most recent call last):", *places, f"{type(error).__name__} - {error}"])
-
-
-def main() -> None:
-    """Run the script on standard input; what it prints goes to standard error."""
-    request = json.load(sys.stdin)
-    output, sys.stdout = sys.stdout, sys.stderr
-    try:
-        answer = {"payload": run(**request)}
-    except ScriptFailedError as error:
-        answer = {"error": str(error)}
-    json.dump(answer, output)
-
-
-if __name__ == "__main__":
-    main()

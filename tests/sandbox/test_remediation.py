@@ -13,12 +13,10 @@ import boto3
 import pytest
 from botocore.client import BaseClient
 from botocore.config import Config
-from moto.config.models import config_backends
 
 from sandbox import config_service
 from sandbox.config_service import Result, results_of
 from sandbox.config_service.deployment import deploy_rule
-from sandbox.config_service.scope import Scope
 from sandbox.patches import Patches
 from sandbox.refusals import refused
 from sandbox.remediation import Remediation
@@ -57,7 +55,7 @@ def automation(sandbox: Sandbox) -> Iterator[Automation]:
     config_service.apply(patches)
     with Automation(sandbox) as running:
         running.knobs.time_scale = 0.001
-        deploy_rule(sandbox, RULE, None, Scope())
+        deploy_rule(sandbox, RULE, None)
         store(sandbox, RUNBOOK)
         yield running
     patches.undo()
@@ -238,17 +236,11 @@ def test_limits_of_the_model_hold(sandbox: Sandbox, configuration: Put, changed:
     assert code == "ValidationException"
 
 
-def test_rules_of_other_services_and_unknown_rules_are_refused(
-    config: BaseClient, sandbox: Sandbox, configuration: Put
-) -> None:
-    """A rule must exist, and must not be a service-linked one."""
+def test_unknown_rule_is_refused(config: BaseClient, configuration: Put) -> None:
+    """A rule must exist."""
     request = [configuration(ConfigRuleName="other")]
     code = refused(config.put_remediation_configurations, RemediationConfigurations=request)
     assert code == "NoSuchConfigRuleException"
-    rules = config_backends[sandbox.account_id][sandbox.region].config_rules
-    rules[RULE].created_by = "config-conforms.amazonaws.com"
-    code = refused(config.put_remediation_configurations, RemediationConfigurations=[configuration()])
-    assert code == "InvalidParameterValueException"
 
 
 def test_remediation_of_a_resource_runs_its_runbook(

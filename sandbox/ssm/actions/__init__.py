@@ -7,7 +7,6 @@ from sandbox.ssm.actions.approve import APPROVE
 from sandbox.ssm.actions.aws_api import ASSERT, EXECUTE, WAIT_FOR
 from sandbox.ssm.actions.base import Action
 from sandbox.ssm.actions.branch import BRANCH
-from sandbox.ssm.actions.create_tags import CREATE_TAGS
 from sandbox.ssm.actions.execute_automation import EXECUTE_AUTOMATION
 from sandbox.ssm.actions.execute_script import EXECUTE_SCRIPT
 from sandbox.ssm.actions.invoke_lambda import INVOKE
@@ -17,7 +16,6 @@ ACTIONS: dict[str, Action] = {
     "aws:approve": APPROVE,
     "aws:assertAwsResourceProperty": ASSERT,
     "aws:branch": BRANCH,
-    "aws:createTags": CREATE_TAGS,
     "aws:executeAutomation": EXECUTE_AUTOMATION,
     "aws:executeAwsApi": EXECUTE,
     "aws:executeScript": EXECUTE_SCRIPT,

@@ -25,7 +25,6 @@ API_SECONDS = 25
 """Longest duration of one aws:executeAwsApi, as its page says."""
 
 WAIT_SECONDS = 3600
-THROTTLED = ("RequestLimitExceeded", "Throttling", "ThrottlingException", "TooManyRequestsException", "SlowDown")
 
 
 def _check_call(step: Step, types: Types, keys: tuple[str, ...] = CALL_KEYS) -> None:
@@ -82,20 +81,11 @@ def _call(inputs: Mapping[str, Any], running: Running, keys: tuple[str, ...]) ->
     """Call the API with the role's permissions and return its answer. StepFailedError with what it answered."""
     method = getattr(running.client(inputs["Service"]), xform_name(inputs["Api"]))
     parameters = {key: value for key, value in inputs.items() if key not in keys}
-    waited = 0.0
-    while True:
-        try:
-            answer: dict[str, Any] = plain(method(**parameters))
-        except ClientError as error:
-            code = error.response["Error"]["Code"]
-            if code not in THROTTLED or waited >= running.knobs.throttling_retry_seconds:
-                raise StepFailedError.of(error) from error
-        except BotoCoreError as error:
-            raise StepFailedError.of(error) from error
-        else:
-            return {key: value for key, value in answer.items() if key != "ResponseMetadata"}
-        running.pause(1)
-        waited += 1
+    try:
+        answer: dict[str, Any] = plain(method(**parameters))
+    except (BotoCoreError, ClientError) as error:
+        raise StepFailedError.of(error) from error
+    return {key: value for key, value in answer.items() if key != "ResponseMetadata"}
 
 
 EXECUTE = Action(_check_call, _execute, defines_outputs=True, seconds=API_SECONDS)

@@ -5,10 +5,7 @@ https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-e
 
 import ast
 import json
-import subprocess
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from sandbox.ssm import script_host
@@ -71,31 +68,17 @@ def _check_payload(where: str, payload: object, types: Types) -> None:
         raise FaultyDocumentError(where, f"{payload!r} is not a StringMap")
 
 
-def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
+def _run(inputs: Mapping[str, Any], _running: Running) -> Outcome:
     """Run the script. What it raises fails the step, and is in the failure message."""
     given = {"script": inputs["Script"], "handler": inputs["Handler"], "events": inputs.get("InputPayload", {})}
     try:
-        text = _in_process(given) if running.knobs.scripts_in_processes else script_host.run(**given)
+        text = script_host.run(**given)
     except ScriptFailedError as error:
         raise StepFailedError(str(error), STAGE) from error
     payload = json.loads(text)
     if len(text.encode()) > MAXIMUM_OUTPUT or (isinstance(payload, list) and len(payload) > MAXIMUM_ITEMS):
         raise StepFailedError(f"The output is longer than {MAXIMUM_OUTPUT} bytes or {MAXIMUM_ITEMS} items", STAGE)
     return Outcome({"Payload": payload})
-
-
-def _in_process(given: Mapping[str, Any]) -> str:
-    """Run the script in an interpreter of its own, without this one's packages, paths and variables."""
-    command = [sys.executable, "-I", "-S", str(Path(script_host.__file__))]
-    done = subprocess.run(
-        command, input=json.dumps(given), capture_output=True, text=True, timeout=MAXIMUM_SECONDS, env={}, check=False
-    )
-    if done.returncode:
-        raise ScriptFailedError(f"the interpreter ended with status {done.returncode}: {done.stderr}")
-    answer: dict[str, str] = json.loads(done.stdout)
-    if "error" in answer:
-        raise ScriptFailedError(answer["error"])
-    return answer["payload"]
 
 
 EXECUTE_SCRIPT = Action(_check, _run, defines_outputs=True, seconds=MAXIMUM_SECONDS)

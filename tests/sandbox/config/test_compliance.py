@@ -1,7 +1,6 @@
 """The calls that read compliance, by Config's rules.
 
-https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByConfigRule.html and
-https://docs.aws.amazon.com/config/latest/APIReference/API_DescribeComplianceByConfigRule.html
+https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByConfigRule.html
 """
 
 from collections.abc import Callable
@@ -111,100 +110,10 @@ def test_details_of_a_long_or_unknown_name(config: BaseClient) -> None:
     assert error_of(details, ConfigRuleName="r" * 64) == "NoSuchConfigRuleException"
 
 
-def test_details_by_resource(config: BaseClient, put: Callable[..., None]) -> None:
-    """The verdicts about one resource; type and id are both needed."""
-    put(a="COMPLIANT", b="NON_COMPLIANT")
-    details = config.get_compliance_details_by_resource
-    (result,) = details(ResourceType=SUBNET, ResourceId="b")["EvaluationResults"]
-    assert result["ComplianceType"] == "NON_COMPLIANT"
-    assert ids(details(ResourceType=SUBNET, ResourceId="b", ComplianceTypes=["COMPLIANT"])) == []
-    assert error_of(details, ResourceType=SUBNET) == "InvalidParameterValueException"
-
-
-@pytest.mark.parametrize(
-    ("compliances", "expected"),
-    [
-        ([], "INSUFFICIENT_DATA"),
-        (["NOT_APPLICABLE"], "INSUFFICIENT_DATA"),
-        (["COMPLIANT", "NOT_APPLICABLE"], "COMPLIANT"),
-        (["COMPLIANT", "NON_COMPLIANT"], "NON_COMPLIANT"),
-    ],
-)
-def test_sum_by_rule(config: BaseClient, put: Callable[..., None], compliances: list[str], expected: str) -> None:
-    """One bad resource makes a rule NON_COMPLIANT; without an applicable result there is INSUFFICIENT_DATA."""
-    put(**{f"subnet-{number}": compliance for number, compliance in enumerate(compliances)})
-    (row,) = config.describe_compliance_by_config_rule(ConfigRuleNames=[RULE_NAME])["ComplianceByConfigRules"]
-    assert row["Compliance"]["ComplianceType"] == expected
-
-
-def test_sum_by_rule_counts_to_twenty_five(config: BaseClient, put: Callable[..., None]) -> None:
-    """The number of bad resources is capped, and says so."""
-    put(**{f"subnet-{number}": "NON_COMPLIANT" for number in range(26)})
-    (row,) = config.describe_compliance_by_config_rule()["ComplianceByConfigRules"]
-    assert row["Compliance"]["ComplianceContributorCount"] == {"CappedCount": 25, "CapExceeded": True}
-
-
-def test_sum_by_rule_filters(config: BaseClient, put: Callable[..., None]) -> None:
-    """Rules are picked by name and compliance; NOT_APPLICABLE is no sum."""
-    put(a="COMPLIANT")
-    describe = config.describe_compliance_by_config_rule
-    assert describe(ComplianceTypes=["NON_COMPLIANT"])["ComplianceByConfigRules"] == []
-    assert len(describe(ComplianceTypes=["COMPLIANT"])["ComplianceByConfigRules"]) == 1
-    assert error_of(describe, ComplianceTypes=["NOT_APPLICABLE"]) == "InvalidParameterValueException"
-    assert error_of(describe, ConfigRuleNames=["unknown"]) == "NoSuchConfigRuleException"
-
-
-def test_sum_by_resource(config: BaseClient, put: Callable[..., None]) -> None:
-    """Every resource with a result has a row; type, id and compliance pick among them."""
-    put(a="COMPLIANT", b="NON_COMPLIANT")
-    describe = config.describe_compliance_by_resource
-    assert [row["ResourceId"] for row in describe()["ComplianceByResources"]] == ["a", "b"]
-    (row,) = describe(ResourceType=SUBNET, ResourceId="b")["ComplianceByResources"]
-    assert row["Compliance"]["ComplianceType"] == "NON_COMPLIANT"
-    assert len(describe(ComplianceTypes=["COMPLIANT"])["ComplianceByResources"]) == 1
-    assert error_of(describe, ResourceId="b") == "InvalidParameterValueException"
-
-
 def test_compliance_types_are_three_at_most(config: BaseClient) -> None:
     """A fourth ComplianceType is too many (botocore model, ComplianceTypes)."""
     details = config.get_compliance_details_by_config_rule
     assert error_of(details, ConfigRuleName=RULE_NAME, ComplianceTypes=["COMPLIANT"] * 4) == "ValidationException"
-
-
-def test_summary_of_rules(config: BaseClient, put: Callable[..., None]) -> None:
-    """One bad resource makes the rule count as bad; a rule without results counts for nothing.
-
-    https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceSummaryByConfigRule.html
-    """
-
-    def counts() -> tuple[int, int]:
-        found = config.get_compliance_summary_by_config_rule()["ComplianceSummary"]
-        return found["CompliantResourceCount"]["CappedCount"], found["NonCompliantResourceCount"]["CappedCount"]
-
-    assert counts() == (0, 0)
-    put(a="COMPLIANT", b="NOT_APPLICABLE")
-    assert counts() == (1, 0)
-    put(b="NON_COMPLIANT")
-    assert counts() == (0, 1)
-
-
-def test_summary_of_resources(config: BaseClient, put: Callable[..., None]) -> None:
-    """Resources are counted to 100, together or by type.
-
-    https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceSummaryByResourceType.html
-    """
-    put(**{f"bad-{number}": "NON_COMPLIANT" for number in range(100)})
-    put(bad="NON_COMPLIANT", good="COMPLIANT")
-    read = config.get_compliance_summary_by_resource_type
-    (everything,) = read()["ComplianceSummariesByResourceType"]
-    assert "ResourceType" not in everything
-    subnets, tables = read(ResourceTypes=[SUBNET, "AWS::EC2::RouteTable"])["ComplianceSummariesByResourceType"]
-    for row in (everything, subnets):
-        assert row["ComplianceSummary"]["NonCompliantResourceCount"] == {"CappedCount": 100, "CapExceeded": True}
-        assert row["ComplianceSummary"]["CompliantResourceCount"] == {"CappedCount": 1, "CapExceeded": False}
-    assert tables["ResourceType"] == "AWS::EC2::RouteTable"
-    assert tables["ComplianceSummary"]["NonCompliantResourceCount"]["CappedCount"] == 0
-    assert error_of(read, ResourceTypes=["AWS::EC2::VPC"] * 21) == "ValidationException"
 
 
 def test_clean_up_drops_what_is_not_applicable(
@@ -228,5 +137,5 @@ def test_results_die_with_the_rule(config: BaseClient, put: Callable[..., None],
     """DeleteConfigRule takes the results along."""
     put(a="COMPLIANT")
     config.delete_config_rule(ConfigRuleName=RULE_NAME)
-    assert results.resources() == []
+    assert results.of_rule(RULE_NAME) == []
     assert error_of(config.delete_config_rule, ConfigRuleName=RULE_NAME) == "NoSuchConfigRuleException"

@@ -7,7 +7,6 @@ import pytest
 
 from sandbox.config_items.items import ItemStyle
 from sandbox.config_loop import RULE_NAME, ConfigLoop
-from sandbox.config_service.scope import Scope
 from sandbox.server import Sandbox
 from sandbox.situations import Situation, familiar
 
@@ -146,30 +145,6 @@ def test_deleted_resource_stays_in_scope(
     assert ids(events) == [situation["rtb-isolated"], situation["isolated"]]
     assert invoking(events[1])["configurationItem"]["configurationItemStatus"] == "ResourceDeleted"
     assert events[1]["eventLeftScope"] is False
-
-
-def test_resource_that_leaves_a_tag_scope(sandbox: Sandbox, events: list[dict[str, Any]], situation: Situation) -> None:
-    """A resource that loses the tag of the rule's scope is delivered once more, with eventLeftScope."""
-    ec2 = sandbox.client("ec2")
-    tag = {"Key": "checked", "Value": "yes"}
-    ec2.create_tags(Resources=[situation["private-a"]], Tags=[tag])
-    loop = ConfigLoop(sandbox, events.append, scope=Scope(tag=("checked", "yes")))
-    loop.baseline()
-    loop.deliver()
-    ec2.delete_tags(Resources=[situation["private-a"]], Tags=[tag])
-    loop.notice()
-    loop.deliver()
-    assert ids(events) == [situation["private-a"]] * 2
-    assert [event["eventLeftScope"] for event in events] == [False, True]
-
-
-def test_scope_of_one_resource(sandbox: Sandbox, events: list[dict[str, Any]], situation: Situation) -> None:
-    """A rule may be about a single resource."""
-    scope = Scope(resource_types=("AWS::EC2::Subnet",), resource_id=situation["isolated"])
-    loop = ConfigLoop(sandbox, events.append, scope=scope)
-    loop.baseline()
-    loop.deliver()
-    assert ids(events) == [situation["isolated"]]
 
 
 def test_late_items_arrive_with_the_next_delivery(

@@ -1,4 +1,4 @@
-"""Rules: their checks, and evaluations on request."""
+"""Rules and their checks."""
 
 from collections.abc import Callable
 from typing import Any
@@ -68,21 +68,6 @@ def test_function_must_let_config_invoke_it(sandbox: Sandbox, loop: ConfigLoop) 
     assert error_of(config.put_config_rule, ConfigRule=definition) == "InsufficientPermissionsException"
 
 
-@pytest.mark.usefixtures("loop")
-def test_scope_is_described_as_it_was_put(sandbox: Sandbox) -> None:
-    """A scope by tag has TagKey and TagValue; a single resource needs its type.
-
-    https://docs.aws.amazon.com/config/latest/APIReference/API_Scope.html
-    """
-    config = sandbox.client("config")
-    source = {"Owner": "AWS", "SourceIdentifier": "ENCRYPTED_VOLUMES"}
-    for name, scope in (("both", {"TagKey": "k", "TagValue": "v"}), ("key", {"TagKey": "k"})):
-        config.put_config_rule(ConfigRule={"ConfigRuleName": name, "Source": source, "Scope": scope})
-        assert config.describe_config_rules(ConfigRuleNames=[name])["ConfigRules"][0]["Scope"] == scope
-    lonely = {"ConfigRuleName": "lonely", "Source": source, "Scope": {"ComplianceResourceId": "subnet-1"}}
-    assert error_of(config.put_config_rule, ConfigRule=lonely) == "InvalidParameterValueException"
-
-
 def test_deployed_rule_is_as_described(sandbox: Sandbox, loop: ConfigLoop) -> None:
     """The rule has its scope, all its triggers and the evaluation mode that AWS gives it."""
     (rule,) = sandbox.client("config").describe_config_rules(ConfigRuleNames=[RULE_NAME])["ConfigRules"]
@@ -91,30 +76,6 @@ def test_deployed_rule_is_as_described(sandbox: Sandbox, loop: ConfigLoop) -> No
     triggers = {detail["MessageType"] for detail in rule["Source"]["SourceDetails"]}
     assert "ScheduledNotification" in triggers
     assert (rule["ConfigRuleArn"], rule["ConfigRuleId"]) == (loop.rule.arn, loop.rule.rule_id)
-
-
-def test_start_evaluation_delivers_the_last_items_again(sandbox: Sandbox, loop: ConfigLoop) -> None:
-    """StartConfigRulesEvaluation runs the rule on the last known items, which have no diff then.
-
-    https://docs.aws.amazon.com/config/latest/APIReference/API_StartConfigRulesEvaluation.html
-    """
-    loop.baseline()
-    known = len(loop.queued)
-    loop.deliver()
-    sandbox.client("config").start_config_rules_evaluation(ConfigRuleNames=[RULE_NAME])
-    assert loop.notice() == []
-    assert [each["configurationItemDiff"] for each in loop.queued] == [None] * known
-    assert known > 0
-
-
-def test_one_evaluation_at_a_time(sandbox: Sandbox, loop: ConfigLoop) -> None:
-    """A rule that is being evaluated cannot be started again; an unknown one cannot be started at all."""
-    start = sandbox.client("config").start_config_rules_evaluation
-    start(ConfigRuleNames=[RULE_NAME])
-    assert error_of(start, ConfigRuleNames=[RULE_NAME]) == "ResourceInUseException"
-    assert error_of(start, ConfigRuleNames=["unknown"]) == "NoSuchConfigRuleException"
-    loop.notice()
-    start(ConfigRuleNames=[RULE_NAME])
 
 
 def test_deploying_twice_keeps_the_rule(sandbox: Sandbox, loop: ConfigLoop) -> None:

@@ -11,7 +11,7 @@ from express_path.adapters.config_events import parse_event
 from sandbox.config_items.kinds import KIND_OF
 from sandbox.config_items.notifications import SUMMARY_KEYS
 from sandbox.config_loop import ConfigLoop
-from sandbox.config_service.scope import RESOURCE_TYPES
+from sandbox.config_service.deployment import RESOURCE_TYPES
 
 EVENTS = Path(__file__).parents[3] / "events"
 FILES = sorted(EVENTS.glob("*.json"))

@@ -116,7 +116,6 @@ def test_unknown_execution_is_not_found(ssm: BaseClient) -> None:
     assert refused(ssm.get_automation_execution, **execution) == missing
     assert refused(ssm.stop_automation_execution, **execution) == missing
     assert refused(ssm.send_automation_signal, **execution, SignalType="Approve") == missing
-    assert refused(ssm.describe_automation_step_executions, **execution) == missing
 
 
 def test_executions_are_listed_filtered_and_paged(
@@ -153,22 +152,6 @@ def test_executions_are_listed_filtered_and_paged(
     ]
     assert "NextToken" not in second
     assert refused(ssm.describe_automation_executions, NextToken="x") == "InvalidNextToken"
-
-
-def test_steps_are_listed_and_filtered(run: Run, ssm: BaseClient) -> None:
-    """DescribeAutomationStepExecutions has a step for each of the runbook, in order or the last first."""
-    execution = run(nap("first"), nap("second"))
-    request = {"AutomationExecutionId": execution["AutomationExecutionId"]}
-
-    def found(**more: object) -> list[str]:
-        steps = ssm.describe_automation_step_executions(**request, **more)["StepExecutions"]
-        return [each["StepName"] for each in steps]
-
-    assert found() == ["first", "second"]
-    assert found(ReverseOrder=True) == ["second", "first"]
-    assert found(Filters=[{"Key": "StepName", "Values": ["second"]}]) == ["second"]
-    assert found(Filters=[{"Key": "StepExecutionStatus", "Values": ["Pending"]}]) == []
-    assert found(Filters=[{"Key": "Action", "Values": ["aws:sleep"]}], MaxResults=1) == ["first"]
 
 
 def test_cancelled_execution_runs_no_further_step(
@@ -225,20 +208,6 @@ def test_completed_execution_lets_its_step_end(
     ssm.stop_automation_execution(AutomationExecutionId=execution_id, Type="Complete")
     leave.set()
     assert outcome(automation.wait(execution_id)) == {"ask": "Success", "nap": "Pending"}
-
-
-@pytest.mark.parametrize("after", [0, 1, 2, "first", "second"])
-def test_killed_executor_leaves_the_rest_undone(
-    automation: Automation, run: Run, outcome: Statuses, after: int | str
-) -> None:
-    """An executor killed between two steps runs no other step; without the knob the same runbook runs through."""
-    automation.knobs.kill_after = after
-    execution = run(nap("first"), nap("second"), nap("third"))
-    done = {"first": 1, "second": 2}.get(str(after), after)
-    assert list(outcome(execution).values()) == ["Success"] * int(done) + ["Pending"] * (3 - int(done))
-    assert execution["AutomationExecutionStatus"] == "TimedOut"
-    automation.knobs.kill_after = None
-    assert automation.execute("Runbook")["AutomationExecutionStatus"] == "Success"
 
 
 @pytest.mark.parametrize("shown", ["Cancelled", "TimedOut", "InProgress"])
@@ -305,16 +274,6 @@ def test_more_than_the_quota_wait_their_turn(
     assert automation.wait(second)["AutomationExecutionStatus"] == "Success"
 
 
-def test_synchronous_start_answers_at_the_end(
-    automation: Automation, ssm: BaseClient, store: Make, runbook: Make
-) -> None:
-    """With the knob, StartAutomationExecution answers when the execution has ended."""
-    automation.knobs.synchronous = True
-    automation.functions.register("f", lambda _: time.sleep(0.1))
-    store(runbook(ask()))
-    assert status(ssm, start(ssm)) == "Success"
-
-
 def test_reset_stops_everything(
     automation: Automation, ssm: BaseClient, store: Make, runbook: Make, outcome: Statuses
 ) -> None:
@@ -333,12 +292,12 @@ def test_reset_stops_everything(
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_error_of_the_executor_itself_is_no_success(
-    automation: Automation, sandbox: Sandbox, ssm: BaseClient, store: Make, runbook: Make
+    automation: Automation, ssm: BaseClient, store: Make, runbook: Make
 ) -> None:
     """If the executor breaks, the execution fails and says so, and its thread raises."""
-    store(runbook({"name": "look", "action": "aws:executeAwsApi", "inputs": {"Service": "ec2", "Api": "DescribeVpcs"}}))
-    automation.knobs.throttling_retry_seconds = "never"  # type: ignore[assignment]
-    sandbox.faults.throttle("ec2", "DescribeVpcs")
+    inputs = {"Service": "ec2", "Api": "DescribeVpcs", "PropertySelector": "$.Vpcs[0].State", "DesiredValues": ["gone"]}
+    store(runbook({"name": "look", "action": "aws:waitForAwsResourceProperty", "inputs": inputs}))
+    automation.knobs.poll_seconds = "never"  # type: ignore[assignment]
     execution = automation.wait(start(ssm))
     assert "Internal error of the executor" in execution["FailureMessage"]
     assert execution["AutomationExecutionStatus"] == "Failed"

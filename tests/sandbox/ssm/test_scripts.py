@@ -44,13 +44,6 @@ def returning(expression: str) -> str:
     return f"def handler(events, context):\n    return {expression}\n"
 
 
-@pytest.fixture(params=[False, True], ids=["namespace", "process"])
-def anywhere(request: pytest.FixtureRequest, automation: Automation) -> None:
-    """Scripts in namespaces of their own, and in processes of their own."""
-    automation.knobs.scripts_in_processes = request.param
-
-
-@pytest.mark.usefixtures("anywhere")
 @pytest.mark.parametrize("as_object", [False, True])
 def test_script_reads_the_output_of_a_function_in_either_form(
     run: Run, automation: Automation, *, as_object: bool
@@ -70,7 +63,6 @@ def test_script_reads_the_output_of_a_function_in_either_form(
         assert step["Outputs"] == {"count": ["2"], "first": ["a"], "calls": ["1"], "deep": [deep]}
 
 
-@pytest.mark.usefixtures("anywhere")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -36,9 +36,11 @@ mainSteps:
     - {Variable: '{{ ask.Decision }}', StringEquals: TAG, NextStep: tag}
   isEnd: true
 - name: tag
-  action: aws:createTags
+  action: aws:executeAwsApi
   inputs:
-    ResourceIds: ['{{ VpcId }}']
+    Service: ec2
+    Api: CreateTags
+    Resources: ['{{ VpcId }}']
     Tags: [{Key: cidr, Value: 'of {{ look.Cidr }}'}]
 outputs: [look.Cidr, ask.Decision]
 """
