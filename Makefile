@@ -6,7 +6,7 @@ PYTHON ?= python3
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export SAM_CLI_TELEMETRY := 0
 # Behind a proxy with a certificate of its own, setup works if the system trusts that certificate. By default, uv and npm use
-# certificates that they bring with them. https://docs.astral.sh/uv/concepts/authentication/certificates/
+# certificates that they bring with them (uv's documentation: "TLS certificates").
 export UV_SYSTEM_CERTS ?= true
 export NODE_USE_SYSTEM_CA ?= 1
 # Some environments set this. Hundreds of Python processes run here, and each would compile what it imports again.
@@ -121,8 +121,8 @@ UV_COMPILE = .venv/bin/uv pip compile --quiet --upgrade --universal --python-ver
 APT_GET_CHROMIUM = apt-get update --quiet=2 \
 	&& DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends chromium
 UV_SYNC = .venv/bin/uv pip sync --quiet --require-hashes
-# pip uses the system's certificates from version 24.2 on. An older one needs to know their file, unless PIP_CERT names it:
-# https://pip.pypa.io/en/stable/topics/https-certificates/
+# pip uses the system's certificates from version 24.2 on (pip's documentation: "HTTPS Certificates"). An older version needs
+# to know their file, unless PIP_CERT names it.
 CERTS_OF_OLD_PIP = $(if $(PIP_CERT),,$(shell $(PYTHON) -c 'import ensurepip, ssl; \
 	file = ssl.get_default_verify_paths().cafile; is_old = tuple(map(int, ensurepip.version().split(".")[:2])) < (24, 2); \
 	print(f"--cert={file}" if file and is_old else "")'))
