@@ -29,6 +29,20 @@ class Counting(Tracer):
         yield from super().trace(table, block, visit)
 
 
+class Following(Tracer):
+    """A tracer that keeps which route tables' routes it followed."""
+
+    def __init__(self, network: Snapshot) -> None:
+        """Begin with none."""
+        super().__init__(network)
+        self.followed: list[str] = []
+
+    def follow(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+        """Keep the table, and follow."""
+        self.followed.append(table.id)
+        yield from super().follow(table, block, visit)
+
+
 def chain(number: int, hop: str, last: str) -> Snapshot:
     """Numbered subnets, each with a table that leads to the hop in the next one, the last one's elsewhere."""
     places = range(1, number + 1)
@@ -68,3 +82,21 @@ def test_interfaces_in_a_row_take_no_doubling_of_work() -> None:
     tracer.paths(network.route_tables["rtb-1"], network.subnets["subnet-1"])
     assert judged(network).reason == "NAT_BEHIND_APPLIANCE"
     assert number < tracer.visits < number**2
+
+
+def test_what_many_paths_share_is_followed_once() -> None:
+    """Forty subnets with a table each lead to one firewall: its subnet's table is asked once for them all."""
+    number = 40
+    ids = [f"subnet-{place}" for place in range(number)]
+    sources = [table(f"rtb-{each}", route(DEFAULT, "vpce-1"), subnets=(each,)) for each in ids]
+    network = snapshot(
+        subnets=by_id(subnet("subnet-fw"), *map(subnet, ids)),
+        route_tables=by_id(table("rtb-fw", route(DEFAULT, "nat-1"), subnets=("subnet-fw",)), *sources),
+        vpc_endpoints=by_id(endpoint("vpce-1", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-fw",))),
+    )
+    tracer = Following(network)
+    for each in sources:
+        [traced] = tracer.paths(each, network.subnets[each.id.removeprefix("rtb-")])
+        assert {outcome.reason for outcome in traced.outcomes} == {"NAT_BEHIND_APPLIANCE"}
+    assert tracer.followed.count("rtb-fw") == 1
+    assert all(tracer.asks(network.subnets[each], "rtb-fw") for each in ids)

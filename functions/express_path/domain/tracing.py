@@ -15,7 +15,7 @@ from express_path.domain.hops import (
 from express_path.domain.interfaces import follow_network_interface
 from express_path.domain.network import PrefixList, Route, RouteTable, Subnet
 from express_path.domain.onward import AnyRouteTable, Follow
-from express_path.domain.path import Outcome, Traced, Visit, ends, hop_of, overlaid, unresolved
+from express_path.domain.path import LONGEST, Outcome, Traced, Visit, ends, hop_of, overlaid, unresolved
 from express_path.domain.reasons import Reason
 from express_path.domain.routing import GoverningTables, Part, Region, RoutingIndex
 from express_path.domain.snapshot import Snapshot
@@ -60,6 +60,10 @@ _Decided = tuple[tuple[Traced, ...], frozenset[str]]
 """Where every address leads from a table, and the ids of the tables asked for it, that table among them."""
 
 
+_Place = tuple[str, Cidr, str, bool, bool | None]
+"""A route table's id, a block, and what of the circumstances matters from there on besides the tables before it."""
+
+
 class Tracer:
     """Traces the paths of one snapshot; each route table is decided once, however many subnets it governs."""
 
@@ -68,7 +72,8 @@ class Tracer:
         self.snapshot = snapshot
         self._governing = GoverningTables(snapshot)
         self._indexes: dict[tuple[str, bool], RoutingIndex] = {}
-        self._decided: dict[tuple[str, Families, Visit], _Decided] = {}
+        self._decided: dict[tuple[str, Families, str, bool | None], _Decided] = {}
+        self._remembered: dict[_Place, _Decided] = {}
         self._asked_now: set[str] = set()
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
@@ -81,12 +86,13 @@ class Tracer:
 
     def _decide(self, table: RouteTable, subnet: Subnet) -> _Decided:
         zone = subnet.availability_zone_id if self.snapshot.transit_gateway_attachments else ""
-        visit = Visit(zone=zone, closed=subnet.internet_closed)
-        key = (table.id, families_of(subnet), visit)
+        families = families_of(subnet)
+        key = (table.id, families, zone, subnet.internet_closed)
         if key not in self._decided:
             # A table is asked even where there is no address to ask it for.
             self._asked_now = {table.id}
-            paths = tuple(self._all_paths(table, families_of(subnet), visit))
+            visit = Visit(zone=zone, closed=subnet.internet_closed)
+            paths = tuple(self._all_paths(table, families, visit))
             self._decided[key] = (paths, frozenset(self._asked_now))
         return self._decided[key]
 
@@ -130,6 +136,27 @@ class Tracer:
         if refusal:
             yield Traced(Region(block), (Outcome(Reason.UNRESOLVED_EGRESS, note=refusal),))
             return
+        yield from self.follow(table, block, visit) if not visit.tables else self._recall(table, block, visit)
+
+    def _recall(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> tuple[Traced, ...]:
+        """Follow a block from a route table that others lead to, once for all the paths that meet there.
+
+        The tables before it matter only where the path may come back to one of them, or may grow too long.
+        """
+        place = (table.id, block, visit.zone, visit.endpoints_aside, visit.closed)
+        before = {table_id for table_id, _ in visit.tables}
+        known = self._remembered.get(place)
+        if known is None or not _independent(known[1], before):
+            earlier, self._asked_now = self._asked_now, {table.id}
+            known = (tuple(self.follow(table, block, visit)), frozenset(self._asked_now))
+            self._asked_now = earlier
+            if _independent(known[1], before):
+                self._remembered[place] = known
+        self._asked_now |= known[1]
+        return known[0]
+
+    def follow(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+        """Follow a block by the routes of one table, whatever was followed from it before."""
         vpc_id = table.vpc_id if isinstance(table, RouteTable) else visit.vpc_id
         onward = visit._replace(tables=visit.tables | {(table.id, block.family)}, vpc_id=vpc_id)
         index = self._index(table, endpoints_aside=visit.endpoints_aside)
@@ -149,19 +176,27 @@ class Tracer:
 
     def _follow_part(self, part: Part, index: RoutingIndex, visit: Visit) -> Iterator[Traced]:
         unreadable = _unreadable_rivals(part, index)
-        followed = [self._follow(route, part.region, visit) for route in part.routes]
+        followed = [self._follow_route(route, part.region, visit) for route in part.routes]
         if len(followed) == 1 and not unreadable:
             yield from followed[0]
             return
         for each in overlaid(followed or [[Traced(part.region, (Outcome(Reason.NO_ROUTE),))]]):
             yield Traced(each.region, (*each.outcomes, *unreadable))
 
-    def _follow(self, route: Route, region: Region, visit: Visit) -> list[Traced]:
+    def _follow_route(self, route: Route, region: Region, visit: Visit) -> list[Traced]:
         if route.is_blackhole:
             return ends(route, region, Reason.DROPPED, _BLACKHOLE)
         if route.state != "active":
             return unresolved(route, region, f"the route's state is {route.state}")
         return FOLLOW[route.target_kind](self, route, region, visit)
+
+
+def _independent(asked: frozenset[str], before: set[str]) -> bool:
+    """Whether tables asked behind some others lead on alike without them: they form no loop, and none is too far.
+
+    A table may be met twice on one path, once for each family.
+    """
+    return asked.isdisjoint(before) and 2 * (len(asked) + len(before)) <= LONGEST
 
 
 def _unreadable_rivals(part: Part, index: RoutingIndex) -> list[Outcome]:
