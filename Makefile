@@ -5,6 +5,10 @@ PYTHON ?= python3
 # `sam build` and the function's own Makefile find uv here.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export SAM_CLI_TELEMETRY := 0
+# Behind a proxy with a certificate of its own, setup works if the system trusts that certificate. By default, uv and npm use
+# certificates that they bring with them (uv's documentation: "TLS certificates").
+export UV_SYSTEM_CERTS ?= true
+export NODE_USE_SYSTEM_CA ?= 1
 # Some environments set this. Hundreds of Python processes run here, and each would compile what it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 # Tests of one file share what is slow to make, so they stay together; one worker more than there are processors fills
@@ -81,6 +85,16 @@ template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the template and build wh
 	.venv-checkov/bin/checkov --file template.yaml --framework cloudformation --skip-download --quiet --compact
 	.venv-sam/bin/sam build
 
+.PHONY: dist
+dist: $(VENV) $(SAM_VENV) ## Build a release into dist/: the wheel, the function, and the stack for `sam deploy`.
+	rm -rf dist
+	mkdir dist
+	.venv-sam/bin/sam build
+	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist
+	rm -f dist/.gitignore
+	cd .aws-sam/build/EvaluateFunction && find . -type f | LC_ALL=C sort | zip -q -X -@ $(CURDIR)/dist/function.zip
+	find .aws-sam/build runbooks samconfig.toml -type f | LC_ALL=C sort | zip -q -X -@ dist/stack.zip
+
 .PHONY: browser
 browser: ## Have a Chromium for the report's tests: the one here, or Debian's package where root may install it.
 	@if [ -n "$(CHROMIUM)" ]; then exit; fi; \
@@ -98,7 +112,7 @@ lock: $(VENV) ## Lock the requirement files again, at the newest versions their 
 
 .PHONY: clean
 clean: ## Remove every environment and build.
-	rm -rf .venv .venv-sam .venv-checkov .venv-awscli .lambda-rie .aws-sam build
+	rm -rf .venv .venv-sam .venv-checkov .venv-awscli .lambda-rie .aws-sam build dist
 
 # --- environments ----------------------------------------------------------------------------------------------------
 
@@ -107,11 +121,17 @@ UV_COMPILE = .venv/bin/uv pip compile --quiet --upgrade --universal --python-ver
 APT_GET_CHROMIUM = apt-get update --quiet=2 \
 	&& DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends chromium
 UV_SYNC = .venv/bin/uv pip sync --quiet --require-hashes
+# pip uses the system's certificates from version 24.2 on (pip's documentation: "HTTPS Certificates"). An older version needs
+# to know their file, unless PIP_CERT names it.
+CERTS_OF_OLD_PIP = $(if $(PIP_CERT),,$(shell $(PYTHON) -c 'import ensurepip, ssl; \
+	file = ssl.get_default_verify_paths().cafile; is_old = tuple(map(int, ensurepip.version().split(".")[:2])) < (24, 2); \
+	print(f"--cert={file}" if file and is_old else "")'))
 
 .venv/bin/uv: requirements/uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or newer is needed, this is {sys.version}")'
 	$(PYTHON) -m venv --clear .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/uv.txt
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check $(CERTS_OF_OLD_PIP) --require-hashes \
+		--requirement requirements/uv.txt
 	touch $@
 
 .venv/.synced: .venv/bin/uv requirements/dev.txt

@@ -32,7 +32,7 @@ Region = Annotated[
 ]
 AllRegions = Annotated[
     bool,
-    typer.Option("--all-regions", help="Every Region in force that offers S3 Express.", rich_help_panel=_WHERE),
+    typer.Option("--all-regions", help="Every enabled Region that offers S3 Express.", rich_help_panel=_WHERE),
 ]
 Profile = Annotated[
     str | None, typer.Option(metavar="NAME", help="The profile of your AWS settings.", rich_help_panel=_WHERE)
@@ -52,7 +52,7 @@ AggregatorName = Annotated[
     typer.Option(
         "--aggregator",
         metavar="NAME",
-        help="Read this AWS Config aggregator instead: every account, no role, as far as its items tell.",
+        help="Read this AWS Config aggregator instead: every account, no role, limited to what the aggregator records.",
         rich_help_panel=_WHERE,
     ),
 ]
@@ -119,7 +119,7 @@ Live = Annotated[LiveOptions, Made(live_of)]
 
 
 def source_of(*, from_dump: FromDump = None, aggregator: AggregatorName = None, live: Live) -> Source:
-    """Where to look for whole networks. Raises OptionError where options exclude each other."""
+    """Where to look for whole networks. Raises OptionError for options that cannot be used together."""
     return Source(from_dump, aggregator, live)
 
 

@@ -22,6 +22,7 @@ CLOSED_PIPE = 141
 """Exit status where nobody reads on (| head), as shells have it: 128 and the number of SIGPIPE."""
 DECLINED = 1
 """Exit status where a person said no, or did not answer."""
+_NO_REGION = "NoRegionError"
 DEBUG = "EXPRESS_PATH_DEBUG"
 """The environment variable that asks for traces, as --debug does."""
 
@@ -59,9 +60,9 @@ def without_region(hint: str) -> Iterator[None]:
     try:
         yield
     except ApiError as error:
-        if error.code != "NoRegionError":
+        if error.code != _NO_REGION:
             raise
-        raise OptionError(str(error), hint) from error
+        raise OptionError(_message(error), hint) from error
 
 
 def hint_for(error: ExpressPathError) -> str:
@@ -84,7 +85,13 @@ def one_line(error: ExpressPathError) -> str:
     if isinstance(error, BlockedError):
         return str(error)
     hint = hint_for(error)
-    return " ".join((f"{error} ({hint})" if hint else str(error)).split())
+    message = _message(error)
+    return " ".join((f"{message} ({hint})" if hint else message).split())
+
+
+def _message(error: ExpressPathError) -> str:
+    is_settled_here = isinstance(error, ApiError) and error.code == _NO_REGION
+    return "no AWS Region is set" if is_settled_here else str(error)
 
 
 def say(message: str) -> None:

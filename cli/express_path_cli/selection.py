@@ -61,7 +61,7 @@ def parse_words(option: str, given: Sequence[str], *more: str) -> frozenset[str]
     allowed = (*WORDS, *more)
     for word in given:
         if word.upper() not in allowed and word.lower() not in more:
-            raise OptionError(f"{option} {word}: no compliance or reason", f"one of {', '.join(allowed)}")
+            raise OptionError(f"{option} {word}: unknown verdict", f"must be one of {', '.join(allowed)}")
     return frozenset(word.lower() if word.lower() in more else word.upper() for word in given)
 
 

@@ -273,7 +273,7 @@ def test_no_region_is_told_in_a_line(folder: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
     result = collect(folder)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "You must specify a region" in result.stderr
+    assert "no AWS Region is set" in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert not folder.exists()
 

@@ -52,7 +52,7 @@ def test_the_table_says_what_the_numbers_mean(dear_and_cheap: list[str]) -> None
     assert dear_and_cheap
     said = " ".join(cost("--days", "1", "--price-per-gb", "0.045").stdout.split())
     assert "Upper bound of all: $5,555.97 in 1 day," in said
-    assert "Upper bound: the metrics of NAT gateways know no destination" in said
+    assert "Upper bound: the metrics of NAT gateways do not record destinations" in said
     assert "Hourly charges are left aside" in said
     assert "Prices: $0.045 a GB (as given)." in said
     assert "no GB charge" in said

@@ -397,7 +397,7 @@ def test_the_chart_is_written_as_svg(network: BehindNatGateway, tmp_path: Path) 
         (("--from-dump", str(FOLDER)), "--from-dump holds no CloudWatch metrics (leave"),
         (("--aggregator", "all"), "--aggregator holds no CloudWatch metrics"),
         (("--chart", "nat.png"), "--chart nat.png: charts are written as SVG (end the name in .svg"),
-        (("--from", "noon"), "--from noon: no time (such as 2026-03-01T09:00 (UTC)"),
+        (("--from", "noon"), "--from noon: not a valid time (use a time such as 2026-03-01T09:00 (UTC)"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(options: tuple[str, ...], message: str) -> None:
@@ -409,7 +409,7 @@ def test_what_cannot_be_is_refused_in_one_line(options: tuple[str, ...], message
 
 
 def test_denied_metrics_are_named_and_the_rest_reported(sandbox: Sandbox) -> None:
-    """The NAT is named with what heals it; the status says that something could not be told."""
+    """The NAT is named with what heals it; the status says that something could not be determined."""
     network = BehindNatGateway(Account(sandbox))
     saturate(network)
     sandbox.faults.deny("cloudwatch", "GetMetricData")

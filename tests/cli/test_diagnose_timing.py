@@ -58,9 +58,9 @@ def test_times_may_name_their_zone() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hours": 3, "since": "2026-03-20"}, "--from and --hours exclude each other"),
-        ({"since": "yesterday"}, "--from yesterday: no time"),
-        ({"until": "0001-01-01T00:00+14:00"}, "no time"),
+        ({"hours": 3, "since": "2026-03-20"}, "--from and --hours cannot be used together"),
+        ({"since": "yesterday"}, "--from yesterday: not a valid time"),
+        ({"until": "0001-01-01T00:00+14:00"}, "not a valid time"),
         ({"since": "2024-03-20"}, "CloudWatch has nothing before 2024-12-20"),
         ({"until": "0001-01-01"}, "CloudWatch has nothing before 2024-12-20"),
         ({"hours": 455 * 24, "until": "2026-03-19"}, "CloudWatch has nothing before 2024-12-20"),

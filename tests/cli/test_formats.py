@@ -105,7 +105,7 @@ def test_markdown_has_a_row_for_each_subnet(recording: str) -> None:
 
 
 def test_markdown_keeps_cells_whole() -> None:
-    """A bar in a text does not end its cell; what could not be told is listed."""
+    """A bar in a text does not end its cell; what could not be determined is listed."""
     text = rendered(Format.MARKDOWN, partly(verdict()))
     assert r"a \| NAT |" in text
     assert "- account 444455556666 eu-west-1: ec2:DescribeSubnets failed" in text

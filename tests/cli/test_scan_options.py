@@ -167,7 +167,9 @@ def test_a_dump_needs_no_credentials(command: tuple[str, ...], option: str) -> N
     """Whoever names some expects AWS to be read: every command that reads dumps says the same."""
     result = invoke([*command, "--from-dump", DUMP, option, "prod"])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == (f"express-path: --from-dump and {option} exclude each other (leave one of them out)\n")
+    assert result.stderr == (
+        f"express-path: --from-dump and {option} cannot be used together (leave one of them out)\n"
+    )
 
 
 @pytest.mark.parametrize(

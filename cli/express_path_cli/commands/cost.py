@@ -78,11 +78,11 @@ def cost(
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say what S3 Express costs at most at the NAT gateways on flagged paths.
+    """Show the most that S3 Express can cost at the NAT gateways on flagged paths.
 
-    The metrics of NAT gateways know no destination, so this is an upper bound; --flow-logs measures the share of S3
-    Express. A gateway endpoint saves that, but no hourly charges. Exit status: 0 told, 2 something could not be told;
-    it is named on standard error, and the rest is still reported.
+    The metrics of NAT gateways do not record destinations, so this is an upper bound; --flow-logs measures the share
+    of S3 Express. A gateway endpoint saves these costs, but not the hourly charges. Exit status: 0 done, 2 something
+    could not be determined; it is named on standard error, and the rest is still reported.
     """
     with watching(quiet=quiet) as watch, Crew(source.live.workers, watch) as crew:
         seen = source.look(parameters, watch)

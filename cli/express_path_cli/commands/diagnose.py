@@ -1,4 +1,4 @@
-"""express-path diagnose: whether a NAT on the path holds S3 Express traffic up."""
+"""express-path diagnose: whether a NAT on the path throttles S3 Express traffic."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -91,11 +91,11 @@ def diagnose(
     form: Written = Form.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say whether a NAT gateway on a flagged path holds S3 Express traffic up, with a chart.
+    """Show whether a NAT gateway on a flagged path throttles S3 Express traffic, with a chart.
 
     Looks in CloudWatch for throughput that runs flat at a ceiling, refused connections, dropped packets, and peaks
-    near the most that a NAT gateway carries. Exit status: 0 no symptom, 1 some, 2 something could not be told; it is
-    named on standard error, and the rest is still reported.
+    near the most that a NAT gateway carries. Exit status: 0 no symptom, 1 some, 2 something could not be determined;
+    it is named on standard error, and the rest is still reported.
     """
     _check(chart)
     with watching(quiet=quiet) as watch:

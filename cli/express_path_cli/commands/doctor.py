@@ -42,7 +42,7 @@ def doctor(
     """Say whether AWS Config records, the rule runs, you may read, and healing can work; with the fix of each fault.
 
     Only reads; what is denied is named, and all else still asked. Exit status: 0 all is OK or WARN, 1 something FAILs,
-    2 something that is needed could not be told.
+    2 something that is needed could not be determined.
     """
     again = options.as_written({"--region": region, "--profile": profile})
     look = Look(CheckupAws.connect(region, profile), stack, again)

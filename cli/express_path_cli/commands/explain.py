@@ -41,8 +41,8 @@ def explain(
 
     Of each table on the way, every route that matches S3 Express addresses is listed with the reason. The change that
     a heal would make is shown for CloudFormation, Terraform and the AWS CLI, with all that stands in its way; nothing
-    is changed. Exit status: 0 explained, 2 something could not be told; it is named on standard error, and the rest is
-    still explained.
+    is changed. Exit status: 0 explained, 2 something could not be determined; it is named on standard error, and the
+    rest is still explained.
     """
     told = Subject(subnet, from_dump, region, profile, external_id).explain(parameters)
     if form is Form.JSON:

@@ -31,8 +31,8 @@ def heal(
 
     Shows the plan, follows the steps as they are done, and prints the command that undoes the run. A heal drops open
     TCP connections to S3 Express from all subnets of the route table for a moment. Exit status: 0 healed, or would be,
-    or nothing is to heal; 1 blocked or declined, nothing was changed; 2 it failed or could not be told. If the stack is
-    in mode APPROVAL, --apply asks the approvers, and the heal starts once one of them approves.
+    or nothing is to heal; 1 blocked or declined, nothing was changed; 2 it failed, or the result is unknown. If the
+    stack is in mode APPROVAL, --apply asks the approvers, and the heal starts once one of them approves.
     """
     stack, again = deployed.stack, deployed.options
     given = {"SubnetId": subnet, **stack.common}

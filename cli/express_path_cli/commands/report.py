@@ -37,7 +37,8 @@ def report(
     """Write one HTML file with totals, a table to search and sort, and a drawing of each VPC with its paths.
 
     The file needs no network and no other file. Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something
-    could not be told; what could not be read is named, there and on standard error, and the rest is still reported.
+    could not be determined. What could not be read is named in the file and on standard error, and the rest is still
+    reported.
     """
     with without_collector(), watching(quiet=quiet) as watch:
         seen = source.look(parameters, watch)

@@ -61,15 +61,15 @@ def _failing(
         typer.Option(
             metavar="WORD",
             autocompletion=_words_or_never,
-            help="End with status 1 where a subnet has this compliance or reason; repeatable; "
-            "NON_COMPLIANT unless given, never for never.",
+            help="End with status 1 if a subnet has this compliance or reason; repeatable. Default: NON_COMPLIANT. "
+            "Use `never` to always exit 0, unless a read failed.",
             rich_help_panel=_WHAT,
         ),
     ] = None,
 ) -> frozenset[str]:
     words = parse_words("--fail-on", fail_on or ["NON_COMPLIANT"], NEVER)
     if NEVER in words and len(words) > 1:
-        raise OptionError("--fail-on never and another --fail-on exclude each other", "leave one of them out")
+        raise OptionError("--fail-on never and another --fail-on cannot be used together", "leave one of them out")
     return words
 
 
@@ -101,10 +101,10 @@ def scan(
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say for each subnet by which path it reaches S3 Express.
+    """Show which path each subnet takes to reach S3 Express.
 
-    Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something could not be told. What could not be read is
-    named on standard error, and the rest is still reported.
+    Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something could not be determined. What could not be read
+    is named on standard error, and the rest is still reported.
     """
     with without_collector(), watching(quiet=quiet) as watch:
         seen = source.look(parameters, watch)

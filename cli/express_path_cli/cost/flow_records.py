@@ -16,7 +16,7 @@ NEEDED = ("interface-id", "srcaddr", "dstaddr", "bytes")
 
 
 class NotRecordedError(ExpressPathError):
-    """A NAT gateway's S3 Express traffic cannot be told from a log group."""
+    """A NAT gateway's S3 Express traffic cannot be determined from a log group."""
 
     def __init__(self, nat_gateway_id: str, log_group: str, why: str) -> None:
         """Keep the NAT gateway, the log group and why."""

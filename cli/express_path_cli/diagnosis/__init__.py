@@ -1,1 +1,1 @@
-"""Whether NAT gateways hold traffic up."""
+"""Whether NAT gateways throttle traffic."""

@@ -27,7 +27,7 @@ def timing(now: datetime, hours: int | None, since: str | None, until: str | Non
     Raises OptionError for a window that is too short to tell, or of which CloudWatch has no datapoints (any more).
     """
     if since and hours is not None:
-        raise OptionError("--from and --hours exclude each other", "leave one of them out")
+        raise OptionError("--from and --hours cannot be used together", "leave one of them out")
     end = min(_time("--to", until, now), now) if until else now
     start = _time("--from", since, now) if since else end - timedelta(hours=hours or HOURS)
     finest = finest_period(start, now)
@@ -75,7 +75,7 @@ def _time(option: str, text: str, now: datetime) -> datetime:
         time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     except (ValueError, OverflowError) as error:
         raise OptionError(
-            f"{option} {text}: no time", "such as 2026-03-01T09:00 (UTC) or 2026-03-01T09:00+01:00"
+            f"{option} {text}: not a valid time", "use a time such as 2026-03-01T09:00 (UTC) or 2026-03-01T09:00+01:00"
         ) from error
     if now - time > LONGEST_RETENTION:
         raise _too_old(now)

@@ -39,7 +39,7 @@ def fail(finding: str, fix: str, command: str = "") -> Answer:
 
 
 def unknown(finding: str, fix: str) -> Answer:
-    """It cannot be told, which is never good news."""
+    """The state could not be determined, which is never good news."""
     return Answer(State.UNKNOWN, finding, fix)
 
 

@@ -34,7 +34,7 @@ class Checkup(NamedTuple):
 
     @property
     def exit_status(self) -> int:
-        """0 where all is OK or WARN, 1 where something fails, 2 where something needed could not be told."""
+        """0 where all is OK or WARN, 1 where something fails, 2 where something needed could not be determined."""
         if any(each.answer.state is State.UNKNOWN and each.question.required for each in self.checks):
             return COULD_NOT_TELL
         return FAILED if any(each.answer.state is State.FAIL for each in self.checks) else 0

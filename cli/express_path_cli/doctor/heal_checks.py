@@ -71,7 +71,7 @@ def judge_exceptions(subnet_ids: Sequence[str], rule: str) -> Answer:
     rest = f" and {len(subnet_ids) - len(cleared)} more" if len(subnet_ids) > len(cleared) else ""
     keys = " ".join(f"ResourceType=AWS::EC2::Subnet,ResourceId={each}" for each in cleared)
     return warn(
-        f"{some(len(subnet_ids), 'subnet')} excepted from healing, mostly because heals failed too often: "
+        f"{some(len(subnet_ids), 'subnet')} excepted from healing, usually because heals failed too often: "
         f"{', '.join(cleared)}{rest}",
         "see why with express-path explain, fix it, then clear the exceptions so that AWS Config tries again",
         f"aws configservice delete-remediation-exceptions --config-rule-name {rule} --resource-keys {keys}",

@@ -51,7 +51,7 @@ def judge_stack(name: str, status: str, reason: str) -> Answer:
         return warn(f"{told}; what was before the last update is in force", "see the stack's events, then update again")
     if status.startswith(("CREATE_IN", "UPDATE_")) and status.endswith("_IN_PROGRESS"):
         return warn(told, "wait, and look again")
-    return fail(told, "see the stack's events, mend what they name, then deploy it again")
+    return fail(told, "see the stack's events, fix what they name, then deploy it again")
 
 
 def judge_state(name: str, state: str, others: tuple[str, ...]) -> Answer:
@@ -148,6 +148,6 @@ def judge_queue(messages: int, url: str) -> Answer:
         return ok("no event was given up")
     return warn(
         f"{some(messages, 'event')} given up after retries: verdicts may be those from before, until the next sweep",
-        "see what failed, mend it, and then purge the queue",
+        "see what failed, fix it, and then purge the queue",
         f"aws sqs receive-message --queue-url {url}",
     )

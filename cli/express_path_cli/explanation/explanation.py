@@ -44,7 +44,7 @@ class Subject:
     external_id: str = ""
 
     def explain(self, parameters: RuleParameters) -> Explanation:
-        """Explain. Raises OptionError for options that exclude each other or an unknown subnet, DumpError, ApiError."""
+        """Explain. Raises OptionError for options that cannot be combined or an unknown subnet, DumpError, ApiError."""
         if self.from_dump:
             Source(self.from_dump, live=LiveOptions(profile=self.profile, external_id=self.external_id)).check()
             return explained(self._dumped(self.from_dump).judge(parameters), self.subnet_id, None)

@@ -15,8 +15,8 @@ _INDENT = 11
 """Where findings begin: the longest state, with two blanks on either side."""
 _ENDS = {
     0: "Nothing is in the way.",
-    1: "Something fails: mend what says FAIL, from the top.",
-    2: "Something that is needed could not be told: mend what says UNKNOWN or FAIL, from the top.",
+    1: "Something fails: fix what says FAIL, from the top.",
+    2: "Something that is needed could not be determined: fix what says UNKNOWN or FAIL, from the top.",
 }
 
 
@@ -35,7 +35,7 @@ def print_checkup(console: Console, found: Checkup) -> None:
 
 
 def _print_group(console: Console, checks: Iterable[Check], told: dict[str, str]) -> None:
-    """Print the checks of a group; of what cannot be told the cause is printed once, and told names where.
+    """Print the checks of a group; a cause that several checks share is printed once, and told names where.
 
     The cause is known by its fix: expired credentials fail many calls, a denied call many checks.
     """

@@ -3,7 +3,7 @@
 from express_path_cli.cost.charges import Basis
 
 UPPER_BOUND = (
-    "Upper bound: the metrics of NAT gateways know no destination, so all that these processed is counted. "
+    "Upper bound: the metrics of NAT gateways do not record destinations, so all processed bytes count. "
     "S3 Express is at most that."
 )
 LEFT_ASIDE = "Hourly charges are left aside: the NAT gateways stay for other traffic."

@@ -10,7 +10,9 @@ from express_path_cli.flagged_nats import NatKind
 from express_path_cli.formats.chart_scale import count, duration, rate, share
 
 _LISTED = 3
-SHARE_UNKNOWN = "Metrics of NATs know no destination: express-path cost --flow-logs measures the share of S3 Express."
+SHARE_UNKNOWN = (
+    "NAT metrics do not record destinations: express-path cost --flow-logs measures the share of S3 Express."
+)
 
 
 def name(diagnosis: Diagnosis) -> str:

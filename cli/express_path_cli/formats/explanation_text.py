@@ -20,7 +20,7 @@ _DOES = {
     Action.NOTHING_TO_DO: "Nothing to heal: no NAT is on the path to S3 Express.",
     Action.ASSOCIATE: "A heal would associate the route table with the endpoint that the VPC has.",
     Action.CREATE_AND_ASSOCIATE: "A heal would create a gateway endpoint, free of charge, and associate the table.",
-    Action.BLOCKED: "A heal would be refused:",
+    Action.BLOCKED: "This heal is blocked:",
 }
 
 
@@ -93,7 +93,11 @@ def _contests(told: Explanation) -> Iterator[RenderableType]:
         if not each.candidates:
             yield _line("none", 4)
         if each.others:
-            yield _line(f"[dim]{each.others} more match none of these addresses[/dim]", 4)
+            yield _line(f"[dim]{_others(each.others)}[/dim]", 4)
+
+
+def _others(number: int) -> str:
+    return "1 other route does not match" if number == 1 else f"{number} other routes do not match"
 
 
 def _blocks(contest: Contest) -> str:

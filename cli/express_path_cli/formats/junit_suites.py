@@ -16,7 +16,7 @@ _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def as_junit(result: Result) -> str:
-    """NON_COMPLIANT fails, NOT_APPLICABLE is skipped; what could not be told is an error.
+    """NON_COMPLIANT fails, NOT_APPLICABLE is skipped; what could not be determined is an error.
 
     Elements and attributes are those that Jenkins takes
     (https://github.com/jenkinsci/xunit-plugin/tree/master/src/main/resources/org/jenkinsci/plugins/xunit/types).

@@ -14,7 +14,7 @@ _MARK = {Compliance.NON_COMPLIANT: "❌", Compliance.COMPLIANT: "✅", Complianc
 
 
 def as_markdown(result: Result) -> str:
-    """A summary, what could not be told, and one table with a row for each subnet."""
+    """A summary, what could not be determined, and one table with a row for each subnet."""
     return "\n".join(_lines(result)) + "\n"
 
 

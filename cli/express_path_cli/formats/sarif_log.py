@@ -17,7 +17,7 @@ _REASONS = list(Reason)
 
 
 def as_sarif(result: Result) -> Iterator[str]:
-    """One run; a rule for each reason, a result for each subnet, a notification for what could not be told."""
+    """One run; a rule for each reason, a result for each subnet, a notification for what could not be determined."""
     return in_pieces(lambda results: _log(result, results), _result, result.verdicts)
 
 

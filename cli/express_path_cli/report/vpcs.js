@@ -6,7 +6,7 @@ const LINES = {
     nat: "crosses a NAT",
     endpoint: "gateway endpoint",
     internet: "internet gateway",
-    unresolved: "cannot be told",
+    unresolved: "unresolved",
     none: "no traffic",
 };
 

@@ -48,11 +48,11 @@ class Source:
         given = self.live.given()
         if self.from_dump and (given or self.aggregator):
             other = given[0] if given else "--aggregator"
-            raise OptionError(f"--from-dump and {other} exclude each other", "leave one of them out")
+            raise OptionError(f"--from-dump and {other} cannot be used together", "leave one of them out")
         organized = [each for each in given if each != "--profile"]
         if self.aggregator and organized:
             raise OptionError(
-                f"--aggregator and {organized[0]} exclude each other", "an aggregator holds every account"
+                f"--aggregator and {organized[0]} cannot be used together", "an aggregator holds every account"
             )
 
 

@@ -92,7 +92,7 @@ def _stack_comment(endpoint: VpcEndpoint) -> str:
 
 
 def _terraform_comment(endpoint: VpcEndpoint, route_table_id: str) -> str:
-    """The two ways to associate a table exclude each other for one endpoint.
+    """The two ways to associate a table cannot be used together for one endpoint.
 
     https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/vpc_endpoint_route_table_association
     """

@@ -77,7 +77,7 @@ def _kind(changed: Snapshot, traced: Traced, route: Route | None, table_id: str)
     """What stands in the way of some addresses, where, and what to do about it."""
     where = f"{route.destination} -> {route.target_id} in {table_id}" if route else table_id
     if route and _hijacks(changed, traced, route):
-        fix = f"delete {route.destination} from {table_id}, or make it shorter than the prefix list's block"
+        fix = f"delete {route.destination} from {table_id}, or use a broader CIDR than the prefix list's"
         return Blocker.MORE_SPECIFIC_ROUTE, where, fix
     if from_nat64(traced.region.block):
         return Blocker.WOULD_NOT_CURE, where, NAT64_FIX

@@ -1,0 +1,42 @@
+"""SECURITY.md names what the stack's roles may do, no more and no less."""
+
+import re
+from functools import cache
+
+from tests.template.expand import ROOT, Expanded
+from tests.template.iam import access_level, actions
+from tests.template.test_automation_role import EVERYTHING as APPROVALS
+from tests.template.test_policy import EVERYTHING as READS
+
+ACTION = re.compile(r"`([a-z0-9]+:[A-Z][A-Za-z]+)`")
+
+
+@cache
+def allowed(role: str) -> set[str]:
+    """Return every action that a role allows in a stack with all options."""
+    stack = Expanded(**READS, **APPROVALS)
+    policies = list(stack.properties(role)["Policies"])
+    if role == "AutomationRole":
+        policies.append(stack.properties("ApprovalPolicy"))
+    statements = [each for policy in policies for each in policy["PolicyDocument"]["Statement"]]
+    return {action for each in statements if each["Effect"] == "Allow" for action in actions(each)}
+
+
+def named(heading: str) -> set[str]:
+    """Return the actions that the table below a heading names."""
+    section = (ROOT / "SECURITY.md").read_text(encoding="utf-8").split(f"### {heading}\n")[1].split("\n#")[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")]
+    return {action for row in rows for action in ACTION.findall(row)}
+
+
+def test_runbooks_table_names_exactly_what_their_role_allows() -> None:
+    """Whoever reviews the role finds every action in SECURITY.md, and none that it lacks."""
+    assert named("The runbooks make every change") == allowed("AutomationRole")
+
+
+def test_functions_table_names_all_that_is_not_a_plain_read_of_the_network() -> None:
+    """A function's write of any kind is named, and no action is that neither function may do."""
+    functions = allowed("EvaluateRole") | allowed("PlanRole")
+    table = named("The two functions only read")
+    assert table <= functions
+    assert {action for action in functions if access_level(action) not in {"List", "Read"}} <= table
