@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests of one file share what is slow to make, so they stay together; one worker more than there are processors fills
 # the time in which tests wait.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0)) + 1)')
-PYTEST_FLAGS ?= --numprocesses=$(WORKERS) --dist=loadfile
+PYTEST_FLAGS ?= --numprocesses=$(WORKERS) --dist=loadfile --durations=20
 
 VENV := .venv/.ready
 SAM_VENV := .venv-sam/.ready
