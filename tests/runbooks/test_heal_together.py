@@ -1,7 +1,8 @@
 """Many heals at once, heals that somebody else interferes with, and heals after undos."""
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -13,9 +14,16 @@ from tests.runbooks.ledgers import LedgerTable
 
 
 @pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs that wait for another one look seldom, so that many of them leave the machine to the one that works."""
-    monkeypatch.setattr(healing, "TURN_SECONDS", 5)
+def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Runs that wait for another one look seldom, so that many of them leave the machine to the one that works.
+
+    For the same reason, the threads of these runs do not measure coverage, which other tests do.
+    """
+    monkeypatch.setattr(healing, "TURN_SECONDS", 1)
+    tracing = threading.gettrace()
+    threading.settrace(None)  # type: ignore[arg-type]
+    yield
+    threading.settrace(tracing)  # type: ignore[arg-type]
 
 
 @pytest.mark.timeout(900)

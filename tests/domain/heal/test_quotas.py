@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from express_path.domain.heal.evidence import Evidence
+from express_path.domain.heal.quotas import counts_against_quota
 from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList, Rank, Route
@@ -99,3 +100,9 @@ def test_list_that_the_table_has_already_is_not_counted_twice() -> None:
         TO_NAT, route("pl-express", "vpce-express"), route("198.51.100.9/32", "nat-1"), endpoints=(endpoint(),)
     )
     assert blockers(planned(found, route_quota=8)) == [Blocker.MORE_SPECIFIC_ROUTE]
+
+
+def test_endpoints_that_are_gone_do_not_count_against_the_quota() -> None:
+    """One that is being deleted still does."""
+    assert not counts_against_quota("Deleted")
+    assert counts_against_quota("deleting")

@@ -113,6 +113,7 @@ def test_an_appliance_endpoint_out_of_sight_is_unresolved(change: dict[str, obje
         ((TO_ENDPOINT,), "UNRESOLVED_EGRESS"),
         ((), "UNRESOLVED_EGRESS"),
         ((route(DEFAULT, "vgw-1"),), "UNRESOLVED_EGRESS"),
+        ((route(DEFAULT, "tgw-1"),), "UNRESOLVED_EGRESS"),
         ((TO_INTERFACE,), "UNRESOLVED_EGRESS"),
         ((route(DEFAULT, "igw-1", state="blackhole"),), "UNRESOLVED_EGRESS"),
     ],

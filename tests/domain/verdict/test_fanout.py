@@ -34,6 +34,7 @@ TABLE, SUBNET, ENDPOINT, NAT, _ = ResourceType
         (Change(TABLE, "rtb-own", "vpc-1"), ["subnet-explicit"]),
         (Change(TABLE, "rtb-main", "vpc-1"), ["subnet-implicit"]),
         (Change(TABLE, "rtb-own", "vpc-1", frozenset({"subnet-gone"})), ["subnet-explicit", "subnet-gone"]),
+        (Change(TABLE, "rtb-main", "vpc-1", frozenset({"subnet-explicit"})), ["subnet-explicit", "subnet-implicit"]),
         (Change(TABLE, "rtb-new", "vpc-1", main_changed=True), ["subnet-implicit"]),
         (Change(TABLE, "rtb-gone"), ["subnet-other"]),
         (Change(TABLE, "rtb-own", "vpc-2"), ["subnet-explicit", "subnet-other"]),
