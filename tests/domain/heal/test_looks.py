@@ -1,0 +1,26 @@
+"""What one look of a heal shows, and what it makes a run do."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from express_path.domain.heal.claims import Next
+from express_path.domain.heal.looks import Look, found_instead, next_change
+from express_path.domain.heal.records import Action
+from tests.domain.heal.situation import network, planned
+from tests.domain.make import endpoint, judge
+
+
+def test_a_run_verifies_where_nothing_is_to_be_changed() -> None:
+    """Another run, or another tool, was faster."""
+    plan = planned(network())
+    assert next_change(plan) is Next.CREATE
+    assert next_change(replace(plan, action=Action.NOTHING_TO_DO)) is Next.VERIFY
+
+
+def test_what_is_there_instead_of_an_available_endpoint_is_named() -> None:
+    """Its state, or that it is gone."""
+    found = network(endpoints=(endpoint("vpce-1", state="pending"),))
+    plan = replace(planned(found), endpoint_id="vpce-1")
+    look = Look(judge(found), plan, None, datetime.now(UTC))
+    assert found_instead(look) == "vpce-1 is pending"
+    assert "is gone" in found_instead(look._replace(plan=replace(plan, endpoint_id="vpce-2")))
