@@ -26,7 +26,7 @@ CDK := $(if $(shell command -v npm),build/cdk/.ready)
 # Likewise the report's page is checked for accessibility where there is npm.
 AXE := $(if $(shell command -v npm),build/axe/.ready)
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
-PYTHON_SOURCES := $(wildcard functions cli sandbox benchmarks tests)
+PYTHON_SOURCES := $(wildcard functions cli sandbox demo benchmarks tests)
 LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli
 
 .DEFAULT_GOAL := help
@@ -44,7 +44,7 @@ setup: $(VENV) ## Make .venv, with the command at .venv/bin/express-path.
 
 .PHONY: demo
 demo: $(VENV) $(RIE) ## Show the rule and a heal at work on an embedded AWS; needs no account.
-	.venv/bin/python -m sandbox.demo
+	.venv/bin/python -m demo
 
 .PHONY: bench
 bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.

@@ -14,7 +14,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.measuring import Figure, Measured
-from sandbox.demo_function import FUNCTIONS, build
+from demo.function import FUNCTIONS, build
 from sandbox.lambda_runtime import LambdaRuntime
 
 TIMES = 5

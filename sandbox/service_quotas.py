@@ -29,7 +29,7 @@ def apply(patches: Patches) -> None:
 
 
 def _applied(backend: ServiceQuotasBackend) -> Applied:
-    found: Applied = vars(backend).setdefault("express_path_applied", {})
+    found: Applied = vars(backend).setdefault("sandbox_applied", {})
     return found
 
 

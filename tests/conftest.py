@@ -6,8 +6,8 @@ import pytest
 from hypothesis import settings
 
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder
-from tests.handlers.running import emptied, running
+from tests.support.network import Builder
+from tests.support.running import emptied, running
 
 # How long an example takes says nothing on a shared machine. Examples depend on the test alone, so that a change is
 # never blocked by a failure that it did not cause.

@@ -21,9 +21,9 @@ import compile_artifact
 import trim_artifact
 from sandbox.lambda_runtime import LambdaRuntime
 from sandbox.ssm import Automation
-from tests.handlers.network import Builder, Private
-from tests.handlers.running import running
-from tests.runbooks.ledgers import LEDGER, LedgerTable, heal_id
+from tests.support.ledgers import LEDGER, LedgerTable, heal_id
+from tests.support.network import Builder, Private
+from tests.support.running import running
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 LISTED: dict[str, dict[str, list[str]]] = json.loads((FUNCTIONS / "operations.json").read_bytes())

@@ -21,8 +21,8 @@ from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.everything import Everything
 from sandbox.server import Sandbox
-from tests.cli.recordings import invoke, scan
-from tests.handlers.rule import Rule
+from tests.support.recordings import invoke, scan
+from tests.support.rule import Rule
 
 NETWORK = "111122223333"
 ROLE = f"arn:aws:iam::{NETWORK}:role/express-path-network"

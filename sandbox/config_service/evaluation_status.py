@@ -45,7 +45,7 @@ def apply(patches: Patches) -> None:
 
 
 def _statuses(backend: ConfigBackend) -> Statuses:
-    found: Statuses = vars(backend).setdefault("express_path_statuses", Statuses())
+    found: Statuses = vars(backend).setdefault("sandbox_statuses", Statuses())
     return found
 
 

@@ -44,7 +44,7 @@ def apply(patches: Patches) -> None:
 
 
 def _recording(backend: ConfigBackend) -> Recording:
-    found: Recording = vars(backend).setdefault("express_path_recording", Recording())
+    found: Recording = vars(backend).setdefault("sandbox_recording", Recording())
     return found
 
 

@@ -113,5 +113,5 @@ class ConfigResults:
 def results_of(account_id: str, region: str) -> ConfigResults:
     """Return the memory of Config in one account and Region; it lives and dies with moto's backend, reset included."""
     backend = config_backends[account_id][region]
-    memory: ConfigResults = vars(backend).setdefault("express_path_results", ConfigResults())
+    memory: ConfigResults = vars(backend).setdefault("sandbox_results", ConfigResults())
     return memory

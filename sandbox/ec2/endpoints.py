@@ -86,7 +86,7 @@ def _create_once(self: Moto, original: Moto, knobs: Knobs) -> Moto:
     parameters = {name: value for name, value in self.params.items() if name != "DryRun"}
     token = parameters.get("ClientToken")
     endpoint_checks.token(token)
-    answered: dict[str, _Answered] = vars(self.ec2_backend).setdefault("express_path_endpoint_tokens", {})
+    answered: dict[str, _Answered] = vars(self.ec2_backend).setdefault("sandbox_endpoint_tokens", {})
     first = answered.get(token or "")
     if first and (knobs.tokens_outlive_endpoints or first.endpoint.state not in GONE):
         if first.parameters == parameters:

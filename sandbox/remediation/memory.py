@@ -62,5 +62,5 @@ class Remediations:
 def remediations_of(account_id: str, region: str) -> Remediations:
     """Return the memory of one account and Region; it lives and dies with moto's backend, reset included."""
     backend = config_backends[account_id][region]
-    memory: Remediations = vars(backend).setdefault("express_path_remediations", Remediations())
+    memory: Remediations = vars(backend).setdefault("sandbox_remediations", Remediations())
     return memory

@@ -20,7 +20,7 @@ class Registry:
 
 def registry(account_id: str, region: str) -> Registry:
     """Return the registry of one account and Region."""
-    found: Registry = vars(ssm_backends[account_id][region]).setdefault("express_path_executions", Registry())
+    found: Registry = vars(ssm_backends[account_id][region]).setdefault("sandbox_executions", Registry())
     return found
 
 

@@ -9,7 +9,7 @@ from express_path.adapters.config_history import recorded_items
 from express_path.errors import ApiError
 from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder
+from tests.support.network import Builder
 
 
 @pytest.fixture

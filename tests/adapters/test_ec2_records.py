@@ -18,7 +18,7 @@ from express_path.domain.network.resources import (
     VpcEndpoint,
 )
 from express_path.errors import RecordError
-from tests.adapters.junk import spoilt
+from tests.support.junk import spoilt
 
 VPC = {"VpcId": "vpc-1", "OwnerId": "111122223333", "Tags": [{"Key": "team", "Value": "lake"}, {"Key": "empty"}]}
 SUBNET = {

@@ -9,7 +9,7 @@ from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ApiError
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder, Private
+from tests.support.network import Builder, Private
 
 ACCOUNT = "123456789012"
 NETWORK_ACCOUNT = "210987654321"

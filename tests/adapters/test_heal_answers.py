@@ -10,8 +10,8 @@ from express_path.domain.heal.claims import CLAIM_SECONDS, Next
 from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.ledger import TableRecord, TableState
 from express_path.domain.heal.records import Blocker, HealSettings, Plan
-from tests.domain.heal.situation import TO_NAT, network, planned
-from tests.domain.make import endpoint, route
+from tests.support.heal_situation import TO_NAT, network, planned
+from tests.support.make import endpoint, route
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SECONDS = int(NOW.timestamp())

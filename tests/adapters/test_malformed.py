@@ -9,7 +9,7 @@ import pytest
 
 from express_path.errors import DumpError
 from express_path_cli.dump.reader import read_dump
-from tests.adapters.dumps import ACCOUNT, REGION, empty_dump, write
+from tests.support.dumps import ACCOUNT, REGION, empty_dump, write
 
 ASSOCIATION = {"Main": False, "SubnetId": "subnet-1", "AssociationState": {"State": "associated"}}
 ROUTE = {"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": "nat-1", "Origin": "CreateRoute", "State": "active"}

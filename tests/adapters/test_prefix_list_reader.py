@@ -10,7 +10,7 @@ from express_path.adapters.prefix_list_reader import REMEMBERED_SECONDS, PrefixL
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.errors import ApiError
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder
+from tests.support.network import Builder
 
 IPV4 = {Family.IPV4}
 BOTH = {Family.IPV4, Family.IPV6}

@@ -10,7 +10,7 @@ from express_path.adapters.prefix_list_records import prefix_lists
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList
 from express_path.errors import RecordError
-from tests.adapters.junk import spoilt
+from tests.support.junk import spoilt
 
 NAME = "com.amazonaws.us-east-1.s3express"
 PLAIN = {"PrefixListId": "pl-1", "PrefixListName": NAME, "Cidrs": ["198.51.100.0/24"]}

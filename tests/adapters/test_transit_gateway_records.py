@@ -9,7 +9,7 @@ from express_path.adapters.transit_gateway_records import attachments, transit_g
 from express_path.domain.network.addresses import parse_cidr
 from express_path.domain.network.resources import Rank, TransitGatewayAttachment
 from express_path.errors import RecordError
-from tests.adapters.junk import spoilt
+from tests.support.junk import spoilt
 
 DESCRIBED = {
     "TransitGatewayAttachmentId": "tgw-attach-1",

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import Result
 
 from sandbox.server import Sandbox
-from tests.cli.recordings import invoke, scan
-from tests.handlers.network import ANYWHERE_IPV6, Builder, Private
-from tests.handlers.rule import Rule
+from tests.support.network import ANYWHERE_IPV6, Builder, Private
+from tests.support.recordings import invoke, scan
+from tests.support.rule import Rule
 
 REQUIRED = {
     "vpcs.json": ("ec2", "DescribeVpcs"),

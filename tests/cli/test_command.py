@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from express_path.domain.verdict.parameters import PARAMETERS
-from tests.cli.recordings import FOLDER, invoke
+from tests.support.recordings import FOLDER, invoke
 
 COMMAND = Path(sys.executable).with_name("express-path")
 COMPLIANT = str(FOLDER / "gateway-endpoint")

@@ -21,7 +21,7 @@ from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
 from sandbox.server import Sandbox
 from tests.cli.costs import by_id, carry, cost, told
-from tests.cli.recordings import FOLDER
+from tests.support.recordings import FOLDER
 
 NETWORK_ACCOUNT = "222222222222"
 ELSEWHERE = "eu-west-1"

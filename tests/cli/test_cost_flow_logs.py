@@ -16,7 +16,7 @@ from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox
 from tests.cli.costs import by_id, carry, cost, express_address, interface_of, told
 from tests.cli.flow_records import DEFAULT, GROUP, FlowLogs, crossing
-from tests.cli.recordings import FOLDER
+from tests.support.recordings import FOLDER
 
 CUSTOM = "interface-id log-status bytes pkt-dstaddr pkt-srcaddr dstaddr srcaddr action flow-direction"
 SHORT = "srcaddr dstaddr bytes interface-id"

@@ -24,7 +24,7 @@ from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
 from sandbox.server import Sandbox
-from tests.cli.recordings import FOLDER, invoke
+from tests.support.recordings import FOLDER, invoke
 
 NETWORK_ACCOUNT = "222222222222"
 MINUTES = 1500

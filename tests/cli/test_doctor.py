@@ -18,9 +18,9 @@ from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
-from tests.cli.recordings import invoke
 from tests.cli.whole_stack import RULE, STACK, WholeStack, approval_topic
-from tests.handlers.network import Builder, Private
+from tests.support.network import Builder, Private
+from tests.support.recordings import invoke
 
 HOUR = timedelta(hours=1)
 TABLE, SUBNET = "AWS::EC2::RouteTable", "AWS::EC2::Subnet"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sandbox.server import Sandbox
-from tests.cli.recordings import FOLDER, invoke, scan
-from tests.handlers.network import Builder, Private
+from tests.support.network import Builder, Private
+from tests.support.recordings import FOLDER, invoke, scan
 
 RECORDINGS = [
     "equal-static-route-beats-the-prefix-list",

@@ -18,7 +18,7 @@ from sandbox.networks.central_egress import Hub
 from sandbox.networks.everything import Everything
 from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox
-from tests.cli.recordings import FOLDER, names
+from tests.support.recordings import FOLDER, names
 
 NETWORK_ACCOUNT = "222222222222"
 CROSSING = NAT_REASONS | {Reason.PARTLY_NAT}

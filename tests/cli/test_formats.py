@@ -23,7 +23,7 @@ from express_path.errors import ApiError
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.result import Failure as NotSeen
 from express_path_cli.result import Result
-from tests.cli.recordings import FOLDER, invoke, scan
+from tests.support.recordings import FOLDER, invoke, scan
 
 MADE_AT = datetime(2026, 2, 13, 5, 48, 51, tzinfo=UTC)
 DENIED = NotSeen(

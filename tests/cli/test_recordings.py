@@ -12,8 +12,8 @@ import pytest
 from botocore.model import ListShape, Shape, StructureShape
 from botocore.session import get_session
 
-from tests.cli import recordings
-from tests.cli.recordings import FOLDER, Run
+from tests.support import recordings
+from tests.support.recordings import FOLDER, Run
 
 KEYS = [
     "accountId",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from express_path_cli.formats.registry import Format
-from tests.cli.many_subnets import SUBNETS_OF_A_VPC, write_dump
+from tests.support.many_subnets import SUBNETS_OF_A_VPC, write_dump
 
 pytestmark = [
     pytest.mark.slow,

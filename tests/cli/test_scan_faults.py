@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from tests.cli import recordings
-from tests.cli.recordings import FOLDER
+from tests.support import recordings
+from tests.support.recordings import FOLDER
 
 # Each required file and the list that the call's output holds.
 REQUIRED = {

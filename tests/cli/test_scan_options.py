@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.recordings import FOLDER, invoke
+from tests.support.recordings import FOLDER, invoke
 
 DUMP = str(FOLDER / "gateway-endpoint")
 NAT = str(FOLDER / "nat-gateway-zonal")

@@ -11,8 +11,8 @@ import pytest
 
 from express_path_cli.progress import watching
 from sandbox.server import Sandbox
-from tests.cli.many_subnets import write_dump
-from tests.cli.recordings import FOLDER, invoke
+from tests.support.many_subnets import write_dump
+from tests.support.recordings import FOLDER, invoke
 
 COMMAND = Path(sys.executable).with_name("express-path")
 NAT = str(FOLDER / "nat-gateway-zonal")

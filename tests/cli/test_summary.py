@@ -15,8 +15,8 @@ from express_path_cli.formats.terminal_table import as_table
 from express_path_cli.report.headline import apart
 from express_path_cli.result import Result
 from express_path_cli.summary import advice, summary
-from tests.cli.recordings import FOLDER, invoke
 from tests.cli.test_formats import MADE_AT
+from tests.support.recordings import FOLDER, invoke
 
 PATH = (Hop(TargetKind.NAT_GATEWAY, "nat-1", "0.0.0.0/0"),)
 CROSSES = Verdict(

@@ -13,9 +13,9 @@ from moto.sns.models import sns_backends
 
 from sandbox.config_items.direct import direct_client
 from sandbox.server import Sandbox
-from tests.handlers.rule import Rule
-from tests.template.expand import Expanded
-from tests.template.tables import deploy_tables
+from tests.support.rule import Rule
+from tests.support.tables import deploy_tables
+from tests.support.template import Expanded
 
 STACK = "express-path"
 RULE = "s3express-no-nat-path"

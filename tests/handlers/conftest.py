@@ -9,7 +9,7 @@ import pytest
 
 from express_path.handlers import evaluate
 from sandbox.server import Sandbox
-from tests.handlers.rule import Rule
+from tests.support.rule import Rule
 
 
 @pytest.fixture

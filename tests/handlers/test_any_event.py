@@ -13,9 +13,9 @@ from express_path import looking
 from express_path.errors import EventError, ExpressPathError
 from express_path.handlers import evaluate, remediate
 from sandbox.server import Sandbox
-from tests.adapters.junk import places
-from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Context, Rule
+from tests.support.junk import places
+from tests.support.network import Builder, Private
+from tests.support.rule import Context, Rule
 
 Handler = Callable[[Any, Context], Any]
 EVENTS = [json.loads(path.read_text()) for path in sorted((Path(__file__).parents[2] / "events").glob("*.json"))]

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Item, Rule
+from tests.support.network import Builder, Private
+from tests.support.rule import Item, Rule
 
 SCOPED = {"scope": "DIRECTORY_BUCKETS"}
 FIRST, SECOND = "lake--use1-az4--x-s3", "cache--use1-az5--x-s3"

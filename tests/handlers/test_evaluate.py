@@ -10,8 +10,8 @@ import pytest
 from express_path.errors import EventError, ParameterError, ReportError
 from express_path.handlers.evaluate import RETURNED, handler
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Context, Item, Rule
+from tests.support.network import Builder, Private
+from tests.support.rule import Context, Item, Rule
 
 CAPTURED = "2026-02-13T05:48:51.341Z"
 

@@ -8,7 +8,7 @@ import pytest
 
 from express_path.adapters.config_events import parse_event
 from sandbox.server import Sandbox
-from tests.handlers.rule import Rule
+from tests.support.rule import Rule
 
 EVENTS = Path(__file__).parents[2] / "events"
 FILES = sorted(EVENTS.glob("*.json"))

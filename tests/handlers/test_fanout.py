@@ -4,8 +4,8 @@ import pytest
 
 from sandbox.config_items.items import ItemStyle
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Rule
+from tests.support.network import Builder, Private
+from tests.support.rule import Rule
 
 SHORT = ItemStyle(explicit_nulls=False, state_as_object=True, indirect_relationships=False)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from express_path.errors import EventError
-from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Rule
+from tests.support.network import Builder, Private
+from tests.support.rule import Rule
 
 
 @pytest.fixture

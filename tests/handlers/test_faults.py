@@ -7,8 +7,8 @@ import pytest
 
 from express_path.errors import ApiError
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Rule
+from tests.support.network import Builder, Private
+from tests.support.rule import Rule
 
 ATTEMPTS = 6
 REQUIRED = ["DescribeSubnets", "DescribeRouteTables", "DescribeVpcs", "DescribeVpcEndpoints", "DescribePrefixLists"]

@@ -11,7 +11,7 @@ from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub, Spoke, attach
 from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway, BehindNatInstance
 from sandbox.server import Sandbox
-from tests.handlers.rule import Rule
+from tests.support.rule import Rule
 
 NETWORK = "111122223333"
 ROLE = f"arn:aws:iam::{NETWORK}:role/express-path-network"

@@ -9,8 +9,8 @@ from sandbox.networks.account import ANYWHERE_IPV6, Account
 from sandbox.networks.central_egress import Hub, attach
 from sandbox.networks.vpcs import BehindNatGateway, PublicSide
 from sandbox.server import Sandbox
-from tests.handlers.rule import Rule
 from tests.handlers.test_hops_live import NETWORK, ROLE, Logged, evaluation, swept, warnings
+from tests.support.rule import Rule
 
 NEEDED_AT_HOME = [
     "DescribeVpcs",

@@ -3,8 +3,8 @@
 import pytest
 
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Rule
+from tests.support.network import Builder, Private
+from tests.support.rule import Rule
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import pytest
 from express_path.errors import ApiError
 from express_path.handlers.services import services
 from sandbox.server import Sandbox
-from tests.handlers.network import ANYWHERE_IPV6, Builder, Private
-from tests.handlers.rule import Rule
-from tests.iam.stack import NETWORK_ROLE, Stack
-from tests.template.expand import Expanded
-from tests.template.iam import actions
+from tests.support.iam import actions
+from tests.support.network import ANYWHERE_IPV6, Builder, Private
+from tests.support.rule import Rule
+from tests.support.stack import NETWORK_ROLE, Stack
+from tests.support.template import Expanded
 
 PARAMETERS = {"scope": "DIRECTORY_BUCKETS", "networkRoleArn": NETWORK_ROLE}
 # IAM's name of an operation where it is not the operation's own:

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from sandbox.server import Sandbox
-from tests.handlers.network import ANYWHERE_IPV6, Builder, Private
-from tests.handlers.rule import Rule
+from tests.support.network import ANYWHERE_IPV6, Builder, Private
+from tests.support.rule import Rule
 
 OF_A_VPC = {"DescribeVpcs", "DescribeSubnets", "DescribeRouteTables", "DescribeVpcEndpoints"}
 

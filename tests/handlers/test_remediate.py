@@ -23,9 +23,9 @@ from express_path.errors import (
 from express_path.handlers import remediate
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Context
-from tests.runbooks.ledgers import LEDGER, LedgerTable
+from tests.support.ledgers import LEDGER, LedgerTable
+from tests.support.network import Builder, Private
+from tests.support.rule import Context
 
 Ask = Callable[..., dict[str, Any]]
 BUCKET = "data--use1-az4--x-s3"

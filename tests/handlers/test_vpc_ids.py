@@ -6,8 +6,8 @@ from sandbox.config_items.items import ItemStyle
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Item, Rule
+from tests.support.network import Builder, Private
+from tests.support.rule import Item, Rule
 
 # AWS Config's items have had several shapes over the years.
 SHORT = ItemStyle(explicit_nulls=False, state_as_object=True, indirect_relationships=False)

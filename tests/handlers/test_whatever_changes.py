@@ -9,8 +9,8 @@ from botocore.exceptions import ClientError
 
 from sandbox.config_items.items import ItemStyle
 from sandbox.server import Sandbox
-from tests.handlers.network import ANYWHERE, Builder
-from tests.handlers.rule import Rule
+from tests.support.network import ANYWHERE, Builder
+from tests.support.rule import Rule
 
 TAG = "express-path:exclude"
 

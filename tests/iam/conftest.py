@@ -9,9 +9,9 @@ from express_path import healing, looking
 from express_path.handlers import remediate
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.handlers.network import Builder, Private
 from tests.iam.deployed import Deployed
-from tests.iam.stack import CALENDAR, EVERYTHING, POLICY, POLICY_PARAMETER, Stack
+from tests.support.network import Builder, Private
+from tests.support.stack import CALENDAR, EVERYTHING, POLICY, POLICY_PARAMETER, Stack
 
 
 @pytest.fixture

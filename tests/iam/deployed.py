@@ -9,8 +9,8 @@ from express_path.handlers import remediate
 from express_path.handlers.services import services
 from sandbox.dynamic import Client
 from sandbox.ssm import Automation
-from tests.handlers.rule import Context
-from tests.iam.stack import Stack
+from tests.support.rule import Context
+from tests.support.stack import Stack
 
 HEAL, APPROVAL, UNDO = "HealDocument", "ApprovalDocument", "UndoDocument"
 Run = dict[str, Any]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sandbox.refusals import refused
-from tests.handlers.network import Builder, Private
 from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
+from tests.support.network import Builder, Private
 
 FORGED = "11111111-2222-3333-4444-555555555555"
 MANAGED = {"Key": "express-path:managed", "Value": "true"}

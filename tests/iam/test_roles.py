@@ -9,8 +9,8 @@ import pytest
 from sandbox.dynamic import Client
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder, Private
-from tests.iam.stack import CALENDAR, POLICY_PARAMETER, Stack
+from tests.support.network import Builder, Private
+from tests.support.stack import CALENDAR, POLICY_PARAMETER, Stack
 
 Given = dict[str, object]
 

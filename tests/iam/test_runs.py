@@ -11,11 +11,11 @@ from express_path.handlers.services import services
 from sandbox.dynamic import Client
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder, Private
-from tests.handlers.rule import Rule
 from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
-from tests.iam.stack import POLICY, TOPIC, Stack
-from tests.template.expand import Expanded
+from tests.support.network import Builder, Private
+from tests.support.rule import Rule
+from tests.support.stack import POLICY, TOPIC, Stack
+from tests.support.template import Expanded
 
 
 def ended(run: Run) -> tuple[str, str]:

@@ -9,9 +9,9 @@ from express_path.handlers import remediate
 from express_path.handlers.services import services
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.handlers.network import Builder
-from tests.runbooks.heals import HEAL, UNDO, Deployment, Vpc
-from tests.runbooks.ledgers import LEDGER, LedgerTable
+from tests.support.heals import HEAL, UNDO, Deployment, Vpc
+from tests.support.ledgers import LEDGER, LedgerTable
+from tests.support.network import Builder
 
 
 @pytest.fixture

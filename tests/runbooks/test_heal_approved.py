@@ -11,9 +11,9 @@ import yaml
 from express_path.domain.heal.approvals import ANSWER_SECONDS, REQUEST_SECONDS
 from express_path.handlers import remediate
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder
-from tests.handlers.rule import Context
-from tests.runbooks.heals import APPROVED, FUNCTION, HEAL, RUNBOOKS, Deployment, Run, Vpc, status, step, steps
+from tests.support.heals import APPROVED, FUNCTION, HEAL, RUNBOOKS, Deployment, Run, Vpc, status, step, steps
+from tests.support.network import Builder
+from tests.support.rule import Context
 
 GOING = ("Pending", "InProgress", "Waiting")
 

@@ -7,9 +7,9 @@ import pytest
 
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder
-from tests.handlers.rule import Rule
-from tests.runbooks.heals import HEAL, Deployment, Vpc
+from tests.support.heals import HEAL, Deployment, Vpc
+from tests.support.network import Builder
+from tests.support.rule import Rule
 
 SUBNET = "AWS::EC2::Subnet"
 

@@ -15,7 +15,7 @@ from express_path.domain.heal.plan import LISTED
 from express_path.domain.heal.preflight import EPHEMERAL
 from express_path.domain.heal.quotas import EXPRESS_WEIGHT
 from express_path.domain.heal.records import MAY_WARN, Blocker, HealSettings
-from tests.runbooks.heals import HEAL
+from tests.support.heals import HEAL
 
 TEXT = (Path(__file__).parents[2] / "docs" / "healing.md").read_text(encoding="utf-8")
 SECTION = TEXT.partition("## Blockers")[2].partition("\n## ")[0]

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.handlers.network import Builder
-from tests.runbooks.heals import HEAL, RUNBOOKS, Deployment, Vpc, status, steps
-from tests.runbooks.ledgers import LedgerTable
+from tests.support.heals import HEAL, RUNBOOKS, Deployment, Vpc, status, steps
+from tests.support.ledgers import LedgerTable
+from tests.support.network import Builder
 
 DOCUMENT: dict[str, Any] = yaml.safe_load((RUNBOOKS / f"{HEAL}.yaml").read_text(encoding="utf-8"))
 ACTIONS = {each["name"]: each["action"] for each in DOCUMENT["mainSteps"]}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.handlers.network import Builder
-from tests.runbooks.heals import Deployment, Vpc, status
-from tests.runbooks.ledgers import LedgerTable
 from tests.runbooks.test_heal_together import take_away
+from tests.support.heals import Deployment, Vpc, status
+from tests.support.ledgers import LedgerTable
+from tests.support.network import Builder
 
 
 def test_adversary_wins_against_a_heal_that_was_interrupted_too(deployment: Deployment, vpc: Vpc) -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from express_path.domain.heal.records import FULL_ACCESS
-from tests.handlers.network import Builder
-from tests.runbooks.heals import Deployment, Vpc, status, step, steps
+from tests.support.heals import Deployment, Vpc, status, step, steps
+from tests.support.network import Builder
 
 
 def test_heal_makes_the_endpoint_and_associates_the_table(deployment: Deployment, vpc: Vpc) -> None:

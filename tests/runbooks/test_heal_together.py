@@ -8,9 +8,9 @@ import pytest
 
 from express_path import healing
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder
-from tests.runbooks.heals import Deployment, Vpc, status, step, steps
-from tests.runbooks.ledgers import LedgerTable
+from tests.support.heals import Deployment, Vpc, status, step, steps
+from tests.support.ledgers import LedgerTable
+from tests.support.network import Builder
 
 
 @pytest.fixture

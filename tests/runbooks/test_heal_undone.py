@@ -3,9 +3,9 @@
 import json
 
 from express_path import looking
-from tests.handlers.network import Builder
-from tests.runbooks.heals import Deployment, Vpc, status
-from tests.runbooks.ledgers import LedgerTable
+from tests.support.heals import Deployment, Vpc, status
+from tests.support.ledgers import LedgerTable
+from tests.support.network import Builder
 
 
 def described(deployment: Deployment, vpc: Vpc) -> str:

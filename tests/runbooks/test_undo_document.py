@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from express_path.domain.heal.claims import CLAIM_SECONDS
-from tests.runbooks.heals import RUNBOOKS, UNDO
+from tests.support.heals import RUNBOOKS, UNDO
 
 API_SECONDS = 25
 """https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeAwsApi.html"""

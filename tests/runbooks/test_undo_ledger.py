@@ -6,9 +6,9 @@ import pytest
 
 from express_path import looking, undoing
 from sandbox.stale_reads import Observation
-from tests.handlers.network import Builder
-from tests.runbooks.heals import UNDO, Deployment, Vpc, status, steps
-from tests.runbooks.ledgers import LedgerTable, heal_id
+from tests.support.heals import UNDO, Deployment, Vpc, status, steps
+from tests.support.ledgers import LedgerTable, heal_id
+from tests.support.network import Builder
 
 
 def described(deployment: Deployment, vpc: Vpc) -> str:

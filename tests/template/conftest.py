@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.template.expand import source
+from tests.support.template import source
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from express_path.domain.heal.records import MANAGED_TAG
-from tests.template.expand import ROOT, Expanded, included
-from tests.template.iam import actions, condition_keys, lint
+from tests.support.iam import actions, condition_keys, lint
+from tests.support.template import ROOT, Expanded, included
 from tests.template.models import shape
 
 RUNBOOKS = sorted(path.stem for path in (ROOT / "runbooks").glob("*.yaml"))

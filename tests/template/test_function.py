@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.template.expand import ROOT, Expanded, source
+from tests.support.template import ROOT, Expanded, source
 from tests.template.models import bounds, enum
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.template.expand import ROOT, Expanded, included, source
+from tests.support.template import ROOT, Expanded, included, source
 
 PARAMETERS: dict[str, dict[str, Any]] = source()["Parameters"]
 INTERFACE: dict[str, Any] = source()["Metadata"]["AWS::CloudFormation::Interface"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.template.expand import ROOT, Expanded
-from tests.template.iam import access_level, actions, lint
+from tests.support.iam import access_level, actions, lint
+from tests.support.template import ROOT, Expanded
 
 NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
 EVERYTHING = {

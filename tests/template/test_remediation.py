@@ -10,7 +10,7 @@ from botocore.validate import ParamValidator
 from express_path.domain.heal.records import MAY_WARN, HealSettings, RemediationMode
 from express_path.domain.heal.settings import parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
-from tests.template.expand import Expanded, included, source
+from tests.support.template import Expanded, included, source
 from tests.template.models import bounds, shape
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"

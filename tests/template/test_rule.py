@@ -15,7 +15,7 @@ from express_path.domain.verdict.parameters import (
     parse_parameters,
 )
 from express_path.errors import ParameterError
-from tests.template.expand import Expanded, source
+from tests.support.template import Expanded, source
 from tests.template.models import bounds, enum
 
 LONGEST = {

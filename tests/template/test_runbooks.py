@@ -13,8 +13,8 @@ from cfnlint.decode import decode_str
 
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
-from tests.handlers.running import running
-from tests.template.expand import ROOT, Expanded, source
+from tests.support.running import running
+from tests.support.template import ROOT, Expanded, source
 from tests.template.models import enum, shape
 
 DOCUMENTS = {

@@ -3,8 +3,8 @@
 import re
 from functools import cache
 
-from tests.template.expand import ROOT, Expanded
-from tests.template.iam import access_level, actions
+from tests.support.iam import access_level, actions
+from tests.support.template import ROOT, Expanded
 from tests.template.test_automation_role import EVERYTHING as APPROVALS
 from tests.template.test_policy import EVERYTHING as READS
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox.server import Sandbox
-from tests.handlers.running import pointed_at
 from tests.runbooks.conftest import deployment
+from tests.support.running import pointed_at
 from tests.terraform.workspace import Workspace, provider, terraform
 
 __all__ = ["deployment"]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from express_path.domain.heal.patches import create_patches
-from tests.domain.heal.situation import AWKWARD
-from tests.domain.make import endpoint
+from tests.support.heal_situation import AWKWARD
+from tests.support.make import endpoint
 from tests.terraform.workspace import terraform
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from express_path.errors import DumpError
 from express_path_cli.dump.reader import read_dump
-from tests.adapters.dumps import ACCOUNT, empty_dump, write
+from tests.support.dumps import ACCOUNT, empty_dump, write
 
 OTHER = "444455556666"
 VPC = {"VpcId": "vpc-1", "OwnerId": ACCOUNT}

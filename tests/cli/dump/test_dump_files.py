@@ -14,7 +14,7 @@ from express_path_cli.dump.files import (
     read_required,
     read_response,
 )
-from tests.adapters.dumps import write
+from tests.support.dumps import write
 
 FAULTS = {
     '{"Vpcs": [': "cut short",

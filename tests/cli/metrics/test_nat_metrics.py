@@ -13,7 +13,7 @@ from express_path_cli.metrics.series import Meter, Series
 from express_path_cli.organization.clients import MovingAws
 from sandbox.cloudwatch.metric_data import Trouble
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder
+from tests.support.network import Builder
 
 HOUR = timedelta(hours=1)
 END = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)

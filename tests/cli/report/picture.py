@@ -9,8 +9,8 @@ from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway
 from sandbox.server import Sandbox
-from tests.cli.recordings import invoke
 from tests.cli.report.browser import Visit, launched
+from tests.support.recordings import invoke
 
 SIZE = (1440, 1040)
 """Of the picture, in pixels."""

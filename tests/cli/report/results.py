@@ -15,7 +15,7 @@ from express_path_cli.report.document import as_html
 from express_path_cli.result import Failure, Result, View
 from express_path_cli.selection import Selection, judge_all
 from express_path_cli.sources.source import Source
-from tests.cli.recordings import FOLDER
+from tests.support.recordings import FOLDER
 
 MADE_AT = datetime(2026, 2, 13, 5, 48, 51, tzinfo=UTC)
 SHOWN = (

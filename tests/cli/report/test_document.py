@@ -17,8 +17,8 @@ from express_path_cli.report.document import as_html
 from express_path_cli.report.fixes import FIXES, HEALS
 from express_path_cli.report.headline import CROSSES, headline, whereabouts
 from express_path_cli.result import Result
-from tests.cli.recordings import FOLDER, invoke
 from tests.cli.report.results import DENIED, MADE_AT, NOTE, named, organization, result_of, views_of
+from tests.support.recordings import FOLDER, invoke
 
 HOSTILE = """</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>'"&amp;${alert(3)}\u2028"""
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from sandbox.server import Sandbox
-from tests.cli.recordings import invoke
 from tests.cli.report.test_document import Parsed
-from tests.handlers.network import Builder, Private
+from tests.support.network import Builder, Private
+from tests.support.recordings import invoke
 
 OFF = "no-where-1"
 

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 from hatchling.builders.wheel import WheelBuilder
 
 from express_path_cli.report.document import SCRIPTS
-from tests.cli.recordings import FOLDER
+from tests.support.recordings import FOLDER
 
 ROOT = Path(__file__).parents[3]
 

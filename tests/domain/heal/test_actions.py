@@ -17,7 +17,7 @@ from express_path.domain.network.resources import (
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.parameters import RuleParameters
-from tests.domain.heal.situation import (
+from tests.support.heal_situation import (
     DUAL_STACK,
     EXPRESS_LIST_6,
     IPV6_ONLY,
@@ -26,7 +26,7 @@ from tests.domain.heal.situation import (
     network,
     planned,
 )
-from tests.domain.make import EXPRESS, EXPRESS_LIST, NEIGHBOUR, by_id, endpoint, judged, route, subnet, table
+from tests.support.make import EXPRESS, EXPRESS_LIST, NEIGHBOUR, by_id, endpoint, judged, route, subnet, table
 
 HEALABLE = {
     "NAT_GATEWAY",

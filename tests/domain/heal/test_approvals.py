@@ -14,8 +14,8 @@ from express_path.domain.heal.approvals import (
 from express_path.domain.heal.evidence import Evidence, Policy
 from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Plan
-from tests.domain.heal.situation import network, planned
-from tests.domain.make import endpoint, subnet
+from tests.support.heal_situation import network, planned
+from tests.support.make import endpoint, subnet
 
 SUBNETS = ["subnet-1", "subnet-2"]
 

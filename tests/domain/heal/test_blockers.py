@@ -4,8 +4,8 @@ import pytest
 
 from express_path.domain.heal.evidence import Evidence, NetworkAcl, Policy
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, HealSettings
-from tests.domain.heal.situation import NOW, TO_NAT, blockers, healed, network, planned
-from tests.domain.make import endpoint, route, subnet
+from tests.support.heal_situation import NOW, TO_NAT, blockers, healed, network, planned
+from tests.support.make import endpoint, route, subnet
 
 SOURCE_IP = Policy("data--use1-az4--x-s3", '{"Statement":[{"Condition":{"IpAddress":{"aws:SourceIp":"192.0.2.1"}}}]}')
 EVERYTHING = Evidence(

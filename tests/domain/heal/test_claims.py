@@ -24,8 +24,8 @@ from express_path.domain.heal.ledger import (
 )
 from express_path.domain.heal.records import Plan
 from express_path.domain.network.resources import VpcEndpoint
-from tests.domain.heal.situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
-from tests.domain.make import EXPRESS_LIST, endpoint, route
+from tests.support.heal_situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
+from tests.support.make import EXPRESS_LIST, endpoint, route
 
 ELECTED = VpcRecord("vpc-1", generation=3, token_run="run-1")
 CREATED = replace(ELECTED, token_ids=frozenset({"vpce-express"}), created_ids=frozenset({"vpce-express"}))

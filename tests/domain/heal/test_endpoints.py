@@ -7,8 +7,8 @@ import pytest
 from express_path.domain.heal.endpoint_choice import express_endpoints
 from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.network.resources import VpcEndpoint
-from tests.domain.heal.situation import BOTH, DUAL_STACK, TO_NAT, blockers, evidence_of, network, planned
-from tests.domain.make import EXPRESS, REGION, endpoint, route
+from tests.support.heal_situation import BOTH, DUAL_STACK, TO_NAT, blockers, evidence_of, network, planned
+from tests.support.make import EXPRESS, REGION, endpoint, route
 
 MANAGED = {"express-path:managed": "true"}
 STACK = {"aws:cloudformation:stack-name": "network", "aws:cloudformation:logical-id": "Express"}

@@ -16,8 +16,8 @@ from express_path.domain.heal.ledger import (
 from express_path.domain.heal.ledger_findings import LOOP_BREAKER
 from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.network.resources import VpcEndpoint
-from tests.domain.heal.situation import NOW, TO_NAT, blockers, evidence_of, healed, network, planned
-from tests.domain.make import endpoint, route
+from tests.support.heal_situation import NOW, TO_NAT, blockers, evidence_of, healed, network, planned
+from tests.support.make import endpoint, route
 
 SECONDS = int(NOW.timestamp())
 

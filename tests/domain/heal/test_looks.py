@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from express_path.domain.heal.claims import Next
 from express_path.domain.heal.looks import Look, found_instead, next_change
 from express_path.domain.heal.records import Action
-from tests.domain.heal.situation import network, planned
-from tests.domain.make import endpoint, judge
+from tests.support.heal_situation import network, planned
+from tests.support.make import endpoint, judge
 
 
 def test_a_run_verifies_where_nothing_is_to_be_changed() -> None:

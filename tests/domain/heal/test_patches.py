@@ -16,8 +16,8 @@ from cfnlint.config import ManualArgs
 from express_path.domain.heal.evidence import Evidence, Policy
 from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.records import FULL_ACCESS, Action, Plan
-from tests.domain.heal.situation import AWKWARD, DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
-from tests.domain.make import EXPRESS, EXPRESS_LIST, REGION, endpoint, route
+from tests.support.heal_situation import AWKWARD, DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
+from tests.support.make import EXPRESS, EXPRESS_LIST, REGION, endpoint, route
 
 STACK = {"aws:cloudformation:stack-name": "network", "aws:cloudformation:logical-id": "Express"}
 ASSOCIATE = planned(network(endpoints=(endpoint("vpce-1", route_table_ids=("rtb-9", "rtb-2")),)))

@@ -9,8 +9,8 @@ from express_path.domain.heal.evidence import AclEntry, EgressRule, Evidence, Ne
 from express_path.domain.heal.preflight import preflight
 from express_path.domain.heal.records import Blocker
 from express_path.domain.network.addresses import parse_cidr
-from tests.domain.heal.situation import BOTH, EXPRESS_LIST_6, blockers, network, planned
-from tests.domain.make import EXPRESS_LIST, endpoint
+from tests.support.heal_situation import BOTH, EXPRESS_LIST_6, blockers, network, planned
+from tests.support.make import EXPRESS_LIST, endpoint
 
 ALL, HTTPS, ANY_TCP = Ports("-1", None, None), Ports("tcp", 443, 443), Ports("tcp", 0, 65535)
 

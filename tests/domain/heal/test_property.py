@@ -13,9 +13,9 @@ from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer, families_of
 from express_path.domain.verdict.evaluator import Judge
 from express_path.domain.verdict.parameters import RuleParameters
-from tests.domain.heal.situation import EXPRESS_LIST_6, blockers, network, planned
-from tests.domain.make import EXPRESS_LIST, endpoint, route, subnet
-from tests.domain.random_routes import mostly
+from tests.support.heal_situation import EXPRESS_LIST_6, blockers, network, planned
+from tests.support.make import EXPRESS_LIST, endpoint, route, subnet
+from tests.support.random_routes import mostly
 
 FAMILIES = {"ipv4": {"IPv4"}, "ipv6": {"IPv6"}, "dualstack": {"IPv4", "IPv6"}}
 

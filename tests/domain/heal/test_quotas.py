@@ -9,8 +9,8 @@ from express_path.domain.heal.quotas import counts_against_quota
 from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList, Rank, Route
-from tests.domain.heal.situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, blockers, evidence_of, network, planned
-from tests.domain.make import EXPRESS_LIST, REGION, endpoint, route
+from tests.support.heal_situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, blockers, evidence_of, network, planned
+from tests.support.make import EXPRESS_LIST, REGION, endpoint, route
 
 S3_LIST = PrefixList("pl-s3", f"com.amazonaws.{REGION}.s3", Family.IPV4, (parse_cidr("203.0.113.0/24"),) * 9)
 

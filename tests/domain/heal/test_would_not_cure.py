@@ -11,7 +11,7 @@ from express_path.domain.network.resources import PrefixList, Rank, Route, VpcEn
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.parameters import RuleParameters
-from tests.domain.heal.situation import (
+from tests.support.heal_situation import (
     BOTH,
     DUAL_STACK,
     EXPRESS_LIST_6,
@@ -22,7 +22,7 @@ from tests.domain.heal.situation import (
     network,
     planned,
 )
-from tests.domain.make import EXPRESS_LIST, endpoint, route, subnet
+from tests.support.make import EXPRESS_LIST, endpoint, route, subnet
 
 OWN_LIST = PrefixList("pl-own", "own", Family.IPV4, (parse_cidr("198.51.100.128/25"),), aws_owned=False)
 TWIN = replace(OWN_LIST, cidrs=EXPRESS_LIST.cidrs)

@@ -10,8 +10,8 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Judge, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
-from tests.domain.make import EXPRESS_LIST, by_id, snapshot, subnet
-from tests.domain.networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
+from tests.support.make import EXPRESS_LIST, by_id, snapshot, subnet
+from tests.support.networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
 
 OWNERS = {"vpc-a": ACCOUNT, "vpc-b": NEIGHBOUR}
 

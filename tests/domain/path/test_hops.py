@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.network.resources import NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
-from tests.domain.make import by_id, endpoint, judged, route, snapshot, subnet, table
+from tests.support.make import by_id, endpoint, judged, route, snapshot, subnet, table
 
 APPLIANCE = endpoint("vpce-appliance", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-2",))
 DEFAULT = "0.0.0.0/0"

@@ -10,7 +10,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.onward import AnyRouteTable
 from express_path.domain.path.outcomes import LONGEST, Traced, Visit
 from express_path.domain.path.tracing import Tracer
-from tests.domain.make import by_id, endpoint, judged, route, snapshot, subnet, table
+from tests.support.make import by_id, endpoint, judged, route, snapshot, subnet, table
 
 DEFAULT = "0.0.0.0/0"
 

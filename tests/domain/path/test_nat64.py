@@ -7,7 +7,7 @@ import pytest
 from express_path.domain.network.addresses import Family, from_nat64, nat64, parse_cidr
 from express_path.domain.network.resources import NetworkInterface, PrefixList, Route
 from express_path.domain.network.snapshot import Snapshot
-from tests.domain.make import EXPRESS, EXPRESS_LIST, by_id, endpoint, judged, route, snapshot, subnet, table
+from tests.support.make import EXPRESS, EXPRESS_LIST, by_id, endpoint, judged, route, snapshot, subnet, table
 
 DUAL_STACK = subnet(has_ipv6=True, dns64=True)
 NATIVE = subnet(has_ipv6=True, ipv6_native=True, dns64=True)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import PrefixList, Route
 from express_path.domain.path.routing import Region, RoutingIndex
-from tests.domain.brute_force import BruteForce
-from tests.domain.make import snapshot
-from tests.domain.networks import parameters
-from tests.domain.random_routes import BASES, NAT64_BASE, blocks, prefix_lists, routes
+from tests.support.brute_force import BruteForce
+from tests.support.make import snapshot
+from tests.support.networks import parameters
+from tests.support.random_routes import BASES, NAT64_BASE, blocks, prefix_lists, routes
 
 TARGETS = ("nat-1", "igw-1", "tgw-1")
 

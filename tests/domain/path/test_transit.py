@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.network.resources import TransitGatewayAttachment, TransitGatewayRouteTable
 from express_path.domain.network.snapshot import Snapshot
-from tests.domain.make import EXPRESS_LIST, by_id, endpoint, judged, route, snapshot, subnet, table
+from tests.support.make import EXPRESS_LIST, by_id, endpoint, judged, route, snapshot, subnet, table
 
 SPOKE = TransitGatewayAttachment("tgw-attach-1", "tgw-1", "vpc", "vpc-1", route_table_id="tgw-rtb-1")
 EGRESS = TransitGatewayAttachment("tgw-attach-2", "tgw-1", "vpc", "vpc-2", subnet_ids=("subnet-2a", "subnet-2b"))

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Judge
-from tests.domain.brute_force import BruteForce
-from tests.domain.networks import SUBNETS, parameters, snapshots
-from tests.domain.random_routes import APPLIANCES, FOLLOWED, FORWARDING, TRANSIT
+from tests.support.brute_force import BruteForce
+from tests.support.networks import SUBNETS, parameters, snapshots
+from tests.support.random_routes import APPLIANCES, FOLLOWED, FORWARDING, TRANSIT
 
 LEADING_ON = {
     "every kind of target": FOLLOWED,

@@ -5,7 +5,7 @@ from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.capacity import Capacity, capacities, carrying
-from tests.domain.make import by_id, snapshot
+from tests.support.make import by_id, snapshot
 
 KNOWN = snapshot(
     nat_gateways=by_id(NatGateway("nat-1", "vpc-1", connectivity="private")),

@@ -6,7 +6,7 @@ from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import Association, PrefixList
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.fanout import Change, ResourceType, concerned_subnets
-from tests.domain.make import by_id, route, snapshot, subnet, table
+from tests.support.make import by_id, route, snapshot, subnet, table
 
 NETWORK = snapshot(
     subnets=by_id(

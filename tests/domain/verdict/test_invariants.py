@@ -11,7 +11,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Judge, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
-from tests.domain.networks import SUBNETS, parameters, snapshots
+from tests.support.networks import SUBNETS, parameters, snapshots
 
 
 def verdicts(snapshot: Snapshot, rule: RuleParameters) -> list[Verdict]:

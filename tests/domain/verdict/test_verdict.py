@@ -11,7 +11,7 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, gone, has_tag, left_out, left_scope
 from express_path.domain.verdict.parameters import RuleParameters, Scope
-from tests.domain.make import (
+from tests.support.make import (
     ACCOUNT,
     EXPRESS,
     EXPRESS_LIST,

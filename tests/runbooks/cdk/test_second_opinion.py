@@ -13,9 +13,9 @@ import yaml
 
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.handlers.network import Builder
 from tests.runbooks.cdk.opinion import Opinion, OtherImplementation, need_node
-from tests.runbooks.heals import HEAL, RUNBOOKS, Deployment, Vpc, status, steps
+from tests.support.heals import HEAL, RUNBOOKS, Deployment, Vpc, status, steps
+from tests.support.network import Builder
 
 VPC = {"VpcId": {"type": "String"}, "Mode": {"type": "String", "default": "look"}}
 

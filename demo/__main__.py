@@ -11,12 +11,12 @@ from contextlib import ExitStack
 
 from rich.console import Console
 
-from sandbox.demo_by_hand import cure_by_hand
-from sandbox.demo_function import BuildError, in_lambda_runtime, in_this_process, runs_on_lambda_runtime
-from sandbox.demo_healing import Healing
-from sandbox.demo_output import Narrator, Stopwatch
-from sandbox.demo_runbooks import Runbooks
-from sandbox.demo_stage import Stage
+from demo.by_hand import cure_by_hand
+from demo.function import BuildError, in_lambda_runtime, in_this_process, runs_on_lambda_runtime
+from demo.healing import Healing
+from demo.output import Narrator, Stopwatch
+from demo.runbooks import Runbooks
+from demo.stage import Stage
 from sandbox.lambda_process import RuntimeStartError
 from sandbox.server import Sandbox
 from sandbox.situations import familiar, owned_by_a_stack, remove_default_vpc, without_endpoint
@@ -46,9 +46,7 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demonstration and return its exit status; `arguments` are those of the command line unless given."""
-    parser = argparse.ArgumentParser(
-        prog="python -m sandbox.demo", description="Show the rule and the runbooks at work."
-    )
+    parser = argparse.ArgumentParser(prog="python -m demo", description="Show the rule and the runbooks at work.")
     parser.add_argument(
         "--in-process", action="store_true", help="call the functions without the Lambda runtime, which needs Linux"
     )

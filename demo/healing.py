@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from demo.runbooks import HEAL, UNDO, Execution, Runbooks
+from demo.stage import Expected, Stage
+from demo.steps import StepLine, refusal, step_outputs
+from demo.verdicts import Row
 from sandbox.calls import Call
-from sandbox.demo_runbooks import HEAL, UNDO, Execution, Runbooks
-from sandbox.demo_stage import Expected, Stage
-from sandbox.demo_steps import StepLine, refusal, step_outputs
-from sandbox.demo_verdicts import Row
 from sandbox.situations import Situation
 from sandbox.ssm.execution import FAILED, SUCCESS
 

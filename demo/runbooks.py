@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sandbox.demo_function import LEDGER, Invoke
-from sandbox.demo_steps import StepLine, step_lines
+from demo.function import LEDGER, Invoke
+from demo.steps import StepLine, step_lines
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from sandbox.demo_stage import Expected, Stage
-from sandbox.demo_verdicts import Row
+from demo.stage import Expected, Stage
+from demo.verdicts import Row
 from sandbox.situations import Situation
 
 BEFORE: Expected = {

@@ -7,9 +7,9 @@ from typing import Any
 from express_path.handlers import remediate
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.handlers.network import Builder
-from tests.handlers.rule import Context
-from tests.runbooks.ledgers import LedgerTable
+from tests.support.ledgers import LedgerTable
+from tests.support.network import Builder
+from tests.support.rule import Context
 
 RUNBOOKS = Path(__file__).parents[2] / "runbooks"
 HEAL, UNDO, APPROVED = (

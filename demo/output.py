@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from sandbox.demo_verdicts import Row
+from demo.verdicts import Row
 
 STYLES = {"NON_COMPLIANT": "bold red", "COMPLIANT": "green", "NOT_APPLICABLE": "dim"}
 WIDE = 100

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from demo.by_hand import AFTER, BEFORE, cure_by_hand
+from demo.function import BuildError, build
+from demo.output import Narrator
+from demo.stage import Stage
+from demo.verdicts import Row, rows
 from express_path.domain.path.reasons import Compliance, Reason
 from sandbox.config_loop import ConfigLoop
-from sandbox.demo_by_hand import AFTER, BEFORE, cure_by_hand
-from sandbox.demo_function import BuildError, build
-from sandbox.demo_output import Narrator
-from sandbox.demo_stage import Stage
-from sandbox.demo_verdicts import Row, rows
 from sandbox.server import Sandbox
 from sandbox.situations import Situation, familiar
 
@@ -37,7 +37,7 @@ ROW = Row(
 def run_demo(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run the demonstration as `make demo` does, its output going to a pipe."""
     return subprocess.run(
-        [sys.executable, "-m", "sandbox.demo", *arguments],
+        [sys.executable, "-m", "demo", *arguments],
         cwd=ROOT,
         env={**os.environ, "UV_OFFLINE": "1", "COLUMNS": "80", **environment},
         capture_output=True,

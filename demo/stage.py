@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from demo.function import Invoke
+from demo.output import Narrator
+from demo.verdicts import Row, rows
 from sandbox.config_loop import ConfigLoop
-from sandbox.demo_function import Invoke
-from sandbox.demo_output import Narrator
-from sandbox.demo_verdicts import Row, rows
 from sandbox.server import Sandbox
 from sandbox.situations import Situation
 

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from demo.function import Functions, in_this_process
+from demo.healing import BLOCKER, FLAGGED, HEALED, PATCHES, PLANNED, Healing
+from demo.output import Narrator
+from demo.runbooks import FUNCTION, HEAL, Runbooks
+from demo.stage import Stage
+from demo.steps import StepLine, refusal, step_lines, step_outputs
 from express_path.domain.heal.patches import associate_patches
 from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.errors import BlockedError
-from sandbox.demo_function import Functions, in_this_process
-from sandbox.demo_healing import BLOCKER, FLAGGED, HEALED, PATCHES, PLANNED, Healing
-from sandbox.demo_output import Narrator
-from sandbox.demo_runbooks import FUNCTION, HEAL, Runbooks
-from sandbox.demo_stage import Stage
-from sandbox.demo_steps import StepLine, refusal, step_lines, step_outputs
 from sandbox.server import Sandbox
 from sandbox.situations import owned_by_a_stack, remove_default_vpc, without_endpoint
 from sandbox.ssm import Automation
-from tests.domain.make import endpoint
+from tests.support.make import endpoint
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 Event = dict[str, Any]
@@ -243,6 +243,6 @@ def test_failure_without_an_error_of_the_function() -> None:
 
 def test_run_that_takes_too_long(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, functions: Functions) -> None:
     """A runbook that does not end is given up, by its name."""
-    monkeypatch.setattr("sandbox.demo_runbooks.LONGEST_SECONDS", 0.0)
+    monkeypatch.setattr("demo.runbooks.LONGEST_SECONDS", 0.0)
     with Automation(sandbox) as automation, pytest.raises(TimeoutError, match=HEAL):
         Runbooks(sandbox, automation, functions.plan).follow(HEAL, print, SubnetId="subnet-00000000")

@@ -17,7 +17,7 @@ from express_path.domain.network.resources import (
 )
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import PUBLIC_SUBNETS, UNRESOLVED_EGRESS, RuleParameters, Scope
-from tests.domain.random_routes import (
+from tests.support.random_routes import (
     ENDPOINTS,
     FOLLOWED,
     REGION,

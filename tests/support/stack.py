@@ -8,8 +8,8 @@ from sandbox.config_items.direct import direct_client
 from sandbox.dynamic import Client
 from sandbox.iam_conditions import enforced
 from sandbox.server import Sandbox
-from tests.template.expand import Expanded
-from tests.template.tables import deploy_tables
+from tests.support.tables import deploy_tables
+from tests.support.template import Expanded
 
 NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
 POLICY_PARAMETER = "/network/s3express/policy"

@@ -5,7 +5,7 @@ from typing import Any
 
 from sandbox.config_items.direct import direct_client
 from sandbox.server import Sandbox
-from tests.handlers.network import Builder
+from tests.support.network import Builder
 
 LEDGER = "express-path-ledger"
 MANAGED = [{"Key": "express-path:managed", "Value": "true"}]

@@ -3,7 +3,7 @@
 from sandbox.config_items.direct import direct_client
 from sandbox.dynamodb.deployment import deploy_table
 from sandbox.server import Sandbox
-from tests.template.expand import Expanded
+from tests.support.template import Expanded
 
 
 def deploy_tables(sandbox: Sandbox, template: Expanded) -> list[str]:

@@ -13,7 +13,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Judge
 from express_path.domain.verdict.parameters import RuleParameters
-from tests.domain.make import EXPRESS_LIST, REGION, by_id, route, snapshot, subnet, table
+from tests.support.make import EXPRESS_LIST, REGION, by_id, route, snapshot, subnet, table
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 """When plans are made: the first second of a time bucket of client tokens."""
