@@ -15,7 +15,7 @@ from express_path.domain.network.resources import PrefixList, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Judge, Verdict
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 
 ACCOUNT, REGION, SERVICE = "111122223333", "us-east-1", "com.amazonaws.us-east-1.s3express"
@@ -93,7 +93,7 @@ def _endpoint_verdict(subnet: Subnet, table_id: str) -> Verdict:
 
 
 def _judge_all(network: Snapshot) -> list[Verdict]:
-    judge = Judge(Tracer(network), RuleParameters())
+    judge = Evaluator(Tracer(network), RuleParameters())
     return [judge.verdict(subnet_id) for subnet_id in network.subnets]
 
 

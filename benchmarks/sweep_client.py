@@ -39,12 +39,12 @@ def verdicts(event: dict[str, str]) -> int:
     from express_path.adapters.aws import Aws
     from express_path.adapters.ec2_snapshot import SnapshotReader
     from express_path.domain.path.tracing import Tracer
-    from express_path.domain.verdict.evaluator import Judge
+    from express_path.domain.verdict.evaluator import Evaluator
     from express_path.domain.verdict.parameters import RuleParameters
 
     parameters = RuleParameters()
     snapshot = SnapshotReader(Aws.connect()).read(event["accountId"], None, parameters)
-    judge = Judge(Tracer(snapshot), parameters)
+    judge = Evaluator(Tracer(snapshot), parameters)
     return len([judge.verdict(subnet_id) for subnet_id in snapshot.subnets])
 
 

@@ -20,7 +20,7 @@ Invoke = Callable[[Any], Any]
 
 FUNCTIONS = Path(__file__).parent.parent / "functions"
 EVALUATE = "express_path.handlers.evaluate.handler"
-PLAN = "express_path.handlers.remediate.handler"
+PLAN = "express_path.handlers.plan_heal.handler"
 BUILD_SECONDS = 300
 LEDGER = "express-path-ledger"
 SETTINGS = {"LEDGER_TABLE_NAME": LEDGER}
@@ -29,12 +29,12 @@ SETTINGS = {"LEDGER_TABLE_NAME": LEDGER}
 
 ENTRY = "of_this_account"
 ENTRY_SOURCE = """\
-from express_path.handlers import remediate
+from express_path.handlers import plan_heal
 
 
 def handler(event, context):
     context.invoked_function_arn = "arn:aws:lambda:{region}:{account_id}:function:{name}"
-    return remediate.handler(event, context)
+    return plan_heal.handler(event, context)
 """
 """The emulator says that every function is of account 012345678912, and the plan function asks whose it is
 (https://github.com/aws/aws-lambda-runtime-interface-emulator, cmd/aws-lambda-rie/handlers.go)."""

@@ -30,11 +30,11 @@ LISTED: dict[str, dict[str, list[str]]] = json.loads((FUNCTIONS / "operations.js
 OPERATIONS = trim_artifact.operations_of_all(LISTED)
 PYTHON_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 ENTRY = """
-from express_path.handlers import remediate
+from express_path.handlers import plan_heal
 
 def handler(event, context):
     context.invoked_function_arn = "arn:aws:lambda:us-east-1:123456789012:function:plan"
-    return remediate.handler(event, context)
+    return plan_heal.handler(event, context)
 """
 POLICY = '{"Version":"2012-10-17","Statement":[]}'
 DIRECTORY = {
@@ -247,7 +247,7 @@ def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Pa
             answer = runtime.invoke(question)
         called = {(each.service, each.operation) for each in sandbox.calls}
     assert (answer["verdict"]["reason"], answer["voidRun"]) == ("NAT_GATEWAY", heal_id(1))
-    assert called <= {(service, name) for service, names in LISTED["remediate"].items() for name in names}
+    assert called <= {(service, name) for service, names in LISTED["plan_heal"].items() for name in names}
     assert {("ssm", each) for each in ("GetParameter", "GetCalendarState", "GetAutomationExecution")} <= called
     assert {("dynamodb", "GetItem"), ("s3", "GetBucketPolicy"), ("ec2", "DescribeNetworkAcls")} <= called
 

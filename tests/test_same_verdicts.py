@@ -14,7 +14,7 @@ import pytest
 from express_path.adapters.aws import Aws
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import parse_parameters
 from sandbox.config_aggregator import Aggregator, answering
 from sandbox.networks.account import Account
@@ -129,8 +129,8 @@ def read(scene: Scene) -> Verdicts:
     """By the reader and the judge themselves."""
     parameters = parse_parameters(scene.parameters)
     snapshot = SnapshotReader(Aws.connect()).read(scene.account.account_id, None, parameters)
-    judge = Judge(Tracer(snapshot), parameters)
-    verdicts = [judge.verdict(each.id) for each in snapshot.own_subnets]
+    evaluator = Evaluator(Tracer(snapshot), parameters)
+    verdicts = [evaluator.verdict(each.id) for each in snapshot.own_subnets]
     return {
         each.subnet_id: _same(
             {

@@ -5,18 +5,18 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from express_path.errors import ApiError
-from express_path_cli.crew import Crew
+from express_path_cli.account_access import AccountAccess
+from express_path_cli.account_region import AccountRegion
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
-from express_path_cli.place import Place
 from express_path_cli.problems import OptionError
-from express_path_cli.reach import Reach
 from express_path_cli.result import Failure
+from express_path_cli.task_pool import TaskPool
 
 
 class MeteredPlace(NamedTuple):
     """NAT gateways of one account and Region, where their metrics are."""
 
-    place: Place
+    place: AccountRegion
     nats: tuple[FlaggedNat, ...]
 
     def __str__(self) -> str:
@@ -24,7 +24,7 @@ class MeteredPlace(NamedTuple):
         return str(self.place)
 
 
-def places_of(nats: Iterable[FlaggedNat], reach: Reach, crew: Crew) -> list[MeteredPlace]:
+def places_of(nats: Iterable[FlaggedNat], reach: AccountAccess, task_pool: TaskPool) -> list[MeteredPlace]:
     """The NAT gateways by account and Region; those to which no credentials lead are kept as the crew's failures."""
     by_place: dict[tuple[str | None, str], list[FlaggedNat]] = defaultdict(list)
     for nat in nats:
@@ -35,12 +35,12 @@ def places_of(nats: Iterable[FlaggedNat], reach: Reach, crew: Crew) -> list[Mete
         try:
             aws = reach.clients(account_id, region)
         except ApiError as error:
-            crew.failures += [Failure(nat.where, error) for nat in here]
+            task_pool.failures += [Failure(nat.where, error) for nat in here]
             continue
         if aws and account_id:
-            found.append(MeteredPlace(Place(account_id, aws), tuple(here)))
+            found.append(MeteredPlace(AccountRegion(account_id, aws), tuple(here)))
         else:
-            crew.failures += [Failure(nat.where, _unreachable(nat)) for nat in here]
+            task_pool.failures += [Failure(nat.where, _unreachable(nat)) for nat in here]
     return found
 
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Account, Judge, Verdict
+from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ExpressPathError
-from express_path_cli.reach import Reach
+from express_path_cli.account_access import AccountAccess
 
 
 class View(NamedTuple):
@@ -25,9 +25,9 @@ class View(NamedTuple):
         """The Region, such as us-east-1."""
         return self.tracer.snapshot.region
 
-    def judge(self, parameters: RuleParameters) -> Judge:
-        """The judge of this account's subnets."""
-        return Judge(self.tracer, parameters, self.account)
+    def evaluator(self, parameters: RuleParameters) -> Evaluator:
+        """The evaluator of this account's subnets."""
+        return Evaluator(self.tracer, parameters, self.account)
 
 
 class Failure(NamedTuple):
@@ -44,7 +44,7 @@ class Seen:
     views: Sequence[View] = ()
     failures: Sequence[Failure] = ()
     notes: Sequence[str] = ()
-    reach: Reach = field(default_factory=Reach, repr=False)
+    reach: AccountAccess = field(default_factory=AccountAccess, repr=False)
 
 
 @dataclass(frozen=True)

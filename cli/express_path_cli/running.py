@@ -9,11 +9,11 @@ import typer
 
 from express_path.errors import ApiError
 from express_path_cli import options
-from express_path_cli.following import follow
+from express_path_cli.account_region import AccountRegion
 from express_path_cli.groups import Made
-from express_path_cli.organization.clients import MovingAws
-from express_path_cli.place import Place
+from express_path_cli.organization.clients import AccountClients
 from express_path_cli.problems import COULD_NOT_TELL, DECLINED, OptionError, naming, say
+from express_path_cli.run_watcher import follow
 from express_path_cli.runbooks.automation_runs import Run, Stack, find_stack, start_run
 
 DEFAULT_STACK = "express-path"
@@ -26,7 +26,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 class Deployed(NamedTuple):
     """The stack whose runbooks are started, and the options that lead there again, in this command and the AWS CLI."""
 
-    place: Place
+    place: AccountRegion
     stack: Stack
     options: str
     aws_options: str
@@ -39,7 +39,7 @@ def deployed_stack(
     profile: options.Profile = None,
 ) -> Deployed:
     """The stack of an account and Region. Raises ApiError and PlaceError."""
-    place = Place.of_caller(MovingAws.connect(region, profile))
+    place = AccountRegion.of_caller(AccountClients.connect(region, profile))
     other = stack if stack != DEFAULT_STACK else None
     own = options.as_written({"--stack": other, "--region": region, "--profile": profile})
     with naming(place):

@@ -53,7 +53,7 @@ def judge_all(views: Sequence[View], parameters: RuleParameters, selection: Sele
 
 def _judged(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> Iterator[Verdict]:
     for view in views:
-        yield from map(view.judge(parameters).verdict, selection.subnet_ids(view))
+        yield from map(view.evaluator(parameters).verdict, selection.subnet_ids(view))
 
 
 def parse_words(option: str, given: Sequence[str], *more: str) -> frozenset[str]:

@@ -10,7 +10,7 @@ from express_path.adapters.run_states import has_ended
 from express_path.domain.heal.approvals import Ask, denial, next_step, open_request
 from express_path.domain.heal.looks import CHANGE, Look
 from express_path.domain.heal.records import Action, HealSettings
-from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import BlockedError, SettingError
 from express_path.planning import Planner
 
@@ -69,7 +69,7 @@ def _check_approvers(settings: HealSettings) -> None:
 
 def _governed(look: Look) -> list[str]:
     """The subnets of the route table, whose traffic moves together."""
-    judge: Judge = look.judge
-    tables = {each: judge.tracer.governing_table(subnet) for each, subnet in judge.snapshot.subnets.items()}
+    evaluator: Evaluator = look.evaluator
+    tables = {each: evaluator.tracer.governing_table(subnet) for each, subnet in evaluator.snapshot.subnets.items()}
     wanted = look.plan.verdict.route_table_id
     return sorted(each for each, table in tables.items() if table is not None and table.id == wanted)

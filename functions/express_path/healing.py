@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from express_path import looking
-from express_path.adapters.answers import verdict_answer
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_answers import (
     NOTHING_TO_UNDO,
@@ -20,6 +19,7 @@ from express_path.adapters.heal_answers import (
 )
 from express_path.adapters.heal_requests import HealAction, HealRequest
 from express_path.adapters.run_states import has_ended
+from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.claims import Next, elect, is_unrecorded, may_be_finished, next_before_claim
 from express_path.domain.heal.looks import (
     AGREED,
@@ -34,7 +34,7 @@ from express_path.domain.heal.looks import (
     why_not_healed,
 )
 from express_path.domain.heal.records import Action, RemediationMode
-from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import (
     BlockedError,
     ClaimHeldError,
@@ -105,7 +105,7 @@ class Healing:
         needs_approval = self._needs_approval(request)
         look = self._planner.settled(request.subnet_id, request.started_by, AGREED, needs_approval=needs_approval)
         self._check(look, request)
-        snapshot, ledger = look.judge.snapshot, look.records
+        snapshot, ledger = look.evaluator.snapshot, look.records
         election = elect(ledger.vpc, snapshot, request.run_id)
         step = next_change(look.plan)
         if step is Next.CREATE and election.must_elect:
@@ -121,7 +121,7 @@ class Healing:
         self._check_claim(request)
         look = self._planner.settled(request.subnet_id, request.started_by, CREATION)
         self._check(look, request)
-        snapshot, ledger = look.judge.snapshot, look.records
+        snapshot, ledger = look.evaluator.snapshot, look.records
         election = elect(ledger.vpc, snapshot, request.run_id)
         if election.must_elect:
             raise ElectionError(ledger.vpc.vpc_id)
@@ -143,18 +143,18 @@ class Healing:
     def verify(self, request: HealRequest) -> dict[str, Any]:
         """The verdict after a heal, asked again for some seconds while routes settle; raises NotCuredError."""
 
-        def fault(judge: Judge) -> str:
-            vpc_id = judge.verdict(request.subnet_id).vpc_id
-            return why_not_healed(judge, request.subnet_id, self._ledger.vpc(vpc_id).deleted_ids)
+        def fault(evaluator: Evaluator) -> str:
+            vpc_id = evaluator.verdict(request.subnet_id).vpc_id
+            return why_not_healed(evaluator, request.subnet_id, self._ledger.vpc(vpc_id).deleted_ids)
 
-        judge = looking.look_until(lambda: self._planner.judge(request.subnet_id), lambda seen: not fault(seen))
-        if found := fault(judge):
+        evaluator = looking.look_until(lambda: self._planner.evaluator(request.subnet_id), lambda seen: not fault(seen))
+        if found := fault(evaluator):
             raise NotCuredError(request.subnet_id, found)
-        verdict = judge.verdict(request.subnet_id)
+        verdict = evaluator.verdict(request.subnet_id)
         table = self._ledger.table(str(verdict.route_table_id))
         return {
             **verdict_answer(verdict),
-            "endpointId": endpoint_in_use(judge, request.subnet_id),
+            "endpointId": endpoint_in_use(evaluator, request.subnet_id),
             "isRecorded": str(table.heal_run_id == request.run_id).lower(),
             "now": timestamp(datetime.now(UTC)),
             "undo": UNDO.format(run_id=table.heal_run_id) if table.heal_run_id else NOTHING_TO_UNDO,
@@ -172,7 +172,7 @@ class Healing:
                 return Claim(record, look.now)
             void_run = record.run_id
         heal = self._ledger.run(record.heal_run_id) if record.heal_run_id else None
-        if heal and may_be_finished(look.plan, record, heal, look.judge.snapshot):
+        if heal and may_be_finished(look.plan, record, heal, look.evaluator.snapshot):
             return Claim(record, look.now, void_run, heal.endpoint_id)
         return Claim(record, look.now, void_run)
 

@@ -10,12 +10,12 @@ from express_path.adapters.ledger import Ledger
 from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.ledger import StartedBy
 from express_path.domain.heal.looks import Look, Until
-from express_path.domain.heal.plan import REFUSALS, Circumstances, is_healable, make_plan
+from express_path.domain.heal.plan import REFUSALS, PlanContext, is_healable, make_plan
 from express_path.domain.heal.records import HealSettings
 from express_path.domain.heal.settings import parse_settings, with_policy
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Judge, Verdict
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.looking import ATTEMPTS, look_twice
 
@@ -39,12 +39,12 @@ class Planner:
         self._account_id = account_id
         self._parameters = parameters
 
-    def judge(self, subnet_id: str) -> Judge:
+    def evaluator(self, subnet_id: str) -> Evaluator:
         """What judges the subnet now, by a snapshot of its VPC. Raises ApiError."""
         reader, account_id = self._snapshots, self._account_id
         vpc_id = reader.vpc_of(subnet_id)
         snapshot = reader.read(account_id, vpc_id, self._parameters) if vpc_id else reader.empty(account_id)
-        return Judge(Tracer(snapshot), self._parameters)
+        return Evaluator(Tracer(snapshot), self._parameters)
 
     def look(
         self, subnet_id: str, started_by: StartedBy, *, needs_approval: bool = False, has_preflight: bool = True
@@ -53,14 +53,14 @@ class Planner:
 
         Without a pre-flight, only the network, the ledger and the change calendar are looked at.
         """
-        judge = self.judge(subnet_id)
-        verdict = judge.verdict(subnet_id)
+        evaluator = self.evaluator(subnet_id)
+        verdict = evaluator.verdict(subnet_id)
         table_id = verdict.route_table_id
         view = self.ledger.view(table_id, verdict.vpc_id) if table_id else None
         now = datetime.now(UTC)
-        evidence = self._evidence(judge, verdict, has_preflight=has_preflight)
-        around = Circumstances(evidence, self.settings, now, view, started_by, needs_approval)
-        return Look(judge, make_plan(judge, subnet_id, around), view, now)
+        evidence = self._evidence(evaluator, verdict, has_preflight=has_preflight)
+        context = PlanContext(evidence, self.settings, now, view, started_by, needs_approval)
+        return Look(evaluator, make_plan(evaluator, subnet_id, context), view, now)
 
     def settled(
         self,
@@ -82,14 +82,14 @@ class Planner:
             until.attempts or ATTEMPTS,
         )
 
-    def _evidence(self, judge: Judge, verdict: Verdict, *, has_preflight: bool) -> Evidence:
+    def _evidence(self, evaluator: Evaluator, verdict: Verdict, *, has_preflight: bool) -> Evidence:
         """What the pre-flight asks about; nothing is read where there is nothing to heal."""
         if verdict.compliance is not Compliance.NON_COMPLIANT and verdict.reason not in REFUSALS:
             return Evidence()
         calendar_open = self._is_calendar_open()
         if not (has_preflight and is_healable(verdict)):
             return Evidence(calendar_open=calendar_open)
-        return evidence_for(self._aws, judge, verdict, calendar_open=calendar_open)
+        return evidence_for(self._aws, evaluator, verdict, calendar_open=calendar_open)
 
     def _is_calendar_open(self) -> bool:
         """Whether heals may be made now. Raises ApiError, also for a change calendar that does not exist."""

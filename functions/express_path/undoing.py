@@ -17,7 +17,7 @@ from express_path.domain.heal.ledger import TableRecord
 from express_path.domain.heal.undo import Change, Records, Undo, check_deleted, check_heal, check_not_undone, make_undo
 from express_path.domain.heal.undo_effects import moves
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ClaimHeldError, ClaimLostError, NotDeletedError, NotDisassociatedError, SettingError
 from express_path.looking import look_settled, look_until
@@ -143,8 +143,8 @@ class Undoing:
         owner = records.table.run_id
         is_held = self._is_claimed_by_other(records.table, request.run_id)
         void_run = owner if is_held and has_ended(self._aws.ssm, owner) else NOBODY
-        around = Circumstance(self._ledger_table, _now(), void_run)
-        return undo_answer(undo, action or undo.change, around, self._moves(undo) if told else ())
+        context = Circumstance(self._ledger_table, _now(), void_run)
+        return undo_answer(undo, action or undo.change, context, self._moves(undo) if told else ())
 
     def _moves(self, undo: Undo) -> tuple[str, ...]:
         """Where each subnet's traffic goes, as the rule judges it but for what its parameters leave out."""
@@ -153,7 +153,7 @@ class Undoing:
         parameters = replace(self._parameters, scope=Scope.ALL, vpc_ids=frozenset(), exclude_tag="")
         heal = undo.heal
         snapshot = self._snapshots.read(self._account_id, heal.vpc_id, parameters)
-        return moves(Judge(Tracer(snapshot), parameters), heal.route_table_id, heal.endpoint_id)
+        return moves(Evaluator(Tracer(snapshot), parameters), heal.route_table_id, heal.endpoint_id)
 
 
 def _now() -> datetime:

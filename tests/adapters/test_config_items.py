@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from express_path.adapters.config_items import change_of, turns_no_path
+from express_path.adapters.config_items import cannot_change_path, change_of
 from express_path.domain.verdict.fanout import Change, ResourceType
 from express_path.errors import EventError
 from tests.adapters.events import Object, item
@@ -59,7 +59,7 @@ def test_state_may_be_a_string_or_an_object(state: object, shaped: Callable[[Obj
     configuration = shaped({"state": state, "vpcId": "vpc-1"})
     endpoint = item(resourceType="AWS::EC2::VPCEndpoint", resourceId="vpce-1", configuration=configuration)
     assert change_of(endpoint, None) == Change(ResourceType.VPC_ENDPOINT, "vpce-1", vpc_id="vpc-1")
-    assert not turns_no_path(endpoint, None)
+    assert not cannot_change_path(endpoint, None)
 
 
 @pytest.mark.parametrize("key", ["name", "relationshipName"])
@@ -206,29 +206,29 @@ def subnet(status: str = "OK") -> Object:
 @pytest.mark.parametrize("properties", DROPPED.values(), ids=DROPPED.keys())
 def test_subnet_items_about_attachments_alone_are_dropped(properties: dict[str, tuple[object, object]]) -> None:
     """That interfaces and instances come and go turns no path: such items come in storms and are not read for."""
-    assert turns_no_path(subnet(), diff(**properties))
+    assert cannot_change_path(subnet(), diff(**properties))
 
 
 @pytest.mark.parametrize("properties", KEPT.values(), ids=KEPT.keys())
 def test_other_subnet_items_are_kept(properties: dict[str, tuple[object, object]]) -> None:
     """Whatever else an item of a subnet tells, or does not tell, is looked at."""
-    assert not turns_no_path(subnet(), diff(**properties))
+    assert not cannot_change_path(subnet(), diff(**properties))
 
 
 def test_subnet_items_without_diff_are_kept() -> None:
     """An item that is evaluated again has no diff, and is looked at."""
-    assert not turns_no_path(subnet(), None)
+    assert not cannot_change_path(subnet(), None)
 
 
 @pytest.mark.parametrize("status", ["ResourceDiscovered", "ResourceDeleted"])
 def test_subnets_that_come_or_go_are_kept(status: str) -> None:
     """Attachments in the diff of a subnet that was discovered or deleted do not hide it."""
-    assert not turns_no_path(subnet(status), diff(Relationships_0=(None, INTERFACE)))
+    assert not cannot_change_path(subnet(status), diff(Relationships_0=(None, INTERFACE)))
 
 
 def test_attachments_of_other_types_are_kept() -> None:
     """A route table's relationships to interfaces are its routes' targets."""
-    assert not turns_no_path(item(), diff(Relationships_0=(None, INTERFACE)))
+    assert not cannot_change_path(item(), diff(Relationships_0=(None, INTERFACE)))
 
 
 @all_shapes
@@ -242,13 +242,13 @@ def test_interface_endpoints_are_dropped(
     """No route leads to an interface endpoint; to those of other types one may."""
     configuration = shaped({"vpcEndpointId": "vpce-1", "vpcEndpointType": endpoint_type, "vpcId": "vpc-1"})
     endpoint = item(resourceType="AWS::EC2::VPCEndpoint", resourceId="vpce-1", configuration=configuration)
-    assert turns_no_path(endpoint, None) is dropped
+    assert cannot_change_path(endpoint, None) is dropped
 
 
 @pytest.mark.parametrize("odd", [["AWS::EC2::Instance"], {"a": 1}, 7])
 def test_attachments_of_odd_types_are_kept(odd: object) -> None:
     """A type that is no string is no attachment's."""
-    assert not turns_no_path(subnet("OK"), diff(Relationships_0=(None, {**INTERFACE, "resourceType": odd})))
+    assert not cannot_change_path(subnet("OK"), diff(Relationships_0=(None, {**INTERFACE, "resourceType": odd})))
 
 
 @pytest.mark.parametrize(
@@ -264,13 +264,13 @@ def test_changes_of_a_directory_bucket_are_dropped(status: str, change_type: str
     """A bucket that was there before and still is changes no verdict; one that comes or goes may."""
     bucket = item(resourceType="AWS::S3Express::DirectoryBucket", configurationItemStatus=status)
     changed = {"changedProperties": {}, "changeType": change_type} if change_type else None
-    assert turns_no_path(bucket, changed) is dropped
+    assert cannot_change_path(bucket, changed) is dropped
 
 
 @pytest.mark.parametrize("text", ["{", '{"a": ' * 9999, "[" * 99_999, '{"a": "\\udc00"}'], ids=range(4))
 def test_configuration_that_cannot_be_read_is_refused(text: str) -> None:
     """Half a text, one that is nested too deep, and one that AWS could not have sent are refused by name."""
-    for function in (turns_no_path, change_of):
+    for function in (cannot_change_path, change_of):
         with pytest.raises(EventError) as raised:
             function(item(resourceType="AWS::EC2::VPCEndpoint", configuration=text), None)
         assert raised.value.field == "configurationItem.configuration"
@@ -288,7 +288,7 @@ def test_status_is_required(found: object) -> None:
 def test_changed_properties_are_objects(found: object) -> None:
     """A malformed diff is refused by name, for a subnet's item too, which is looked at before anything is read."""
     changed_subnet = item(resourceType="AWS::EC2::Subnet", resourceId="subnet-1")
-    for function in (turns_no_path, change_of):
+    for function in (cannot_change_path, change_of):
         with pytest.raises(EventError) as raised:
             function(changed_subnet, {"changedProperties": found, "changeType": "UPDATE"})
         assert raised.value.field.startswith("configurationItemDiff.changedProperties")

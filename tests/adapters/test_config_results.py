@@ -9,9 +9,9 @@ import pytest
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_events import ConfigEvent
-from express_path.adapters.config_results import Known, changed_verdicts, known_results, put_verdicts, vanished
+from express_path.adapters.config_results import StoredResult, changed_verdicts, known_results, put_verdicts, vanished
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Account, Verdict, gone
+from express_path.domain.verdict.evaluator import Account, Verdict, deleted_verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError, ReportError
 from sandbox.config_loop import ConfigLoop
@@ -28,7 +28,7 @@ SUBNET = Verdict(
     reason=Reason.ENDPOINT,
     annotation="ENDPOINT: as it should be",
 )
-HELD = Known("COMPLIANT", SUBNET.annotation)
+HELD = StoredResult("COMPLIANT", SUBNET.annotation)
 CAPTURED = datetime(2026, 2, 13, 5, 48, 51, 341000, UTC)
 
 
@@ -141,7 +141,7 @@ def test_result_without_annotation_is_known(aws: Aws, event: ConfigEvent) -> Non
         "OrderingTimestamp": CAPTURED,
     }
     aws.config.put_evaluations(Evaluations=[evaluation], ResultToken=event.result_token)
-    assert known_results(aws.config, event.rule_name) == {"subnet-1": Known("COMPLIANT", "")}
+    assert known_results(aws.config, event.rule_name) == {"subnet-1": StoredResult("COMPLIANT", "")}
 
 
 def test_what_config_holds_already_is_no_news() -> None:
@@ -154,20 +154,20 @@ def test_what_config_holds_already_is_no_news() -> None:
     [
         {},
         {"subnet-2": HELD},
-        {"subnet-1": Known("NON_COMPLIANT", SUBNET.annotation)},
-        {"subnet-1": Known("NOT_APPLICABLE", SUBNET.annotation)},
-        {"subnet-1": Known("COMPLIANT", "ENDPOINT: by another route")},
-        {"subnet-1": Known("COMPLIANT", "")},
+        {"subnet-1": StoredResult("NON_COMPLIANT", SUBNET.annotation)},
+        {"subnet-1": StoredResult("NOT_APPLICABLE", SUBNET.annotation)},
+        {"subnet-1": StoredResult("COMPLIANT", "ENDPOINT: by another route")},
+        {"subnet-1": StoredResult("COMPLIANT", "")},
     ],
 )
-def test_what_config_does_not_hold_is_news(known: dict[str, Known]) -> None:
+def test_what_config_does_not_hold_is_news(known: dict[str, StoredResult]) -> None:
     """Another compliance, another annotation, or nothing at all: the verdict is posted."""
     assert changed_verdicts([SUBNET], known) == [SUBNET]
 
 
 def test_not_applicable_of_unheard_subnets_is_no_news() -> None:
     """AWS Config removes NOT_APPLICABLE results by itself: what it does not hold need not be put there."""
-    verdict = gone(Account("123456789012"), "us-east-1", "subnet-1")
+    verdict = deleted_verdict(Account("123456789012"), "us-east-1", "subnet-1")
     assert changed_verdicts([verdict], {}) == []
     assert changed_verdicts([verdict], {"subnet-1": HELD}) == [verdict]
 
@@ -175,9 +175,9 @@ def test_not_applicable_of_unheard_subnets_is_no_news() -> None:
 def test_vanished_subnets_are_those_that_count_and_are_gone() -> None:
     """Of the subnets that AWS Config holds, those not present any more, unless they are NOT_APPLICABLE already."""
     known = {
-        "subnet-3": Known("NON_COMPLIANT", ""),
+        "subnet-3": StoredResult("NON_COMPLIANT", ""),
         "subnet-2": HELD,
         "subnet-1": HELD,
-        "subnet-4": Known("NOT_APPLICABLE", ""),
+        "subnet-4": StoredResult("NOT_APPLICABLE", ""),
     }
     assert vanished(known, ["subnet-1", "subnet-9"]) == ["subnet-2", "subnet-3"]

@@ -14,7 +14,7 @@ from typer.testing import Result
 
 from express_path import healing, looking
 from express_path.adapters.run_states import ENDED
-from express_path.handlers import remediate
+from express_path.handlers import plan_heal
 from express_path.handlers.services import services
 from express_path_cli import following
 from sandbox.server import Sandbox
@@ -34,7 +34,7 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
     monkeypatch.setattr(healing, "TURN_SECONDS", 0.1)
     monkeypatch.setattr(following, "POLL_SECONDS", 0.05)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    remediate.rule_parameters.cache_clear()
+    plan_heal.rule_parameters.cache_clear()
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         made = Deployment(sandbox, automation)
@@ -44,7 +44,7 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
             getattr(services().aws, name)
         make_stack(sandbox, made)
         yield made
-    remediate.rule_parameters.cache_clear()
+    plan_heal.rule_parameters.cache_clear()
 
 
 def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str = "OFF") -> None:

@@ -10,12 +10,12 @@ from moto.ec2 import ec2_backends
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.cost.charges import window
 from express_path_cli.cost.report import CostOptions, report_on
-from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import flagged_nats
 from express_path_cli.problems import one_line
 from express_path_cli.progress import Silent
 from express_path_cli.selection import Selection, judge_all
 from express_path_cli.sources.source import Source
+from express_path_cli.task_pool import TaskPool
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
@@ -207,7 +207,7 @@ def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
     seen = Source(from_dump=FOLDER / "nat-gateway-not-listed").look(RuleParameters(), Silent())
     nats = flagged_nats(seen.views, judge_all(seen.views, RuleParameters(), Selection()))
     asked = CostOptions(window(datetime.now(UTC), 1))
-    with Crew(1, Silent()) as crew:
+    with TaskPool(1, Silent()) as crew:
         report = report_on(nats, seen, asked, crew)
     [failure] = report.failures
     assert failure.where == f"{nats[0].id} {nats[0].region}"

@@ -6,9 +6,9 @@ from express_path.domain.network.resources import NatGateway
 from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
+from express_path_cli.account_access import AccountAccess
 from express_path_cli.flagged_nats import FlaggedNat, NatKind, flagged_nats
 from express_path_cli.progress import Silent
-from express_path_cli.reach import Reach
 from express_path_cli.result import Seen
 from express_path_cli.selection import Selection, judge_all
 from express_path_cli.sources.live import LiveOptions
@@ -111,4 +111,4 @@ def test_a_dump_reaches_nobody() -> None:
     seen, [nat] = look(Source(from_dump=FOLDER / "nat-gateway-zonal"))
     assert isinstance(nat.gateway, NatGateway)
     assert seen.reach.clients(nat.account_id, nat.region) is None
-    assert Reach(network_role_arn=ROLE).clients(NETWORK_ACCOUNT, "us-east-1") is None
+    assert AccountAccess(network_role_arn=ROLE).clients(NETWORK_ACCOUNT, "us-east-1") is None

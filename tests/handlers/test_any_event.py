@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from express_path import looking
 from express_path.errors import EventError, ExpressPathError
-from express_path.handlers import evaluate, remediate
+from express_path.handlers import evaluate, plan_heal
 from sandbox.server import Sandbox
 from tests.support.junk import places
 from tests.support.network import Builder, Private
@@ -112,7 +112,7 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize("handler", [evaluate.handler, remediate.handler])
+@pytest.mark.parametrize("handler", [evaluate.handler, plan_heal.handler])
 @pytest.mark.parametrize("event", UNREADABLE, ids=range(len(UNREADABLE)))
 def test_what_is_no_event_at_all(sandbox: Sandbox, handler: Handler, event: object) -> None:
     """It is an EventError, and AWS is not asked."""
@@ -134,9 +134,9 @@ def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:  #
 def planning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The plan function as the stack sets it up, which waits for nothing."""
     monkeypatch.setattr(looking, "SECONDS_APART", 0)
-    remediate.rule_parameters.cache_clear()
+    plan_heal.rule_parameters.cache_clear()
     yield
-    remediate.rule_parameters.cache_clear()
+    plan_heal.rule_parameters.cache_clear()
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -145,7 +145,7 @@ def planning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_any_event_of_a_runbook(sandbox: Sandbox, planning: None, event: Any) -> None:  # noqa: ANN401  # anything
     """A runbook's step fails with a message that says what is wrong."""
     assert planning is None
-    answered(remediate.handler, event)
+    answered(plan_heal.handler, event)
     assert sandbox.calls.mutating() == []
 
 

@@ -49,7 +49,7 @@ def vpc(builder: Builder) -> Private:
 def test_first_bucket_and_last_one(sandbox: Sandbox, vpc: Private) -> None:
     """The first bucket has the subnets flagged, a second one and its deletion change nothing, nor does the sweep."""
     rule = Rule(sandbox, SCOPED)
-    rule.overlook()
+    rule.take_as_known()
     create(sandbox, FIRST)
     assert rule.changes()[vpc.subnet] == "NAT_GATEWAY"
     assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
@@ -128,7 +128,7 @@ def test_more_subnets_than_one_call_takes(sandbox: Sandbox, builder: Builder, vp
 def test_oversized_item_of_a_bucket(sandbox: Sandbox, vpc: Private) -> None:
     """A summary tells enough."""
     rule = Rule(sandbox, SCOPED)
-    rule.overlook()
+    rule.take_as_known()
     rule.loop.oversized_above = 0
     create(sandbox, FIRST)
     assert rule.changes()[vpc.subnet] == "NAT_GATEWAY"

@@ -83,7 +83,7 @@ def test_older_event_does_not_overwrite_a_newer_verdict(rule: Rule, builder: Bui
 
 def test_late_items_do_no_harm(rule: Rule, builder: Builder, vpc: Private) -> None:
     """Items that come late and out of order lead to what EC2 says now."""
-    rule.overlook()
+    rule.take_as_known()
     builder.endpoint(vpc.vpc, vpc.table)
     rule.loop.notice()
     rule.loop.deliver(late=True)

@@ -41,7 +41,7 @@ def test_route_table_concerns_the_subnets_associated_with_it(rule: Rule, builder
     """A changed route table re-evaluates the subnets it governs explicitly, and no other."""
     second = builder.subnet(vpc.vpc, vpc.table)
     builder.subnet(vpc.vpc)
-    rule.overlook()
+    rule.take_as_known()
     builder.endpoint(vpc.vpc, vpc.table)
     assert rule.changes(of=vpc.table) == {vpc.subnet: "ENDPOINT", second: "ENDPOINT"}
 
@@ -49,7 +49,7 @@ def test_route_table_concerns_the_subnets_associated_with_it(rule: Rule, builder
 def test_main_route_table_concerns_the_subnets_without_association(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A changed main table re-evaluates the subnets that no table is associated with, and no other."""
     implicit = builder.subnet(vpc.vpc)
-    rule.overlook()
+    rule.take_as_known()
     builder.route(builder.main_table(vpc.vpc), NatGatewayId=vpc.nat)
     assert rule.changes(of=builder.main_table(vpc.vpc)) == {implicit: "NAT_GATEWAY"}
 
@@ -58,7 +58,7 @@ def test_main_route_table_concerns_the_subnets_without_association(rule: Rule, b
 def test_route_table_concerns_the_subnets_it_governed_before(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A subnet taken away from a table is re-evaluated, by the table that governs it now."""
     association = builder.associate(vpc.table, (moved := builder.subnet(vpc.vpc)))
-    rule.overlook()
+    rule.take_as_known()
     builder.ec2.disassociate_route_table(AssociationId=association)
     assert rule.changes(of=vpc.table) == {vpc.subnet: "NAT_GATEWAY", moved: "NO_ROUTE"}
 
@@ -66,7 +66,7 @@ def test_route_table_concerns_the_subnets_it_governed_before(rule: Rule, builder
 def test_new_main_table_concerns_the_subnets_without_association(rule: Rule, builder: Builder, vpc: Private) -> None:
     """The item of the table that became the main one re-evaluates the subnets that are implicitly its own now."""
     implicit = builder.subnet(vpc.vpc)
-    rule.overlook()
+    rule.take_as_known()
     builder.make_main(vpc.vpc, vpc.table)
     assert rule.changes(of=vpc.table) == {vpc.subnet: "NAT_GATEWAY", implicit: "NAT_GATEWAY"}
 
@@ -76,7 +76,7 @@ def test_former_main_table_concerns_the_subnets_without_association(rule: Rule, 
     """The item of the table that ceased to be the main one is enough, should the other be late."""
     implicit = builder.subnet(vpc.vpc)
     former = builder.main_table(vpc.vpc)
-    rule.overlook()
+    rule.take_as_known()
     builder.make_main(vpc.vpc, vpc.table)
     concerned = rule.changes(of=former)
     assert concerned[implicit] == "NAT_GATEWAY"
@@ -86,7 +86,7 @@ def test_former_main_table_concerns_the_subnets_without_association(rule: Rule, 
 def test_deleted_route_table_concerns_the_subnets_it_governed(rule: Rule, builder: Builder, vpc: Private) -> None:
     """Of a deleted table only the diff tells which subnets it governed."""
     association = builder.associate((table := builder.table(vpc.vpc)), (orphan := builder.subnet(vpc.vpc)))
-    rule.overlook()
+    rule.take_as_known()
     builder.ec2.disassociate_route_table(AssociationId=association)
     builder.ec2.delete_route_table(RouteTableId=table)
     assert rule.changes(of=table) == {orphan: "NO_ROUTE"}
@@ -95,7 +95,7 @@ def test_deleted_route_table_concerns_the_subnets_it_governed(rule: Rule, builde
 def test_route_table_of_no_subnet_concerns_none(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A table that governs nothing has nothing to report, so Config is not called."""
     unused = builder.table(vpc.vpc)
-    rule.overlook()
+    rule.take_as_known()
     builder.route(unused, NatGatewayId=vpc.nat)
     assert rule.changes(of=unused) == {}
     assert rule.sandbox.calls.of("config") == []
@@ -104,7 +104,7 @@ def test_route_table_of_no_subnet_concerns_none(rule: Rule, builder: Builder, vp
 def test_new_endpoint_concerns_its_whole_vpc(rule: Rule, builder: Builder, vpc: Private) -> None:
     """An endpoint re-evaluates every subnet of its VPC, whatever its route tables, and none of another VPC."""
     Private(builder)
-    rule.overlook()
+    rule.take_as_known()
     endpoint = builder.endpoint(vpc.vpc, vpc.table)
     assert rule.changes(of=endpoint) == {vpc.subnet: "ENDPOINT", vpc.public_subnet: "INTERNET_GATEWAY"}
 
@@ -114,7 +114,7 @@ def test_deleted_endpoint_concerns_its_whole_vpc(rule: Rule, builder: Builder, v
     """A deleted endpoint's item has no configuration: the diff names the VPC, and the NAT takes over."""
     Private(builder)
     endpoint = builder.endpoint(vpc.vpc, vpc.table)
-    rule.overlook()
+    rule.take_as_known()
     builder.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint])
     builder.ec2.describe_vpc_endpoints()
     builder.ec2.describe_vpc_endpoints()
@@ -125,7 +125,7 @@ def test_nat_gateway_concerns_the_subnets_whose_path_crosses_it(rule: Rule, buil
     """A changed NAT gateway re-evaluates the subnets behind it, not those behind another."""
     other = builder.nat_gateway(vpc.public_subnet)
     builder.subnet(vpc.vpc, builder.table(vpc.vpc, NatGatewayId=other))
-    rule.overlook()
+    rule.take_as_known()
     builder.tag(vpc.nat, "Name", "nat")
     assert rule.changes(of=vpc.nat) == {vpc.subnet: "NAT_GATEWAY"}
 
@@ -133,7 +133,7 @@ def test_nat_gateway_concerns_the_subnets_whose_path_crosses_it(rule: Rule, buil
 def test_nat_gateway_past_which_all_traffic_goes_concerns_none(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A subnet whose S3 Express traffic all uses the endpoint does not cross its NAT gateway."""
     builder.endpoint(vpc.vpc, vpc.table)
-    rule.overlook()
+    rule.take_as_known()
     builder.tag(vpc.nat, "Name", "nat")
     assert rule.changes(of=vpc.nat) == {}
 
@@ -143,7 +143,7 @@ def test_deleted_nat_gateway_concerns_the_subnets_with_blackhole_routes(
     rule: Rule, builder: Builder, vpc: Private
 ) -> None:
     """The routes to a deleted NAT gateway stay, as blackholes: their subnets have no way out now."""
-    rule.overlook()
+    rule.take_as_known()
     builder.ec2.delete_nat_gateway(NatGatewayId=vpc.nat)
     assert rule.changes(of=vpc.nat) == {vpc.subnet: "DROPPED"}
 
@@ -151,14 +151,14 @@ def test_deleted_nat_gateway_concerns_the_subnets_with_blackhole_routes(
 def test_new_subnet_concerns_itself(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A new subnet is evaluated alone."""
     builder.make_main(vpc.vpc, vpc.table)
-    rule.overlook()
+    rule.take_as_known()
     subnet = builder.subnet(vpc.vpc)
     assert rule.changes(of=subnet) == {subnet: "NAT_GATEWAY"}
 
 
 def test_deleted_subnet_is_marked_without_reading(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A deleted subnet is NOT_APPLICABLE and DELETED, and nothing about EC2 need be read for that."""
-    rule.overlook()
+    rule.take_as_known()
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
     rule.sandbox.calls.clear()
     assert rule.changes(of=vpc.subnet) == {vpc.subnet: "DELETED"}
@@ -168,7 +168,7 @@ def test_deleted_subnet_is_marked_without_reading(rule: Rule, builder: Builder, 
 
 def test_subnet_deleted_between_event_and_read(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A subnet that is gone when EC2 is read is NOT_APPLICABLE, whatever the item said."""
-    rule.overlook()
+    rule.take_as_known()
     builder.tag(vpc.subnet, "Name", "private")
     rule.loop.notice()
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
@@ -179,7 +179,7 @@ def test_subnet_deleted_between_event_and_read(rule: Rule, builder: Builder, vpc
 
 def test_route_table_may_have_governed_a_subnet_that_is_gone(rule: Rule, builder: Builder, vpc: Private) -> None:
     """An earlier association may name a subnet that is gone: DELETED too."""
-    rule.overlook()
+    rule.take_as_known()
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
     assert rule.changes(of=vpc.table) == {vpc.subnet: "DELETED"}
 
@@ -187,7 +187,7 @@ def test_route_table_may_have_governed_a_subnet_that_is_gone(rule: Rule, builder
 @all_styles
 def test_interface_in_a_subnet_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A subnet's item that only says that a network interface came or went is dropped before any call."""
-    rule.overlook()
+    rule.take_as_known()
     interface = builder.ec2.create_network_interface(SubnetId=vpc.subnet)["NetworkInterface"]["NetworkInterfaceId"]
     rule.sandbox.calls.clear()
     assert rule.changes() == {}
@@ -200,7 +200,7 @@ def test_interface_in_a_subnet_concerns_nothing(rule: Rule, builder: Builder, vp
 @all_styles
 def test_instance_in_a_subnet_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
     """An instance that comes or goes makes such items too, of its interface and of itself."""
-    rule.overlook()
+    rule.take_as_known()
     run = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=vpc.subnet)
     rule.sandbox.calls.clear()
     assert rule.changes() == {}
@@ -213,7 +213,7 @@ def test_instance_in_a_subnet_concerns_nothing(rule: Rule, builder: Builder, vpc
 def test_addresses_in_use_concern_nothing(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
     """The count of free addresses, which every interface changes, turns no path."""
     rule = Rule(sandbox, style=ItemStyle(counts_addresses=True))
-    rule.overlook()
+    rule.take_as_known()
     builder.ec2.create_network_interface(SubnetId=vpc.subnet)
     sandbox.calls.clear()
     assert rule.changes() == {}
@@ -222,7 +222,7 @@ def test_addresses_in_use_concern_nothing(sandbox: Sandbox, builder: Builder, vp
 
 def test_other_changes_of_a_subnet_are_evaluated(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A subnet that is given another table is evaluated by its own item as well."""
-    rule.overlook()
+    rule.take_as_known()
     [association] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
     builder.ec2.replace_route_table_association(
         AssociationId=association["RouteTableAssociationId"], RouteTableId=vpc.public
@@ -232,7 +232,7 @@ def test_other_changes_of_a_subnet_are_evaluated(rule: Rule, builder: Builder, v
 
 def test_interface_and_route_table_in_one_item_are_evaluated(rule: Rule, builder: Builder, vpc: Private) -> None:
     """An item that tells of an interface and of anything else is not dropped."""
-    rule.overlook()
+    rule.take_as_known()
     builder.ec2.create_network_interface(SubnetId=vpc.subnet)
     builder.tag(vpc.subnet, "express-path:exclude")
     assert rule.changes(of=vpc.subnet) == {vpc.subnet: "EXCLUDED"}
@@ -241,7 +241,7 @@ def test_interface_and_route_table_in_one_item_are_evaluated(rule: Rule, builder
 def test_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A changed interface endpoint, to which no route can lead, is dropped before any call."""
     endpoint = interface_endpoint(builder, vpc)
-    rule.overlook()
+    rule.take_as_known()
     builder.tag(endpoint, "Name", "ssm")
     rule.sandbox.calls.clear()
     assert rule.changes() == {}
@@ -250,7 +250,7 @@ def test_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: 
 
 def test_new_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
     """An interface endpoint that is discovered is dropped before any call (status ResourceDiscovered)."""
-    rule.overlook()
+    rule.take_as_known()
     interface_endpoint(builder, vpc)
     rule.sandbox.calls.clear()
     assert rule.changes() == {}
@@ -260,7 +260,7 @@ def test_new_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, v
 def test_deleted_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
     """An interface endpoint that is deleted is dropped before any call: the diff tells its type."""
     endpoint = interface_endpoint(builder, vpc)
-    rule.overlook()
+    rule.take_as_known()
     builder.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint])
     builder.ec2.describe_vpc_endpoints()
     builder.ec2.describe_vpc_endpoints()

@@ -19,7 +19,7 @@ def test_appliances_route_table_concerns_the_subnets_behind_it(rule: Rule, build
     behind = builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=firewall))
     rule.sweep()
     assert rule.held()[behind].reason == "NAT_BEHIND_APPLIANCE"
-    rule.overlook()
+    rule.take_as_known()
     builder.ec2.delete_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0")
     assert behind in rule.changes(of=vpc.table)
     assert rule.held()[behind].reason == "UNRESOLVED_EGRESS"
@@ -33,7 +33,7 @@ def test_an_appliances_subnet_that_falls_back_to_the_main_table_concerns_those_b
     behind = builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=firewall))
     rule.sweep()
     assert rule.held()[behind].reason == "NAT_BEHIND_APPLIANCE"
-    rule.overlook()
+    rule.take_as_known()
     [table] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"]
     [association] = table["Associations"]
     builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
@@ -49,7 +49,7 @@ def test_nat_instances_route_table_concerns_the_subnets_behind_it(rule: Rule, bu
     behind = builder.subnet(vpc.vpc, builder.table(vpc.vpc, NetworkInterfaceId=interface))
     rule.sweep()
     assert rule.held()[behind].reason == "NAT_INSTANCE"
-    rule.overlook()
+    rule.take_as_known()
     builder.ec2.replace_route(RouteTableId=vpc.public, DestinationCidrBlock="0.0.0.0/0", NatGatewayId=vpc.nat)
     assert behind in rule.changes(of=vpc.public)
     assert rule.held()[behind].reason == "NAT_BEHIND_APPLIANCE"

@@ -32,13 +32,13 @@ def failure(rule: Rule, of: Private | None = None) -> ApiError:
     """Invoke the function for a private subnet, or for the schedule; return the error, nothing having been posted."""
     rule.sandbox.calls.clear()
     with pytest.raises(ApiError) as raised:
-        judge(rule, of) if of else rule.sweep()
+        evaluator(rule, of) if of else rule.sweep()
     assert rule.sandbox.calls.of("config", "PutEvaluations") == []
     assert rule.held() == {}
     return raised.value
 
 
-def judge(rule: Rule, vpc: Private) -> dict[str, str]:
+def evaluator(rule: Rule, vpc: Private) -> dict[str, str]:
     """Invoke the function for the private subnet's route table."""
     return rule.tell(
         {
@@ -56,14 +56,14 @@ def judge(rule: Rule, vpc: Private) -> dict[str, str]:
 def test_throttling_that_passes_is_retried(rule: Rule, vpc: Private, operation: str) -> None:
     """A throttled read is tried again, and the verdict is right."""
     rule.sandbox.faults.throttle("ec2", operation, times=3)
-    assert judge(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
     assert [each.error for each in rule.sandbox.calls.of("ec2", operation)] == ["RequestLimitExceeded"] * 3 + [None]
 
 
 def test_throttled_reports_are_retried(rule: Rule, vpc: Private) -> None:
     """So is a throttled report."""
     rule.sandbox.faults.throttle("config", "PutEvaluations", times=2)
-    judge(rule, vpc)
+    evaluator(rule, vpc)
     assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
 
 
@@ -73,7 +73,7 @@ def test_throttled_reports_are_retried(rule: Rule, vpc: Private) -> None:
 def test_errors_of_awss_own_are_retried(rule: Rule, vpc: Private, code: str, status: int) -> None:
     """What is AWS's own fault may pass, too."""
     rule.sandbox.faults.fail("ec2", "DescribeRouteTables", code, status, times=2)
-    assert judge(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
 
 
 @pytest.mark.parametrize("operation", REQUIRED)
@@ -116,7 +116,7 @@ def test_denied_report_fails_the_invocation(rule: Rule, vpc: Private) -> None:
     """A report that may not be made is raised."""
     rule.sandbox.faults.deny("config", "PutEvaluations")
     with pytest.raises(ApiError) as raised:
-        judge(rule, vpc)
+        evaluator(rule, vpc)
     assert raised.value.operation == "config:PutEvaluations"
 
 
@@ -172,7 +172,7 @@ def test_denied_directory_buckets_count_as_some(sandbox: Sandbox, vpc: Private, 
     """Where directory buckets may not be listed the subnet is judged, and a warning names the read."""
     rule = Rule(sandbox, BUCKETS)
     sandbox.faults.deny("s3", "ListDirectoryBuckets")
-    assert judge(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
     [warning] = [each for each in logged() if each["level"] == "WARNING"]
     assert "s3:ListDirectoryBuckets" in str(warning)
 
@@ -181,7 +181,7 @@ def test_denied_list_of_shared_subnets_counts_as_all(sandbox: Sandbox, vpc: Priv
     """Where it cannot be read what is shared, every subnet may be, and a warning names the read."""
     rule = Rule(sandbox, BUCKETS)
     sandbox.faults.deny("ram", "ListResources")
-    assert judge(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
     [warning] = [each for each in logged() if each["level"] == "WARNING"]
     assert "ram:ListResources" in str(warning)
 
@@ -189,9 +189,9 @@ def test_denied_list_of_shared_subnets_counts_as_all(sandbox: Sandbox, vpc: Priv
 def test_directory_buckets_that_can_be_listed_warn_of_nothing(sandbox: Sandbox, vpc: Private, logged: Logged) -> None:
     """With the permission there is no warning, whether there are buckets or not."""
     rule = Rule(sandbox, BUCKETS)
-    assert judge(rule, vpc) == {vpc.subnet: "NO_DIRECTORY_BUCKETS"}
+    assert evaluator(rule, vpc) == {vpc.subnet: "NO_DIRECTORY_BUCKETS"}
     directory_bucket(sandbox)
-    assert judge(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
     assert {each["level"] for each in logged()} == {"INFO"}
 
 
@@ -210,7 +210,7 @@ def test_entries_of_a_prefix_list_that_may_not_be_read_are_unresolved(
     list_id = builder.prefix_list("198.18.0.0/15")
     builder.route(vpc.table, list_id, NatGatewayId=vpc.nat)
     rule.sandbox.faults.deny("ec2", "GetManagedPrefixListEntries")
-    assert judge(rule, vpc) == {vpc.subnet: "UNRESOLVED_EGRESS"}
+    assert evaluator(rule, vpc) == {vpc.subnet: "UNRESOLVED_EGRESS"}
     assert rule.held()[vpc.subnet].compliance == "NOT_APPLICABLE"
     assert list_id in rule.held()[vpc.subnet].annotation
 
@@ -231,7 +231,7 @@ def test_denied_description_of_prefix_lists_fails_the_invocation(rule: Rule, bui
 
 def test_history_that_may_not_be_read_fails_the_invocation(rule: Rule, builder: Builder, vpc: Private) -> None:
     """An oversized item is fetched, or the invocation fails."""
-    rule.overlook()
+    rule.take_as_known()
     rule.loop.oversized_above = 0
     builder.tag(vpc.table, "Name", "private")
     rule.sandbox.faults.deny("config", "GetResourceConfigHistory")

@@ -162,7 +162,7 @@ def test_flips_between_instance_and_gateway(rule: Rule, account: Account) -> Non
     vpc = BehindNatInstance(account)
     standby = account.nat_gateway(vpc.public)
     rule.sweep()
-    rule.overlook()
+    rule.take_as_known()
     account.replace(vpc.table, NatGatewayId=standby)
     assert rule.changes(of=vpc.table) == {vpc.subnet: "NAT_GATEWAY"}
     account.replace(vpc.table, NetworkInterfaceId=vpc.interface)
@@ -220,7 +220,7 @@ def test_central_egress_by_an_event(rule: Rule, account: Account) -> None:
     """The event of a spoke's table alone has the transit gateway followed into the egress VPC."""
     hub = Hub(account)
     spoke = hub.join(account)
-    rule.overlook()
+    rule.take_as_known()
     account.route(spoke.table, "192.0.2.0/24", TransitGatewayId=hub.gateway)
     assert rule.changes(of=spoke.table) == {spoke.subnet: "NAT_BEYOND_TRANSIT_GATEWAY"}
 
@@ -318,7 +318,7 @@ def test_nat_gateway_of_the_egress_vpc_concerns_the_spokes(rule: Rule, account: 
     spokes = [hub.join(account) for _ in range(2)]
     BehindNatGateway(account)
     rule.sweep()
-    rule.overlook()
+    rule.take_as_known()
     account.ec2.create_tags(Resources=[hub.nat], Tags=[{"Key": "owner", "Value": "network"}])
     account.ec2.delete_nat_gateway(NatGatewayId=hub.nat)
     concerned = rule.changes(of=hub.nat)
@@ -385,7 +385,7 @@ def test_role_by_an_event(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke]) -> 
     """The event of a spoke's table has the role assumed, too."""
     hub, spoke = two_accounts
     rule = Rule(sandbox, {"networkRoleArn": ROLE})
-    rule.overlook()
+    rule.take_as_known()
     spoke.account.route(spoke.table, "192.0.2.0/24", TransitGatewayId=hub.gateway)
     assert rule.changes(of=spoke.table) == {spoke.subnet: "NAT_BEYOND_TRANSIT_GATEWAY"}
 
@@ -503,7 +503,7 @@ def test_cost_of_an_event(rule: Rule, account: Account) -> None:
     hub = Hub(account)
     spoke = hub.join(account)
     rule.sweep()
-    rule.overlook()
+    rule.take_as_known()
     account.route(spoke.table, "192.0.2.0/24", TransitGatewayId=hub.gateway)
     rule.sandbox.calls.clear()
     rule.changes(of=spoke.table)

@@ -18,7 +18,7 @@ def rule(sandbox: Sandbox, vpc: Private) -> Rule:
     """The rule, which knows the network; from now on every item is oversized."""
     assert vpc.subnet
     rule = Rule(sandbox)
-    rule.overlook()
+    rule.take_as_known()
     rule.loop.oversized_above = 0
     return rule
 
@@ -48,7 +48,7 @@ def test_main_table_comes_from_the_item_before(rule: Rule, builder: Builder, vpc
     """That a table has ceased to be the main one, the item before it tells as well."""
     former = builder.main_table(vpc.vpc)
     implicit = builder.subnet(vpc.vpc)
-    rule.overlook()
+    rule.take_as_known()
     builder.make_main(vpc.vpc, vpc.table)
     assert rule.changes(of=former)[implicit] == "NAT_GATEWAY"
 
@@ -64,7 +64,7 @@ def test_deleted_table_is_found_in_the_history(rule: Rule, builder: Builder, vpc
 def test_item_as_of_the_notification_is_fetched(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A late notification is answered by the item of its own time and the one before, not by later ones."""
     second = builder.subnet(vpc.vpc, vpc.table)
-    rule.heeds = vpc.table
+    rule.only_for = vpc.table
     rule.loop.notice()
     [association] = [
         each

@@ -38,7 +38,7 @@ def operations(rule: Rule) -> list[str]:
 
 def changed(rule: Rule, resource_id: str) -> dict[str, str]:
     """Let AWS Config tell of one changed resource; the calls that remain are the function's own."""
-    rule.heeds = f'"resourceId": "{resource_id}", "resourceName": null, "ARN"'
+    rule.only_for = f'"resourceId": "{resource_id}", "resourceName": null, "ARN"'
     rule.loop.notice()
     rule.sandbox.calls.clear()
     deliveries = rule.loop.deliver()
@@ -75,7 +75,7 @@ def test_shared_subnet_elsewhere_is_its_owners(rule: Rule, outside: Private) -> 
 
 def test_deleted_subnet_elsewhere_is_gone(rule: Rule, builder: Builder, outside: Private) -> None:
     """A subnet that is gone is DELETED, wherever it was."""
-    rule.overlook()
+    rule.take_as_known()
     builder.ec2.delete_subnet(SubnetId=outside.subnet)
     assert changed(rule, outside.subnet) == {outside.subnet: "DELETED"}
 
@@ -87,7 +87,7 @@ def test_subnet_inside_is_evaluated(rule: Rule, inside: Private) -> None:
 
 def test_endpoint_elsewhere_costs_nothing(rule: Rule, builder: Builder, outside: Private) -> None:
     """An endpoint concerns its own VPC alone, of which there is nothing to say."""
-    rule.overlook()
+    rule.take_as_known()
     endpoint = builder.endpoint(outside.vpc, outside.table)
     assert changed(rule, endpoint) == {}
     assert operations(rule) == []
@@ -109,10 +109,10 @@ def test_egress_vpc_elsewhere_concerns_the_spokes_inside(sandbox: Sandbox) -> No
     hub = Hub(account)
     spoke = hub.join(account)
     rule = Rule(sandbox, {"vpcIds": spoke.vpc})
-    rule.overlook()
+    rule.take_as_known()
     account.route(hub.egress_table, "198.18.0.0/15", NatGatewayId=hub.nat)
     assert set(changed(rule, hub.egress_table)) == {spoke.subnet}
-    rule.overlook()
+    rule.take_as_known()
     account.ec2.delete_nat_gateway(NatGatewayId=hub.nat)
     assert set(changed(rule, hub.nat)) == {spoke.subnet}
 
@@ -123,7 +123,7 @@ def test_subnets_elsewhere_are_not_posted_for_a_change_inside(sandbox: Sandbox) 
     hub = Hub(account)
     hub.join(account)
     rule = Rule(sandbox, {"vpcIds": hub.vpc})
-    rule.overlook()
+    rule.take_as_known()
     account.ec2.delete_nat_gateway(NatGatewayId=hub.nat)
     assert not set(changed(rule, hub.nat).values()) & {"EXCLUDED"}
 

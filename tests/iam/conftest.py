@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from express_path import healing, looking
-from express_path.handlers import remediate
+from express_path.handlers import plan_heal
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.iam.deployed import Deployed
@@ -32,7 +32,7 @@ def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(looking, "SECONDS_APART", 0)
     monkeypatch.setattr(healing, "TURN_SECONDS", 0.1)
     # A cache that ends with the test: the function reads its variables once.
-    monkeypatch.setattr(remediate, "rule_parameters", cache(remediate.rule_parameters.__wrapped__))
+    monkeypatch.setattr(plan_heal, "rule_parameters", cache(plan_heal.rule_parameters.__wrapped__))
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         automation.knobs.open_calendars.add(CALENDAR)

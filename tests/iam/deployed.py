@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from express_path.handlers import remediate
+from express_path.handlers import plan_heal
 from express_path.handlers.services import services
 from sandbox.dynamic import Client
 from sandbox.ssm import Automation
@@ -82,4 +82,4 @@ def _upper(credentials: dict[str, str]) -> dict[str, str]:
 
 
 def _plan(event: dict[str, Any]) -> dict[str, Any]:
-    return remediate.handler(event, Context())
+    return plan_heal.handler(event, Context())

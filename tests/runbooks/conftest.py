@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from express_path import healing, looking
-from express_path.handlers import remediate
+from express_path.handlers import plan_heal
 from express_path.handlers.services import services
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
@@ -20,7 +20,7 @@ def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[De
     monkeypatch.setattr(looking, "SECONDS_APART", 0)
     monkeypatch.setattr(healing, "TURN_SECONDS", 0.1)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    remediate.rule_parameters.cache_clear()
+    plan_heal.rule_parameters.cache_clear()
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         automation.knobs.lambda_selectors = False
@@ -31,7 +31,7 @@ def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[De
         for name in ("dynamodb", "ec2", "s3", "ssm"):
             getattr(services().aws, name)
         yield deployed
-    remediate.rule_parameters.cache_clear()
+    plan_heal.rule_parameters.cache_clear()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import yaml
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
-from express_path.handlers.remediate import parse
+from express_path.handlers.plan_heal import parse
 
 Runbook = dict[str, Any]
 Step = dict[str, Any]

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from express_path.domain.heal.approvals import ANSWER_SECONDS, REQUEST_SECONDS
-from express_path.handlers import remediate
+from express_path.handlers import plan_heal
 from sandbox.server import Sandbox
 from tests.support.heals import APPROVED, FUNCTION, HEAL, RUNBOOKS, Deployment, Run, Vpc, status, step, steps
 from tests.support.network import Builder
@@ -167,7 +167,7 @@ def intercept(deployment: Deployment, action: str, then: Callable[[], None]) -> 
     pending = [then]
 
     def answer(event: dict[str, Any]) -> dict[str, Any]:
-        answered = remediate.handler(event, Context())
+        answered = plan_heal.handler(event, Context())
         if event["action"] == action and pending:
             pending.pop()()
         return answered

@@ -51,7 +51,7 @@ class Walk(NamedTuple):
     seen: tuple[tuple[str, int], ...]
     zone: str
     closed: bool | None
-    endpoints_aside: bool = False
+    skip_gateway_endpoints: bool = False
 
 
 @cache
@@ -68,7 +68,7 @@ class BruteForce:
         self.snapshot = snapshot
         self.parameters = parameters
 
-    def judge(self, subnet_id: str) -> tuple[str, str]:
+    def evaluator(self, subnet_id: str) -> tuple[str, str]:
         """Compliance and reason of a subnet."""
         subnet = self.snapshot.subnets.get(subnet_id)
         if subnet is None:
@@ -158,7 +158,7 @@ class BruteForce:
         """Every reason that may hold for an address that a VPC's route table routes."""
         if (table.id, address.version) in walk.seen:
             return UNKNOWN
-        routes = [each for each in table.routes if not (walk.endpoints_aside and self.is_gateway_endpoint(each))]
+        routes = [each for each in table.routes if not (walk.skip_gateway_endpoints and self.is_gateway_endpoint(each))]
         here = walk._replace(seen=(*walk.seen, (table.id, address.version)))
         fates: frozenset[str] = frozenset()
         for winner in list(self.winners(address, routes)) or [None]:
@@ -219,7 +219,7 @@ class BruteForce:
         """What holds at the end of a path; an internet gateway may be closed."""
         if reason == "INTERNET_GATEWAY" and walk.closed:
             return DROPPED
-        if reason == "INTERNET_GATEWAY" and walk.closed is None and not walk.endpoints_aside:
+        if reason == "INTERNET_GATEWAY" and walk.closed is None and not walk.skip_gateway_endpoints:
             return UNKNOWN
         return frozenset({reason})
 
@@ -264,7 +264,7 @@ class BruteForce:
 
     def translate(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
         """A NAT instance in front of an internet gateway; else what another appliance may make of an address."""
-        aside = self.leave_subnet(address, subnet_id, walk._replace(endpoints_aside=True))
+        aside = self.leave_subnet(address, subnet_id, walk._replace(skip_gateway_endpoints=True))
         fates = frozenset({"NAT_INSTANCE"} if "INTERNET_GATEWAY" in aside else ())
         if aside != {"INTERNET_GATEWAY"}:
             fates |= only_nats(frozenset(map(behind, self.leave_subnet(address, subnet_id, walk))))

@@ -5,13 +5,13 @@ from typing import Any
 
 from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.ledger import LedgerView, StartedBy, TableRecord, TableState, VpcRecord
-from express_path.domain.heal.plan import Circumstances, make_plan
+from express_path.domain.heal.plan import PlanContext, make_plan
 from express_path.domain.heal.records import Blocker, HealSettings, Plan
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList, Route, Subnet, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.make import EXPRESS_LIST, REGION, by_id, route, snapshot, subnet, table
 
@@ -66,11 +66,11 @@ def planned(  # noqa: PLR0913 -- as much as a plan depends on
 ) -> Plan:
     """The plan for subnet-1, by settings under which nothing only warns; without evidence, nothing is in the way."""
     settings = {"warn_only": frozenset(), **settings}
-    judge = Judge(Tracer(snapshot), parameters or RuleParameters())
-    around = Circumstances(
+    evaluator = Evaluator(Tracer(snapshot), parameters or RuleParameters())
+    context = PlanContext(
         evidence or Evidence(), HealSettings(**settings), now, ledger, started_by, needs_approval=needs_approval
     )
-    return make_plan(judge, "subnet-1", around)
+    return make_plan(evaluator, "subnet-1", context)
 
 
 def healed(when: str, endpoint_id: str = "vpce-express", **more: Any) -> LedgerView:  # noqa: ANN401 -- fields

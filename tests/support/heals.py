@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from express_path.handlers import remediate
+from express_path.handlers import plan_heal
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.ledgers import LedgerTable
@@ -37,7 +37,7 @@ class Deployment:
         role = sandbox.client("iam").create_role(RoleName="automation", AssumeRolePolicyDocument=json.dumps(TRUST))
         self.given = {"AutomationAssumeRole": str(role["Role"]["Arn"]), "PlanFunctionName": FUNCTION}
         self.ledger = LedgerTable(sandbox)
-        automation.functions.register(FUNCTION, lambda event: remediate.handler(event, Context()))
+        automation.functions.register(FUNCTION, lambda event: plan_heal.handler(event, Context()))
 
     def publish(self, name: str) -> None:
         """Store a runbook, as the stack does."""

@@ -5,7 +5,7 @@ from express_path.domain.network.resources import Association, PrefixList, Rank,
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind, target_kind
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Judge, Verdict
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 
 ACCOUNT, NEIGHBOUR, REGION = "111122223333", "444455556666", "us-east-1"
@@ -48,11 +48,11 @@ def snapshot(**more: object) -> Snapshot:
     return Snapshot(ACCOUNT, REGION, **{"prefix_lists": by_id(EXPRESS_LIST), **more})
 
 
-def judge(network: Snapshot, **parameters: object) -> Judge:
+def evaluator(network: Snapshot, **parameters: object) -> Evaluator:
     """A judge of a network under a rule's parameters."""
-    return Judge(Tracer(network), RuleParameters(**parameters))
+    return Evaluator(Tracer(network), RuleParameters(**parameters))
 
 
 def judged(network: Snapshot, subnet_id: str = "subnet-1", **parameters: object) -> Verdict:
     """The verdict on a subnet under a rule's parameters."""
-    return judge(network, **parameters).verdict(subnet_id)
+    return evaluator(network, **parameters).verdict(subnet_id)

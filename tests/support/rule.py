@@ -46,15 +46,15 @@ class Rule:
         self.sandbox = sandbox
         self.loop = ConfigLoop(sandbox, self.invoke, parameters=parameters, style=style)
         self.asleep = False
-        self.heeds = ""
+        self.only_for = ""
 
     def invoke(self, event: Event) -> Any:  # noqa: ANN401 -- a function may return anything
         """Invoke the function, unless it is to sleep through events, or through those of other resources."""
-        if self.asleep or (self.heeds and self.heeds not in event["invokingEvent"]):
+        if self.asleep or (self.only_for and self.only_for not in event["invokingEvent"]):
             return {"evaluations": []}
         return handler(event, Context())
 
-    def overlook(self) -> None:
+    def take_as_known(self) -> None:
         """Let AWS Config take the network as it is for known, without a verdict; then forget the calls."""
         self.asleep = True
         self.loop.notice()
@@ -67,7 +67,7 @@ class Rule:
 
         of is the id of the one resource whose own events are heeded; without, all are.
         """
-        self.heeds = f'"resourceId": "{of}", "resourceName": null, "ARN"' if of else ""
+        self.only_for = f'"resourceId": "{of}", "resourceName": null, "ARN"' if of else ""
         self.loop.notice()
         deliveries = self.loop.deliver()
         for delivery in deliveries:
@@ -81,7 +81,7 @@ class Rule:
 
     def sweep(self) -> dict[str, str]:
         """Invoke the function as the schedule does; return the reason of every subnet that it posted."""
-        self.heeds = ""
+        self.only_for = ""
         delivery = self.loop.scheduled()
         if delivery.error:
             raise delivery.error

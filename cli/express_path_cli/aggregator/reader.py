@@ -21,7 +21,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.errors import ApiError
 from express_path_cli.aggregator.items import description
-from express_path_cli.organization.clients import MovingAws
+from express_path_cli.organization.clients import AccountClients
 
 LACKING = (
     "routes to Cloud WAN and database networks lack their targets, transit gateways their routes: UNRESOLVED_EGRESS",
@@ -33,7 +33,7 @@ LACKING = (
 _PAGE = 100
 """The most items that a query returns at once (botocore model: config SelectAggregateResourceConfig)."""
 
-Place = tuple[str, str]
+AccountRegion = tuple[str, str]
 """Account id and Region."""
 
 
@@ -49,7 +49,7 @@ class BadSource(NamedTuple):
 class Aggregator:
     """The items of one aggregator of the caller's account and Region."""
 
-    def __init__(self, aws: MovingAws, name: str) -> None:
+    def __init__(self, aws: AccountClients, name: str) -> None:
         """Read nothing yet."""
         self._aws = aws
         self._name = name
@@ -105,7 +105,7 @@ class Aggregator:
             for place in sorted(subnets)
         ]
 
-    def _subnets(self, regions: Sequence[str]) -> dict[Place, dict[str, Subnet]]:
+    def _subnets(self, regions: Sequence[str]) -> dict[AccountRegion, dict[str, Subnet]]:
         """Subnets; internet gateways are open to them where an account's Block Public Access lets traffic out.
 
         If it blocks both directions, exclusions may open them, which only EC2 tells.
@@ -119,14 +119,14 @@ class Aggregator:
 
     def _records(
         self, resource_type: str, reader: Callable[[Description], Record], regions: Sequence[str]
-    ) -> dict[Place, dict[str, Record]]:
+    ) -> dict[AccountRegion, dict[str, Record]]:
         described = self._descriptions(resource_type, regions)
         return {place: {each.id: each for each in map(reader, found)} for place, found in described.items()}
 
-    def _interfaces(self, tables: Iterable[RouteTable], regions: Sequence[str]) -> dict[Place, dict[str, Any]]:
+    def _interfaces(self, tables: Iterable[RouteTable], regions: Sequence[str]) -> dict[AccountRegion, dict[str, Any]]:
         """The network interfaces that routes lead to: an organization has too many to read them all."""
         wanted = targets(tables, TargetKind.NETWORK_INTERFACE)
-        found: dict[Place, dict[str, Any]] = defaultdict(dict)
+        found: dict[AccountRegion, dict[str, Any]] = defaultdict(dict)
         for start in range(0, len(wanted), _PAGE):
             ids = ", ".join(f"'{each}'" for each in wanted[start : start + _PAGE])
             described = self._descriptions("AWS::EC2::NetworkInterface", regions, f" AND resourceId IN ({ids})")
@@ -136,8 +136,8 @@ class Aggregator:
 
     def _descriptions(
         self, resource_type: str, regions: Sequence[str], further: str = ""
-    ) -> dict[Place, list[Description]]:
-        found: dict[Place, list[Description]] = defaultdict(list)
+    ) -> dict[AccountRegion, list[Description]]:
+        found: dict[AccountRegion, list[Description]] = defaultdict(list)
         for item in self._items(resource_type, regions, further):
             found[str(item["accountId"]), str(item["awsRegion"])].append(description(item))
         return found
@@ -156,8 +156,8 @@ class Aggregator:
                 yield from map(json.loads, page["Results"])
 
     def _prefix_lists(
-        self, subnets: Mapping[Place, Mapping[str, Subnet]], regions: Sequence[str]
-    ) -> dict[Place, Mapping[str, PrefixList]]:
+        self, subnets: Mapping[AccountRegion, Mapping[str, Subnet]], regions: Sequence[str]
+    ) -> dict[AccountRegion, Mapping[str, PrefixList]]:
         customers = self._descriptions("AWS::EC2::PrefixList", regions)
         by_region: dict[str, set[Family]] = defaultdict(set)
         for (_, region), found in subnets.items():

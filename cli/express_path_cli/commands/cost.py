@@ -11,7 +11,6 @@ from rich.console import Console
 from express_path_cli import options
 from express_path_cli.cost.charges import window
 from express_path_cli.cost.report import CostOptions, CostReport, report_on
-from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import flagged_nats
 from express_path_cli.formats.cost_json import as_cost_json
 from express_path_cli.formats.cost_table import as_cost_table, as_text_table
@@ -21,6 +20,7 @@ from express_path_cli.problems import COULD_NOT_TELL, say
 from express_path_cli.progress import watching
 from express_path_cli.result import Seen
 from express_path_cli.selection import Selection, judge_all
+from express_path_cli.task_pool import TaskPool
 
 _WHAT = "What to count"
 _LONGEST = 454
@@ -84,10 +84,10 @@ def cost(
     of S3 Express. A gateway endpoint saves these costs, but not the hourly charges. Exit status: 0 done, 2 something
     could not be determined; it is named on standard error, and the rest is still reported.
     """
-    with watching(quiet=quiet) as watch, Crew(source.live.workers, watch) as crew:
+    with watching(quiet=quiet) as watch, TaskPool(source.live.workers, watch) as task_pool:
         seen = source.look(parameters, watch)
         nats = flagged_nats(seen.views, judge_all(seen.views, parameters, Selection()))
-        report = report_on(nats, seen, counted, crew)
+        report = report_on(nats, seen, counted, task_pool)
     tell_about(Seen(failures=report.failures, notes=report.notes), quiet=quiet)
     if seen.views or not seen.failures:
         _write(report, form, output, quiet=quiet)

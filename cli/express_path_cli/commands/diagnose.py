@@ -9,7 +9,6 @@ import typer
 from rich.console import Console
 
 from express_path_cli import options
-from express_path_cli.crew import Crew
 from express_path_cli.diagnosis.diagnosing import NatDiagnosis, diagnose_all, nats_to_diagnose
 from express_path_cli.diagnosis.timing import HOURS, Timing, timing
 from express_path_cli.formats.chart_svg import as_svg
@@ -21,6 +20,7 @@ from express_path_cli.problems import COULD_NOT_TELL, OptionError, say
 from express_path_cli.progress import watching
 from express_path_cli.result import Seen
 from express_path_cli.selection import Selection, judge_all
+from express_path_cli.task_pool import TaskPool
 
 _WHEN = "When to look at"
 EXAMPLES = """
@@ -103,13 +103,13 @@ def diagnose(
     tell_about(seen, quiet=quiet)
     verdicts = judge_all(seen.views, parameters, Selection())
     nats = nats_to_diagnose(seen, verdicts, subnet, source.elsewhere)
-    with watching(quiet=quiet) as watch, Crew(source.live.workers, watch) as crew:
-        told = diagnose_all(nats, verdicts, seen, during, crew)
-    tell_about(Seen(failures=crew.failures), quiet=quiet)
+    with watching(quiet=quiet) as watch, TaskPool(source.live.workers, watch) as task_pool:
+        told = diagnose_all(nats, verdicts, seen, during, task_pool)
+    tell_about(Seen(failures=task_pool.failures), quiet=quiet)
     if seen.views or not seen.failures:
         _draw(told, chart, quiet=quiet)
         _write(told, during, form)
-    failed = seen.failures or crew.failures
+    failed = seen.failures or task_pool.failures
     raise typer.Exit(COULD_NOT_TELL if failed else any(each.has_symptoms for each in told))
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from express_path.adapters.memory import without_collector
+from express_path.adapters.memory import gc_paused
 from express_path_cli import options
 from express_path_cli.formats.registry import Format
 from express_path_cli.output import tell_about, write_result
@@ -40,7 +40,7 @@ def report(
     could not be determined. What could not be read is named in the file and on standard error, and the rest is still
     reported.
     """
-    with without_collector(), watching(quiet=quiet) as watch:
+    with gc_paused(), watching(quiet=quiet) as watch:
         seen = source.look(parameters, watch)
         verdicts = judge_all(seen.views, parameters, Selection())
     tell_about(seen, quiet=quiet)

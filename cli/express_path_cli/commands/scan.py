@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from express_path.adapters.memory import without_collector
+from express_path.adapters.memory import gc_paused
 from express_path_cli import options
 from express_path_cli.formats.registry import Format
 from express_path_cli.groups import Made
@@ -106,7 +106,7 @@ def scan(
     Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something could not be determined. What could not be read
     is named on standard error, and the rest is still reported.
     """
-    with without_collector(), watching(quiet=quiet) as watch:
+    with gc_paused(), watching(quiet=quiet) as watch:
         seen = source.look(parameters, watch)
         seen = replace(seen, failures=[*seen.failures, *subnets.absent(seen.views, source.elsewhere)])
         verdicts = judge_all(seen.views, parameters, subnets)

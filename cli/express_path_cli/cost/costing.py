@@ -16,14 +16,14 @@ from express_path_cli.cost.charges import (
     charged_bytes,
 )
 from express_path_cli.cost.nat_prices import listed_prices
-from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
 from express_path_cli.metered_places import MeteredPlace
 from express_path_cli.metrics.nat_metrics import meters_of, read_metrics
 from express_path_cli.metrics.series import Series
-from express_path_cli.organization.clients import MovingAws
+from express_path_cli.organization.clients import AccountClients
 from express_path_cli.problems import OptionError, one_line
 from express_path_cli.result import Failure
+from express_path_cli.task_pool import TaskPool
 
 _NO_ZONES = OptionError(
     "CloudWatch has metrics of none of its zones", "it has no address now and carried nothing in the last two weeks"
@@ -47,7 +47,7 @@ class NatCost:
     measured: Measured | None = None
 
 
-def read_traffic(places: Sequence[MeteredPlace], during: Window, crew: Crew) -> dict[str, tuple[Series, ...]]:
+def read_traffic(places: Sequence[MeteredPlace], during: Window, task_pool: TaskPool) -> dict[str, tuple[Series, ...]]:
     """The traffic of every NAT gateway that can be read, by its id."""
 
     def read(at: MeteredPlace) -> dict[str, tuple[Series, ...]]:
@@ -56,9 +56,9 @@ def read_traffic(places: Sequence[MeteredPlace], during: Window, crew: Crew) -> 
         series = read_metrics(aws, meters, TRAFFIC, during.start, during.end, _PERIOD)
         return {nat.id: tuple(one for one in series if one.meter.nat_gateway_id == nat.id) for nat in at.nats}
 
-    traffic = {key: series for _, found in crew.each(places, read) for key, series in found.items()}
+    traffic = {key: series for _, found in task_pool.each(places, read) for key, series in found.items()}
     unmetered = [nat for at in places for nat in at.nats if traffic.get(nat.id) == ()]
-    crew.failures += [Failure(nat.where, _NO_ZONES) for nat in unmetered]
+    task_pool.failures += [Failure(nat.where, _NO_ZONES) for nat in unmetered]
     return {key: series for key, series in traffic.items() if series}
 
 
@@ -71,7 +71,7 @@ class Prices:
         self._given = None if given is None else Price(given, Basis.GIVEN)
         self._listed: dict[str, Mapping[str, Price]] = {}
 
-    def of(self, nat: FlaggedNat, aws: MovingAws) -> Price:
+    def of(self, nat: FlaggedNat, aws: AccountClients) -> Price:
         """The price at one NAT gateway; AWS is asked once for each Region."""
         if self._given:
             return self._given
@@ -81,7 +81,7 @@ class Prices:
         own = listed.get("RegionalNatGateway") if nat.kind is NatKind.REGIONAL else None
         return own or listed.get("NatGateway", ASSUMED_PRICE)
 
-    def _ask(self, region: str, aws: MovingAws) -> Mapping[str, Price]:
+    def _ask(self, region: str, aws: AccountClients) -> Mapping[str, Price]:
         try:
             found = listed_prices(aws, region)
             why = "the Price List has none in US dollars"

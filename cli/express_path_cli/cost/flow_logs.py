@@ -10,7 +10,7 @@ from express_path.domain.network.addresses import Cidr
 from express_path.errors import ApiError
 from express_path_cli.cost.charges import Window
 from express_path_cli.cost.flow_records import FlowLog, NatPlace
-from express_path_cli.organization.clients import MovingAws
+from express_path_cli.organization.clients import AccountClients
 
 POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 900.0
@@ -36,7 +36,7 @@ class Reading(NamedTuple):
     bytes_scanned: float
 
 
-def read_log_group(aws: MovingAws, name: str) -> LogGroup:
+def read_log_group(aws: AccountClients, name: str) -> LogGroup:
     """What a log group holds. Raises ApiError, also where there is none of that name."""
     rows = pages(aws.logs, "logs", "describe_log_groups", "logGroups", logGroupNamePrefix=name)
     group = next((row for row in rows if row["logGroupName"] == name), None)
@@ -55,7 +55,7 @@ def _flow_log(row: Mapping[str, Any]) -> FlowLog:
     return FlowLog(row["FlowLogId"], row["ResourceId"], row.get("TrafficType", "ALL"), fields, row["CreationTime"])
 
 
-def read_nat_places(aws: MovingAws, gateway_ids: Sequence[str]) -> dict[str, NatPlace]:
+def read_nat_places(aws: AccountClients, gateway_ids: Sequence[str]) -> dict[str, NatPlace]:
     """Where NAT gateways of this account and Region are, by id; those that are gone are absent. Raises ApiError."""
     rows = filtered(aws.ec2, "describe_nat_gateways", "NatGateways", "nat-gateway-id", gateway_ids)
     return {row["NatGatewayId"]: _place(row) for row in rows}
@@ -68,7 +68,12 @@ def _place(row: Mapping[str, Any]) -> NatPlace:
 
 
 def read_express_bytes(
-    aws: MovingAws, log_group: str, fields: Sequence[str], interfaces: Sequence[str], cidrs: Sequence[Cidr], of: Window
+    aws: AccountClients,
+    log_group: str,
+    fields: Sequence[str],
+    interfaces: Sequence[str],
+    cidrs: Sequence[Cidr],
+    of: Window,
 ) -> Reading:
     """The bytes between interfaces and S3 Express during a window, both ways, each once.
 
@@ -111,7 +116,7 @@ def query_text(fields: Sequence[str], interfaces: Iterable[str], cidrs: Iterable
     )
 
 
-def _run(aws: MovingAws, log_group: str, text: str, of: Window) -> Mapping[str, Any]:
+def _run(aws: AccountClients, log_group: str, text: str, of: Window) -> Mapping[str, Any]:
     with calling("logs:StartQuery"):
         query_id = aws.logs.start_query(
             logGroupName=log_group,
@@ -135,7 +140,7 @@ def _run(aws: MovingAws, log_group: str, text: str, of: Window) -> Mapping[str, 
         time.sleep(POLL_SECONDS)
 
 
-def _stop(aws: MovingAws, query_id: str) -> None:
+def _stop(aws: AccountClients, query_id: str) -> None:
     """A query is paid for by what it scans, so none goes on for nobody."""
     with calling("logs:StopQuery"):
         aws.logs.stop_query(queryId=query_id)

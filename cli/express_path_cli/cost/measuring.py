@@ -11,11 +11,11 @@ from express_path_cli.cost.charges import Measured, Price, Window, charged_bytes
 from express_path_cli.cost.costing import NatCost
 from express_path_cli.cost.flow_logs import LogGroup, Reading, read_express_bytes, read_log_group, read_nat_places
 from express_path_cli.cost.flow_records import FlowLog, NatPlace, NotRecordedError, recording
-from express_path_cli.crew import Crew
 from express_path_cli.metered_places import MeteredPlace
 from express_path_cli.metrics.series import Series
 from express_path_cli.problems import OptionError
 from express_path_cli.result import Failure, View
+from express_path_cli.task_pool import TaskPool
 
 
 class Share(NamedTuple):
@@ -49,7 +49,7 @@ def _allow(snapshot: Snapshot) -> str:
 
 
 def measure(
-    log_group: str, places: Sequence[MeteredPlace], views: Sequence[View], during: Window, crew: Crew
+    log_group: str, places: Sequence[MeteredPlace], views: Sequence[View], during: Window, task_pool: TaskPool
 ) -> Shares:
     """The shares of all places; what fails is kept as the crew's failures."""
 
@@ -58,10 +58,12 @@ def measure(
 
     found: dict[str, Share] = {}
     scanned = 0.0
-    for metered, shares in crew.each(places, read, lambda metered: f"{metered}: flow logs"):
+    for metered, shares in task_pool.each(places, read, lambda metered: f"{metered}: flow logs"):
         found |= shares.by_gateway
         scanned += shares.bytes_scanned
-        crew.failures += [Failure(f"{each.nat_gateway_id} {metered.place.aws.region}", each) for each in shares.untold]
+        task_pool.failures += [
+            Failure(f"{each.nat_gateway_id} {metered.place.aws.region}", each) for each in shares.untold
+        ]
     return Shares(found, scanned)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from express_path.adapters.aws import pages
 from express_path_cli.cost.charges import Basis, Price
-from express_path_cli.organization.clients import MovingAws
+from express_path_cli.organization.clients import AccountClients
 
 _ENDPOINT = "us-east-1"
 """The Price List answers in a few Regions only, for all of them
@@ -17,7 +17,7 @@ _ENDPOINT = "us-east-1"
 _USAGE_TYPE = re.compile(r"(?:[A-Z0-9]+-)?(?P<kind>NatGateway|RegionalNatGateway)-Bytes")
 
 
-def listed_prices(aws: MovingAws, region: str) -> dict[str, Price]:
+def listed_prices(aws: AccountClients, region: str) -> dict[str, Price]:
     """The price for zonal and private NAT gateways (NatGateway) and for regional ones (RegionalNatGateway) in a Region.
 
     What AWS does not list in US dollars is absent. Raises ApiError.

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from express_path_cli.cost.charges import Window
 from express_path_cli.cost.costing import NatCost, Prices, costs_of, read_traffic
 from express_path_cli.cost.measuring import measure, with_shares
-from express_path_cli.crew import Crew
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
 from express_path_cli.metered_places import MeteredPlace, places_of
 from express_path_cli.result import Failure, Seen
+from express_path_cli.task_pool import TaskPool
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,21 @@ class CostReport:
         return [each for each in self.costs if each.nat.kind is NatKind.INSTANCE]
 
 
-def report_on(nats: Sequence[FlaggedNat], seen: Seen, asked: CostOptions, crew: Crew) -> CostReport:
+def report_on(nats: Sequence[FlaggedNat], seen: Seen, asked: CostOptions, task_pool: TaskPool) -> CostReport:
     """Read traffic and prices, and flow logs where a log group is named; what fails is kept beside the rest."""
-    places = places_of(nats, seen.reach, crew)
+    places = places_of(nats, seen.reach, task_pool)
     prices = Prices(asked.usd_per_gb)
-    costs = costs_of(nats, places, read_traffic(places, asked.window, crew), prices, asked.window)
-    report = CostReport(asked.window, costs, not (seen.failures or crew.failures), asked.log_group)
+    costs = costs_of(nats, places, read_traffic(places, asked.window, task_pool), prices, asked.window)
+    report = CostReport(asked.window, costs, not (seen.failures or task_pool.failures), asked.log_group)
     if asked.log_group:
-        report = _measured(report, asked.log_group, places, seen, crew)
-    failures = (*seen.failures, *sorted(crew.failures, key=lambda each: each.where))
+        report = _measured(report, asked.log_group, places, seen, task_pool)
+    failures = (*seen.failures, *sorted(task_pool.failures, key=lambda each: each.where))
     return replace(report, failures=failures, notes=(*seen.notes, *prices.notes))
 
 
-def _measured(report: CostReport, log_group: str, places: Sequence[MeteredPlace], seen: Seen, crew: Crew) -> CostReport:
-    shares = measure(log_group, places, seen.views, report.window, crew)
+def _measured(
+    report: CostReport, log_group: str, places: Sequence[MeteredPlace], seen: Seen, task_pool: TaskPool
+) -> CostReport:
+    shares = measure(log_group, places, seen.views, report.window, task_pool)
     costs = with_shares(report.costs, shares.by_gateway)
     return replace(report, costs=costs, bytes_scanned=shares.bytes_scanned)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.crew import Crew
 from express_path_cli.diagnosis.symptoms import Diagnosis, State, diagnose
 from express_path_cli.diagnosis.symptoms_load import METRICS
 from express_path_cli.diagnosis.timing import Timing
@@ -13,6 +12,7 @@ from express_path_cli.metered_places import MeteredPlace, places_of
 from express_path_cli.metrics.nat_metrics import meters_of, read_metrics
 from express_path_cli.problems import OptionError
 from express_path_cli.result import Seen, is_flagged
+from express_path_cli.task_pool import TaskPool
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,17 @@ def nats_to_diagnose(
 
 
 def diagnose_all(
-    nats: Sequence[FlaggedNat], verdicts: Iterable[Verdict], seen: Seen, during: Timing, crew: Crew
+    nats: Sequence[FlaggedNat], verdicts: Iterable[Verdict], seen: Seen, during: Timing, task_pool: TaskPool
 ) -> list[NatDiagnosis]:
     """What the metrics of each NAT tell, those with symptoms first; what fails is kept as the crew's failures."""
-    places = places_of(nats, seen.reach, crew)
+    places = places_of(nats, seen.reach, task_pool)
 
     def read(metered: MeteredPlace) -> dict[str, tuple[Diagnosis, ...]]:
         return _diagnose_place(metered, during)
 
     found = {
         key: told
-        for _, here in crew.each(places, read, lambda metered: f"{metered}: metrics")
+        for _, here in task_pool.each(places, read, lambda metered: f"{metered}: metrics")
         for key, told in here.items()
     }
     tables = {each.subnet_id: each.route_table_id for each in verdicts if is_flagged(each)}

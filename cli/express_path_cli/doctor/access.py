@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from express_path.adapters.aws import DENIED
 from express_path.errors import ApiError, ExpressPathError
+from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checks import Answer, fail, ok, unknown, warn
-from express_path_cli.doctor.look import Look
 from express_path_cli.doctor.permission_probes import Probe
 from express_path_cli.problems import hint_for
 
@@ -16,26 +16,26 @@ def remedy(error: ExpressPathError) -> str:
     return hint_for(error) or f"try again; if {code} stays, ask AWS Support with this message"
 
 
-def identity(look: Look) -> Answer:
+def identity(context: CheckContext) -> Answer:
     """Who makes the calls."""
-    account, arn = look.identity()
+    account, arn = context.identity()
     return ok(f"account {account}, as {arn}")
 
 
-def service(look: Look) -> Answer:
+def service(context: CheckContext) -> Answer:
     """Whether the Region has S3 Express."""
-    region = look.aws.region
-    if look.aws.offers_s3_express():
+    region = context.aws.region
+    if context.aws.offers_s3_express():
         return ok(f"{region} offers S3 Express")
     return fail(f"{region} does not offer S3 Express: every subnet is NOT_APPLICABLE", "name another --region")
 
 
-def read(probe: Probe) -> Callable[[Look], Answer]:
+def read(probe: Probe) -> Callable[[CheckContext], Answer]:
     """The question whether one read is allowed."""
 
-    def ask(look: Look) -> Answer:
+    def ask(context: CheckContext) -> Answer:
         try:
-            note = probe.trial(look.aws)
+            note = probe.trial(context.aws)
         except ApiError as error:
             return unknown(f"{error.code}, so a scan cannot see {probe.tells}: {error.message}", remedy(error))
         return ok(f"not tried: {note}" if note else f"shows {probe.tells}")
@@ -43,13 +43,13 @@ def read(probe: Probe) -> Callable[[Look], Answer]:
     return ask
 
 
-def network_role(look: Look) -> Answer | None:
+def network_role(context: CheckContext) -> Answer | None:
     """Whether these credentials may follow transit gateways as the rule does."""
-    arn = look.parameter("NetworkRoleArn")
+    arn = context.parameter("NetworkRoleArn")
     if not arn:
         return None
     try:
-        look.aws.assuming(arn, look.parameter("NetworkRoleExternalId"))
+        context.aws.assuming(arn, context.parameter("NetworkRoleExternalId"))
     except ApiError as error:
         if error.code not in DENIED:
             raise

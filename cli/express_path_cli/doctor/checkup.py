@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from express_path.errors import ExpressPathError
 from express_path_cli.doctor.access import remedy
+from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checks import Answer, State, unknown
-from express_path_cli.doctor.look import Look
 from express_path_cli.doctor.questions import QUESTIONS, Question
 from express_path_cli.problems import COULD_NOT_TELL
 from express_path_cli.progress import Watch
@@ -40,12 +40,12 @@ class Checkup(NamedTuple):
         return FAILED if any(each.answer.state is State.FAIL for each in self.checks) else 0
 
 
-def examine(look: Look, watch: Watch) -> Checkup:
+def examine(context: CheckContext, watch: Watch) -> Checkup:
     """Ask everything."""
 
     def ask(question: Question) -> Answer | None:
         try:
-            return _repeatable(question.ask(look), look.again)
+            return _repeatable(question.ask(context), context.again)
         except ExpressPathError as error:
             return unknown(str(error), remedy(error))
         finally:
@@ -55,7 +55,7 @@ def examine(look: Look, watch: Watch) -> Checkup:
     with ThreadPoolExecutor(WORKERS) as pool:
         answers = list(pool.map(ask, QUESTIONS))
     checks = [Check(question, answer) for question, answer in zip(QUESTIONS, answers, strict=True) if answer]
-    return Checkup(_account(look), look.aws.region, checks)
+    return Checkup(_account(context), context.aws.region, checks)
 
 
 def _repeatable(answer: Answer | None, again: str) -> Answer | None:
@@ -65,8 +65,8 @@ def _repeatable(answer: Answer | None, again: str) -> Answer | None:
     return answer._replace(command=answer.command + again)
 
 
-def _account(look: Look) -> str | None:
+def _account(context: CheckContext) -> str | None:
     try:
-        return look.identity()[0]
+        return context.identity()[0]
     except ExpressPathError:
         return None

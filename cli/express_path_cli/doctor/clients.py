@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from botocore.config import Config
 
 from express_path.adapters.aws import calling
-from express_path_cli.organization.clients import MovingAws
+from express_path_cli.organization.clients import AccountClients
 
 if TYPE_CHECKING:
     from mypy_boto3_iam import IAMClient
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _BRIEF = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=3, read_timeout=10)
 
 
-class CheckupAws(MovingAws):
+class CheckupAws(AccountClients):
     """The clients of one account and Region; without an answer each check ends within half a minute."""
 
     def _client(self, service: str) -> Any:  # noqa: ANN401  # each property has its own type

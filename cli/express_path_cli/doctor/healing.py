@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from express_path_cli.doctor.approval_checks import judge_approval
+from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checks import Answer, fail, ok
 from express_path_cli.doctor.function_reader import read_function
 from express_path_cli.doctor.heal_checks import (
@@ -28,95 +29,94 @@ from express_path_cli.doctor.heal_prerequisites import (
 )
 from express_path_cli.doctor.ledger_checks import judge_ledger
 from express_path_cli.doctor.ledger_reader import read_ledger, read_topic
-from express_path_cli.doctor.look import Look
 from express_path_cli.doctor.rule_checks import judge_function
 from express_path_cli.doctor.rule_reader import list_exceptions
 
 
-def mode(look: Look) -> Answer:
+def mode(context: CheckContext) -> Answer:
     """What AWS Config does about flagged subnets."""
-    meant = look.parameter("RemediationMode") or None
-    return judge_mode(meant, mode_of(look.remediation(), look.output("ApprovalDocumentName")))
+    meant = context.parameter("RemediationMode") or None
+    return judge_mode(meant, mode_of(context.remediation(), context.output("ApprovalDocumentName")))
 
 
-def remediation(look: Look) -> Answer | None:
+def remediation(context: CheckContext) -> Answer | None:
     """Whether the rule's remediation is the stack's runbook."""
-    if look.rule is None or not (look.stack() or look.remediation()):
+    if context.rule is None or not (context.stack() or context.remediation()):
         return None
-    asks = look.parameter("RemediationMode") == "APPROVAL"
-    meant = look.output("ApprovalDocumentName" if asks else "HealDocumentName")
-    return judge_remediation(look.remediation(), meant)
+    asks = context.parameter("RemediationMode") == "APPROVAL"
+    meant = context.output("ApprovalDocumentName" if asks else "HealDocumentName")
+    return judge_remediation(context.remediation(), meant)
 
 
-def runbook(output: str) -> Callable[[Look], Answer | None]:
+def runbook(output: str) -> Callable[[CheckContext], Answer | None]:
     """The question whether the runbook that an output names can be started."""
 
-    def ask(look: Look) -> Answer | None:
-        name = look.output(output)
-        return judge_document(name, read_document_status(look.aws.ssm, name)) if name else None
+    def ask(context: CheckContext) -> Answer | None:
+        name = context.output(output)
+        return judge_document(name, read_document_status(context.aws.ssm, name)) if name else None
 
     return ask
 
 
-def role(look: Look) -> Answer | None:
+def role(context: CheckContext) -> Answer | None:
     """Whether the role that changes routing is there."""
-    set_up = look.remediation()
-    arn = look.output("AutomationRoleArn") or (set_up.role_arn if set_up else "")
+    set_up = context.remediation()
+    arn = context.output("AutomationRoleArn") or (set_up.role_arn if set_up else "")
     if not arn:
         return None
-    if role_exists(look.aws.iam, arn):
+    if role_exists(context.aws.iam, arn):
         return ok(f"{arn} is there")
     return fail(f"{arn} does not exist: every heal would fail", DEPLOY)
 
 
-def plan_function(look: Look) -> Answer | None:
+def plan_function(context: CheckContext) -> Answer | None:
     """Whether the function that plans and verifies can run."""
-    name = look.output("PlanFunctionArn").rpartition(":")[2]
-    return judge_function(name, read_function(look.aws.functions, name)) if name else None
+    name = context.output("PlanFunctionArn").rpartition(":")[2]
+    return judge_function(name, read_function(context.aws.functions, name)) if name else None
 
 
-def ledger(look: Look) -> Answer | None:
+def ledger(context: CheckContext) -> Answer | None:
     """Whether the table that records heals is there and protected."""
-    name = look.output("LedgerTableName")
-    return judge_ledger(name, read_ledger(look.aws.dynamodb, name)) if name else None
+    name = context.output("LedgerTableName")
+    return judge_ledger(name, read_ledger(context.aws.dynamodb, name)) if name else None
 
 
-def approval(look: Look) -> Answer | None:
+def approval(context: CheckContext) -> Answer | None:
     """Whether approvers can be asked."""
-    arn, approvers = look.parameter("ApprovalTopicArn"), look.parameter("Approvers")
-    if not arn and look.parameter("RemediationMode") != "APPROVAL":
+    arn, approvers = context.parameter("ApprovalTopicArn"), context.parameter("Approvers")
+    if not arn and context.parameter("RemediationMode") != "APPROVAL":
         return None
-    topic = read_topic(look.aws.sns, arn) if arn else None
-    return judge_approval(arn, topic, approvers, look.parameter("ApprovalTopicKeyArn"))
+    topic = read_topic(context.aws.sns, arn) if arn else None
+    return judge_approval(arn, topic, approvers, context.parameter("ApprovalTopicKeyArn"))
 
 
-def exceptions(look: Look) -> Answer | None:
+def exceptions(context: CheckContext) -> Answer | None:
     """Whether AWS Config leaves subnets alone."""
-    if look.rule is None or look.remediation() is None:
+    if context.rule is None or context.remediation() is None:
         return None
-    return judge_exceptions(list_exceptions(look.aws.config, look.rule.name), look.rule.name)
+    return judge_exceptions(list_exceptions(context.aws.config, context.rule.name), context.rule.name)
 
 
-def endpoint_service(look: Look) -> Answer:
+def endpoint_service(context: CheckContext) -> Answer:
     """Whether EC2 makes endpoints for S3 Express here."""
-    return judge_service(find_express_service(look.aws.ec2, look.aws.region))
+    return judge_service(find_express_service(context.aws.ec2, context.aws.region))
 
 
-def endpoint_quota(look: Look) -> Answer:
+def endpoint_quota(context: CheckContext) -> Answer:
     """Whether another endpoint may be made."""
-    meant = look.parameter("GatewayEndpointQuota")
-    used = count_gateway_endpoints(look.aws.ec2)
-    return judge_quota(used, read_endpoint_quota(look.aws.quotas), int(meant) if meant else None)
+    meant = context.parameter("GatewayEndpointQuota")
+    used = count_gateway_endpoints(context.aws.ec2)
+    return judge_quota(used, read_endpoint_quota(context.aws.quotas), int(meant) if meant else None)
 
 
-def automations(look: Look) -> Answer | None:
+def automations(context: CheckContext) -> Answer | None:
     """Whether further runs would wait."""
-    if not (look.stack() or look.remediation()):
+    if not (context.stack() or context.remediation()):
         return None
-    return judge_automations(count_running_automations(look.aws.ssm))
+    return judge_automations(count_running_automations(context.aws.ssm))
 
 
-def calendar(look: Look) -> Answer | None:
+def calendar(context: CheckContext) -> Answer | None:
     """Whether the change calendar is open."""
-    name = look.parameter("ChangeCalendarName")
-    return judge_calendar(name, read_calendar(look.aws.ssm, name)) if name else None
+    name = context.parameter("ChangeCalendarName")
+    return judge_calendar(name, read_calendar(context.aws.ssm, name)) if name else None

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from express_path_cli.doctor import access, healing, recording, rule
+from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checks import Answer
-from express_path_cli.doctor.look import Look
 from express_path_cli.doctor.permission_probes import OPTIONAL, REQUIRED
 
 WHO, READS, CONFIG, RULE, HEALING = "Who and where", "What a scan reads", "AWS Config", "The rule", "Healing"
@@ -16,7 +16,7 @@ class Question(NamedTuple):
 
     group: str
     name: str
-    ask: Callable[[Look], Answer | None]
+    ask: Callable[[CheckContext], Answer | None]
     required: bool = True
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from express_path.adapters.aws import calling
-from express_path.adapters.fields import Description, ids, nested, rows, text
+from express_path.adapters.fields import Description, identifier, ids, nested, rows
 from express_path.errors import RecordError
 from express_path_cli.doctor.recorder_checks import Delivery, Frequency, Recorder, RecorderStatus, Strategy
 
@@ -42,7 +42,7 @@ def read_bucket(config: "ConfigServiceClient") -> str | None:
     """The bucket of the delivery channel, None where there is no channel. Raises ApiError, RecordError."""
     with calling("config:DescribeDeliveryChannels"):
         found = config.describe_delivery_channels()
-    return next((text(each, "s3BucketName", "delivery channel") for each in found["DeliveryChannels"]), None)
+    return next((identifier(each, "s3BucketName", "delivery channel") for each in found["DeliveryChannels"]), None)
 
 
 def read_deliveries(config: "ConfigServiceClient") -> list[Delivery]:
@@ -53,7 +53,7 @@ def read_deliveries(config: "ConfigServiceClient") -> list[Delivery]:
 
 
 def _recorder(row: Description) -> Recorder:
-    name = text(row, "name", "recorder")
+    name = identifier(row, "name", "recorder")
     group, mode = nested(row, "recordingGroup", name), nested(row, "recordingMode", name)
     strategy = _strategy(group, name)
     excluded = nested(group, "exclusionByResourceTypes", name)
@@ -88,7 +88,7 @@ def _word(words: type[_Word], found: object, field: str, name: str) -> _Word:
 
 def _status(row: Description) -> RecorderStatus:
     return RecorderStatus(
-        text(row, "name", "recorder"),
+        identifier(row, "name", "recorder"),
         row.get("recording") is True,
         str(row.get("lastStatus") or ""),
         _error(row),

@@ -1,7 +1,7 @@
 """Is AWS Config recording what the rule waits for."""
 
+from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checks import Answer, fail
-from express_path_cli.doctor.look import Look
 from express_path_cli.doctor.recorder_checks import (
     judge_deliveries,
     judge_frequency,
@@ -12,9 +12,9 @@ from express_path_cli.doctor.recorder_checks import (
 from express_path_cli.doctor.recorder_reader import read_bucket, read_deliveries
 
 
-def recorder(look: Look) -> Answer:
+def recorder(context: CheckContext) -> Answer:
     """Whether there is a recorder, and it is on."""
-    status = look.recorder_status()
+    status = context.recorder_status()
     if status is None:
         return fail(
             "AWS Config has no recorder in this Region: no rule can be deployed, and nothing invokes one",
@@ -23,32 +23,32 @@ def recorder(look: Look) -> Answer:
     return judge_recording(status)
 
 
-def last_recording(look: Look) -> Answer | None:
+def last_recording(context: CheckContext) -> Answer | None:
     """Whether the recorder works."""
-    status = look.recorder_status()
+    status = context.recorder_status()
     return judge_last_recording(status) if status else None
 
 
-def recorded_types(look: Look) -> Answer | None:
+def recorded_types(context: CheckContext) -> Answer | None:
     """Whether the four types are recorded."""
-    found = look.recorder()
+    found = context.recorder()
     return judge_types(found) if found else None
 
 
-def frequency(look: Look) -> Answer | None:
+def frequency(context: CheckContext) -> Answer | None:
     """Whether they are recorded continuously or once a day."""
-    found = look.recorder()
+    found = context.recorder()
     return judge_frequency(found) if found else None
 
 
-def delivery(look: Look) -> Answer | None:
+def delivery(context: CheckContext) -> Answer | None:
     """Whether what is recorded is delivered."""
-    if look.recorder_status() is None:
+    if context.recorder_status() is None:
         return None
-    bucket = read_bucket(look.aws.config)
+    bucket = read_bucket(context.aws.config)
     if bucket is None:
         return fail(
             "AWS Config has no delivery channel, without which no recorder starts",
             "AWS Config, Settings: choose a bucket",
         )
-    return judge_deliveries(bucket, read_deliveries(look.aws.config))
+    return judge_deliveries(bucket, read_deliveries(context.aws.config))

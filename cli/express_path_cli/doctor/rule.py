@@ -1,8 +1,8 @@
 """Is the rule deployed, and does it run."""
 
+from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checks import Answer, fail, ok, some, warn
 from express_path_cli.doctor.function_reader import count_messages
-from express_path_cli.doctor.look import Look
 from express_path_cli.doctor.rule_checks import (
     RuleTimes,
     judge_activity,
@@ -16,72 +16,72 @@ from express_path_cli.doctor.rule_checks import (
 from express_path_cli.doctor.rule_reader import MOST_COUNTED, count_flagged
 
 
-def stack(look: Look) -> Answer:
+def stack(context: CheckContext) -> Answer:
     """Whether the stack is there and whole."""
-    found = look.stack()
+    found = context.stack()
     if found:
         return judge_stack(found.name, found.status, found.reason)
     return warn(
-        f"there is no stack {look.stack_name} here: the rule is looked for by name, and healing by its remediation",
+        f"there is no stack {context.stack_name} here: the rule is looked for by name, and healing by its remediation",
         "name the stack with --stack, if it has another name",
     )
 
 
-def rule(look: Look) -> Answer:
+def rule(context: CheckContext) -> Answer:
     """Whether the rule is there and in force."""
-    found = look.rules()
+    found = context.rules()
     if not found:
         return fail(
-            f"rule {look.rule_name} is not deployed here", "deploy the stack (README.md)", "sam deploy --guided"
+            f"rule {context.rule_name} is not deployed here", "deploy the stack (README.md)", "sam deploy --guided"
         )
     return judge_state(found[0].name, found[0].state, tuple(each.name for each in found[1:]))
 
 
-def last_run(look: Look) -> Answer | None:
+def last_run(context: CheckContext) -> Answer | None:
     """When the rule last ran."""
-    found = look.rule
+    found = context.rule
     if found is None:
         return None
-    times = look.times()
-    activity = None if times.invoked or look.function_account else look.activity()
-    return judge_run(found.name, times, activity, found.period, look.now)
+    times = context.times()
+    activity = None if times.invoked or context.function_account else context.activity()
+    return judge_run(found.name, times, activity, found.period, context.now)
 
 
-def last_error(look: Look) -> Answer | None:
+def last_error(context: CheckContext) -> Answer | None:
     """Whether AWS Config can invoke the function and take its results."""
-    if look.rule is None:
+    if context.rule is None:
         return None
-    times = look.times()
+    times = context.times()
     return None if times == RuleTimes() else judge_errors(times)
 
 
-def function(look: Look) -> Answer | None:
+def function(context: CheckContext) -> Answer | None:
     """Whether the rule's function can run."""
-    if look.rule is None:
+    if context.rule is None:
         return None
-    if look.function_account:
-        return ok(f"function {look.function_name} is in account {look.function_account}: look at it there")
-    return judge_function(look.function_name, look.function())
+    if context.function_account:
+        return ok(f"function {context.function_name} is in account {context.function_account}: look at it there")
+    return judge_function(context.function_name, context.function())
 
 
-def errors(look: Look) -> Answer | None:
+def errors(context: CheckContext) -> Answer | None:
     """Whether the function's invocations fail."""
-    if look.rule is None or look.function_account:
+    if context.rule is None or context.function_account:
         return None
-    found = look.function()
-    return judge_activity(look.activity(), found.log_group) if found else None
+    found = context.function()
+    return judge_activity(context.activity(), found.log_group) if found else None
 
 
-def failed_events(look: Look) -> Answer | None:
+def failed_events(context: CheckContext) -> Answer | None:
     """Whether events were given up."""
-    url = look.output("FailedEventsQueueUrl")
-    return judge_queue(count_messages(look.aws.sqs, url), url) if url else None
+    url = context.output("FailedEventsQueueUrl")
+    return judge_queue(count_messages(context.aws.sqs, url), url) if url else None
 
 
-def verdicts(look: Look) -> Answer | None:
+def verdicts(context: CheckContext) -> Answer | None:
     """How many subnets are flagged."""
-    if look.rule is None:
+    if context.rule is None:
         return None
-    flagged = count_flagged(look.aws.config, look.rule.name)
+    flagged = count_flagged(context.aws.config, context.rule.name)
     more = " or more" if flagged >= MOST_COUNTED else ""
     return ok(f"{some(flagged, 'subnet')}{more} NON_COMPLIANT")

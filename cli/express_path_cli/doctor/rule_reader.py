@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from express_path.adapters.aws import calling, pages
-from express_path.adapters.fields import Description, nested, rows, text
+from express_path.adapters.fields import Description, identifier, nested, rows
 from express_path_cli.doctor.heal_checks import Remediation
 from express_path_cli.doctor.rule_checks import RuleTimes
 
@@ -33,7 +33,7 @@ def find_rules(config: "ConfigServiceClient", name: str) -> list[Rule]:
     a suffix behind. Raises ApiError, RecordError.
     """
     found = pages(config, "config", "describe_config_rules", "ConfigRules")
-    rules = [_rule(each) for each in found if _is_named(text(each, "ConfigRuleName", "rule"), name)]
+    rules = [_rule(each) for each in found if _is_named(identifier(each, "ConfigRuleName", "rule"), name)]
     return sorted(rules, key=lambda each: (each.name != name, each.name))
 
 
@@ -42,14 +42,14 @@ def _is_named(found: str, name: str) -> bool:
 
 
 def _rule(row: Description) -> Rule:
-    name = text(row, "ConfigRuleName", "rule")
+    name = identifier(row, "ConfigRuleName", "rule")
     source = nested(row, "Source", name)
     scheduled = [each for each in rows(source, "SourceDetails", name) if each["MessageType"] == "ScheduledNotification"]
     period = _period(scheduled[0]) if scheduled else None
     return Rule(
         name,
-        text(row, "ConfigRuleState", name),
-        text(source, "SourceIdentifier", name),
+        identifier(row, "ConfigRuleState", name),
+        identifier(source, "SourceIdentifier", name),
         period,
     )
 

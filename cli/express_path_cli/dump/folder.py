@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from express_path.adapters.ec2_records import nat_gateway, route_table, subnet, vpc, vpc_endpoint
-from express_path.adapters.fields import Description, Record, text
+from express_path.adapters.fields import Description, Record, identifier
 from express_path.adapters.sharing_records import shared_subnet_ids
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
 from express_path.domain.network.resources import TransitGatewayAttachment, TransitGatewayRouteTable
@@ -64,7 +64,7 @@ def _identity(folder: Path) -> tuple[str, str]:
 
 
 def _spelt(identity: Description, field: str, pattern: re.Pattern[str], allowed: str) -> str:
-    found = text(identity, field, files.IDENTITY)
+    found = identifier(identity, field, files.IDENTITY)
     if not pattern.fullmatch(found):
         raise RecordError(files.IDENTITY, field, found, allowed)
     return found

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from express_path.adapters.memory import without_collector
+from express_path.adapters.memory import gc_paused
 from express_path.domain.network.merging import merged
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.evaluator import Account
@@ -28,7 +28,7 @@ class DumpedRegion(NamedTuple):
     accounts: tuple[DumpedAccount, ...]
 
 
-@without_collector()
+@gc_paused()
 def read_dump(folder: Path) -> list[DumpedRegion]:
     """Read a dump of one or several accounts and Regions; the folders of one Region are one network.
 

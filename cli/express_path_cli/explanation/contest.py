@@ -11,8 +11,8 @@ from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import PrefixList, Rank, Route
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.onward import AnyRouteTable
-from express_path.domain.path.outcomes import Traced, Visit
-from express_path.domain.path.routing import Part, RoutingIndex, contains, overlap
+from express_path.domain.path.outcomes import Traced, TraceState
+from express_path.domain.path.routing import RoutedBlocks, RoutingIndex, contains, overlap
 from express_path.domain.path.tracing import Tracer
 
 _RANK = {
@@ -34,7 +34,7 @@ class Step(NamedTuple):
     aside: bool
 
 
-class Witness(Tracer):
+class RecordingTracer(Tracer):
     """A tracer that keeps what it asked which table, in order."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -42,11 +42,11 @@ class Witness(Tracer):
         super().__init__(snapshot)
         self.steps: list[Step] = []
 
-    def trace(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
         """Follow a block of addresses, and keep the question."""
-        if (table.id, block.family) not in visit.tables:
-            self.steps.append(Step(table, block, len(visit.tables), visit.endpoints_aside))
-        yield from super().trace(table, block, visit)
+        if (table.id, block.family) not in state.tables:
+            self.steps.append(Step(table, block, len(state.tables), state.skip_gateway_endpoints))
+        yield from super().trace(table, block, state)
 
     def asked(self) -> Iterator[Step]:
         """Each question once; one with gateway endpoints left aside only where it was not asked again with them."""
@@ -84,7 +84,7 @@ class Contest(NamedTuple):
     others: int
 
 
-def contests(witness: Witness) -> list[Contest]:
+def contests(witness: RecordingTracer) -> list[Contest]:
     """One contest for each table and outcome, in the order of the way; blocks that fare alike share one."""
     found: dict[tuple[str, int, tuple[Candidate, ...]], Contest] = {}
     for step in witness.asked():
@@ -108,7 +108,7 @@ def _candidates(routes: Sequence[Route], block: Cidr, lists: Mapping[str, Prefix
     yield from sorted(judged, key=lambda each: (not each.wins, not each.may_win))
 
 
-def _unreadable(route: Route, parts: Sequence[Part]) -> Candidate:
+def _unreadable(route: Route, parts: Sequence[RoutedBlocks]) -> Candidate:
     why = "the entries of its prefix list cannot be read"
     if route.is_blackhole:
         return Candidate(route, wins=False, why=f"{why}, but it is a blackhole, which carries nothing")
@@ -118,7 +118,7 @@ def _unreadable(route: Route, parts: Sequence[Part]) -> Candidate:
     return Candidate(route, wins=False, why=f"{why}, {fix}", may_win=True)
 
 
-def _judge(route: Route, parts: Sequence[Part], lists: Mapping[str, PrefixList]) -> Candidate:
+def _judge(route: Route, parts: Sequence[RoutedBlocks], lists: Mapping[str, PrefixList]) -> Candidate:
     won = [part for part in parts if any(each is route for each in part.routes)]
     if not won:
         return Candidate(route, wins=False, why=_why_lost(route, parts, lists))
@@ -136,11 +136,11 @@ def words(route: Route) -> str:
     return f"{route.destination} -> {route.target_id or 'unknown'}"
 
 
-def _region(part: Part) -> str:
+def _region(part: RoutedBlocks) -> str:
     return f"the rest of {part.region.block}" if part.region.holes else str(part.region.block)
 
 
-def _why_lost(route: Route, parts: Sequence[Part], lists: Mapping[str, PrefixList]) -> str:
+def _why_lost(route: Route, parts: Sequence[RoutedBlocks], lists: Mapping[str, PrefixList]) -> str:
     for part in parts:
         mine = _longest(route, part.region.block, lists)
         for winner in part.routes:

@@ -9,13 +9,13 @@ from express_path.domain.network.resources import RouteTable
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.capacity import Capacity, capacities, carrying
-from express_path.domain.verdict.evaluator import Judge, Verdict
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.account_region import AccountRegion
 from express_path_cli.dump.reader import read_dump
-from express_path_cli.explanation.contest import Contest, Witness, contests
+from express_path_cli.explanation.contest import Contest, RecordingTracer, contests
 from express_path_cli.explanation.healing import Proposal, propose
-from express_path_cli.organization.clients import MovingAws
-from express_path_cli.place import Place
+from express_path_cli.organization.clients import AccountClients
 from express_path_cli.problems import OptionError, naming
 from express_path_cli.result import View
 from express_path_cli.sources.live import LiveOptions
@@ -47,13 +47,13 @@ class Subject:
         """Explain. Raises OptionError for options that cannot be combined or an unknown subnet, DumpError, ApiError."""
         if self.from_dump:
             Source(self.from_dump, live=LiveOptions(profile=self.profile, external_id=self.external_id)).check()
-            return explained(self._dumped(self.from_dump).judge(parameters), self.subnet_id, None)
-        place = Place.of_caller(MovingAws.connect(self.region, self.profile))
+            return explained(self._dumped(self.from_dump).evaluator(parameters), self.subnet_id, None)
+        place = AccountRegion.of_caller(AccountClients.connect(self.region, self.profile))
         with naming(place):
             snapshot = self._read(place, parameters)
-        return explained(Judge(Tracer(snapshot), parameters), self.subnet_id, place)
+        return explained(Evaluator(Tracer(snapshot), parameters), self.subnet_id, place)
 
-    def _read(self, place: Place, parameters: RuleParameters) -> Snapshot:
+    def _read(self, place: AccountRegion, parameters: RuleParameters) -> Snapshot:
         reader = SnapshotReader(place.aws, self.external_id)
         vpc_id = reader.vpc_of(self.subnet_id)
         if vpc_id is None:
@@ -79,12 +79,12 @@ class Subject:
         return min(views, key=lambda view: view.account.id != owner)
 
 
-def explained(judge: Judge, subnet_id: str, place: Place | None) -> Explanation:
+def explained(evaluator: Evaluator, subnet_id: str, place: AccountRegion | None) -> Explanation:
     """Explain a subnet that the judge's snapshot holds; its place, if given, is asked for a heal's pre-flight."""
-    verdict = judge.verdict(subnet_id)
-    snapshot = judge.snapshot
+    verdict = evaluator.verdict(subnet_id)
+    snapshot = evaluator.snapshot
     subnet, table = snapshot.subnets[subnet_id], snapshot.route_tables.get(verdict.route_table_id or "")
-    witness = Witness(snapshot)
+    witness = RecordingTracer(snapshot)
     if table and verdict.path:
         witness.paths(table, subnet)
     return Explanation(
@@ -92,7 +92,7 @@ def explained(judge: Judge, subnet_id: str, place: Place | None) -> Explanation:
         bool(table) and not _is_explicit(table, subnet_id),
         contests(witness),
         capacities(carrying(verdict.reason, verdict.path), snapshot),
-        propose(judge, verdict, place),
+        propose(evaluator, verdict, place),
     )
 
 

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from express_path.adapters.heal_evidence import evidence_for
 from express_path.domain.heal.evidence import Evidence
-from express_path.domain.heal.plan import Circumstances, is_healable, make_plan
+from express_path.domain.heal.plan import PlanContext, is_healable, make_plan
 from express_path.domain.heal.quotas import counts_against_quota
 from express_path.domain.heal.records import HealSettings, Plan
 from express_path.domain.path.reasons import Compliance
-from express_path.domain.verdict.evaluator import Judge, Verdict
-from express_path_cli.place import Place
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
+from express_path_cli.account_region import AccountRegion
 from express_path_cli.problems import PlaceError, naming
 
 UNCHECKED = (
@@ -28,24 +28,24 @@ class Proposal(NamedTuple):
     failure: PlaceError | None = None
 
 
-def propose(judge: Judge, verdict: Verdict, place: Place | None) -> Proposal:
+def propose(evaluator: Evaluator, verdict: Verdict, place: AccountRegion | None) -> Proposal:
     """Plan with the settings of a stack that has none of its own; without a place, or where it fails, no pre-flight."""
     needs_evidence = verdict.compliance is Compliance.NON_COMPLIANT and is_healable(verdict)
     unchecked: tuple[str, ...] = UNCHECKED if needs_evidence else ()
-    looked, failure = _counted(judge), None
+    looked, failure = _counted(evaluator), None
     if place and needs_evidence:
         try:
             with naming(place):
-                looked, unchecked = evidence_for(place.aws, judge, verdict, calendar_open=True), UNCHECKED[1:]
+                looked, unchecked = evidence_for(place.aws, evaluator, verdict, calendar_open=True), UNCHECKED[1:]
         except PlaceError as error:
             failure = error
-    plan = make_plan(judge, verdict.subnet_id, Circumstances(looked, HealSettings(), datetime.now(UTC)))
+    plan = make_plan(evaluator, verdict.subnet_id, PlanContext(looked, HealSettings(), datetime.now(UTC)))
     return Proposal(plan, unchecked, failure)
 
 
-def _counted(judge: Judge) -> Evidence:
+def _counted(evaluator: Evaluator) -> Evidence:
     """What a snapshot alone tells: how many gateway endpoints count against the quota."""
-    endpoints = judge.snapshot.vpc_endpoints.values()
+    endpoints = evaluator.snapshot.vpc_endpoints.values()
     return Evidence(
         gateway_endpoints=sum(
             each.endpoint_type == "gateway" and counts_against_quota(each.state) for each in endpoints

@@ -4,7 +4,7 @@ import csv
 import io
 
 from express_path_cli.result import Result
-from express_path_cli.words import path_text
+from express_path_cli.wording import path_text
 
 COLUMNS = (
     "accountId",

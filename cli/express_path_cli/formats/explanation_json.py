@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from express_path.adapters.answers import capacity_answer, verdict_answer
 from express_path.adapters.heal_answers import plan_fields
+from express_path.adapters.serialization import capacity_answer, verdict_answer
 from express_path_cli.explanation.advice import advice
 from express_path_cli.explanation.contest import Contest
 from express_path_cli.explanation.explanation import Explanation

@@ -10,7 +10,7 @@ from uuid import uuid4
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.words import path_text
+from express_path_cli.wording import path_text
 
 _MARK = uuid4().hex
 """What no verdict holds; it stands for what is put in its place once all else is encoded."""

@@ -9,7 +9,7 @@ from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
-from express_path_cli.words import RULE_NAME
+from express_path_cli.wording import RULE_NAME
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 has no way to write (https://www.w3.org/TR/xml/#charsets); a dump of somebody else's may hold it."""

@@ -8,7 +8,7 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import Result
 from express_path_cli.summary import advice, summary
-from express_path_cli.words import path_text
+from express_path_cli.wording import path_text
 
 _MARK = {Compliance.NON_COMPLIANT: "❌", Compliance.COMPLIANT: "✅", Compliance.NOT_APPLICABLE: "⚪"}
 

@@ -8,7 +8,7 @@ from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.json_pieces import in_pieces
 from express_path_cli.result import Result
-from express_path_cli.words import (
+from express_path_cli.wording import (
     REMEDY,
     REMEDY_URL,
     RULE_NAME,

@@ -9,7 +9,7 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.json_pieces import in_pieces
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
-from express_path_cli.words import REMEDY, REMEDY_URL, path_text, reason_text, subnet_arn, subnet_uid
+from express_path_cli.wording import REMEDY, REMEDY_URL, path_text, reason_text, subnet_arn, subnet_uid
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _KIND = {Compliance.NON_COMPLIANT: "fail", Compliance.COMPLIANT: "pass", Compliance.NOT_APPLICABLE: "notApplicable"}

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from express_path.adapters.aws import pages
-from express_path_cli.organization.clients import MovingAws
+from express_path_cli.organization.clients import AccountClients
 
 
 class Member(NamedTuple):
@@ -13,7 +13,7 @@ class Member(NamedTuple):
     name: str
 
 
-def active_members(aws: MovingAws) -> list[Member]:
+def active_members(aws: AccountClients) -> list[Member]:
     """Every active account of the organization, by id. Raises ApiError: only some accounts may ask.
 
     The management account and delegated administrators may
@@ -25,7 +25,7 @@ def active_members(aws: MovingAws) -> list[Member]:
     return sorted(Member(str(row["Id"]), str(row.get("Name") or "")) for row in active)
 
 
-def member_clients(aws: MovingAws, account_id: str, role_name: str, external_id: str = "") -> MovingAws:
+def member_clients(aws: AccountClients, account_id: str, role_name: str, external_id: str = "") -> AccountClients:
     """The clients of a member account, by the role of that name; the caller's own account needs no role.
 
     Roles of stack sets are not in the management account, from which an organization is often read

@@ -25,7 +25,7 @@ FALLBACK_REGION = "us-east-1"
 _PATIENT = Config(retries={"mode": "standard", "total_max_attempts": 6}, connect_timeout=5, read_timeout=30)
 
 
-class MovingAws(Aws):
+class AccountClients(Aws):
     """The clients of one account and Region, from which those of other Regions and accounts can be had.
 
     A session for each would cost over 100 ms and 20 MiB, so all share one. Making clients from one session is not safe

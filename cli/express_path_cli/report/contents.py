@@ -11,7 +11,7 @@ from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
 from express_path_cli.report.fixes import FIXES, HEALS
 from express_path_cli.report.ways import LINES, Way, besides, decided, hop_words
 from express_path_cli.result import Result
-from express_path_cli.words import reason_text
+from express_path_cli.wording import reason_text
 
 _COMPLIANCES = (Compliance.NON_COMPLIANT, Compliance.COMPLIANT, Compliance.NOT_APPLICABLE)
 _REASONS = {reason: place for place, reason in enumerate(Reason)}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
-from express_path.domain.path.reasons import BADNESS, Reason
+from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.report.headline import CROSSES
 from express_path_cli.result import View
@@ -54,7 +54,7 @@ def besides(verdict: Verdict, view: View | None) -> tuple[Way, ...]:
         for outcome in traced.outcomes
         if outcome.path and outcome.path != verdict.path
     }
-    return tuple(sorted(ways, key=lambda way: (BADNESS[way.reason], way.hops)))
+    return tuple(sorted(ways, key=lambda way: (SEVERITY_ORDER[way.reason], way.hops)))
 
 
 def hop_words(way: Way) -> Iterator[tuple[str, bool]]:

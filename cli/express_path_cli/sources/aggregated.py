@@ -3,11 +3,11 @@
 from collections.abc import Collection, Sequence
 
 from express_path.errors import ApiError
+from express_path_cli.account_access import AccountAccess
 from express_path_cli.aggregator.reader import LACKING, Aggregator, BadSource
-from express_path_cli.organization.clients import MovingAws
+from express_path_cli.organization.clients import AccountClients
 from express_path_cli.problems import OptionError, naming, without_region
 from express_path_cli.progress import Watch
-from express_path_cli.reach import Reach
 from express_path_cli.result import Failure
 from express_path_cli.sources.live import LiveOptions, Read
 
@@ -19,7 +19,7 @@ def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> Read:
     """
     watch.expect(1)
     with without_region("set AWS_REGION to the aggregator's: --region says which of its items are read"):
-        aws = MovingAws.connect(None, options.profile)
+        aws = AccountClients.connect(None, options.profile)
     aggregator = Aggregator(aws, name)
     with naming(f"aggregator {name} in {aws.region}"):
         bad = [each for each in aggregator.bad_sources() if not options.regions or each.region in options.regions]
@@ -28,7 +28,7 @@ def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> Read:
     failures = [Failure(_place(each), _as_error(each)) for each in bad if not each.outdated]
     failures += _empty(name, options.regions, {each.region for each in snapshots})
     late = [f"{_place(each)}: its items are outdated ({each.why})" for each in bad if each.outdated]
-    return Read(snapshots, failures, [*(f"aggregator {name}: {each}" for each in LACKING), *late], Reach())
+    return Read(snapshots, failures, [*(f"aggregator {name}: {each}" for each in LACKING), *late], AccountAccess())
 
 
 def _empty(name: str, regions: Sequence[str], held: Collection[str]) -> list[Failure]:

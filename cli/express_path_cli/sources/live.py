@@ -10,14 +10,14 @@ from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
-from express_path_cli.crew import Crew
+from express_path_cli.account_access import AccountAccess
+from express_path_cli.account_region import AccountRegion
 from express_path_cli.organization.accounts import Member, active_members, member_clients
-from express_path_cli.organization.clients import FALLBACK_REGION, MovingAws
-from express_path_cli.place import Place
+from express_path_cli.organization.clients import FALLBACK_REGION, AccountClients
 from express_path_cli.problems import OptionError, naming, without_region
 from express_path_cli.progress import Watch
-from express_path_cli.reach import Reach
 from express_path_cli.result import Failure
+from express_path_cli.task_pool import TaskPool
 
 _ROLE_NAME = re.compile(r"(?!arn:)([!-.0-~]+/)*[\w+=,.@-]{1,64}", re.ASCII)
 """https://docs.aws.amazon.com/IAM/latest/APIReference/API_Role.html: a path, if there is one, and a name."""
@@ -67,7 +67,7 @@ class Read(NamedTuple):
     snapshots: list[Snapshot]
     failures: list[Failure]
     notes: list[str]
-    reach: Reach
+    reach: AccountAccess
 
 
 def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) -> Read:
@@ -78,67 +78,67 @@ def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) ->
     options.check()
     home = _home(options)
 
-    def read(place: Place) -> Snapshot:
+    def read(place: AccountRegion) -> Snapshot:
         return SnapshotReader(place.aws, options.external_id).read(place.account_id, None, parameters)
 
-    with Crew(options.workers, watch) as crew:
-        accounts = _accounts(options, home, crew) if options.organization else [home]
+    with TaskPool(options.workers, watch) as task_pool:
+        accounts = _accounts(options, home, task_pool) if options.organization else [home]
         places = (
-            _offering(accounts, crew)
+            _offering(accounts, task_pool)
             if options.all_regions
             else _chosen(accounts, options.regions or (home.aws.region,))
         )
-        snapshots = [snapshot for _, snapshot in crew.each(places, read)]
+        snapshots = [snapshot for _, snapshot in task_pool.each(places, read)]
     by_id = {each.account_id: each.aws for each in accounts}
-    reach = Reach(by_id, parameters.network_role_arn or "", options.external_id)
-    return Read(snapshots, sorted(crew.failures, key=lambda each: each.where), _notes(snapshots), reach)
+    reach = AccountAccess(by_id, parameters.network_role_arn or "", options.external_id)
+    return Read(snapshots, sorted(task_pool.failures, key=lambda each: each.where), _notes(snapshots), reach)
 
 
-def _home(options: LiveOptions) -> Place:
+def _home(options: LiveOptions) -> AccountRegion:
     """Who asks, in the first Region that tells: one that is off for the account, or misspelt, must not hide the others.
 
     Raises ApiError where none tells: what the first one answered.
     """
     if options.all_regions:
-        first = MovingAws.anywhere(options.profile)
+        first = AccountClients.anywhere(options.profile)
     else:
         with without_region("use --region or --all-regions, or set AWS_REGION"):
-            first = MovingAws.connect(options.regions[0] if options.regions else None, options.profile)
+            first = AccountClients.connect(options.regions[0] if options.regions else None, options.profile)
     try:
-        return Place.of_caller(first)
+        return AccountRegion.of_caller(first)
     except ApiError:
         for region in (FALLBACK_REGION,) if options.all_regions else options.regions[1:]:
             with suppress(ApiError):
-                return Place.of_caller(first.in_region(region))
+                return AccountRegion.of_caller(first.in_region(region))
         raise
 
 
-def _accounts(options: LiveOptions, home: Place, crew: Crew) -> list[Place]:
+def _accounts(options: LiveOptions, home: AccountRegion, task_pool: TaskPool) -> list[AccountRegion]:
     """Each account of the organization that lets itself be read, in the home Region."""
 
-    def enter(member: Member) -> MovingAws:
+    def enter(member: Member) -> AccountClients:
         return member_clients(home.aws, member.id, str(options.role_name), options.external_id)
 
     with naming(home):
         members = active_members(home.aws)
     if not members:
         raise OptionError("organizations:ListAccounts names no active account", "leave --organization out")
-    return [Place(member.id, aws) for member, aws in crew.each(members, enter, _name_of)]
+    return [AccountRegion(member.id, aws) for member, aws in task_pool.each(members, enter, _name_of)]
 
 
 def _name_of(member: Member) -> str:
     return f"account {member.id} ({member.name})" if member.name else f"account {member.id}"
 
 
-def _chosen(accounts: Sequence[Place], regions: Sequence[str]) -> list[Place]:
-    return [Place(each.account_id, each.aws.in_region(region)) for each in accounts for region in regions]
+def _chosen(accounts: Sequence[AccountRegion], regions: Sequence[str]) -> list[AccountRegion]:
+    return [AccountRegion(each.account_id, each.aws.in_region(region)) for each in accounts for region in regions]
 
 
-def _offering(accounts: Sequence[Place], crew: Crew) -> list[Place]:
+def _offering(accounts: Sequence[AccountRegion], task_pool: TaskPool) -> list[AccountRegion]:
     """Each account in each Region that is in force there and offers S3 Express."""
-    enabled = crew.each(accounts, lambda place: place.aws.enabled_regions())
+    enabled = task_pool.each(accounts, lambda place: place.aws.enabled_regions())
     possible = [here for place, regions in enabled for here in _chosen([place], regions)]
-    return [place for place, offers in crew.each(possible, lambda place: place.aws.offers_s3_express()) if offers]
+    return [place for place, offers in task_pool.each(possible, lambda place: place.aws.offers_s3_express()) if offers]
 
 
 def _notes(snapshots: Sequence[Snapshot]) -> list[str]:

@@ -50,7 +50,7 @@ def change_of(item: Item, diff: Item | None, earlier: Item | None = None) -> Cha
     )
 
 
-def turns_no_path(item: Item, diff: Item | None) -> bool:
+def cannot_change_path(item: Item, diff: Item | None) -> bool:
     """Whether an item tells of something that can change no verdict, so that nothing needs to be read.
 
     That is a subnet's item that only says that a network interface or instance in it came or went: every such change

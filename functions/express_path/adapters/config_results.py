@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from express_path.adapters.aws import calling, pages
 from express_path.adapters.config_events import ConfigEvent
-from express_path.adapters.memory import without_collector
+from express_path.adapters.memory import gc_paused
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.fanout import ResourceType
@@ -19,7 +19,7 @@ BATCH = 100
 """The most evaluations of one PutEvaluations call (botocore model: config PutEvaluationsRequest)."""
 
 
-class Known(NamedTuple):
+class StoredResult(NamedTuple):
     """What AWS Config holds about a subnet."""
 
     compliance: str
@@ -56,8 +56,8 @@ def _evaluation(event: ConfigEvent, verdict: Verdict) -> "EvaluationTypeDef":
     }
 
 
-@without_collector()
-def known_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, Known]:
+@gc_paused()
+def known_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, StoredResult]:
     """What AWS Config holds of every subnet that the rule has reported, by subnet id."""
     results = pages(
         config,
@@ -70,11 +70,11 @@ def known_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, Kn
     known = {}
     for each in results:
         subnet_id = each["EvaluationResultIdentifier"]["EvaluationResultQualifier"]["ResourceId"]
-        known[subnet_id] = Known(each["ComplianceType"], each.get("Annotation", ""))
+        known[subnet_id] = StoredResult(each["ComplianceType"], each.get("Annotation", ""))
     return known
 
 
-def changed_verdicts(verdicts: Iterable[Verdict], known: dict[str, Known]) -> list[Verdict]:
+def changed_verdicts(verdicts: Iterable[Verdict], known: dict[str, StoredResult]) -> list[Verdict]:
     """The verdicts that AWS Config does not hold yet.
 
     Of a subnet of which it holds nothing, NOT_APPLICABLE is no news: AWS Config removes such results by itself
@@ -83,13 +83,13 @@ def changed_verdicts(verdicts: Iterable[Verdict], known: dict[str, Known]) -> li
     return [each for each in verdicts if _is_news(each, known.get(each.subnet_id))]
 
 
-def _is_news(verdict: Verdict, held: Known | None) -> bool:
+def _is_news(verdict: Verdict, held: StoredResult | None) -> bool:
     if held is None:
         return verdict.compliance is not Compliance.NOT_APPLICABLE
     return held != (verdict.compliance, verdict.annotation)
 
 
-def vanished(known: dict[str, Known], present: Sequence[str]) -> list[str]:
+def vanished(known: dict[str, StoredResult], present: Sequence[str]) -> list[str]:
     """The subnets of which AWS Config holds a result that counts although they are gone, sorted."""
     gone = set(known) - set(present)
     return sorted(each for each in gone if known[each].compliance != Compliance.NOT_APPLICABLE)

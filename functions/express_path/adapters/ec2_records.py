@@ -8,14 +8,14 @@ from express_path.adapters.fields import (
     Description,
     block,
     flag,
+    free_text,
+    identifier,
     ids,
     nested,
     number,
-    optional_text,
-    optional_words,
+    optional_free_text,
+    optional_identifier,
     rows,
-    text,
-    words,
 )
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import (
@@ -53,29 +53,29 @@ _PROPAGATED = frozenset({"EnableVgwRoutePropagation", "Advertisement"})
 
 def _tags(description: Description, resource: str) -> Tags:
     return {
-        words(tag, "Key", resource): optional_words(tag, "Value", resource)
+        free_text(tag, "Key", resource): optional_free_text(tag, "Value", resource)
         for tag in rows(description, "Tags", resource)
     }
 
 
 def vpc(description: Description) -> Vpc:
     """An entry of DescribeVpcs."""
-    vpc_id = text(description, "VpcId", "Vpcs")
-    return Vpc(vpc_id, optional_text(description, "OwnerId", vpc_id), _tags(description, vpc_id))
+    vpc_id = identifier(description, "VpcId", "Vpcs")
+    return Vpc(vpc_id, optional_identifier(description, "OwnerId", vpc_id), _tags(description, vpc_id))
 
 
 def subnet(description: Description) -> Subnet:
     """An entry of DescribeSubnets."""
-    subnet_id = text(description, "SubnetId", "Subnets")
+    subnet_id = identifier(description, "SubnetId", "Subnets")
     ipv6 = rows(description, "Ipv6CidrBlockAssociationSet", subnet_id)
     states = [nested(each, "Ipv6CidrBlockState", subnet_id) for each in ipv6]
     return Subnet(
         id=subnet_id,
-        vpc_id=text(description, "VpcId", subnet_id),
-        owner_id=text(description, "OwnerId", subnet_id),
-        availability_zone_id=optional_text(description, "AvailabilityZoneId", subnet_id),
+        vpc_id=identifier(description, "VpcId", subnet_id),
+        owner_id=identifier(description, "OwnerId", subnet_id),
+        availability_zone_id=optional_identifier(description, "AvailabilityZoneId", subnet_id),
         ipv6_native=flag(description, "Ipv6Native", subnet_id),
-        has_ipv6=any(optional_text(each, "State", subnet_id) == "associated" for each in states),
+        has_ipv6=any(optional_identifier(each, "State", subnet_id) == "associated" for each in states),
         dns64=flag(description, "EnableDns64", subnet_id),
         tags=_tags(description, subnet_id),
         internet_closed=_is_closed(description, subnet_id),
@@ -88,18 +88,18 @@ def _is_closed(description: Description, subnet_id: str) -> bool:
     https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa.html
     """
     states = nested(description, "BlockPublicAccessStates", subnet_id)
-    return optional_text(states, "InternetGatewayBlockMode", subnet_id).lower() == "block-bidirectional"
+    return optional_identifier(states, "InternetGatewayBlockMode", subnet_id).lower() == "block-bidirectional"
 
 
 def route_table(description: Description) -> RouteTable:
     """An entry of DescribeRouteTables."""
-    table_id = text(description, "RouteTableId", "RouteTables")
+    table_id = identifier(description, "RouteTableId", "RouteTables")
     return RouteTable(
         id=table_id,
-        vpc_id=text(description, "VpcId", table_id),
+        vpc_id=identifier(description, "VpcId", table_id),
         routes=tuple(_route(each, table_id) for each in _routes(description, table_id)),
         associations=tuple(_association(each, table_id) for each in rows(description, "Associations", table_id)),
-        owner_id=optional_text(description, "OwnerId", table_id),
+        owner_id=optional_identifier(description, "OwnerId", table_id),
         tags=_tags(description, table_id),
     )
 
@@ -112,13 +112,13 @@ def _routes(description: Description, table_id: str) -> list[Description]:
 
 
 def _route(description: Description, table_id: str) -> Route:
-    target = next((text(description, field, table_id) for field in _TARGET_FIELDS if description.get(field)), "")
+    target = next((identifier(description, field, table_id) for field in _TARGET_FIELDS if description.get(field)), "")
     return Route(
         _destination(description, table_id),
         target,
         target_kind(target),
-        Rank.PROPAGATED if optional_text(description, "Origin", table_id) in _PROPAGATED else Rank.STATIC,
-        (optional_text(description, "State", table_id) or "active").lower(),
+        Rank.PROPAGATED if optional_identifier(description, "Origin", table_id) in _PROPAGATED else Rank.STATIC,
+        (optional_identifier(description, "State", table_id) or "active").lower(),
     )
 
 
@@ -129,60 +129,60 @@ def _destination(description: Description, table_id: str) -> Cidr | str:
             if found.family is not family:
                 raise RecordError(table_id, field, description[field], f"an {family} block")
             return found
-    return text(description, "DestinationPrefixListId", f"a route of {table_id}")
+    return identifier(description, "DestinationPrefixListId", f"a route of {table_id}")
 
 
 def _association(description: Description, table_id: str) -> Association:
     state = nested(description, "AssociationState", table_id)
     return Association(
         main=flag(description, "Main", table_id),
-        subnet_id=optional_text(description, "SubnetId", table_id) or None,
-        gateway_id=optional_text(description, "GatewayId", table_id) or None,
-        state=(optional_text(state, "State", table_id) or "associated").lower(),
+        subnet_id=optional_identifier(description, "SubnetId", table_id) or None,
+        gateway_id=optional_identifier(description, "GatewayId", table_id) or None,
+        state=(optional_identifier(state, "State", table_id) or "associated").lower(),
     )
 
 
 def vpc_endpoint(description: Description) -> VpcEndpoint:
     """An entry of DescribeVpcEndpoints; AWS spells states and types in several cases, the record in lower case."""
-    endpoint_id = text(description, "VpcEndpointId", "VpcEndpoints")
+    endpoint_id = identifier(description, "VpcEndpointId", "VpcEndpoints")
     return VpcEndpoint(
         id=endpoint_id,
-        vpc_id=text(description, "VpcId", endpoint_id),
-        endpoint_type=text(description, "VpcEndpointType", endpoint_id).lower(),
-        service_name=optional_text(description, "ServiceName", endpoint_id),
-        state=text(description, "State", endpoint_id).lower(),
-        ip_address_type=(optional_text(description, "IpAddressType", endpoint_id) or "ipv4").lower(),
+        vpc_id=identifier(description, "VpcId", endpoint_id),
+        endpoint_type=identifier(description, "VpcEndpointType", endpoint_id).lower(),
+        service_name=optional_identifier(description, "ServiceName", endpoint_id),
+        state=identifier(description, "State", endpoint_id).lower(),
+        ip_address_type=(optional_identifier(description, "IpAddressType", endpoint_id) or "ipv4").lower(),
         subnet_ids=ids(description, "SubnetIds", endpoint_id),
         route_table_ids=ids(description, "RouteTableIds", endpoint_id),
-        owner_id=optional_text(description, "OwnerId", endpoint_id),
+        owner_id=optional_identifier(description, "OwnerId", endpoint_id),
         tags=_tags(description, endpoint_id),
     )
 
 
 def nat_gateway(description: Description) -> NatGateway:
     """An entry of DescribeNatGateways; a regional one has no subnet but a route table of its own."""
-    gateway_id = text(description, "NatGatewayId", "NatGateways")
+    gateway_id = identifier(description, "NatGatewayId", "NatGateways")
     return NatGateway(
         id=gateway_id,
-        vpc_id=optional_text(description, "VpcId", gateway_id),
-        subnet_id=optional_text(description, "SubnetId", gateway_id) or None,
-        connectivity=optional_text(description, "ConnectivityType", gateway_id) or "public",
-        availability_mode=optional_text(description, "AvailabilityMode", gateway_id) or "zonal",
-        route_table_id=optional_text(description, "RouteTableId", gateway_id) or None,
+        vpc_id=optional_identifier(description, "VpcId", gateway_id),
+        subnet_id=optional_identifier(description, "SubnetId", gateway_id) or None,
+        connectivity=optional_identifier(description, "ConnectivityType", gateway_id) or "public",
+        availability_mode=optional_identifier(description, "AvailabilityMode", gateway_id) or "zonal",
+        route_table_id=optional_identifier(description, "RouteTableId", gateway_id) or None,
     )
 
 
 def network_interface(description: Description) -> NetworkInterface:
     """An entry of DescribeNetworkInterfaces."""
-    interface_id = text(description, "NetworkInterfaceId", "NetworkInterfaces")
+    interface_id = identifier(description, "NetworkInterfaceId", "NetworkInterfaces")
     attachment = nested(description, "Attachment", interface_id)
     check = description.get("SourceDestCheck")
     if not isinstance(check, bool):
         raise RecordError(interface_id, "SourceDestCheck", check, "true or false")
     return NetworkInterface(
         id=interface_id,
-        subnet_id=text(description, "SubnetId", interface_id),
+        subnet_id=identifier(description, "SubnetId", interface_id),
         source_dest_check=check,
-        instance_id=optional_text(attachment, "InstanceId", interface_id) or None,
+        instance_id=optional_identifier(attachment, "InstanceId", interface_id) or None,
         device_index=number(attachment, "DeviceIndex", interface_id),
     )

@@ -14,7 +14,7 @@ from express_path.adapters.hop_reader import (
     read_transit_gateways,
     targets,
 )
-from express_path.adapters.memory import without_collector
+from express_path.adapters.memory import gc_paused
 from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
 from express_path.adapters.sharing_records import read_shared_subnet_ids
 from express_path.domain.network.merging import merged
@@ -37,7 +37,7 @@ class SnapshotReader:
         self._external_id = external_id
         self._prefix_lists = PrefixListReader(aws.ec2, aws.region)
 
-    @without_collector()
+    @gc_paused()
     def read(self, account_id: str, vpc_id: str | None, asked: RuleParameters) -> Snapshot:
         """The network of one VPC, or of the account's whole Region where vpc_id is None.
 

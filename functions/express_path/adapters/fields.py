@@ -23,12 +23,12 @@ class Identified(Protocol):
 Record = TypeVar("Record", bound=Identified)
 
 
-def text(description: Description, field: str, resource: str) -> str:
+def identifier(description: Description, field: str, resource: str) -> str:
     """A field that must be an id or a word of AWS's own: a string with something in it, no control character."""
-    return _without_control(words(description, field, resource), field, resource)
+    return _without_control(free_text(description, field, resource), field, resource)
 
 
-def words(description: Description, field: str, resource: str) -> str:
+def free_text(description: Description, field: str, resource: str) -> str:
     """A field that must be a string with something in it, whatever that is: people choose it."""
     found = description.get(field)
     if not isinstance(found, str) or not found:
@@ -36,12 +36,12 @@ def words(description: Description, field: str, resource: str) -> str:
     return found
 
 
-def optional_text(description: Description, field: str, resource: str) -> str:
+def optional_identifier(description: Description, field: str, resource: str) -> str:
     """A field that must be an id or a word of AWS's own; empty where it is absent or null."""
-    return _without_control(optional_words(description, field, resource), field, resource)
+    return _without_control(optional_free_text(description, field, resource), field, resource)
 
 
-def optional_words(description: Description, field: str, resource: str) -> str:
+def optional_free_text(description: Description, field: str, resource: str) -> str:
     """A field that must be a string, whatever that is: people choose it; empty where it is absent or null."""
     found = description.get(field)
     if found is None:

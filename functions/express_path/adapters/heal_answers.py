@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from express_path.adapters.answers import verdict_answer
+from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.claims import CLAIM_SECONDS, Election, Next, client_token
 from express_path.domain.heal.ledger import TableRecord, TableState
 from express_path.domain.heal.records import Finding, HealSettings, Plan

@@ -6,14 +6,14 @@ from functools import partial
 from typing import Any
 
 from express_path.adapters.aws import Aws, calling, filtered, pages, unless_denied
-from express_path.adapters.fields import Description, block, rows, text
+from express_path.adapters.fields import Description, block, identifier, rows
 from express_path.adapters.hop_reader import OptionalReads
 from express_path.adapters.prefix_list_records import entry_blocks
 from express_path.domain.heal.endpoint_choice import express_endpoints
 from express_path.domain.heal.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
 from express_path.domain.heal.quotas import counts_against_quota
 from express_path.domain.network.addresses import Cidr
-from express_path.domain.verdict.evaluator import Judge, Verdict
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.errors import ApiError
 
 Blocks = tuple[Cidr, ...]
@@ -21,15 +21,15 @@ _NO_POLICY = frozenset({"NoSuchBucketPolicy", "NoSuchBucket"})
 """What S3 answers where a bucket has no policy, or was deleted since it was listed."""
 
 
-def evidence_for(aws: Aws, judge: Judge, verdict: Verdict, *, calendar_open: bool) -> Evidence:
+def evidence_for(aws: Aws, evaluator: Evaluator, verdict: Verdict, *, calendar_open: bool) -> Evidence:
     """What concerns a heal of the subnet of a verdict: its table's subnets, and the VPC's S3 Express endpoints.
 
     Raises ApiError where any of it cannot be read: what is not known is not safe.
     """
-    tables = {each.id: judge.tracer.governing_table(each) for each in judge.snapshot.subnets.values()}
+    tables = {each.id: evaluator.tracer.governing_table(each) for each in evaluator.snapshot.subnets.values()}
     governed = frozenset(key for key, table in tables.items() if table and table.id == verdict.route_table_id)
-    endpoint_ids = [each.id for each in express_endpoints(judge.snapshot, verdict.vpc_id)]
-    known = {key: each.cidrs for key, each in judge.snapshot.prefix_lists.items() if each.cidrs is not None}
+    endpoint_ids = [each.id for each in express_endpoints(evaluator.snapshot, verdict.vpc_id)]
+    known = {key: each.cidrs for key, each in evaluator.snapshot.prefix_lists.items() if each.cidrs is not None}
     return replace(_read(aws, verdict.vpc_id, governed, endpoint_ids, known), calendar_open=calendar_open)
 
 
@@ -49,7 +49,7 @@ def _read(
     # By id: a group may be of another VPC (https://docs.aws.amazon.com/vpc/latest/userguide/security-group-assoc.html).
     group_ids = sorted(frozenset().union(*group_sets))
     groups = filtered(aws.ec2, "describe_security_groups", "SecurityGroups", "group-id", group_ids)
-    egress_rules = {text(each, "GroupId", "SecurityGroups"): _egress_rules(each) for each in groups}
+    egress_rules = {identifier(each, "GroupId", "SecurityGroups"): _egress_rules(each) for each in groups}
     return Evidence(
         group_sets=group_sets,
         egress_rules=egress_rules,
@@ -63,7 +63,7 @@ def _read(
 
 
 def _groups(interface: Description) -> frozenset[str]:
-    return frozenset(text(group, "GroupId", "Groups") for group in rows(interface, "Groups", "NetworkInterfaces"))
+    return frozenset(identifier(group, "GroupId", "Groups") for group in rows(interface, "Groups", "NetworkInterfaces"))
 
 
 def _unknown_lists(
@@ -93,7 +93,7 @@ def _range(rule: Description) -> tuple[int | None, int | None]:
 
 
 def _egress_rules(group: Description) -> tuple[EgressRule, ...]:
-    group_id = text(group, "GroupId", "SecurityGroups")
+    group_id = identifier(group, "GroupId", "SecurityGroups")
     return tuple(
         EgressRule(
             _ports(rule),
@@ -101,7 +101,7 @@ def _egress_rules(group: Description) -> tuple[EgressRule, ...]:
                 *(block(each.get("CidrIp"), "CidrIp", group_id) for each in rows(rule, "IpRanges", group_id)),
                 *(block(each.get("CidrIpv6"), "CidrIpv6", group_id) for each in rows(rule, "Ipv6Ranges", group_id)),
             ),
-            tuple(text(each, "PrefixListId", group_id) for each in rows(rule, "PrefixListIds", group_id)),
+            tuple(identifier(each, "PrefixListId", group_id) for each in rows(rule, "PrefixListIds", group_id)),
         )
         for rule in rows(group, "IpPermissionsEgress", group_id)
     )
@@ -112,7 +112,7 @@ def _is_in_force(acl: Description, subnet_ids: frozenset[str]) -> bool:
 
 
 def _network_acl(acl: Description) -> NetworkAcl:
-    acl_id = text(acl, "NetworkAclId", "NetworkAcls")
+    acl_id = identifier(acl, "NetworkAclId", "NetworkAcls")
     return NetworkAcl(acl_id, tuple(_entry(each, acl_id) for each in rows(acl, "Entries", acl_id)))
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def without_collector() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Pause the garbage collector, also as a decorator.
 
     A whole account or a dump makes many records and drops few, so that collecting meanwhile costs a fifth of the time

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from express_path.adapters.fields import Description, block, number, optional_words, text, words
+from express_path.adapters.fields import Description, block, free_text, identifier, number, optional_free_text
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import PrefixList
 from express_path.errors import RecordError
@@ -34,12 +34,12 @@ def _plain(description: Description) -> PrefixList:
 
     A list without a single block tells nothing about its addresses, so it counts as unreadable.
     """
-    list_id = text(description, "PrefixListId", "PrefixLists")
+    list_id = identifier(description, "PrefixListId", "PrefixLists")
     found = description.get("Cidrs")
     if not isinstance(found, list):
         raise RecordError(list_id, "Cidrs", found, "a list of CIDR blocks")
     cidrs = tuple(block(each, "Cidrs", list_id) for each in found)
-    name = words(description, "PrefixListName", list_id)
+    name = free_text(description, "PrefixListName", list_id)
     return PrefixList(list_id, name, _family(name, cidrs), cidrs or None)
 
 
@@ -48,15 +48,15 @@ def _family(name: str, cidrs: Iterable[Cidr]) -> Family:
 
 
 def _managed(description: Description, entries: Sequence[Description] | None) -> PrefixList:
-    list_id = text(description, "PrefixListId", "PrefixLists")
+    list_id = identifier(description, "PrefixListId", "PrefixLists")
     family = description.get("AddressFamily")
     if family not in tuple(Family):
         raise RecordError(list_id, "AddressFamily", family, "IPv4 or IPv6")
     cidrs = None if entries is None else entry_blocks(entries, list_id)
-    aws_owned = text(description, "OwnerId", list_id) == "AWS"
+    aws_owned = identifier(description, "OwnerId", list_id) == "AWS"
     if aws_owned and not cidrs:
         cidrs = None
-    name = optional_words(description, "PrefixListName", list_id)
+    name = optional_free_text(description, "PrefixListName", list_id)
     return PrefixList(list_id, name, Family(family), cidrs, aws_owned, number(description, "MaxEntries", list_id))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from express_path.adapters.aws import Aws, pages
-from express_path.adapters.fields import Description, text
+from express_path.adapters.fields import Description, identifier
 
 OWN_SUBNETS = {"resourceOwner": "SELF", "resourceType": "ec2:Subnet"}
 """What ram:ListResources is asked for: the subnets that the account itself shares with others."""
@@ -20,4 +20,4 @@ def shared_subnet_ids(resources: Iterable[Description]) -> frozenset[str]:
     The response is described in https://docs.aws.amazon.com/ram/latest/APIReference/API_ListResources.html; a subnet's
     ARN ends in subnet/<id>. Raises RecordError where a resource has no ARN.
     """
-    return frozenset(text(each, "arn", "resources").rpartition("/")[2] for each in resources)
+    return frozenset(identifier(each, "arn", "resources").rpartition("/")[2] for each in resources)

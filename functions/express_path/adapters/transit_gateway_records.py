@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from express_path.adapters.fields import Description, block, flag, ids, nested, optional_text, rows, text
+from express_path.adapters.fields import Description, block, flag, identifier, ids, nested, optional_identifier, rows
 from express_path.domain.network.resources import Rank, Route, TransitGatewayAttachment, TransitGatewayRouteTable
 from express_path.domain.network.targets import TargetKind
 
@@ -12,11 +12,11 @@ def attachments(
 ) -> dict[str, TransitGatewayAttachment]:
     """Join DescribeTransitGatewayAttachments (association) with DescribeTransitGatewayVpcAttachments (subnets)."""
     of_vpcs = {
-        text(each, "TransitGatewayAttachmentId", "TransitGatewayVpcAttachments"): each for each in vpc_attachments
+        identifier(each, "TransitGatewayAttachmentId", "TransitGatewayVpcAttachments"): each for each in vpc_attachments
     }
     found = {}
     for description in described:
-        attachment_id = text(description, "TransitGatewayAttachmentId", "TransitGatewayAttachments")
+        attachment_id = identifier(description, "TransitGatewayAttachmentId", "TransitGatewayAttachments")
         found[attachment_id] = _attachment(attachment_id, description, of_vpcs.pop(attachment_id, {}))
     for attachment_id, description in of_vpcs.items():
         as_resource = {**description, "ResourceType": "vpc", "ResourceId": description.get("VpcId")}
@@ -26,18 +26,18 @@ def attachments(
 
 def _attachment(attachment_id: str, description: Description, of_vpc: Description) -> TransitGatewayAttachment:
     association = nested(description, "Association", attachment_id)
-    table_id = optional_text(association, "TransitGatewayRouteTableId", attachment_id)
-    associated = optional_text(association, "State", attachment_id).lower() == "associated"
+    table_id = optional_identifier(association, "TransitGatewayRouteTableId", attachment_id)
+    associated = optional_identifier(association, "State", attachment_id).lower() == "associated"
     options = nested(of_vpc, "Options", attachment_id)
     return TransitGatewayAttachment(
         id=attachment_id,
-        transit_gateway_id=text(description, "TransitGatewayId", attachment_id),
-        resource_type=text(description, "ResourceType", attachment_id).lower(),
-        resource_id=optional_text(description, "ResourceId", attachment_id),
-        state=text(description, "State", attachment_id).lower(),
+        transit_gateway_id=identifier(description, "TransitGatewayId", attachment_id),
+        resource_type=identifier(description, "ResourceType", attachment_id).lower(),
+        resource_id=optional_identifier(description, "ResourceId", attachment_id),
+        state=identifier(description, "State", attachment_id).lower(),
         route_table_id=(table_id or None) if associated else None,
         subnet_ids=ids(of_vpc, "SubnetIds", attachment_id) or None,
-        appliance_mode=optional_text(options, "ApplianceModeSupport", attachment_id) == "enable",
+        appliance_mode=optional_identifier(options, "ApplianceModeSupport", attachment_id) == "enable",
     )
 
 
@@ -51,12 +51,14 @@ def transit_gateway_route_table(table_id: str, response: Description) -> Transit
 def _routes(description: Description, table_id: str) -> list[Route]:
     """One route for each attachment: several mean equal-cost paths, of which any may carry a flow."""
     destination = description.get("DestinationCidrBlock")
-    prefix_list_id = optional_text(description, "PrefixListId", table_id)
-    state = text(description, "State", f"a route of {table_id}").lower()
+    prefix_list_id = optional_identifier(description, "PrefixListId", table_id)
+    state = identifier(description, "State", f"a route of {table_id}").lower()
     rank = Rank.PREFIX_LIST if prefix_list_id else Rank.STATIC
-    if optional_text(description, "Type", table_id) == "propagated":
+    if optional_identifier(description, "Type", table_id) == "propagated":
         rank = Rank.PROPAGATED
-    targets = [optional_text(each, "TransitGatewayAttachmentId", table_id) for each in _attached(description, table_id)]
+    targets = [
+        optional_identifier(each, "TransitGatewayAttachmentId", table_id) for each in _attached(description, table_id)
+    ]
     return [
         Route(
             destination=block(destination, "DestinationCidrBlock", table_id) if destination else prefix_list_id,

@@ -92,7 +92,7 @@ class Circumstance:
     void_run: str = NOBODY
 
 
-def undo_answer(undo: Undo, action: str, around: Circumstance, moves: tuple[str, ...] = ()) -> dict[str, Any]:
+def undo_answer(undo: Undo, action: str, context: Circumstance, moves: tuple[str, ...] = ()) -> dict[str, Any]:
     """What to change next, as JSON; moves say where the traffic of each subnet goes."""
     heal = undo.heal
     return {
@@ -103,11 +103,11 @@ def undo_answer(undo: Undo, action: str, around: Circumstance, moves: tuple[str,
         "vpcId": heal.vpc_id,
         "routeTableId": heal.route_table_id,
         "endpointId": heal.endpoint_id,
-        "ledgerTable": around.ledger_table,
-        "now": timestamp(around.now),
-        "nowSeconds": str(int(around.now.timestamp())),
-        "expiresAt": str(int((around.now + timedelta(seconds=CLAIM_SECONDS)).timestamp())),
-        "voidRun": around.void_run,
+        "ledgerTable": context.ledger_table,
+        "now": timestamp(context.now),
+        "nowSeconds": str(int(context.now.timestamp())),
+        "expiresAt": str(int((context.now + timedelta(seconds=CLAIM_SECONDS)).timestamp())),
+        "voidRun": context.void_run,
         "summary": " | ".join((*_lines(undo), *moves)),
     }
 

@@ -9,17 +9,24 @@ from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from express_path.adapters.answers import capacity_answer, verdict_answer
 from express_path.adapters.aws import unless_denied
 from express_path.adapters.config_events import ConfigEvent, parse_event
 from express_path.adapters.config_history import recorded_items
-from express_path.adapters.config_items import change_of, turns_no_path
+from express_path.adapters.config_items import cannot_change_path, change_of
 from express_path.adapters.config_results import changed_verdicts, known_results, put_verdicts, vanished
+from express_path.adapters.serialization import capacity_answer, verdict_answer
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.capacity import capacities, carrying
-from express_path.domain.verdict.evaluator import Account, Judge, Verdict, gone, left_out, left_scope
+from express_path.domain.verdict.evaluator import (
+    Account,
+    Evaluator,
+    Verdict,
+    deleted_verdict,
+    out_of_scope,
+    outside_vpc_ids,
+)
 from express_path.domain.verdict.fanout import Change, ResourceType, concerned_subnets
 from express_path.domain.verdict.parameters import Scope
 from express_path.errors import EventError
@@ -64,7 +71,7 @@ def evaluate_item(event: ConfigEvent) -> Evaluation:
     region = services().aws.region
     if item.get("awsRegion") not in (None, region):
         raise EventError("awsRegion", item["awsRegion"], f"the Region of the function, {region}")
-    if turns_no_path(item, event.diff):
+    if cannot_change_path(item, event.diff):
         logger.info("dropped: this change can turn no path")
         return Evaluation([])
     change = _change(event, item)
@@ -106,7 +113,7 @@ def _elsewhere(event: ConfigEvent, change: Change) -> Evaluation | None:
     if change.resource_type is ResourceType.SUBNET:
         account, region = Account(event.account_id), services().aws.region
         owner_id = change.owner_id
-        return Evaluation([left_out(account, region, change.resource_id, owner_id)]) if owner_id else None
+        return Evaluation([outside_vpc_ids(account, region, change.resource_id, owner_id)]) if owner_id else None
     of_one_vpc = change.resource_type is ResourceType.VPC_ENDPOINT
     if of_one_vpc or not services().snapshots.leads_to_transit_gateway(change.vpc_id):
         logger.info("dropped: vpcIds leaves out every subnet concerned")
@@ -116,10 +123,10 @@ def _elsewhere(event: ConfigEvent, change: Change) -> Evaluation | None:
 
 def _concerned(event: ConfigEvent, change: Change) -> Evaluation:
     """The verdicts on the subnets concerned; those that vpcIds leaves out are the sweep's, save a changed one."""
-    judge = _judge(event, change.vpc_id)
-    verdicts = [judge.verdict(each) for each in concerned_subnets(change, judge.tracer)]
+    evaluator = _judge(event, change.vpc_id)
+    verdicts = [evaluator.verdict(each) for each in concerned_subnets(change, evaluator.tracer)]
     kept = [each for each in verdicts if each.subnet_id == change.resource_id or _is_inside(event, each)]
-    return Evaluation(kept, judge.snapshot)
+    return Evaluation(kept, evaluator.snapshot)
 
 
 def _is_inside(event: ConfigEvent, verdict: Verdict) -> bool:
@@ -133,17 +140,17 @@ def sweep(event: ConfigEvent) -> Evaluation:
     What AWS Config holds is asked first: a subnet that appears in between is then not taken for gone.
     """
     known = known_results(services().aws.config, event.rule_name)
-    judge = _judge(event, None)
-    subnet_ids = [each.id for each in judge.snapshot.own_subnets]
-    verdicts = changed_verdicts([judge.verdict(each) for each in subnet_ids], known)
-    return Evaluation(verdicts + [judge.verdict(each) for each in vanished(known, subnet_ids)], judge.snapshot)
+    evaluator = _judge(event, None)
+    subnet_ids = [each.id for each in evaluator.snapshot.own_subnets]
+    verdicts = changed_verdicts([evaluator.verdict(each) for each in subnet_ids], known)
+    return Evaluation(verdicts + [evaluator.verdict(each) for each in vanished(known, subnet_ids)], evaluator.snapshot)
 
 
-def _judge(event: ConfigEvent, vpc_id: str | None) -> Judge:
+def _judge(event: ConfigEvent, vpc_id: str | None) -> Evaluator:
     snapshot = services().snapshots.read(event.account_id, vpc_id, event.parameters)
     for operation in snapshot.denied:
         logger.warning("denied: what this read would tell counts as unknown", extra={"operation": operation})
-    return Judge(Tracer(snapshot), event.parameters)
+    return Evaluator(Tracer(snapshot), event.parameters)
 
 
 def _change(event: ConfigEvent, item: Mapping[str, Any]) -> Change:
@@ -159,8 +166,8 @@ def _without_network(event: ConfigEvent, change: Change) -> Verdict:
     account = Account(event.account_id)
     region = services().aws.region
     if not change.deleted:
-        return left_scope(account, region, change.resource_id)
-    return gone(account, region, change.resource_id)
+        return out_of_scope(account, region, change.resource_id)
+    return deleted_verdict(account, region, change.resource_id)
 
 
 def _returned(verdict: Verdict, snapshot: Snapshot | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from express_path.domain.heal.approval_message import LISTED_SUBNETS, LONGEST, approval_message
+from express_path.domain.heal.approval_message import LISTED_SUBNETS, MAX_MESSAGE_LENGTH, approval_message
 from express_path.domain.heal.approvals import (
     ANSWER_SECONDS,
     REQUEST_SECONDS,
@@ -104,7 +104,7 @@ def test_message_is_never_longer_than_aws_sends(number: int, length: int) -> Non
     plan = planned(network(), Evidence(policies=policies, dns_hostnames=False), warn_only=MAY_WARN)
     many = [f"subnet-{each:017x}" for each in range(134)]
     message = approval_message(plan, many)
-    assert len(message) <= LONGEST
+    assert len(message) <= MAX_MESSAGE_LENGTH
     assert f"and {134 - LISTED_SUBNETS} more" in message
     assert f"Warnings ({len(plan.warnings)})" in message
     shown = sum(line.startswith(("- SOURCE_IP_POLICY", "- DNS_ATTRIBUTES")) for line in message.splitlines())

@@ -7,7 +7,7 @@ from express_path.domain.heal.claims import Next
 from express_path.domain.heal.looks import Look, found_instead, next_change
 from express_path.domain.heal.records import Action
 from tests.support.heal_situation import network, planned
-from tests.support.make import endpoint, judge
+from tests.support.make import endpoint, evaluator
 
 
 def test_a_run_verifies_where_nothing_is_to_be_changed() -> None:
@@ -21,6 +21,6 @@ def test_what_is_there_instead_of_an_available_endpoint_is_named() -> None:
     """Its state, or that it is gone."""
     found = network(endpoints=(endpoint("vpce-1", state="pending"),))
     plan = replace(planned(found), endpoint_id="vpce-1")
-    look = Look(judge(found), plan, None, datetime.now(UTC))
+    look = Look(evaluator(found), plan, None, datetime.now(UTC))
     assert found_instead(look) == "vpce-1 is pending"
     assert "is gone" in found_instead(look._replace(plan=replace(plan, endpoint_id="vpce-2")))

@@ -11,7 +11,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer, families_of
-from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.heal_situation import EXPRESS_LIST_6, blockers, network, planned
 from tests.support.make import EXPRESS_LIST, endpoint, route, subnet
@@ -109,11 +109,11 @@ def _with_routes(table: RouteTable, endpoint: VpcEndpoint, network: Snapshot) ->
 @given(networks())
 def test_plan_that_is_not_blocked_cures(found: Snapshot) -> None:
     """Carried out as EC2 would, the change is taken, and the same engine then says COMPLIANT."""
-    judge = Judge(Tracer(found), RuleParameters())
+    evaluator = Evaluator(Tracer(found), RuleParameters())
     plan = planned(found)
     event(f"{plan.action} {','.join(sorted(set(blockers(plan))))}")
     if plan.action in (Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE):
-        after = judge.on(carried_out(plan, found)).verdict("subnet-1")
+        after = evaluator.for_snapshot(carried_out(plan, found)).verdict("subnet-1")
         assert after.compliance is Compliance.COMPLIANT
     elif plan.action is Action.NOTHING_TO_DO:
         assert plan.verdict.compliance is not Compliance.NON_COMPLIANT

@@ -21,7 +21,7 @@ from express_path.domain.heal.undo_effects import MOST, moves
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.errors import NotDeletedError, UndoError
 from tests.support.make import ACCOUNT, NEIGHBOUR, REGION, by_id, endpoint, route, snapshot, subnet, table
-from tests.support.make import judge as judge_of
+from tests.support.make import evaluator as judge_of
 
 HEAL = RunRecord(
     "run-1",

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from express_path.domain.network.merging import merged
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Account, Judge, Verdict
+from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.make import EXPRESS_LIST, by_id, snapshot, subnet
 from tests.support.networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
@@ -57,8 +57,8 @@ def view(whole: Snapshot, vpc_id: str) -> Snapshot:
 
 def verdicts(network: Snapshot, rule: RuleParameters) -> list[Verdict]:
     """Every verdict on every subnet, for both accounts."""
-    judges = [Judge(Tracer(network), rule, Account(owner, True)) for owner in OWNERS.values()]
-    return [judge.verdict(subnet_id) for judge in judges for subnet_id in SUBNETS]
+    judges = [Evaluator(Tracer(network), rule, Account(owner, True)) for owner in OWNERS.values()]
+    return [evaluator.verdict(subnet_id) for evaluator in judges for subnet_id in SUBNETS]
 
 
 @settings(max_examples=150)

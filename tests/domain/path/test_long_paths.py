@@ -8,7 +8,7 @@ from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.onward import AnyRouteTable
-from express_path.domain.path.outcomes import LONGEST, Traced, Visit
+from express_path.domain.path.outcomes import MAX_ROUTE_TABLES, Traced, TraceState
 from express_path.domain.path.tracing import Tracer
 from tests.support.make import by_id, endpoint, judged, route, snapshot, subnet, table
 
@@ -23,10 +23,10 @@ class Counting(Tracer):
         super().__init__(network)
         self.visits = 0
 
-    def trace(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
         """Count, and go on."""
         self.visits += 1
-        yield from super().trace(table, block, visit)
+        yield from super().trace(table, block, state)
 
 
 class Following(Tracer):
@@ -37,10 +37,10 @@ class Following(Tracer):
         super().__init__(network)
         self.followed: list[str] = []
 
-    def follow(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+    def follow(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
         """Keep the table, and follow."""
         self.followed.append(table.id)
-        yield from super().follow(table, block, visit)
+        yield from super().follow(table, block, state)
 
 
 def chain(number: int, hop: str, last: str) -> Snapshot:
@@ -65,13 +65,17 @@ def chain(number: int, hop: str, last: str) -> Snapshot:
 @pytest.mark.parametrize("hop", ["vpce-", "eni-"])
 @pytest.mark.parametrize(
     ("number", "reason"),
-    [(LONGEST, "NAT_BEHIND_APPLIANCE"), (LONGEST + 1, "UNRESOLVED_EGRESS"), (1000, "UNRESOLVED_EGRESS")],
+    [
+        (MAX_ROUTE_TABLES, "NAT_BEHIND_APPLIANCE"),
+        (MAX_ROUTE_TABLES + 1, "UNRESOLVED_EGRESS"),
+        (1000, "UNRESOLVED_EGRESS"),
+    ],
 )
 def test_a_path_is_followed_as_far_as_a_packet_would_live(number: int, hop: str, reason: str) -> None:
     """One route table more than that, or however many, and it cannot be told where the traffic leaves."""
     verdict = judged(chain(number, hop, "nat-1"))
     assert verdict.reason == reason
-    assert len(verdict.path) == min(number, LONGEST)
+    assert len(verdict.path) == min(number, MAX_ROUTE_TABLES)
 
 
 def test_interfaces_in_a_row_take_no_doubling_of_work() -> None:
@@ -99,4 +103,4 @@ def test_what_many_paths_share_is_followed_once() -> None:
         [traced] = tracer.paths(each, network.subnets[each.id.removeprefix("rtb-")])
         assert {outcome.reason for outcome in traced.outcomes} == {"NAT_BEHIND_APPLIANCE"}
     assert tracer.followed.count("rtb-fw") == 1
-    assert all(tracer.asks(network.subnets[each], "rtb-fw") for each in ids)
+    assert all(tracer.consults(network.subnets[each], "rtb-fw") for each in ids)

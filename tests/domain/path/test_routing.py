@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import PrefixList, Route
-from express_path.domain.path.routing import Region, RoutingIndex
+from express_path.domain.path.routing import AddressSet, RoutingIndex
 from tests.support.brute_force import BruteForce
 from tests.support.make import snapshot
 from tests.support.networks import parameters
@@ -23,17 +23,17 @@ def addresses(block: Cidr) -> list[object]:
 
 
 @st.composite
-def regions(draw: st.DrawFn) -> Region:
+def regions(draw: st.DrawFn) -> AddressSet:
     """A block with disjoint holes."""
     holes: list[Cidr] = []
     for each in draw(st.lists(blocks(BASES[Family.IPV4], 1), max_size=6)):
         if not any(set(addresses(each)) & set(addresses(hole)) for hole in holes):
             holes.append(each)
-    return Region(BASES[Family.IPV4], tuple(holes))
+    return AddressSet(BASES[Family.IPV4], tuple(holes))
 
 
 @given(regions())
-def test_the_blocks_of_a_region_are_its_addresses(region: Region) -> None:
+def test_the_blocks_of_a_region_are_its_addresses(region: AddressSet) -> None:
     """Its blocks hold each address of the region once, and none of the holes."""
     found = Counter(address for block in region.blocks() for address in addresses(block))
     holes = {address for hole in region.holes for address in addresses(hole)}

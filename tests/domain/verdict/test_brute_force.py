@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.evaluator import Evaluator
 from tests.support.brute_force import BruteForce
 from tests.support.networks import SUBNETS, parameters, snapshots
 from tests.support.random_routes import APPLIANCES, FOLLOWED, FORWARDING, TRANSIT
@@ -26,7 +26,7 @@ LEADING_ON = {
 def test_agrees_with_a_search_of_every_address(followed: tuple[str, ...], data: st.DataObject, rule: object) -> None:
     """Compliance and reason are those of following each address along each route."""
     snapshot = data.draw(snapshots(followed))
-    judge, brute_force = Judge(Tracer(snapshot), rule), BruteForce(snapshot, rule)
+    evaluator, brute_force = Evaluator(Tracer(snapshot), rule), BruteForce(snapshot, rule)
     for subnet_id in (*SUBNETS, "subnet-gone"):
-        verdict = judge.verdict(subnet_id)
-        assert (subnet_id, verdict.compliance, verdict.reason) == (subnet_id, *brute_force.judge(subnet_id))
+        verdict = evaluator.verdict(subnet_id)
+        assert (subnet_id, verdict.compliance, verdict.reason) == (subnet_id, *brute_force.evaluator(subnet_id))

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Judge, Verdict
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.networks import SUBNETS, parameters, snapshots
 
 
 def verdicts(snapshot: Snapshot, rule: RuleParameters) -> list[Verdict]:
     """Every field of every subnet's verdict."""
-    judge = Judge(Tracer(snapshot), rule)
-    return [judge.verdict(subnet_id) for subnet_id in SUBNETS]
+    evaluator = Evaluator(Tracer(snapshot), rule)
+    return [evaluator.verdict(subnet_id) for subnet_id in SUBNETS]
 
 
 def shuffled(value: object, data: st.DataObject) -> object:
@@ -43,9 +43,9 @@ def test_order_does_not_matter(snapshot: Snapshot, rule: RuleParameters, data: s
 @given(snapshot=snapshots(), rule=parameters())
 def test_what_was_asked_before_does_not_matter(snapshot: Snapshot, rule: RuleParameters) -> None:
     """A verdict is the same whichever subnets were judged before it, and when it is asked for twice."""
-    judge = Judge(Tracer(snapshot), rule)
-    backwards = [judge.verdict(subnet_id) for subnet_id in reversed(SUBNETS)]
-    assert backwards[::-1] == verdicts(snapshot, rule) == [judge.verdict(subnet_id) for subnet_id in SUBNETS]
+    evaluator = Evaluator(Tracer(snapshot), rule)
+    backwards = [evaluator.verdict(subnet_id) for subnet_id in reversed(SUBNETS)]
+    assert backwards[::-1] == verdicts(snapshot, rule) == [evaluator.verdict(subnet_id) for subnet_id in SUBNETS]
 
 
 def elsewhere(value: object) -> object:

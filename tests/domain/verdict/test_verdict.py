@@ -9,7 +9,7 @@ from express_path.domain.network.resources import Association, NatGateway, Prefi
 from express_path.domain.network.snapshot import Snapshot, is_express_service
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Account, gone, has_tag, left_out, left_scope
+from express_path.domain.verdict.evaluator import Account, deleted_verdict, has_tag, out_of_scope, outside_vpc_ids
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from tests.support.make import (
     ACCOUNT,
@@ -58,13 +58,13 @@ NOBODY_HAS_BUCKETS = {"has_directory_buckets": False, "shared_subnet_ids": froze
 def test_a_subnet_that_is_gone() -> None:
     """Of a subnet that the snapshot does not hold there is no VPC, zone or table to name."""
     verdict = judged(one(), "subnet-9")
-    assert verdict == gone(Account(ACCOUNT), "us-east-1", "subnet-9")
+    assert verdict == deleted_verdict(Account(ACCOUNT), "us-east-1", "subnet-9")
     assert (verdict.vpc_id, verdict.route_table_id, verdict.reason) == ("", None, "DELETED")
 
 
 def test_a_subnet_that_left_the_rules_scope() -> None:
     """It is no longer this rule's, whatever its path."""
-    verdict = left_scope(Account(ACCOUNT), "us-east-1", "subnet-1")
+    verdict = out_of_scope(Account(ACCOUNT), "us-east-1", "subnet-1")
     assert (verdict.compliance, verdict.reason) == ("NOT_APPLICABLE", "EXCLUDED")
 
 
@@ -136,10 +136,14 @@ def test_keys_and_values_may_hold_an_equals_sign(wanted: str, has: bool) -> None
 @pytest.mark.parametrize(("owner", "reason"), [(ACCOUNT, "EXCLUDED"), (NEIGHBOUR, "NOT_OWNED")])
 def test_a_subnet_that_vpc_ids_leaves_out_needs_no_network(owner: str, reason: str) -> None:
     """What its item tells gives the same verdict, word for word, as the whole network would."""
-    told = left_out(Account(ACCOUNT), "us-east-1", "subnet-1", owner)
-    judge = judged(one(subnets=by_id(subnet(owner_id=owner))), vpc_ids=frozenset({"vpc-2"}))
+    told = outside_vpc_ids(Account(ACCOUNT), "us-east-1", "subnet-1", owner)
+    evaluator = judged(one(subnets=by_id(subnet(owner_id=owner))), vpc_ids=frozenset({"vpc-2"}))
     assert told.reason == reason
-    assert (told.compliance, told.reason, told.annotation) == (judge.compliance, judge.reason, judge.annotation)
+    assert (told.compliance, told.reason, told.annotation) == (
+        evaluator.compliance,
+        evaluator.reason,
+        evaluator.annotation,
+    )
 
 
 def test_without_a_table_in_sight_nothing_is_known() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from express_path.domain.heal.records import FULL_ACCESS, Action, Finding, Plan
 
-LONGEST = 4096
+MAX_MESSAGE_LENGTH = 4096
 """The longest message of aws:approve, in characters
 (https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-approve.html)."""
 LISTED_SUBNETS = 20
@@ -55,7 +55,7 @@ def _with_findings(message: str, findings: Sequence[Finding]) -> str:
     message += f"\n\nWarnings ({len(findings)}):"
     for number, line in enumerate(map(_line, findings)):
         rest = _rest(len(findings) - number - 1)
-        if len(message) + len(line) + len(rest) > LONGEST:
+        if len(message) + len(line) + len(rest) > MAX_MESSAGE_LENGTH:
             return message + _rest(len(findings) - number)
         message += line
     return message

@@ -48,7 +48,7 @@ def owner_tag(endpoint: VpcEndpoint, settings: HealSettings) -> str:
     return f"{keys[0]}={endpoint.tags[keys[0]]}" if keys else ""
 
 
-def brought_lists(snapshot: Snapshot, endpoint: VpcEndpoint) -> list[PrefixList]:
+def prefix_lists_of(snapshot: Snapshot, endpoint: VpcEndpoint) -> list[PrefixList]:
     """The prefix lists that an endpoint brings into a route table, by its IP address type.
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html
@@ -61,7 +61,7 @@ def brought_lists(snapshot: Snapshot, endpoint: VpcEndpoint) -> list[PrefixList]
 def is_associated(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint) -> bool:
     """Whether a table has every route that its association with an endpoint would bring."""
     routed = {route.destination for route in table.routes if route.target_id == endpoint.id}
-    return routed >= {each.id for each in brought_lists(snapshot, endpoint)}
+    return routed >= {each.id for each in prefix_lists_of(snapshot, endpoint)}
 
 
 def endpoint_to_create(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
@@ -112,7 +112,7 @@ def endpoint_findings(
             f"{deleting[0]} is being deleted, and its routes may still be there",
             "run again when it is gone",
         )
-    for each in brought_lists(snapshot, endpoint):
+    for each in prefix_lists_of(snapshot, endpoint):
         for route in table.routes:
             if route.destination == each.id and route.target_id != endpoint.id:
                 yield Finding(

@@ -10,7 +10,7 @@ from express_path.domain.heal.ledger import LedgerView, TableRecord, VpcRecord
 from express_path.domain.heal.records import Action, Blocker, Plan
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.path.reasons import Compliance
-from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.evaluator import Evaluator
 
 AVAILABLE_LOOKS = 15
 """How often one invocation looks whether the endpoint is available."""
@@ -19,7 +19,7 @@ AVAILABLE_LOOKS = 15
 class Look(NamedTuple):
     """A plan and what it was made from; ledger is None where no route table governs the subnet."""
 
-    judge: Judge
+    evaluator: Evaluator
     plan: Plan
     ledger: LedgerView | None
     now: datetime
@@ -32,7 +32,7 @@ class Look(NamedTuple):
     @property
     def endpoint(self) -> VpcEndpoint | None:
         """The endpoint to associate, None where there is none yet."""
-        return self.judge.snapshot.vpc_endpoints.get(self.plan.endpoint_id or "")
+        return self.evaluator.snapshot.vpc_endpoints.get(self.plan.endpoint_id or "")
 
 
 class Until(NamedTuple):
@@ -97,22 +97,22 @@ def found_instead(look: Look) -> str:
     return f"{endpoint.id} is {endpoint.state}" if endpoint else "the one that was there, or was created, is gone"
 
 
-def endpoint_in_use(judge: Judge, subnet_id: str) -> str:
+def endpoint_in_use(evaluator: Evaluator, subnet_id: str) -> str:
     """The endpoint that the subnet's route table leads to, empty where it is not in the snapshot."""
-    verdict = judge.verdict(subnet_id)
-    table = judge.snapshot.route_tables[str(verdict.route_table_id)]
-    endpoints = {each.id for each in express_endpoints(judge.snapshot, verdict.vpc_id)}
+    verdict = evaluator.verdict(subnet_id)
+    table = evaluator.snapshot.route_tables[str(verdict.route_table_id)]
+    endpoints = {each.id for each in express_endpoints(evaluator.snapshot, verdict.vpc_id)}
     return next((each.target_id for each in table.routes if each.target_id in endpoints), "")
 
 
-def why_not_healed(judge: Judge, subnet_id: str, deleted_ids: Collection[str]) -> str:
+def why_not_healed(evaluator: Evaluator, subnet_id: str, deleted_ids: Collection[str]) -> str:
     """Why a heal did not reach its goal, empty where it did.
 
     deleted_ids are the endpoints that undos delete, as the ledger names them before that: one of those may be gone in a
     moment, so a subnet that uses it is not healed yet.
     """
-    verdict = judge.verdict(subnet_id)
+    verdict = evaluator.verdict(subnet_id)
     if verdict.compliance is not Compliance.COMPLIANT:
         return verdict.annotation
-    endpoint_id = endpoint_in_use(judge, subnet_id)
+    endpoint_id = endpoint_in_use(evaluator, subnet_id)
     return f"an undo is about to delete {endpoint_id}; start the heal again" if endpoint_id in deleted_ids else ""

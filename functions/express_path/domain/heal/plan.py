@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from express_path.domain.heal.endpoint_choice import (
     NEW_ENDPOINT,
-    brought_lists,
     endpoint_findings,
     endpoint_to_create,
     is_associated,
+    prefix_lists_of,
     usable_endpoints,
 )
 from express_path.domain.heal.evidence import Evidence, Policy
@@ -20,16 +20,16 @@ from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.preflight import calendar_findings, preflight
 from express_path.domain.heal.quotas import quota_findings
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Finding, HealSettings, Plan
-from express_path.domain.heal.simulation import cures, excluded_neighbours, in_the_way, with_association
+from express_path.domain.heal.simulation import blocking_routes, cures, excluded_neighbours, with_association
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
-from express_path.domain.verdict.evaluator import Judge, Verdict
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
 
 LISTED = 10
 """How many findings of one name a plan lists."""
 
 
-class Circumstances(NamedTuple):
+class PlanContext(NamedTuple):
     """What a plan is made from besides the snapshot.
 
     ledger is what the ledger says about the subnet's route table and VPC, None where there is no ledger to ask.
@@ -44,17 +44,17 @@ class Circumstances(NamedTuple):
     needs_approval: bool = False
 
 
-def make_plan(judge: Judge, subnet_id: str, around: Circumstances) -> Plan:
+def make_plan(evaluator: Evaluator, subnet_id: str, context: PlanContext) -> Plan:
     """Plan the heal of a subnet; nothing is planned for a subnet that no NAT is on the way of."""
-    verdict = judge.verdict(subnet_id)
+    verdict = evaluator.verdict(subnet_id)
     refusal = REFUSALS.get(verdict.reason)
     if refusal:
-        return Plan(Action.BLOCKED, verdict, blockers=(refusal, *calendar_findings(around.evidence)))
+        return Plan(Action.BLOCKED, verdict, blockers=(refusal, *calendar_findings(context.evidence)))
     if verdict.compliance is not Compliance.NON_COMPLIANT:
         return Plan(Action.NOTHING_TO_DO, verdict)
     if not is_healable(verdict):
-        return Plan(Action.BLOCKED, verdict, blockers=(_not_a_nat(verdict), *calendar_findings(around.evidence)))
-    return _heal(judge, verdict, around)
+        return Plan(Action.BLOCKED, verdict, blockers=(_not_a_nat(verdict), *calendar_findings(context.evidence)))
+    return _heal(evaluator, verdict, context)
 
 
 def is_healable(verdict: Verdict) -> bool:
@@ -83,50 +83,52 @@ def _not_a_nat(verdict: Verdict) -> Finding:
     )
 
 
-def _heal(judge: Judge, verdict: Verdict, around: Circumstances) -> Plan:
-    table = judge.snapshot.route_tables[str(verdict.route_table_id)]
-    endpoint = _endpoint(judge, verdict, table, around)
-    findings = list(_findings(judge, verdict, endpoint, around))
-    may_warn = around.settings.warn_only & MAY_WARN
+def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
+    table = evaluator.snapshot.route_tables[str(verdict.route_table_id)]
+    endpoint = _endpoint(evaluator, verdict, table, context)
+    findings = list(_findings(evaluator, verdict, endpoint, context))
+    may_warn = context.settings.warn_only & MAY_WARN
     warnings = tuple(each for each in findings if each.blocker in may_warn)
     blockers = tuple(each for each in findings if each.blocker not in may_warn)
-    plan = _create(verdict, endpoint, around) if endpoint.id == NEW_ENDPOINT else _associate(verdict, endpoint, around)
+    plan = (
+        _create(verdict, endpoint, context) if endpoint.id == NEW_ENDPOINT else _associate(verdict, endpoint, context)
+    )
     return replace(
         plan,
         action=Action.BLOCKED if blockers else plan.action,
         blockers=shortened(blockers),
         warnings=shortened(warnings),
-        patches={} if is_associated(judge.snapshot, table, endpoint) else plan.patches,
+        patches={} if is_associated(evaluator.snapshot, table, endpoint) else plan.patches,
     )
 
 
-def _endpoint(judge: Judge, verdict: Verdict, table: RouteTable, around: Circumstances) -> VpcEndpoint:
+def _endpoint(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context: PlanContext) -> VpcEndpoint:
     """The endpoint to associate: the best that cures, else that in use, else the best that fits, else a new one.
 
     One that an undo deletes, or is about to delete, is not used again.
     """
-    deleted = around.ledger.vpc.deleted_ids if around.ledger else frozenset()
-    usable = [each for each in usable_endpoints(judge.tracer, table, around.settings) if each.id not in deleted]
-    curing = [each for each in usable if cures(judge, table, each, verdict.subnet_id)]
-    in_use = [each for each in usable if is_associated(judge.snapshot, table, each)]
-    return next(iter([*curing, *in_use, *usable]), None) or endpoint_to_create(judge.tracer, table)
+    deleted = context.ledger.vpc.deleted_ids if context.ledger else frozenset()
+    usable = [each for each in usable_endpoints(evaluator.tracer, table, context.settings) if each.id not in deleted]
+    curing = [each for each in usable if cures(evaluator, table, each, verdict.subnet_id)]
+    in_use = [each for each in usable if is_associated(evaluator.snapshot, table, each)]
+    return next(iter([*curing, *in_use, *usable]), None) or endpoint_to_create(evaluator.tracer, table)
 
 
-def _findings(judge: Judge, verdict: Verdict, endpoint: VpcEndpoint, around: Circumstances) -> Iterator[Finding]:
-    snapshot, settings, evidence = judge.snapshot, around.settings, around.evidence
+def _findings(evaluator: Evaluator, verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext) -> Iterator[Finding]:
+    snapshot, settings, evidence = evaluator.snapshot, context.settings, context.evidence
     table = snapshot.route_tables[str(verdict.route_table_id)]
-    yield from excluded_neighbours(judge, table)
-    yield from in_the_way(judge, with_association(snapshot, table, endpoint), verdict.subnet_id)
+    yield from excluded_neighbours(evaluator, table)
+    yield from blocking_routes(evaluator, with_association(snapshot, table, endpoint), verdict.subnet_id)
     yield from endpoint_findings(snapshot, table, endpoint, settings)
     yield from quota_findings(snapshot, table, endpoint, evidence, settings)
-    if around.ledger:
+    if context.ledger:
         yield from ledger_findings(
-            table, around.ledger.table, around.now, around.started_by, needs_approval=around.needs_approval
+            table, context.ledger.table, context.now, context.started_by, needs_approval=context.needs_approval
         )
     own = Policy(endpoint.id, settings.policy)
     others = [each for each in evidence.policies if each.holder == endpoint.id or not each.holder.startswith("vpce-")]
     met = replace(evidence, policies=(own, *others) if endpoint.id == NEW_ENDPOINT else tuple(others))
-    yield from preflight(met, [each for each in brought_lists(snapshot, endpoint) if each.cidrs])
+    yield from preflight(met, [each for each in prefix_lists_of(snapshot, endpoint) if each.cidrs])
 
 
 def shortened(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -140,19 +142,19 @@ def shortened(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple(kept)
 
 
-def _associate(verdict: Verdict, endpoint: VpcEndpoint, around: Circumstances) -> Plan:
+def _associate(verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext) -> Plan:
     return Plan(
         Action.ASSOCIATE,
         verdict,
         service_name=endpoint.service_name,
         endpoint_id=endpoint.id,
         ip_address_type=endpoint.ip_address_type,
-        patches=associate_patches(endpoint, str(verdict.route_table_id), around.evidence.policies),
+        patches=associate_patches(endpoint, str(verdict.route_table_id), context.evidence.policies),
     )
 
 
-def _create(verdict: Verdict, endpoint: VpcEndpoint, around: Circumstances) -> Plan:
-    settings = around.settings
+def _create(verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext) -> Plan:
+    settings = context.settings
     return Plan(
         Action.CREATE_AND_ASSOCIATE,
         verdict,

@@ -8,7 +8,7 @@ from express_path.domain.heal.records import Blocker, Finding
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import PrefixList, Route
 from express_path.domain.network.targets import TargetKind
-from express_path.domain.path.routing import Region, RoutingIndex, contains, overlap
+from express_path.domain.path.routing import AddressSet, RoutingIndex, contains, overlap
 
 HTTPS = (443, 443)
 EPHEMERAL = (32768, 60999)
@@ -98,7 +98,7 @@ def _lets_through(entries: Sequence[AclEntry], block: Cidr, first: int, last: in
     if not entry.allow:
         return False
     inside = entry.cidr if contains(block, entry.cidr) else block
-    elsewhere = () if inside == block else Region(block, (inside,)).blocks()
+    elsewhere = () if inside == block else AddressSet(block, (inside,)).blocks()
     below = first >= ports[0] or _lets_through(later, inside, first, ports[0] - 1)
     above = last <= ports[1] or _lets_through(later, inside, ports[1] + 1, last)
     return below and above and all(_lets_through(later, each, first, last) for each in elsewhere)

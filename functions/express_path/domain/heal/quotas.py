@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from express_path.domain.heal.endpoint_choice import NEW_ENDPOINT, brought_lists
+from express_path.domain.heal.endpoint_choice import NEW_ENDPOINT, prefix_lists_of
 from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.records import Blocker, Finding, HealSettings
 from express_path.domain.network.addresses import Cidr, Family
@@ -33,7 +33,9 @@ def quota_findings(
             f"the Region has {evidence.gateway_endpoints} gateway endpoints of {settings.gateway_endpoint_quota}",
             "raise the quota L-1B52E74A, and the stack parameter GatewayEndpointQuota with it",
         )
-    brought = {each.family for each in brought_lists(snapshot, endpoint) if not _routes_to(table, each.id, endpoint.id)}
+    brought = {
+        each.family for each in prefix_lists_of(snapshot, endpoint) if not _routes_to(table, each.id, endpoint.id)
+    }
     for family in sorted(brought):
         used = sum(_weight(snapshot, each, family) for each in table.routes)
         if used + EXPRESS_WEIGHT > settings.route_quota:

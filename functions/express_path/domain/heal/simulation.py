@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from express_path.domain.heal.endpoint_choice import brought_lists
+from express_path.domain.heal.endpoint_choice import prefix_lists_of
 from express_path.domain.heal.records import Blocker, Finding
 from express_path.domain.network.addresses import Cidr, from_nat64
 from express_path.domain.network.resources import Route, RouteTable, VpcEndpoint
@@ -12,7 +12,7 @@ from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Traced
 from express_path.domain.path.reasons import NO_WAY_OUT, Compliance, Reason
 from express_path.domain.path.routing import contains
-from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.evaluator import Evaluator
 
 LISTED = 10
 """How many blocks of addresses a finding lists."""
@@ -28,7 +28,7 @@ NAT64_FIX = (
 def with_association(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint) -> Snapshot:
     """The snapshot after a heal: the endpoint available, and its routes in the table unless their place is taken."""
     taken = {each.destination for each in table.routes}
-    brought = [each.id for each in brought_lists(snapshot, endpoint) if each.id not in taken]
+    brought = [each.id for each in prefix_lists_of(snapshot, endpoint) if each.id not in taken]
     routes = [*table.routes, *(Route(list_id, endpoint.id, TargetKind.VPC_ENDPOINT) for list_id in brought)]
     return replace(
         snapshot,
@@ -37,15 +37,15 @@ def with_association(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoin
     )
 
 
-def cures(judge: Judge, table: RouteTable, endpoint: VpcEndpoint, subnet_id: str) -> bool:
+def cures(evaluator: Evaluator, table: RouteTable, endpoint: VpcEndpoint, subnet_id: str) -> bool:
     """Whether the subnet would be COMPLIANT after the table's association with this endpoint."""
-    after = judge.on(with_association(judge.snapshot, table, endpoint))
+    after = evaluator.for_snapshot(with_association(evaluator.snapshot, table, endpoint))
     return after.verdict(subnet_id).compliance is Compliance.COMPLIANT
 
 
-def in_the_way(judge: Judge, changed: Snapshot, subnet_id: str) -> Iterator[Finding]:
+def blocking_routes(evaluator: Evaluator, changed: Snapshot, subnet_id: str) -> Iterator[Finding]:
     """The routes because of which the changed snapshot would not be COMPLIANT; none where it would be."""
-    after = judge.on(changed)
+    after = evaluator.for_snapshot(changed)
     verdict = after.verdict(subnet_id)
     if verdict.compliance is Compliance.COMPLIANT:
         return
@@ -61,11 +61,11 @@ def in_the_way(judge: Judge, changed: Snapshot, subnet_id: str) -> Iterator[Find
         yield Finding(blocker, _evidence(blocker, where, list(dict.fromkeys(blocks))), fix)
 
 
-def excluded_neighbours(judge: Judge, table: RouteTable) -> Iterator[Finding]:
+def excluded_neighbours(evaluator: Evaluator, table: RouteTable) -> Iterator[Finding]:
     """The subnets of a table that the rule leaves out: a heal for another subnet would move their traffic too."""
-    for subnet_id, subnet in sorted(judge.snapshot.subnets.items()):
-        governing = judge.tracer.governing_table(subnet)
-        if governing and governing.id == table.id and judge.verdict(subnet_id).reason is Reason.EXCLUDED:
+    for subnet_id, subnet in sorted(evaluator.snapshot.subnets.items()):
+        governing = evaluator.tracer.governing_table(subnet)
+        if governing and governing.id == table.id and evaluator.verdict(subnet_id).reason is Reason.EXCLUDED:
             yield Finding(
                 Blocker.EXCLUDED,
                 f"{subnet_id}, which {table.id} governs too, is left out by excludeTag",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.verdict.evaluator import Judge
+from express_path.domain.verdict.evaluator import Evaluator
 
 MOST = 20
 """How many subnets are named; further ones are counted, as a step's output is limited."""
@@ -17,17 +17,17 @@ def without_association(snapshot: Snapshot, table_id: str, endpoint_id: str) -> 
     return replace(snapshot, route_tables={**snapshot.route_tables, table_id: replace(table, routes=routes)})
 
 
-def moves(judge: Judge, table_id: str, endpoint_id: str) -> tuple[str, ...]:
+def moves(evaluator: Evaluator, table_id: str, endpoint_id: str) -> tuple[str, ...]:
     """Where the traffic of each subnet of a route table goes after an undo; empty where there is no such table."""
-    if table_id not in judge.snapshot.route_tables:
+    if table_id not in evaluator.snapshot.route_tables:
         return ()
-    after = judge.on(without_association(judge.snapshot, table_id, endpoint_id))
+    after = evaluator.for_snapshot(without_association(evaluator.snapshot, table_id, endpoint_id))
     told = list(_moves(after, table_id))
     more = len(told) - MOST
     return (*told[:MOST], f"and {more} more subnets of {table_id}") if more > 0 else tuple(told)
 
 
-def _moves(after: Judge, table_id: str) -> Iterator[str]:
+def _moves(after: Evaluator, table_id: str) -> Iterator[str]:
     for subnet in after.snapshot.own_subnets:
         governing = after.tracer.governing_table(subnet)
         if governing and governing.id == table_id:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from express_path.domain.network.resources import Route, VpcEndpoint
 from express_path.domain.network.targets import TargetKind
-from express_path.domain.path.onward import Network, onward_from_any
-from express_path.domain.path.outcomes import Outcome, Traced, Visit, hop_of, unresolved
+from express_path.domain.path.onward import RouteTracer, trace_from_any
+from express_path.domain.path.outcomes import Outcome, Traced, TraceState, hop_of, unresolved
 from express_path.domain.path.reasons import NAT_REASONS, Reason
-from express_path.domain.path.routing import Region
+from express_path.domain.path.routing import AddressSet
 
 _MAY_TRANSLATE = (
     "AWS Network Firewall does not manage this Gateway Load Balancer endpoint, so its appliance may translate traffic"
@@ -16,7 +16,7 @@ _UNSEEN = "the route table of the endpoint's subnet is not listed"
 
 
 def follow_appliance_endpoint(
-    network: Network, endpoint: VpcEndpoint, route: Route, region: Region, visit: Visit
+    tracer: RouteTracer, endpoint: VpcEndpoint, route: Route, region: AddressSet, state: TraceState
 ) -> list[Traced]:
     """Gateway Load Balancer and Network Firewall endpoints share a type; traffic goes on from the endpoint's subnet.
 
@@ -25,18 +25,18 @@ def follow_appliance_endpoint(
     kind = TargetKind.APPLIANCE_ENDPOINT
     if endpoint.state != "available":
         return unresolved(route, region, f"the endpoint's state is {endpoint.state}, not available", kind)
-    if visit.endpoints_aside and not endpoint.is_network_firewall:
+    if state.skip_gateway_endpoints and not endpoint.is_network_firewall:
         return unresolved(route, region, _MAY_TRANSLATE, kind)
-    closed = _closed_after(network, endpoint, visit)
-    onward = onward_from_any(network, endpoint.subnet_ids, region, visit._replace(closed=closed), _UNSEEN)
+    closed = _closed_after(tracer, endpoint, state)
+    onward = trace_from_any(tracer, endpoint.subnet_ids, region, state._replace(closed=closed), _UNSEEN)
     seen = _behind_firewall if endpoint.is_network_firewall else _behind_any_other
     return [seen(each).via(hop_of(route, kind), route) for each in onward]
 
 
-def _closed_after(network: Network, endpoint: VpcEndpoint, visit: Visit) -> bool | None:
+def _closed_after(tracer: RouteTracer, endpoint: VpcEndpoint, state: TraceState) -> bool | None:
     """Whether internet gateways are closed to traffic that passed the endpoint's subnet; None if that is unknown."""
-    subnets = (network.snapshot.subnets.get(each) for each in endpoint.subnet_ids)
-    states = {visit.closed, *(each.internet_closed for each in subnets if each)}
+    subnets = (tracer.snapshot.subnets.get(each) for each in endpoint.subnet_ids)
+    states = {state.closed, *(each.internet_closed for each in subnets if each)}
     return True if True in states else None if None in states else False
 
 

@@ -6,14 +6,14 @@ from typing import NamedTuple, Protocol
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import Route, RouteTable, Subnet, TransitGatewayRouteTable
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.path.outcomes import Outcome, Traced, Visit, overlaid
+from express_path.domain.path.outcomes import Outcome, Traced, TraceState, alternatives
 from express_path.domain.path.reasons import Reason
-from express_path.domain.path.routing import Region
+from express_path.domain.path.routing import AddressSet
 
 AnyRouteTable = RouteTable | TransitGatewayRouteTable
 
 
-class Network(Protocol):
+class RouteTracer(Protocol):
     """What following a hop needs to ask of the network around it."""
 
     snapshot: Snapshot
@@ -21,43 +21,43 @@ class Network(Protocol):
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """The route table that governs a subnet."""
 
-    def trace(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
         """Follow a block of addresses from a route table on."""
 
 
-Follow = Callable[[Network, Route, Region, Visit], list[Traced]]
+Follow = Callable[[RouteTracer, Route, AddressSet, TraceState], list[Traced]]
 
 
-class Entry(NamedTuple):
+class NextTable(NamedTuple):
     """Where traffic goes on: a route table, and the circumstances in which traffic reaches it."""
 
     table: AnyRouteTable
-    visit: Visit
+    state: TraceState
 
 
-def entry_in(network: Network, subnet_id: str, visit: Visit) -> Entry | None:
+def next_table_in(tracer: RouteTracer, subnet_id: str, state: TraceState) -> NextTable | None:
     """The route table of a subnet that traffic goes on from, in the zone of that subnet; None if it is not listed."""
-    subnet = network.snapshot.subnets.get(subnet_id)
-    table = network.governing_table(subnet) if subnet else None
+    subnet = tracer.snapshot.subnets.get(subnet_id)
+    table = tracer.governing_table(subnet) if subnet else None
     if subnet is None or table is None:
         return None
-    return Entry(table, visit._replace(zone=subnet.availability_zone_id))
+    return NextTable(table, state._replace(zone=subnet.availability_zone_id))
 
 
-def onward_from(network: Network, entry: Entry, region: Region) -> list[Traced]:
+def trace_from(tracer: RouteTracer, next_table: NextTable, region: AddressSet) -> list[Traced]:
     """Follow a region from one route table on."""
-    return [traced for block in region.blocks() for traced in network.trace(entry.table, block, entry.visit)]
+    return [traced for block in region.blocks() for traced in tracer.trace(next_table.table, block, next_table.state)]
 
 
-def onward_from_any(
-    network: Network, subnet_ids: Iterable[str], region: Region, visit: Visit, unseen: str
+def trace_from_any(
+    tracer: RouteTracer, subnet_ids: Iterable[str], region: AddressSet, state: TraceState, unseen: str
 ) -> list[Traced]:
     """Follow a region from several subnets, any of which may carry it: their outcomes are alternatives.
 
     unseen is the note of the outcome for a subnet whose route table is not listed.
     """
-    entries = [entry_in(network, each, visit) for each in sorted(subnet_ids)]
-    distinct = {(each.table.id, each.visit) if each else None: each for each in entries}
+    entries = [next_table_in(tracer, each, state) for each in sorted(subnet_ids)]
+    distinct = {(each.table.id, each.state) if each else None: each for each in entries}
     unknown = Traced(region, (Outcome(Reason.UNRESOLVED_EGRESS, note=unseen),))
-    ways = [onward_from(network, each, region) if each else [unknown] for each in distinct.values()]
-    return overlaid(ways or [[unknown]])
+    ways = [trace_from(tracer, each, region) if each else [unknown] for each in distinct.values()]
+    return alternatives(ways or [[unknown]])

@@ -8,9 +8,9 @@ from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import Route
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.reasons import Reason
-from express_path.domain.path.routing import Region, contains, overlap
+from express_path.domain.path.routing import AddressSet, contains, overlap
 
-LONGEST = 64
+MAX_ROUTE_TABLES = 64
 """The most route tables that a path is followed through: the usual time to live of an IP packet
 (https://www.iana.org/assignments/ip-parameters/ip-parameters.xhtml)."""
 
@@ -40,7 +40,7 @@ class Outcome:
 class Traced(NamedTuple):
     """Addresses with one outcome, or with several alternatives where AWS picks one at random."""
 
-    region: Region
+    region: AddressSet
     outcomes: tuple[Outcome, ...]
 
     def via(self, hop: Hop, route: Route) -> "Traced":
@@ -48,7 +48,7 @@ class Traced(NamedTuple):
         return Traced(self.region, tuple(outcome.via(hop, route) for outcome in self.outcomes))
 
 
-class Visit(NamedTuple):
+class TraceState(NamedTuple):
     """The circumstances of a trace.
 
     zone is the Availability Zone id that traffic is in, vpc_id the VPC it is in, tables those it came through, each
@@ -60,14 +60,14 @@ class Visit(NamedTuple):
     zone: str = ""
     vpc_id: str = ""
     tables: frozenset[tuple[str, Family]] = frozenset()
-    endpoints_aside: bool = False
+    skip_gateway_endpoints: bool = False
     closed: bool | None = False
 
     def refusal(self, table_id: str, family: Family) -> str:
         """Why the path is not followed to one more route table; empty if it is."""
         if (table_id, family) in self.tables:
             return f"the path comes back to {table_id}: a loop"
-        return "" if len(self.tables) < LONGEST else f"the path goes on beyond {LONGEST} route tables"
+        return "" if len(self.tables) < MAX_ROUTE_TABLES else f"the path goes on beyond {MAX_ROUTE_TABLES} route tables"
 
 
 def hop_of(route: Route, kind: TargetKind | None = None) -> Hop:
@@ -75,17 +75,19 @@ def hop_of(route: Route, kind: TargetKind | None = None) -> Hop:
     return Hop(kind or route.target_kind, route.target_id or "unknown", str(route.destination))
 
 
-def ends(route: Route, region: Region, reason: Reason, note: str = "", kind: TargetKind | None = None) -> list[Traced]:
+def terminal(
+    route: Route, region: AddressSet, reason: Reason, note: str = "", kind: TargetKind | None = None
+) -> list[Traced]:
     """A trace that ends at this route's target."""
     return [Traced(region, (Outcome(reason, (hop_of(route, kind),), route, note),))]
 
 
-def unresolved(route: Route, region: Region, note: str, kind: TargetKind | None = None) -> list[Traced]:
+def unresolved(route: Route, region: AddressSet, note: str, kind: TargetKind | None = None) -> list[Traced]:
     """A trace that cannot go on at this route's target; note says why and what would resolve it."""
-    return ends(route, region, Reason.UNRESOLVED_EGRESS, note, kind)
+    return terminal(route, region, Reason.UNRESOLVED_EGRESS, note, kind)
 
 
-def overlaid(alternatives: Sequence[Sequence[Traced]]) -> list[Traced]:
+def alternatives(alternatives: Sequence[Sequence[Traced]]) -> list[Traced]:
     """Traces of the same addresses, any of which may hold, as one with alternatives: cut where any of them is."""
     parts = list(_blocks(alternatives[0]))
     for other in alternatives[1:]:
@@ -96,7 +98,7 @@ def overlaid(alternatives: Sequence[Sequence[Traced]]) -> list[Traced]:
             for their_block, their_outcomes in theirs
             if overlap(block, their_block)
         ]
-    return [Traced(Region(block), outcomes) for block, outcomes in parts]
+    return [Traced(AddressSet(block), outcomes) for block, outcomes in parts]
 
 
 def _blocks(traced: Iterable[Traced]) -> Iterator[tuple[Cidr, tuple[Outcome, ...]]]:

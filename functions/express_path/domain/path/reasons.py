@@ -31,7 +31,7 @@ class Reason(StrEnum):
     DELETED = "DELETED"
 
 
-BADNESS = {reason: place for place, reason in enumerate(Reason)}
+SEVERITY_ORDER = {reason: place for place, reason in enumerate(Reason)}
 """Each reason's place in the order of badness, worst first."""
 
 NAT_REASONS = frozenset(

@@ -68,7 +68,7 @@ def contains(outer: Cidr, inner: Cidr) -> bool:
     )
 
 
-class Region(NamedTuple):
+class AddressSet(NamedTuple):
     """Addresses: those of a block that are in none of the holes, which are disjoint blocks inside it."""
 
     block: Cidr
@@ -83,15 +83,15 @@ class Region(NamedTuple):
             upper = self.block.network | 1 << (BITS[self.block.family] - length)
             for network in (self.block.network, upper):
                 half = Cidr(self.block.family, network, length)
-                yield from Region(
+                yield from AddressSet(
                     half, tuple(hole for hole in self.holes if hole.shortened(length) == network)
                 ).blocks()
 
 
-class Part(NamedTuple):
+class RoutedBlocks(NamedTuple):
     """Addresses that share their winning routes: several where AWS picks one at random, none where none matches."""
 
-    region: Region
+    region: AddressSet
     routes: tuple[Route, ...]
 
 
@@ -134,7 +134,7 @@ class RoutingIndex:
             routes.append(route)
             networks[block.network] = (rank, routes)
 
-    def parts(self, block: Cidr) -> Iterator[Part]:
+    def parts(self, block: Cidr) -> Iterator[RoutedBlocks]:
         """Split a block into the parts that different prefixes of this table decide, longest prefix first in force.
 
         https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html
@@ -188,7 +188,7 @@ class _Cover:
     routes: tuple[Route, ...]
     holes: list[Cidr] = field(default_factory=list)
 
-    def rest(self) -> Iterator[Part]:
+    def rest(self) -> Iterator[RoutedBlocks]:
         """The part that no longer prefix takes out of the block, if any address is left."""
         if sum(hole.size for hole in self.holes) < self.block.size:
-            yield Part(Region(self.block, tuple(self.holes)), self.routes)
+            yield RoutedBlocks(AddressSet(self.block, tuple(self.holes)), self.routes)

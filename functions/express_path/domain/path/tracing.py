@@ -17,9 +17,18 @@ from express_path.domain.path.hops import (
 )
 from express_path.domain.path.interfaces import follow_network_interface
 from express_path.domain.path.onward import AnyRouteTable, Follow
-from express_path.domain.path.outcomes import LONGEST, Outcome, Traced, Visit, ends, hop_of, overlaid, unresolved
+from express_path.domain.path.outcomes import (
+    MAX_ROUTE_TABLES,
+    Outcome,
+    Traced,
+    TraceState,
+    alternatives,
+    hop_of,
+    terminal,
+    unresolved,
+)
 from express_path.domain.path.reasons import Reason
-from express_path.domain.path.routing import GoverningTables, Part, Region, RoutingIndex
+from express_path.domain.path.routing import AddressSet, GoverningTables, RoutedBlocks, RoutingIndex
 from express_path.domain.path.transit import follow_attachment, follow_transit_gateway
 
 FOLLOW: Mapping[TargetKind, Follow] = {
@@ -91,8 +100,8 @@ class Tracer:
         if key not in self._decided:
             # A table is asked even where there is no address to ask it for.
             self._asked_now = {table.id}
-            visit = Visit(zone=zone, closed=subnet.internet_closed)
-            paths = tuple(self._all_paths(table, families, visit))
+            state = TraceState(zone=zone, closed=subnet.internet_closed)
+            paths = tuple(self._all_paths(table, families, state))
             self._decided[key] = (paths, frozenset(self._asked_now))
         return self._decided[key]
 
@@ -102,12 +111,12 @@ class Tracer:
         traced = self.paths(table, subnet) if table else ()
         return any(hop.id == target_id for each in traced for outcome in each.outcomes for hop in outcome.path)
 
-    def asks(self, subnet: Subnet, table_id: str) -> bool:
+    def consults(self, subnet: Subnet, table_id: str) -> bool:
         """Whether a route table has a say in where traffic from this subnet leaves, its own or one further on."""
         table = self.governing_table(subnet)
         return table is not None and table_id in self._decide(table, subnet)[1]
 
-    def _all_paths(self, table: RouteTable, families: Families, visit: Visit) -> Iterator[Traced]:
+    def _all_paths(self, table: RouteTable, families: Families, state: TraceState) -> Iterator[Traced]:
         for prefix_list in self.snapshot.express_prefix_lists:
             is_ipv4 = prefix_list.family is Family.IPV4
             if prefix_list.cidrs is None:
@@ -118,55 +127,55 @@ class Tracer:
                 continue
             for block in prefix_list.cidrs:
                 if families.ipv4 if is_ipv4 else families.ipv6:
-                    yield from self.trace(table, block, visit)
+                    yield from self.trace(table, block, state)
                 if is_ipv4 and families.dns64:
-                    yield from map(_translated, self.trace(table, nat64(block), visit))
+                    yield from map(_translated, self.trace(table, nat64(block), state))
 
     def _unknown_addresses(self, table: RouteTable, prefix_list: PrefixList, family: Family) -> Traced:
         outcome = Outcome(Reason.NO_ROUTE)
-        if self._index(table, endpoints_aside=False).has_routes(family):
+        if self._index(table, skip_gateway_endpoints=False).has_routes(family):
             note = f"the entries of prefix list {prefix_list.id} cannot be read (ec2:GetManagedPrefixListEntries)"
             outcome = Outcome(Reason.UNRESOLVED_EGRESS, note=note)
-        return Traced(Region(Cidr(family, 0, 0)), (outcome,))
+        return Traced(AddressSet(Cidr(family, 0, 0)), (outcome,))
 
-    def trace(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
         """Follow a block of addresses from a route table on; a table met twice is a loop."""
         self._asked_now.add(table.id)
-        refusal = visit.refusal(table.id, block.family)
+        refusal = state.refusal(table.id, block.family)
         if refusal:
-            yield Traced(Region(block), (Outcome(Reason.UNRESOLVED_EGRESS, note=refusal),))
+            yield Traced(AddressSet(block), (Outcome(Reason.UNRESOLVED_EGRESS, note=refusal),))
             return
-        yield from self.follow(table, block, visit) if not visit.tables else self._recall(table, block, visit)
+        yield from self.follow(table, block, state) if not state.tables else self._recall(table, block, state)
 
-    def _recall(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> tuple[Traced, ...]:
+    def _recall(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> tuple[Traced, ...]:
         """Follow a block from a route table that others lead to, once for all the paths that meet there.
 
         The tables before it matter only where the path may come back to one of them, or may grow too long.
         """
-        place = (table.id, block, visit.zone, visit.endpoints_aside, visit.closed)
-        before = {table_id for table_id, _ in visit.tables}
+        place = (table.id, block, state.zone, state.skip_gateway_endpoints, state.closed)
+        before = {table_id for table_id, _ in state.tables}
         known = self._remembered.get(place)
         if known is None or not _independent(known[1], before):
             earlier, self._asked_now = self._asked_now, {table.id}
-            known = (tuple(self.follow(table, block, visit)), frozenset(self._asked_now))
+            known = (tuple(self.follow(table, block, state)), frozenset(self._asked_now))
             self._asked_now = earlier
             if _independent(known[1], before):
                 self._remembered[place] = known
         self._asked_now |= known[1]
         return known[0]
 
-    def follow(self, table: AnyRouteTable, block: Cidr, visit: Visit) -> Iterator[Traced]:
+    def follow(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
         """Follow a block by the routes of one table, whatever was followed from it before."""
-        vpc_id = table.vpc_id if isinstance(table, RouteTable) else visit.vpc_id
-        onward = visit._replace(tables=visit.tables | {(table.id, block.family)}, vpc_id=vpc_id)
-        index = self._index(table, endpoints_aside=visit.endpoints_aside)
+        vpc_id = table.vpc_id if isinstance(table, RouteTable) else state.vpc_id
+        onward = state._replace(tables=state.tables | {(table.id, block.family)}, vpc_id=vpc_id)
+        index = self._index(table, skip_gateway_endpoints=state.skip_gateway_endpoints)
         for part in index.parts(block):
             yield from self._follow_part(part, index, onward)
 
-    def _index(self, table: AnyRouteTable, *, endpoints_aside: bool) -> RoutingIndex:
-        key = (table.id, endpoints_aside)
+    def _index(self, table: AnyRouteTable, *, skip_gateway_endpoints: bool) -> RoutingIndex:
+        key = (table.id, skip_gateway_endpoints)
         if key not in self._indexes:
-            routes = [each for each in table.routes if not (endpoints_aside and self._is_gateway_endpoint(each))]
+            routes = [each for each in table.routes if not (skip_gateway_endpoints and self._is_gateway_endpoint(each))]
             self._indexes[key] = RoutingIndex(routes, self.snapshot.prefix_lists)
         return self._indexes[key]
 
@@ -174,21 +183,21 @@ class Tracer:
         endpoint = self.snapshot.vpc_endpoints.get(route.target_id)
         return endpoint is not None and endpoint.endpoint_type == "gateway"
 
-    def _follow_part(self, part: Part, index: RoutingIndex, visit: Visit) -> Iterator[Traced]:
+    def _follow_part(self, part: RoutedBlocks, index: RoutingIndex, state: TraceState) -> Iterator[Traced]:
         unreadable = _unreadable_rivals(part, index)
-        followed = [self._follow_route(route, part.region, visit) for route in part.routes]
+        followed = [self._follow_route(route, part.region, state) for route in part.routes]
         if len(followed) == 1 and not unreadable:
             yield from followed[0]
             return
-        for each in overlaid(followed or [[Traced(part.region, (Outcome(Reason.NO_ROUTE),))]]):
+        for each in alternatives(followed or [[Traced(part.region, (Outcome(Reason.NO_ROUTE),))]]):
             yield Traced(each.region, (*each.outcomes, *unreadable))
 
-    def _follow_route(self, route: Route, region: Region, visit: Visit) -> list[Traced]:
+    def _follow_route(self, route: Route, region: AddressSet, state: TraceState) -> list[Traced]:
         if route.is_blackhole:
-            return ends(route, region, Reason.DROPPED, _BLACKHOLE)
+            return terminal(route, region, Reason.DROPPED, _BLACKHOLE)
         if route.state != "active":
             return unresolved(route, region, f"the route's state is {route.state}")
-        return FOLLOW[route.target_kind](self, route, region, visit)
+        return FOLLOW[route.target_kind](self, route, region, state)
 
 
 def _independent(asked: frozenset[str], before: set[str]) -> bool:
@@ -196,10 +205,10 @@ def _independent(asked: frozenset[str], before: set[str]) -> bool:
 
     A table may be met twice on one path, once for each family.
     """
-    return asked.isdisjoint(before) and 2 * (len(asked) + len(before)) <= LONGEST
+    return asked.isdisjoint(before) and 2 * (len(asked) + len(before)) <= MAX_ROUTE_TABLES
 
 
-def _unreadable_rivals(part: Part, index: RoutingIndex) -> list[Outcome]:
+def _unreadable_rivals(part: RoutedBlocks, index: RoutingIndex) -> list[Outcome]:
     """Routes whose prefix lists cannot be read may match anything, unless they lead where the winner leads anyway."""
     if not index.unreadable:
         return []

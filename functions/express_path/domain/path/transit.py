@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from express_path.domain.network.resources import Route, TransitGatewayAttachment
-from express_path.domain.path.onward import Entry, Network, onward_from, onward_from_any
-from express_path.domain.path.outcomes import Outcome, Traced, Visit, ends, hop_of, unresolved
+from express_path.domain.path.onward import NextTable, RouteTracer, trace_from, trace_from_any
+from express_path.domain.path.outcomes import Outcome, Traced, TraceState, hop_of, terminal, unresolved
 from express_path.domain.path.reasons import NAT_REASONS, NO_WAY_OUT, Reason
-from express_path.domain.path.routing import Region
+from express_path.domain.path.routing import AddressSet
 
 _NEEDED = "set networkRoleArn: ec2:SearchTransitGatewayRoutes of its owner would resolve it"
 _BOTH_NEEDED = (
@@ -23,24 +23,24 @@ _AVAILABILITY_ZONE = re.compile(r"[a-z]+[0-9]+-az[0-9]+")
 (https://docs.aws.amazon.com/global-infrastructure/latest/regions/az-ids.html)."""
 
 
-def follow_transit_gateway(network: Network, route: Route, region: Region, visit: Visit) -> list[Traced]:
+def follow_transit_gateway(tracer: RouteTracer, route: Route, region: AddressSet, state: TraceState) -> list[Traced]:
     """A transit gateway: on from the transit gateway route table with which the VPC's attachment is associated.
 
     A spoke account cannot read that table: only the transit gateway's owner can
     (https://docs.aws.amazon.com/vpc/latest/tgw/working-with-transit-gateways.html).
     """
-    if visit.endpoints_aside:
+    if state.skip_gateway_endpoints:
         return unresolved(route, region, _BEYOND)
-    attachments = network.snapshot.transit_gateway_attachments
+    attachments = tracer.snapshot.transit_gateway_attachments
     if attachments is None:
         return unresolved(route, region, _ATTACHMENTS_NEEDED)
-    attachment = _attachment_of(attachments, route.target_id, visit.vpc_id)
+    attachment = _attachment_of(attachments, route.target_id, state.vpc_id)
     if attachment is None:
-        return unresolved(route, region, f"{_ATTACHMENTS_NEEDED}; no attachment of {visit.vpc_id} is listed")
-    if not _may_enter(network, attachment, visit.zone):
-        fix = f"add a subnet in {visit.zone} to {attachment.id}, which has none there"
-        return ends(route, region, Reason.DROPPED, fix)
-    onward = _onward_from_table_of(network, attachment, region, visit)
+        return unresolved(route, region, f"{_ATTACHMENTS_NEEDED}; no attachment of {state.vpc_id} is listed")
+    if not _may_enter(tracer, attachment, state.zone):
+        fix = f"add a subnet in {state.zone} to {attachment.id}, which has none there"
+        return terminal(route, region, Reason.DROPPED, fix)
+    onward = _onward_from_table_of(tracer, attachment, region, state)
     return [_beyond_transit_gateway(each).via(hop_of(route), route) for each in onward]
 
 
@@ -58,22 +58,22 @@ def _attachment_of(
     return min(fitting, key=lambda each: each.id, default=None)
 
 
-def _may_enter(network: Network, attachment: TransitGatewayAttachment, zone: str) -> bool:
+def _may_enter(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> bool:
     """Whether a zone's traffic may reach the transit gateway: it needs an attachment subnet in its Availability Zone.
 
     https://docs.aws.amazon.com/vpc/latest/tgw/tgw-vpc-attachments.html
     """
     if attachment.subnet_ids is None or not _AVAILABILITY_ZONE.fullmatch(zone):
         return True
-    subnets = [network.snapshot.subnets.get(each) for each in attachment.subnet_ids]
+    subnets = [tracer.snapshot.subnets.get(each) for each in attachment.subnet_ids]
     return any(each is None or each.availability_zone_id in ("", zone) for each in subnets)
 
 
 def _onward_from_table_of(
-    network: Network, attachment: TransitGatewayAttachment, region: Region, visit: Visit
+    tracer: RouteTracer, attachment: TransitGatewayAttachment, region: AddressSet, state: TraceState
 ) -> list[Traced]:
     """On from the transit gateway route table that an attachment is associated with."""
-    tables = network.snapshot.transit_gateway_route_tables
+    tables = tracer.snapshot.transit_gateway_route_tables
     table = (tables or {}).get(attachment.route_table_id or "")
     note = ""
     if attachment.route_table_id is None:
@@ -86,7 +86,7 @@ def _onward_from_table_of(
         note = f"{table.id} has more routes than one search returns"
     if table is None or note:
         return [Traced(region, (Outcome(Reason.UNRESOLVED_EGRESS, note=note),))]
-    return onward_from(network, Entry(table, visit), region)
+    return trace_from(tracer, NextTable(table, state), region)
 
 
 def _beyond_transit_gateway(traced: Traced) -> Traced:
@@ -103,12 +103,12 @@ def _seen_from_before(outcome: Outcome) -> Outcome:
     return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note)
 
 
-def follow_attachment(network: Network, route: Route, region: Region, visit: Visit) -> list[Traced]:
+def follow_attachment(tracer: RouteTracer, route: Route, region: AddressSet, state: TraceState) -> list[Traced]:
     """A transit gateway's route to an attachment: on into its VPC, or through a firewall to the attachment's table.
 
     https://docs.aws.amazon.com/network-firewall/latest/developerguide/tgw-firewall.html
     """
-    attachment = (network.snapshot.transit_gateway_attachments or {}).get(route.target_id)
+    attachment = (tracer.snapshot.transit_gateway_attachments or {}).get(route.target_id)
     if attachment is None:
         return unresolved(route, region, f"{_ATTACHMENTS_NEEDED}; this attachment is not listed")
     if attachment.resource_type not in ("vpc", "network-function"):
@@ -116,19 +116,19 @@ def follow_attachment(network: Network, route: Route, region: Region, visit: Vis
     if attachment.state != "available":
         return unresolved(route, region, f"the attachment's state is {attachment.state}, not available")
     if attachment.resource_type == "network-function":
-        onward = _onward_from_table_of(network, attachment, region, visit)
+        onward = _onward_from_table_of(tracer, attachment, region, state)
     else:
-        onward = onward_from_any(network, _entrances(network, attachment, visit.zone), region, visit, _UNSEEN)
+        onward = trace_from_any(tracer, _entrances(tracer, attachment, state.zone), region, state, _UNSEEN)
     return [each.via(hop_of(route), route) for each in onward]
 
 
-def _entrances(network: Network, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:
+def _entrances(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:
     """The subnets that may carry traffic out of an attachment.
 
     A transit gateway keeps to the zone that traffic enters in if the attachment has a subnet there; in appliance mode
     it picks one by flow (https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html).
     """
     subnet_ids = attachment.subnet_ids or ()
-    subnets = [network.snapshot.subnets.get(subnet_id) for subnet_id in subnet_ids]
+    subnets = [tracer.snapshot.subnets.get(subnet_id) for subnet_id in subnet_ids]
     in_zone = tuple(each.id for each in subnets if each is not None and each.availability_zone_id == zone)
     return in_zone if in_zone and not attachment.appliance_mode else subnet_ids

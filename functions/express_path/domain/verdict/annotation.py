@@ -8,7 +8,7 @@ from express_path.domain.path.reasons import Reason
 MAX_LENGTH = 256
 """The longest annotation that AWS Config takes, in characters (botocore model: config Evaluation)."""
 
-_SAYS = {
+_PHRASES = {
     Reason.PARTLY_NAT: "part of S3 Express traffic crosses a NAT, past the s3express gateway endpoint",
     Reason.NAT_GATEWAY: "S3 Express traffic crosses a NAT gateway",
     Reason.NAT_INSTANCE: "S3 Express traffic crosses a NAT instance",
@@ -32,7 +32,7 @@ def annotate(reason: Reason, deciding: Outcome, table: RouteTable | None, family
 
     family is that of the addresses that decided; IPv6 is said, IPv4 goes without saying.
     """
-    line = f"{reason}: {_SAYS[reason]}" + (f" ({family})" if family is Family.IPV6 else "")
+    line = f"{reason}: {_PHRASES[reason]}" + (f" ({family})" if family is Family.IPV6 else "")
     if deciding.route and table:
         line += f"; route {deciding.route.destination} -> {deciding.route.target_id or 'unknown'} in {table.id}"
         line += "".join(f", then {hop.id}" for hop in deciding.path[1:])

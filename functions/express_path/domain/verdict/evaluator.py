@@ -8,7 +8,7 @@ from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import RouteTable, Subnet, Tags
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.outcomes import Hop, Outcome, Traced
-from express_path.domain.path.reasons import BADNESS, NAT_REASONS, Compliance, Reason
+from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.annotation import annotate
 from express_path.domain.verdict.parameters import RuleParameters, Scope
@@ -71,7 +71,7 @@ class _Decision(NamedTuple):
 _NOT_LISTED = "vpcIds does not list its VPC"
 
 
-class Judge:
+class Evaluator:
     """Judges subnets for one account under one set of rule parameters.
 
     The accounts of one Region may share a tracer; the account is the snapshot's own unless given.
@@ -85,16 +85,16 @@ class Judge:
         self._parameters = parameters
         self._decisions: dict[int, _Decision] = {}
 
-    def on(self, snapshot: Snapshot) -> "Judge":
+    def for_snapshot(self, snapshot: Snapshot) -> "Evaluator":
         """A judge for the same account and parameters of another snapshot."""
-        return Judge(Tracer(snapshot), self._parameters, self._account)
+        return Evaluator(Tracer(snapshot), self._parameters, self._account)
 
     def verdict(self, subnet_id: str) -> Verdict:
         """The verdict on a subnet; DELETED where the snapshot does not hold it."""
         snapshot = self.snapshot
         subnet = snapshot.subnets.get(subnet_id)
         if subnet is None:
-            return gone(self._account, snapshot.region, subnet_id)
+            return deleted_verdict(self._account, snapshot.region, subnet_id)
         table = self.tracer.governing_table(subnet)
         decision = self._decide(subnet, table)
         return Verdict(
@@ -144,20 +144,20 @@ class Judge:
         return next((f"tag {wanted} on {each.id}" for each in tagged if each and has_tag(each.tags, wanted)), "")
 
     def _worst(self, traced: Iterable[Traced], table: RouteTable) -> _Decision:
-        worst = [(each, min(each.outcomes, key=self._badness)) for each in traced]
+        worst = [(each, min(each.outcomes, key=self._severity)) for each in traced]
         reasons = {outcome.reason for _, outcome in worst}
         if Reason.ENDPOINT in reasons and reasons & NAT_REASONS:
             worst = [pair for pair in worst if pair[1].reason in NAT_REASONS]
         if not worst:
             return self._decision(Reason.NO_ROUTE, Outcome(Reason.NO_ROUTE), table)
-        traced_worst, deciding = min(worst, key=lambda pair: (self._badness(pair[1]), pair[0].region))
+        traced_worst, deciding = min(worst, key=lambda pair: (self._severity(pair[1]), pair[0].region))
         partly = Reason.ENDPOINT in reasons and deciding.reason in NAT_REASONS
         family = traced_worst.region.block.family
         return self._decision(Reason.PARTLY_NAT if partly else deciding.reason, deciding, table, family)
 
-    def _badness(self, outcome: Outcome) -> tuple[bool, int, tuple[Hop, ...], str]:
+    def _severity(self, outcome: Outcome) -> tuple[bool, int, tuple[Hop, ...], str]:
         harmless = self._parameters.compliance_of(outcome.reason) is not Compliance.NON_COMPLIANT
-        return harmless, BADNESS[outcome.reason], outcome.path, outcome.note
+        return harmless, SEVERITY_ORDER[outcome.reason], outcome.path, outcome.note
 
     def _decision(
         self, reason: Reason, deciding: Outcome, table: RouteTable | None, family: Family = Family.IPV4
@@ -166,19 +166,19 @@ class Judge:
         return _Decision(compliance, reason, annotate(reason, deciding, table, family), deciding.path, deciding.note)
 
 
-def left_scope(account: Account, region: str, subnet_id: str) -> Verdict:
+def out_of_scope(account: Account, region: str, subnet_id: str) -> Verdict:
     """The verdict on a subnet that AWS Config says is no longer in the rule's scope."""
     return _outside(account, region, subnet_id, Outcome(Reason.EXCLUDED, note="it left the rule's scope"))
 
 
-def left_out(account: Account, region: str, subnet_id: str, owner_id: str) -> Verdict:
+def outside_vpc_ids(account: Account, region: str, subnet_id: str, owner_id: str) -> Verdict:
     """The verdict on a subnet of a VPC that vpcIds leaves out: its owner's to decide, else excluded."""
     if owner_id != account.id:
         return _outside(account, region, subnet_id, Outcome(Reason.NOT_OWNED))
     return _outside(account, region, subnet_id, Outcome(Reason.EXCLUDED, note=_NOT_LISTED))
 
 
-def gone(account: Account, region: str, subnet_id: str) -> Verdict:
+def deleted_verdict(account: Account, region: str, subnet_id: str) -> Verdict:
     """The verdict on a subnet that is gone."""
     return _outside(account, region, subnet_id, Outcome(Reason.DELETED))
 

@@ -62,7 +62,7 @@ def _tables_now(subnet_ids: Iterable[str], tracer: Tracer) -> Iterator[str]:
 
 def _is_concerned(change: Change, table_ids: Iterable[str], tracer: Tracer, subnet: Subnet) -> bool:
     """Whether one of these tables governs a subnet or decides further on, or the changed one was its main one."""
-    if any(tracer.asks(subnet, each) for each in table_ids):
+    if any(tracer.consults(subnet, each) for each in table_ids):
         return True
     if change.vpc_id not in (None, subnet.vpc_id):
         return False

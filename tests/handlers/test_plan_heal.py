@@ -20,7 +20,7 @@ from express_path.errors import (
     SettingError,
     TableChangedError,
 )
-from express_path.handlers import remediate
+from express_path.handlers import plan_heal
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.ledgers import LEDGER, LedgerTable
@@ -50,16 +50,16 @@ def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Asks the function a question, which goes to the log of calls from then on."""
     monkeypatch.setattr(looking, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    remediate.rule_parameters.cache_clear()
+    plan_heal.rule_parameters.cache_clear()
 
     def question(action: str, subnet_id: str = "", **more: object) -> dict[str, Any]:
         sandbox.calls.clear()
         event = {"action": action, "subnetId": subnet_id, "runId": "run-2", **more}
-        answer: dict[str, Any] = remediate.handler({key: each for key, each in event.items() if each}, Context())
+        answer: dict[str, Any] = plan_heal.handler({key: each for key, each in event.items() if each}, Context())
         return answer
 
     yield question
-    remediate.rule_parameters.cache_clear()
+    plan_heal.rule_parameters.cache_clear()
     assert sandbox.calls.mutating() == []
 
 
@@ -148,7 +148,7 @@ def test_wrong_question_is_refused_before_any_call(sandbox: Sandbox, event: dict
     """The field that is wrong is named, and AWS is not asked."""
     sandbox.calls.clear()
     with pytest.raises(EventError) as raised:
-        remediate.handler(event, Context())
+        plan_heal.handler(event, Context())
     assert raised.value.field == field
     assert list(sandbox.calls) == []
 

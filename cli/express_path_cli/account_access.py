@@ -3,21 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from express_path_cli.organization.clients import MovingAws
+from express_path_cli.organization.clients import AccountClients
 
 
 @dataclass(frozen=True)
-class Reach:
+class AccountAccess:
     """The clients of each account that was read, by its id; and the network account's role, if there is one.
 
     A dump and an aggregator reach nobody.
     """
 
-    accounts: Mapping[str, MovingAws] = field(default_factory=dict)
+    accounts: Mapping[str, AccountClients] = field(default_factory=dict)
     network_role_arn: str = ""
     external_id: str = ""
 
-    def clients(self, account_id: str | None, region: str) -> MovingAws | None:
+    def clients(self, account_id: str | None, region: str) -> AccountClients | None:
         """Clients of an account in a Region, None where nothing leads there. Raises ApiError where a role refuses."""
         known = self.accounts.get(account_id or "")
         if known:

@@ -2,17 +2,17 @@
 
 from typing import NamedTuple, Self
 
-from express_path_cli.organization.clients import MovingAws
+from express_path_cli.organization.clients import AccountClients
 
 
-class Place(NamedTuple):
+class AccountRegion(NamedTuple):
     """An account in one Region."""
 
     account_id: str
-    aws: MovingAws
+    aws: AccountClients
 
     @classmethod
-    def of_caller(cls, aws: MovingAws) -> Self:
+    def of_caller(cls, aws: AccountClients) -> Self:
         """The account of the credentials in use. Raises ApiError."""
         return cls(aws.caller[0], aws)
 

@@ -13,7 +13,7 @@ from express_path_cli.doctor.recorder_reader import read_recorder, read_recorder
 from express_path_cli.doctor.rule_checks import Activity, FunctionState
 from express_path_cli.doctor.rule_reader import Rule, find_rules, read_remediation, read_times
 from express_path_cli.runbooks.stack_record import StackRecord, read_stack
-from express_path_cli.words import RULE_NAME
+from express_path_cli.wording import RULE_NAME
 
 _Value = TypeVar("_Value")
 
@@ -44,7 +44,7 @@ class Fact(Generic[_Value]):
             return error
 
 
-class Look:
+class CheckContext:
     """One account and Region, and the stack and rule that are deployed there."""
 
     def __init__(self, aws: CheckupAws, stack_name: str, again: str = "") -> None:

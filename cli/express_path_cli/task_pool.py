@@ -13,7 +13,7 @@ _Task = TypeVar("_Task")
 _Done = TypeVar("_Done")
 
 
-class Crew:
+class TaskPool:
     """Some workers, used as a context manager; failures holds what could not be done, by name."""
 
     def __init__(self, workers: int, watch: Watch) -> None:
