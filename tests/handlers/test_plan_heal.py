@@ -334,6 +334,19 @@ def test_endpoint_that_another_tool_created_meanwhile_is_used(
     assert ask("elected", vpc.subnet, **elected)["next"] == "ASSOCIATE"
 
 
+def test_endpoint_that_the_ledger_shows_before_ec2_does_is_used(
+    ask: Ask, sandbox: Sandbox, ledger: LedgerTable, vpc: Private, elected: dict[str, str]
+) -> None:
+    """Another run created and recorded it between this run's read of the network and that of the ledger."""
+    with sandbox.stale_reads("ec2:DescribeVpcEndpoints") as observation:
+        create = sandbox.client("ec2").create_vpc_endpoint
+        endpoint = create(VpcId=vpc.vpc, ServiceName="com.amazonaws.us-east-1.s3express")["VpcEndpoint"]
+        endpoint_id = endpoint["VpcEndpointId"]
+        ledger.write(f"VPC#{vpc.vpc}", tokenRun="run-1", generation=1, tokenIds={endpoint_id}, createdIds={endpoint_id})
+        assert ask("elected", vpc.subnet, **elected)["next"] == "ASSOCIATE"
+    assert len(observation.given) == 1
+
+
 def test_table_is_not_associated_with_an_endpoint_that_is_gone(ask: Ask, vpc: Private, elected: dict[str, str]) -> None:
     """The function looks again and again, and then the step fails and says what there is."""
     with pytest.raises(EndpointNotReadyError, match="is gone"):

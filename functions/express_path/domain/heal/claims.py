@@ -64,12 +64,21 @@ def elect(record: VpcRecord, snapshot: Snapshot, run_id: str) -> Election:
     EC2 answers a repeated token without doing anything, so a token must not be used after its endpoint is gone
     (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html).
     """
-    gone = any(each in record.deleted_ids or not _is_there(snapshot, each) for each in record.token_ids)
-    if record.token_run and not gone:
+    if record.token_run and not is_token_spent(record, snapshot):
         return Election(
             must_elect=False, token_run=record.token_run, seen=record.generation, generation=record.generation
         )
     return Election(must_elect=True, token_run=run_id, seen=record.generation, generation=record.generation + 1)
+
+
+def is_token_spent(record: VpcRecord, snapshot: Snapshot) -> bool:
+    """Whether an endpoint that the elected run's token created is deleted, so that the token must not be used again.
+
+    A snapshot that was read before the endpoint was created, or a stale one, shows the same.
+    """
+    return any(
+        endpoint_id in record.deleted_ids or not _is_there(snapshot, endpoint_id) for endpoint_id in record.token_ids
+    )
 
 
 def _is_there(snapshot: Snapshot, endpoint_id: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import NamedTuple
 
-from express_path.domain.heal.claims import Next
+from express_path.domain.heal.claims import Next, is_token_spent
 from express_path.domain.heal.endpoint_choice import express_endpoints
 from express_path.domain.heal.ledger import LedgerView, TableRecord, VpcRecord
 from express_path.domain.heal.records import Action, Blocker, Plan
@@ -53,9 +53,14 @@ def is_change(look: Look) -> bool:
     return look.plan.action in (Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE)
 
 
-def creates(look: Look) -> bool:
-    """Whether an endpoint is to be created."""
-    return look.plan.action is Action.CREATE_AND_ASSOCIATE
+def may_create(look: Look) -> bool:
+    """Whether an endpoint is to be created, and the elected run's token can still create it.
+
+    Another run may create and record the endpoint after this look has read the network and before it reads the ledger.
+    The next look then shows the endpoint.
+    """
+    creates = look.plan.action is Action.CREATE_AND_ASSOCIATE
+    return creates and not is_token_spent(look.records.vpc, look.evaluator.snapshot)
 
 
 def is_ready(look: Look) -> bool:
@@ -78,7 +83,7 @@ CHANGE = Until(is_change, is_deleting)
 """For the first plan: a change is confirmed after the claim, but nothing to do, or a blocker, is final."""
 AGREED = Until(never, is_deleting)
 """After the claim: two looks must agree."""
-CREATION = Until(creates, is_deleting, has_preflight=False)
+CREATION = Until(may_create, is_deleting, has_preflight=False)
 """Before the creation, which two looks have agreed on already."""
 READY = Until(is_ready, is_change, AVAILABLE_LOOKS, has_preflight=False)
 """Before the association: an endpoint that was just created is not listed or not available at once."""
