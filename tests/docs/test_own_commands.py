@@ -1,0 +1,49 @@
+"""The express-path commands and make targets that documents show exist, with the options they show."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+from typer.core import TyperGroup
+
+from express_path_cli.main import app
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+CODE = re.compile(r"^```sh\n(.*?)^```|^ {4}(\S.*?)$|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"\bexpress-path (?P<name>[a-z]+)(?P<rest>[^#|\n]*)")
+TARGET = re.compile(r"\bmake (?P<name>[a-z]+)")
+
+
+def code(document: Path) -> str:
+    """Return what a document shows as code, one piece on each line."""
+    found = CODE.findall(document.read_text(encoding="utf-8").replace("\\\n", " "))
+    return "\n".join("".join(groups) for groups in found)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_exist_with_their_options(document: Path) -> None:
+    """A reader can copy each command; express-path accepts every option that is shown with it."""
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    for found in COMMAND.finditer(code(document)):
+        command = group.commands.get(found["name"])
+        assert command is not None, found[0]
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert set(re.findall(r"(?<= )--[a-z-]+", found["rest"])) <= options | {"--help"}, found[0]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_make_targets_exist(document: Path) -> None:
+    """A reader can run each make target that is shown."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert {found["name"] for found in TARGET.finditer(code(document))} <= targets
+
+
+def test_the_commands_are_found() -> None:
+    """The checks above see something: documents show every command, and how to set up, check, and try the project."""
+    shown = "\n".join(code(document) for document in DOCUMENTS if document.name != "command.md")
+    commands = {found["name"] for found in COMMAND.finditer(shown)}
+    assert commands >= {"scan", "explain", "report", "cost", "diagnose", "doctor", "heal", "heals", "undo", "collect"}
+    assert {found["name"] for found in TARGET.finditer(shown)} >= {"setup", "check", "demo"}
