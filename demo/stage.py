@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from demo.function import Invoke
 from demo.output import Narrator
+from demo.situations import Situation
 from demo.verdicts import Row, rows
 from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox
-from sandbox.situations import Situation
 
 Expected = Mapping[str, tuple[str, str]]
 """Compliance and reason by the subnet's name."""

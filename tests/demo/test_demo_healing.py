@@ -13,6 +13,7 @@ from demo.function import Functions, in_this_process
 from demo.healing import BLOCKER, FLAGGED, HEALED, PATCHES, PLANNED, Healing
 from demo.output import Narrator
 from demo.runbooks import FUNCTION, HEAL, Runbooks
+from demo.situations import owned_by_a_stack, remove_default_vpc, without_endpoint
 from demo.stage import Stage
 from demo.steps import StepLine, refusal, step_lines, step_outputs
 from express_path.domain.heal.patches import associate_patches
@@ -20,7 +21,6 @@ from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.errors import BlockedError
 from sandbox.server import Sandbox
-from sandbox.situations import owned_by_a_stack, remove_default_vpc, without_endpoint
 from sandbox.ssm import Automation
 from tests.support.make import endpoint
 

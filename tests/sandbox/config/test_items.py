@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from demo.situations import Situation, familiar
 from sandbox.config_items.direct import direct_client
 from sandbox.config_items.items import ItemStyle, Recorded
 from sandbox.config_items.recorder import Recorder
 from sandbox.server import Sandbox
-from sandbox.situations import Situation, familiar
 
 OLD = ItemStyle(explicit_nulls=True, state_as_object=True)
 NEW = ItemStyle(explicit_nulls=False)

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from demo.situations import Situation, familiar
 from sandbox.config_items.items import ItemStyle
 from sandbox.config_loop import RULE_NAME, ConfigLoop
 from sandbox.server import Sandbox
-from sandbox.situations import Situation, familiar
 
 
 @pytest.fixture

@@ -2,11 +2,11 @@
 
 import pytest
 
+from demo.situations import Situation, familiar
 from sandbox.config_items.direct import direct_client
 from sandbox.config_items.items import ItemStyle, Recorded
 from sandbox.config_items.recorder import Change, Recorder
 from sandbox.server import Sandbox
-from sandbox.situations import Situation, familiar
 
 
 @pytest.fixture
