@@ -16,10 +16,10 @@ from demo.function import BuildError, in_lambda_runtime, in_this_process, runs_o
 from demo.healing import Healing
 from demo.output import Narrator, Stopwatch
 from demo.runbooks import Runbooks
+from demo.situations import familiar, owned_by_a_stack, remove_default_vpc, without_endpoint
 from demo.stage import Stage
 from sandbox.lambda_process import RuntimeStartError
 from sandbox.server import Sandbox
-from sandbox.situations import familiar, owned_by_a_stack, remove_default_vpc, without_endpoint
 from sandbox.ssm import Automation
 
 STORY = """\

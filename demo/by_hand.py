@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from demo.situations import Situation
 from demo.stage import Expected, Stage
 from demo.verdicts import Row
-from sandbox.situations import Situation
 
 BEFORE: Expected = {
     "public-a": ("COMPLIANT", "INTERNET_GATEWAY"),

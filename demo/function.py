@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from sandbox.lambda_runtime import FUNCTION_NAME, LambdaRuntime, in_process
+from sandbox.lambda_runtime import LambdaRuntime, in_process
 from sandbox.server import Sandbox
 
 Invoke = Callable[[Any], Any]
 
 FUNCTIONS = Path(__file__).parent.parent / "functions"
+EVALUATE_FUNCTION, PLAN_FUNCTION = "express-path-evaluate", "express-path-plan"
+"""The names that the stack gives to the functions."""
+
 EVALUATE = "express_path.handlers.evaluate.handler"
 PLAN = "express_path.handlers.plan_heal.handler"
 BUILD_SECONDS = 300
@@ -80,12 +83,12 @@ def in_lambda_runtime(sandbox: Sandbox) -> Iterator[Functions]:
     with tempfile.TemporaryDirectory(prefix="express-path-") as name:
         folder = Path(name)
         build(folder)
-        entry = ENTRY_SOURCE.format(region=sandbox.region, account_id=sandbox.account_id, name=FUNCTION_NAME)
+        entry = ENTRY_SOURCE.format(region=sandbox.region, account_id=sandbox.account_id, name=PLAN_FUNCTION)
         (folder / f"{ENTRY}.py").write_text(entry)
         variables = {**sandbox.environment(), **SETTINGS}
         with (
-            LambdaRuntime(folder, EVALUATE, variables) as evaluate,
-            LambdaRuntime(folder, f"{ENTRY}.handler", variables) as plan,
+            LambdaRuntime(folder, EVALUATE, variables, function_name=EVALUATE_FUNCTION) as evaluate,
+            LambdaRuntime(folder, f"{ENTRY}.handler", variables, function_name=PLAN_FUNCTION) as plan,
         ):
             yield Functions(evaluate.invoke, plan.invoke)
 
@@ -99,7 +102,8 @@ def in_this_process(sandbox: Sandbox) -> Iterator[Functions]:
     with patch.dict(os.environ, {**sandbox.environment(), **SETTINGS}):
         log = io.StringIO()
         with redirect_stdout(log):
-            evaluate, plan = (in_process(_handler(each)) for each in (EVALUATE, PLAN))
+            evaluate = in_process(_handler(EVALUATE), EVALUATE_FUNCTION)
+            plan = in_process(_handler(PLAN), PLAN_FUNCTION)
 
         def quietly(event: object) -> Any:  # noqa: ANN401 - any JSON value, as in Lambda
             with redirect_stdout(log):

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from demo.runbooks import HEAL, UNDO, Execution, Runbooks
+from demo.situations import Situation
 from demo.stage import Expected, Stage
 from demo.steps import StepLine, refusal, step_outputs
 from demo.verdicts import Row
 from sandbox.calls import Call
-from sandbox.situations import Situation
 from sandbox.ssm.execution import FAILED, SUCCESS
 
 FLAGGED: Expected = {

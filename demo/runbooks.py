@@ -6,14 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from demo.function import LEDGER, Invoke
+from demo.function import LEDGER, PLAN_FUNCTION, Invoke
 from demo.steps import StepLine, step_lines
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 
 RUNBOOKS = Path(__file__).parent.parent / "runbooks"
 HEAL, UNDO = "AddS3ExpressGatewayEndpoint", "RemoveS3ExpressGatewayEndpoint"
-FUNCTION = "express-path-plan"
 ROLE = "express-path-automation"
 TRUST = {
     "Version": "2012-10-17",
@@ -41,9 +40,9 @@ class Runbooks:
         schema = {"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}
         sandbox.client("dynamodb").create_table(TableName=LEDGER, **key, **schema)
         self._ssm = sandbox.client("ssm")
-        automation.functions.register(FUNCTION, plan)
+        automation.functions.register(PLAN_FUNCTION, plan)
         role = sandbox.client("iam").create_role(RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST))
-        self._common = {"AutomationAssumeRole": [role["Role"]["Arn"]], "PlanFunctionName": [FUNCTION]}
+        self._common = {"AutomationAssumeRole": [role["Role"]["Arn"]], "PlanFunctionName": [PLAN_FUNCTION]}
         for name in (HEAL, UNDO):
             content = (RUNBOOKS / f"{name}.yaml").read_text(encoding="utf-8")
             kind = {"DocumentType": "Automation", "DocumentFormat": "YAML"}

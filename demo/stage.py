@@ -2,12 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from demo.function import Invoke
+from demo.function import EVALUATE_FUNCTION, Invoke
 from demo.output import Narrator
+from demo.situations import Situation
 from demo.verdicts import Row, rows
+from sandbox.config_items.kinds import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
 from sandbox.config_loop import ConfigLoop
+from sandbox.config_service.deployment import RuleDefinition
 from sandbox.server import Sandbox
-from sandbox.situations import Situation
+
+RULE = RuleDefinition(
+    "s3express-no-nat-path", EVALUATE_FUNCTION, (ROUTE_TABLE, SUBNET, VPC_ENDPOINT, NAT_GATEWAY, DIRECTORY_BUCKET)
+)
+"""The rule, with the scope that the template gives it."""
 
 Expected = Mapping[str, tuple[str, str]]
 """Compliance and reason by the subnet's name."""
@@ -23,7 +30,7 @@ class Stage:
         self.fine = True
         self._evaluate = evaluate
         self._advance: Callable[[], None] = lambda: None
-        self._loop = ConfigLoop(sandbox, self._invoke_and_advance)
+        self._loop = ConfigLoop(sandbox, self._invoke_and_advance, rule=RULE)
 
     def must(self, holds: object, otherwise: str) -> bool:
         """Return whether something holds. If not, say what is wrong: the demonstration fails then, and goes on."""

@@ -102,11 +102,6 @@ def _call(inputs: Mapping[str, str], step: Step, _following: str) -> str:
     return f"{inputs['Service']} {inputs['Api']}" + "".join([*given, *tags, *made])
 
 
-def _wait(inputs: Mapping[str, str], _step: Step, _following: str) -> str:
-    wanted = ", ".join(json.loads(inputs["DesiredValues"]))
-    return f"{inputs['Service']} {inputs['Api']}, until {wanted}"
-
-
 def _function(inputs: Mapping[str, str], step: Step, _following: str) -> str:
     """Return what the plan function answered: a plan's action, or a verdict."""
     answer = json.loads(step["Outputs"]["Payload"][0])
@@ -124,7 +119,6 @@ def _other(_inputs: Mapping[str, str], step: Step, _following: str) -> str:
 
 _TELLERS: Mapping[str, Callable[[Mapping[str, str], Step, str], str]] = {
     "aws:executeAwsApi": _call,
-    "aws:waitForAwsResourceProperty": _wait,
     "aws:invokeLambdaFunction": _function,
     "aws:branch": _branch,
 }

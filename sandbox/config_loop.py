@@ -1,7 +1,7 @@
 """AWS Config's loop: it notices changes in EC2, invokes the rule's function with them, and so gets evaluations.
 
 with Sandbox() as sandbox:
-    loop = ConfigLoop(sandbox, invoke=lambda event: handler(event, context))
+    loop = ConfigLoop(sandbox, invoke=lambda event: handler(event, context), rule=RuleDefinition("my-rule"))
     loop.baseline()
     loop.deliver()
 """
@@ -21,11 +21,10 @@ from sandbox.config_items.notifications import (
 )
 from sandbox.config_items.recorder import Change, Recorder
 from sandbox.config_service import results_of
-from sandbox.config_service.deployment import FUNCTION_NAME, RESOURCE_TYPES, deploy_rule, rule_exists
+from sandbox.config_service.deployment import RuleDefinition, deploy_rule, function_arn, rule_exists
 from sandbox.config_service.invocation import Delivery, Invoke, failure_record, invoke_asynchronously
 from sandbox.server import Sandbox
 
-RULE_NAME = "s3express-no-nat-path"
 MAXIMUM_NOTIFICATION = 256 * 1024
 """Bytes of a notification beyond which Config sends a summary: what one asynchronous event of Lambda may have.
 
@@ -46,19 +45,22 @@ class ConfigLoop:
         sandbox: Sandbox,
         invoke: Invoke,
         *,
+        rule: RuleDefinition | None = None,
         parameters: Mapping[str, str] | None = None,
         style: ItemStyle | None = None,
     ) -> None:
         """Deploy the rule. Nothing is recorded or invoked yet."""
         self.sandbox = sandbox
-        self.rule = deploy_rule(sandbox, RULE_NAME, parameters)
+        definition = rule or RuleDefinition()
+        self.rule = deploy_rule(sandbox, definition, parameters)
         self.oversized_above = MAXIMUM_NOTIFICATION
         self.deliveries: list[Delivery] = []
         self.on_failure: list[dict[str, Any]] = []
         self.results = results_of(sandbox.account_id, sandbox.region)
         recorded = Recorded(sandbox.account_id, sandbox.region, style or ItemStyle())
         self._recorder = Recorder(direct_client(sandbox, "ec2"), direct_client(sandbox, "s3"), recorded)
-        self._function_arn = f"arn:aws:lambda:{sandbox.region}:{sandbox.account_id}:function:{FUNCTION_NAME}"
+        self._function_arn = function_arn(sandbox, definition.function_name)
+        self._resource_types = definition.resource_types
         self._invoke = invoke
         self._queue: list[dict[str, Any]] = []
         self._held_back: list[dict[str, Any]] = []
@@ -114,7 +116,7 @@ class ConfigLoop:
         return delivery
 
     def _queue_change(self, change: Change) -> None:
-        if change.item["resourceType"] not in RESOURCE_TYPES or not rule_exists(self.sandbox, self.rule.name):
+        if change.item["resourceType"] not in self._resource_types or not rule_exists(self.sandbox, self.rule.name):
             return
         notification = change_notification(change.item, change.diff, self._recorder.now())
         if len(json.dumps(notification).encode()) > self.oversized_above:

@@ -24,7 +24,6 @@ __all__ = ["FunctionError", "FunctionTimeoutError", "LambdaContext", "LambdaRunt
 INVOCATIONS = "/2015-03-31/functions/function/invocations"
 """The one path of the emulator, which is Lambda's Invoke."""
 
-FUNCTION_NAME = "express-path"
 INIT_SECONDS = 30
 """How long an initialisation may take on top of the time-out before the emulator is given up."""
 
@@ -61,13 +60,14 @@ class LambdaRuntime:
         handler: str,
         environment: Mapping[str, str],
         *,
+        function_name: str = "function",
         memory_mb: int = 256,
         timeout_s: int = 60,
     ) -> None:
         """Prepare a function: the artifact's folder, its handler (`package.module.function`) and its settings."""
         self._artifact = artifact.resolve()
         self._handler = handler
-        self._variables = _variables(self._artifact, memory_mb, timeout_s) | dict(environment)
+        self._variables = _variables(self._artifact, function_name, memory_mb, timeout_s) | dict(environment)
         self._timeout_s = timeout_s
         self._lock = Lock()
         self._running: EmulatorProcess | None = None
@@ -125,34 +125,44 @@ class LambdaContext:
 
     memory_limit_in_mb: int = 256
     timeout_s: int = 60
-    function_name: str = FUNCTION_NAME
+    function_name: str = "function"
     function_version: str = "$LATEST"
-    invoked_function_arn: str = f"arn:aws:lambda:us-east-1:123456789012:function:{FUNCTION_NAME}"
-    log_group_name: str = f"/aws/lambda/{FUNCTION_NAME}"
     log_stream_name: str = "$LATEST"
     identity: None = None
     client_context: None = None
     aws_request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     started: float = field(default_factory=time.monotonic)
 
+    @property
+    def invoked_function_arn(self) -> str:
+        """The ARN of the function, in the sandbox's default account and Region."""
+        return f"arn:aws:lambda:us-east-1:123456789012:function:{self.function_name}"
+
+    @property
+    def log_group_name(self) -> str:
+        """The name of the function's log group."""
+        return f"/aws/lambda/{self.function_name}"
+
     def get_remaining_time_in_millis(self) -> int:
         """Return how many milliseconds are left before the time-out."""
         return max(0, round((self.started + self.timeout_s - time.monotonic()) * 1000))
 
 
-def in_process(handler: Callable[..., Any]) -> Callable[[Any], Any]:
+def in_process(handler: Callable[..., Any], function_name: str = "function") -> Callable[[Any], Any]:
     """Return a function that invokes a handler in this process, where a test asks for speed.
 
     Events and answers pass through JSON, as in Lambda. Errors come as they are raised, and nothing times out.
     """
 
     def invoke(event: object) -> Any:  # noqa: ANN401 - any JSON value, as in Lambda
-        return json.loads(json.dumps(handler(json.loads(json.dumps(event)), LambdaContext())))
+        return json.loads(
+            json.dumps(handler(json.loads(json.dumps(event)), LambdaContext(function_name=function_name)))
+        )
 
     return invoke
 
 
-def _variables(artifact: Path, memory_mb: int, timeout_s: int) -> dict[str, str]:
+def _variables(artifact: Path, function_name: str, memory_mb: int, timeout_s: int) -> dict[str, str]:
     """Return the variables that Lambda gives every function.
 
     https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html. Nothing writes byte code, as Lambda's
@@ -165,7 +175,7 @@ def _variables(artifact: Path, memory_mb: int, timeout_s: int) -> dict[str, str]
         "PYTHONDONTWRITEBYTECODE": "1",
         "LAMBDA_TASK_ROOT": str(artifact),
         "AWS_EXECUTION_ENV": f"AWS_Lambda_python{sys.version_info.major}.{sys.version_info.minor}",
-        "AWS_LAMBDA_FUNCTION_NAME": FUNCTION_NAME,
+        "AWS_LAMBDA_FUNCTION_NAME": function_name,
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(memory_mb),
         "AWS_LAMBDA_FUNCTION_TIMEOUT": str(timeout_s),
     }

@@ -28,6 +28,11 @@ from sandbox.prices import Prices
 from sandbox.stale_reads import Observation, StaleReads
 
 HOST = "127.0.0.1"
+LONGEST_CALL_SECONDS = 900
+"""How long clients wait for an answer: as long as a function may run, and so longer than botocore's 60 seconds.
+
+https://docs.aws.amazon.com/lambda/latest/dg/configuration-timeout.html
+"""
 CREDENTIALS = {
     "aws_access_key_id": "ASIAIOSFODNN7EXAMPLE",
     "aws_secret_access_key": "sandbox",
@@ -125,6 +130,7 @@ class Sandbox:
                     endpoint_url=self.endpoint_url,
                     config=Config(
                         retries={"total_max_attempts": 1},
+                        read_timeout=LONGEST_CALL_SECONDS,
                         max_pool_connections=64,
                         s3={"addressing_style": "path", "disable_s3_express_session_auth": True},  # type: ignore[arg-type]
                     ),

@@ -16,11 +16,11 @@ from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import parse_parameters
-from sandbox.config_aggregator import Aggregator, answering
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
-from sandbox.networks.everything import Everything
 from sandbox.server import Sandbox
+from tests.support.config_aggregator import Aggregator, answering
+from tests.support.everything import Everything
 from tests.support.recordings import invoke, scan
 from tests.support.rule import Rule
 

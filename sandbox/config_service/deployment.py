@@ -4,19 +4,16 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from botocore.exceptions import ClientError
 from moto.config.models import config_backends
 
 from sandbox.config_items.direct import direct_client
-from sandbox.config_items.kinds import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
+from sandbox.config_items.kinds import KIND_OF
 from sandbox.config_items.notifications import RuleIdentity
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
-
-FUNCTION_NAME = "express-path-evaluate"
-RESOURCE_TYPES = (ROUTE_TABLE, SUBNET, VPC_ENDPOINT, NAT_GATEWAY, DIRECTORY_BUCKET)
-"""The scope of the rule: types whose changes invoke it."""
 
 MESSAGE_TYPES = (
     "ConfigurationItemChangeNotification",
@@ -25,25 +22,44 @@ MESSAGE_TYPES = (
 )
 
 
-def deploy_rule(sandbox: Sandbox, name: str, parameters: Mapping[str, str] | None) -> RuleIdentity:
-    """Put the recorder, the function and the rule in place, or the rule anew if they are there; return it."""
+@dataclass(frozen=True, slots=True)
+class RuleDefinition:
+    """A custom rule: its name, the name of its function, and the resource types whose changes invoke it.
+
+    `resource_types` is the rule's scope; by default, all types that are recorded here.
+    """
+
+    name: str = "rule"
+    function_name: str = "rule-function"
+    resource_types: tuple[str, ...] = tuple(KIND_OF)
+
+
+def deploy_rule(
+    sandbox: Sandbox, definition: RuleDefinition, parameters: Mapping[str, str] | None = None
+) -> RuleIdentity:
+    """Create the recorder, the function and the rule where they do not exist, or update the rule; return the rule."""
     prepare(sandbox)
     config: Client = direct_client(sandbox, "config")
     details = [{"EventSource": "aws.config", "MessageType": message_type} for message_type in MESSAGE_TYPES]
     rule = {
-        "ConfigRuleName": name,
-        "Scope": {"ComplianceResourceTypes": list(RESOURCE_TYPES)},
+        "ConfigRuleName": definition.name,
+        "Scope": {"ComplianceResourceTypes": list(definition.resource_types)},
         "Source": {
             "Owner": "CUSTOM_LAMBDA",
-            "SourceIdentifier": function_arn(sandbox),
+            "SourceIdentifier": function_arn(sandbox, definition.function_name),
             "SourceDetails": details,
         },
         **({} if parameters is None else {"InputParameters": json.dumps(dict(parameters))}),
     }
     config.put_config_rule(ConfigRule=rule)
-    known = config.describe_config_rules(ConfigRuleNames=[name])["ConfigRules"][0]
+    known = config.describe_config_rules(ConfigRuleNames=[definition.name])["ConfigRules"][0]
     return RuleIdentity(
-        name, known["ConfigRuleArn"], known["ConfigRuleId"], sandbox.account_id, _recorder_role(sandbox), parameters
+        definition.name,
+        known["ConfigRuleArn"],
+        known["ConfigRuleId"],
+        sandbox.account_id,
+        _recorder_role(sandbox),
+        parameters,
     )
 
 
@@ -63,31 +79,31 @@ def _recorder_role(sandbox: Sandbox) -> str:
     return f"arn:aws:iam::{sandbox.account_id}:role/aws-service-role/config.amazonaws.com/AWSServiceRoleForConfig"
 
 
-def function_arn(sandbox: Sandbox) -> str:
-    """Return the ARN of the function, which PutConfigRule looks up; its code runs elsewhere."""
+def function_arn(sandbox: Sandbox, name: str) -> str:
+    """Return the ARN of a function, which PutConfigRule looks up; an empty one is created where there is none."""
     functions: Client = direct_client(sandbox, "lambda")
     try:
-        return str(functions.get_function(FunctionName=FUNCTION_NAME)["Configuration"]["FunctionArn"])
+        return str(functions.get_function(FunctionName=name)["Configuration"]["FunctionArn"])
     except ClientError as error:
         if error.response["Error"]["Code"] != "ResourceNotFoundException":
             raise
     answer = functions.create_function(
-        FunctionName=FUNCTION_NAME,
+        FunctionName=name,
         Runtime="python3.13",
-        Role=_role_arn(sandbox),
-        Handler="express_path.handlers.evaluate.handler",
+        Role=_role_arn(sandbox, name),
+        Handler="function.handler",
         Code={"ZipFile": _empty_archive()},
     )
     permission = {"StatementId": "config", "Action": "lambda:InvokeFunction", "Principal": "config.amazonaws.com"}
-    functions.add_permission(FunctionName=FUNCTION_NAME, SourceAccount=sandbox.account_id, **permission)
+    functions.add_permission(FunctionName=name, SourceAccount=sandbox.account_id, **permission)
     return str(answer["FunctionArn"])
 
 
-def _role_arn(sandbox: Sandbox) -> str:
+def _role_arn(sandbox: Sandbox, name: str) -> str:
     trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
     document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
     iam: Client = direct_client(sandbox, "iam")
-    role = iam.create_role(RoleName=FUNCTION_NAME, AssumeRolePolicyDocument=document)
+    role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=document)
     return str(role["Role"]["Arn"])
 
 

@@ -20,6 +20,21 @@ from sandbox.patches import Patches
 ALIASES = {"vpc-endpoint-id": "id", "nat-gateway-id": "id", "subnet-id": "subnet_id"}
 """Attributes of endpoints and NAT gateways that moto does not find by their filter; a regional one has no subnet."""
 
+EARLIER_NAMES = {"isDefault": "is-default", "tag-value": "tag-key"}
+"""Filters that EC2 still accepts, by the filter that the model lists today wherever the earlier one is accepted.
+
+`isDefault` is in earlier versions of https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeVpcs.html.
+`tag-value` is in earlier versions of every operation with `tag-key`; AWS's own
+https://github.com/aws/sagemaker-python-sdk uses it (tests/integ/vpc_test_utils.py).
+"""
+
+CODE = re.compile(r"<code>([^<]+)</code>")
+NAMES = re.compile(r"<li> <p> (<code>[^<]+</code>)|You can also use (.+?) as the filter name")
+"""Where the model's documentation of Filters names a filter: at the start of an item, or as another name for it."""
+
+TAG = "tag"
+"""How the model's documentation begins `tag:<key>`, which is a filter only with a key."""
+
 CODES = {"DescribeVpcEndpointServices": "InvalidFilter"}
 """Error codes other than InvalidParameterValue: https://github.com/mondoohq/mql/issues/4454."""
 
@@ -70,10 +85,12 @@ def _known(original: Moto) -> Moto:
 
 @cache
 def _names(operation: str) -> frozenset[str]:
-    """Return the filters of an operation: what the botocore model sets as code in their documentation."""
+    """Return the names of an operation's filters, as the documentation in the botocore model has them."""
     members = get_service_model("ec2").operation_model(operation).input_shape.members
-    shape = members["Filters" if "Filters" in members else "Filter"]
-    return frozenset(re.findall(r"<code>([^<]+)</code>", shape.documentation))
+    text = members["Filters" if "Filters" in members else "Filter"].documentation
+    found = (re.findall(CODE, item or sentence) for item, sentence in NAMES.findall(text))
+    listed = {name.strip() for names in found for name in names} - {TAG}
+    return frozenset(listed | {earlier for earlier, name in EARLIER_NAMES.items() if name in listed})
 
 
 def _of_route_table(original: Moto) -> Moto:

@@ -1,7 +1,10 @@
 """Instances that forward: their source/destination check, their interfaces, and routes of prefix lists to them."""
 
+from typing import Any
+
 from moto.core.responses import ActionResult
 from moto.ec2.models import EC2Backend
+from moto.ec2.models.instances import Instance
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import generate_route_id
 
@@ -11,15 +14,15 @@ from sandbox.patches import Patches
 
 
 def apply(patches: Patches, knobs: Knobs) -> None:
-    """Correct ModifyInstanceAttribute, TerminateInstances and, for interfaces as targets, CreateRoute.
+    """Correct ModifyInstanceAttribute, RunInstances and, for interfaces as targets, CreateRoute.
 
-    moto keeps the check of an instance apart from that of its interface, keeps the interfaces of terminated instances,
-    and loses the prefix list of a route to an interface
+    moto stores an instance's source/destination check separately from its interface's, keeps the primary interface of
+    a terminated instance, and loses the prefix list of a route to an interface
     (https://docs.aws.amazon.com/vpc/latest/userguide/VPC_NAT_Instance.html).
     """
     del knobs
     patches.wrap(EC2Response, "modify_instance_attribute", _modifying)
-    patches.wrap(EC2Backend, "terminate_instances", _terminating)
+    patches.wrap(Instance, "prep_nics", _with_interfaces)
     patches.wrap(EC2Backend, "create_route", _routing)
 
 
@@ -38,20 +41,18 @@ def _modifying(original: Moto) -> Moto:
     return modify_instance_attribute
 
 
-def _terminating(original: Moto) -> Moto:
-    def terminate_instances(self: Moto, instance_ids: list[str]) -> Moto:
-        """Terminate instances; the primary interface that an instance was launched with goes with it.
+def _with_interfaces(original: Moto) -> Moto:
+    def prep_nics(self: Moto, given: list[dict[str, Any]], **more: Moto) -> None:
+        """Give an instance its interfaces; by default, a primary interface created with it is deleted with it.
 
         https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/scenarios-enis.html.
         """
-        answer = original(self, instance_ids)
-        for instance in self.get_multi_instances_by_id(instance_ids):
-            primary = instance.nics.get(0)
-            if primary:
-                self.enis.pop(primary.id, None)
-        return answer
+        original(self, given, **more)
+        primary = next((interface for interface in given if int(interface["DeviceIndex"]) == 0), {})
+        if "NetworkInterfaceId" not in primary:
+            self.nics[0].delete_on_termination = primary.get("DeleteOnTermination", True)
 
-    return terminate_instances
+    return prep_nics
 
 
 def _routing(original: Moto) -> Moto:

@@ -18,7 +18,8 @@ from sandbox.ec2 import (
 )
 from sandbox.ec2.errors import not_found
 from sandbox.ec2.knobs import Knobs
-from sandbox.ec2.transit_gateways_sharing import TransitGateways, matching, shared_with
+from sandbox.ec2.transit_gateways_filters import matching
+from sandbox.ec2.transit_gateways_sharing import TransitGateways, shared_with
 from sandbox.patches import Patches
 
 REGISTERED: dict[str, Any] = {
@@ -27,6 +28,15 @@ REGISTERED: dict[str, Any] = {
     **transit_gateways_search.OPERATIONS,
 }
 """Operations that read no knob, by the name of their method."""
+
+NOT_MODELED = (
+    "delete_transit_gateway_route_table",
+    "disable_transit_gateway_route_table_propagation",
+    "disassociate_transit_gateway_route_table",
+    "get_transit_gateway_route_table_associations",
+    "get_transit_gateway_route_table_propagations",
+)
+"""Operations, by method name, that moto would answer from state that the corrected operations do not keep."""
 
 
 def apply(patches: Patches, knobs: Knobs) -> None:
@@ -48,7 +58,13 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     operations = {**REGISTERED, **transit_gateways_attachments.operations(knobs)}
     for name, operation in operations.items():
         patches.set(EC2Response, name, operation)
+    for name in NOT_MODELED:
+        patches.set(EC2Response, name, _refuse)
     patches.wrap(EC2Response, "serialized", transit_gateways_search.telling_of_more)
+
+
+def _refuse(self: Moto) -> ActionResult:
+    raise NotImplementedError(f"the sandbox does not model {self._get_action()}")
 
 
 def _beginning(original: Moto) -> Moto:
@@ -126,8 +142,7 @@ def _describe_transit_gateways(self: Moto) -> ActionResult:
         if gateway_id not in known:
             raise not_found("InvalidTransitGatewayID.NotFound", "transitGateway", gateway_id)
     rows = [_described(backend, each) for each in known.values() if not wanted or each.id in wanted]
-    fields = {"transit-gateway-id": "TransitGatewayId", "state": "State", "owner-id": "OwnerId"}
-    return ActionResult({"TransitGateways": matching(self, rows, fields)})
+    return ActionResult({"TransitGateways": matching(self, rows)})
 
 
 def _described(backend: Moto, gateway: Moto) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from sandbox.dynamic import Moto
 from sandbox.ec2 import lifecycle
 from sandbox.ec2.errors import ApiError
 from sandbox.ec2.knobs import Knobs
+from sandbox.ec2.transit_gateways_filters import matching
 from sandbox.ec2.transit_gateways_routes import is_live
-from sandbox.ec2.transit_gateways_seen import FIELDS, VPC_FIELDS, asked_for, described, described_vpc, find
-from sandbox.ec2.transit_gateways_sharing import matching
+from sandbox.ec2.transit_gateways_seen import asked_for, described, described_vpc, find
 
 PENDING_ACCEPTANCE = "pendingAcceptance"
 _Attachment: Moto = TransitGatewayVpcAttachment
@@ -23,12 +23,12 @@ def operations(knobs: Knobs) -> dict[str, Callable[[Moto], ActionResult]]:
 
     def describe_transit_gateway_attachments(self: Moto) -> ActionResult:
         rows = [described(self.ec2_backend, each) for each in asked_for(self, knobs)]
-        return ActionResult({"TransitGatewayAttachments": matching(self, rows, FIELDS)})
+        return ActionResult({"TransitGatewayAttachments": matching(self, rows)})
 
     def describe_transit_gateway_vpc_attachments(self: Moto) -> ActionResult:
         of_vpcs = [each for each in asked_for(self, knobs) if each.resource_type == "vpc"]
         rows = [described_vpc(self.ec2_backend, each) for each in of_vpcs]
-        found = matching(self, rows, VPC_FIELDS)
+        found = matching(self, rows)
         return ActionResult({"TransitGatewayVpcAttachments": found})
 
     return {

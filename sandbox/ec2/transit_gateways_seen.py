@@ -7,25 +7,6 @@ from sandbox.ec2 import lifecycle
 from sandbox.ec2.errors import ApiError
 from sandbox.ec2.knobs import Knobs
 
-FIELDS = {
-    "association.state": "Association.State",
-    "association.transit-gateway-route-table-id": "Association.TransitGatewayRouteTableId",
-    "resource-id": "ResourceId",
-    "resource-owner-id": "ResourceOwnerId",
-    "resource-type": "ResourceType",
-    "state": "State",
-    "transit-gateway-attachment-id": "TransitGatewayAttachmentId",
-    "transit-gateway-id": "TransitGatewayId",
-    "transit-gateway-owner-id": "TransitGatewayOwnerId",
-}
-"""Filters of DescribeTransitGatewayAttachments (botocore model)."""
-
-VPC_FIELDS = {
-    **{name: FIELDS[name] for name in ("state", "transit-gateway-attachment-id", "transit-gateway-id")},
-    "vpc-id": "VpcId",
-}
-"""Filters of DescribeTransitGatewayVpcAttachments (botocore model)."""
-
 
 def find(backend: Moto, attachment_id: str) -> Moto:
     """Return an attachment that an account sees: of its VPCs and to its transit gateways."""

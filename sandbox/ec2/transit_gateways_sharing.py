@@ -1,13 +1,9 @@
-"""Transit gateways of other accounts, shared through AWS Resource Access Manager; and filters of what is described."""
-
-from collections.abc import Mapping, Sequence
-from typing import Any
+"""Transit gateways of other accounts, shared through AWS Resource Access Manager."""
 
 from moto.ec2.models import ec2_backends
 from moto.ram.models import ram_backends
 
 from sandbox.dynamic import Moto
-from sandbox.ec2.errors import ApiError
 
 
 class TransitGateways(dict[str, Moto]):
@@ -59,23 +55,3 @@ def shared_with(backend: Moto) -> list[Moto]:
         for gateway in ec2_backends[owner][region].transit_gateways.values()
         if gateway.arn in arns
     ]
-
-
-def matching(self: Moto, rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> list[Mapping[str, Any]]:
-    """Return the rows that every filter of a request fits; fields names the row's field for each filter.
-
-    A dot leads into a field of a field. InvalidParameterValue for a filter that the operation does not have.
-    """
-    found = list(rows)
-    for name, values in self._filters_from_querystring().items():
-        if name not in fields:
-            raise ApiError("InvalidParameterValue", f"Value ( {name} ) for parameter filter is invalid.")
-        found = [row for row in found if _text(row, fields[name]) in values]
-    return found
-
-
-def _text(row: Mapping[str, Any], path: str) -> str:
-    value: Any = row
-    for name in path.split("."):
-        value = (value or {}).get(name)
-    return str(value).lower() if isinstance(value, bool) else str(value)

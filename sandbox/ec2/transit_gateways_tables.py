@@ -8,18 +8,9 @@ from moto.ec2.utils import add_tag_specification
 
 from sandbox.dynamic import Moto
 from sandbox.ec2.errors import ApiError, not_found
+from sandbox.ec2.transit_gateways_filters import matching
 from sandbox.ec2.transit_gateways_routes import attached, is_live, table_of
 from sandbox.ec2.transit_gateways_seen import find
-from sandbox.ec2.transit_gateways_sharing import matching
-
-FIELDS = {
-    "default-association-route-table": "DefaultAssociationRouteTable",
-    "default-propagation-route-table": "DefaultPropagationRouteTable",
-    "state": "State",
-    "transit-gateway-id": "TransitGatewayId",
-    "transit-gateway-route-table-id": "TransitGatewayRouteTableId",
-}
-"""Filters of DescribeTransitGatewayRouteTables (botocore model)."""
 
 
 def _create(self: Moto) -> ActionResult:
@@ -40,7 +31,7 @@ def _describe(self: Moto) -> ActionResult:
     wanted = self._get_param("TransitGatewayRouteTableIds", [])
     tables = [table_of(backend, one) for one in wanted] or list(backend.transit_gateways_route_tables.values())
     rows = [_described(backend, table) for table in tables]
-    return ActionResult({"TransitGatewayRouteTables": matching(self, rows, FIELDS)})
+    return ActionResult({"TransitGatewayRouteTables": matching(self, rows)})
 
 
 def _described(backend: Moto, table: Moto) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 with Sandbox() as sandbox, Automation(sandbox) as automation, Remediation(sandbox, automation) as remediation:
     sandbox.client("config").put_remediation_configurations(...)
-    remediation.remediate("s3express-no-nat-path")
+    remediation.remediate("my-rule")
 """
 
 from sandbox.remediation.memory import Remediations, Run, remediations_of

@@ -3,7 +3,7 @@
 with Sandbox() as sandbox, Automation(sandbox) as automation:
     automation.functions.register("plan", plan)
     sandbox.client("ssm").create_document(...)
-    automation.execute("AddS3ExpressGatewayEndpoint", {"SubnetId": "subnet-1"})
+    automation.execute("MyRunbook", {"SubnetId": "subnet-1"})
 """
 
 from sandbox.ssm.automation import Automation, StillRunningError

@@ -60,7 +60,6 @@ class Automation:
     def reset(self) -> None:
         """Stop every execution without running another step, forget the functions, and turn the knobs back."""
         for execution, _ in self._executions.values():
-            execution.abandoned = True
             execution.cancelled.set()
         for _, thread in self._executions.values():
             thread.join(WAIT_SECONDS)

@@ -24,10 +24,6 @@ class Parameter:
     default: Any = None
     allowed_values: Sequence[Any] = ()
     allowed_pattern: str | None = None
-    minimum_items: int = 0
-    maximum_items: int | None = None
-    minimum_chars: int = 0
-    maximum_chars: int | None = None
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Step:
-    """One step. `on_failure` is Abort, Continue or the name of a step, `on_cancel` Abort or the name of a step."""
+    """One step. `on_failure` is Abort, Continue or the name of a step."""
 
     name: str
     action: str
@@ -50,7 +46,6 @@ class Step:
     max_attempts: int = DEFAULT_MAX_ATTEMPTS
     timeout_seconds: int | None = None
     on_failure: str = ABORT
-    on_cancel: str = ABORT
     is_critical: bool = True
     is_end: bool = False
     next_step: str | None = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sandbox.dynamic import Client
 from sandbox.ssm.attempt import Attempt
 from sandbox.ssm.document import ABORT, CONTINUE, Step
-from sandbox.ssm.execution import CANCELLED, CANCELLING, FAILED, IN_PROGRESS, SUCCESS, TIMED_OUT, Execution, StepRun
+from sandbox.ssm.execution import CANCELLED, FAILED, IN_PROGRESS, SUCCESS, TIMED_OUT, Execution, StepRun
 from sandbox.ssm.faults import InterruptedStepError, StepFailedError, StepTimedOutError
 from sandbox.ssm.flow import after_success
 from sandbox.ssm.knobs import Knobs
@@ -44,7 +44,7 @@ class Engine:
             self._steps(next(iter(execution.document.steps)))
             execution.finish(*self._result())
         except InterruptedStepError:
-            self._cancel()
+            execution.finish(CANCELLED)
         except _KilledError as death:
             self._die(death.status)
         except BaseException as error:
@@ -55,7 +55,7 @@ class Engine:
         name: str | None = first
         while name is not None:
             self._meet_knobs(name)
-            if self.execution.cancelled.is_set() or self.execution.completing.is_set():
+            if self.execution.cancelled.is_set():
                 raise InterruptedStepError
             name = self._step(self.execution.steps[name])
 
@@ -102,21 +102,6 @@ class Engine:
             if run.step.is_critical and run.status in (FAILED, TIMED_OUT):
                 return run.status, run.failure
         return SUCCESS, None
-
-    def _cancel(self) -> None:
-        """Run what the current step wants to be run when it is cancelled, then end.
-
-        What AWS reports after a StopAutomationExecution of the type Complete is not documented: Cancelled here too,
-        after the current step was allowed to end.
-        """
-        execution = self.execution
-        execution.status = CANCELLING
-        current = execution.steps.get(execution.current or "")
-        on_cancel = current.step.on_cancel if current and current.status == CANCELLED else ABORT
-        if on_cancel != ABORT and not execution.abandoned:
-            execution.cancelled.clear()
-            self._steps(on_cancel)
-        execution.finish(CANCELLED)
 
     def _meet_knobs(self, following: str) -> None:
         killing = self.knobs.killing

@@ -8,6 +8,7 @@ from threading import Event, RLock
 from typing import Any
 
 from sandbox.ssm.document import Document, Step
+from sandbox.ssm.references import EXECUTION_ID
 from sandbox.ssm.selectors import ABSENT
 
 PENDING = "Pending"
@@ -16,7 +17,6 @@ WAITING = "Waiting"
 SUCCESS = "Success"
 FAILED = "Failed"
 TIMED_OUT = "TimedOut"
-CANCELLING = "Cancelling"
 CANCELLED = "Cancelled"
 ENDED = (SUCCESS, FAILED, TIMED_OUT, CANCELLED)
 """Statuses: https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-statuses.html."""
@@ -54,8 +54,7 @@ class StepRun:
 class Execution:
     """One execution. `parameters` have the values of every parameter, `given` those of the request.
 
-    `cancelled` is set when it shall stop at once, `completing` when the current step may still end; `abandoned` is
-    true when not even a step for onCancel shall run, because the sandbox is emptied.
+    `cancelled` is set when it is to stop at once.
     """
 
     document_name: str
@@ -76,8 +75,6 @@ class Execution:
     steps: dict[str, StepRun] = field(default_factory=dict)
     signals: list[tuple[str, str]] = field(default_factory=list)
     cancelled: Event = field(default_factory=Event)
-    completing: Event = field(default_factory=Event)
-    abandoned: bool = False
     ended: Event = field(default_factory=Event)
     lock: RLock = field(default_factory=RLock)
 
@@ -94,8 +91,8 @@ class Execution:
         """Return what a reference in the runbook stands for, ABSENT if that is not there (any more, or yet)."""
         if reference in self.parameters:
             return self.parameters[reference]
-        if reference in (variables := self._variables()):
-            return variables[reference]
+        if reference == EXECUTION_ID:
+            return self.id
         step, _, output = reference.partition(".")
         return self.steps[step].outputs.get(output, ABSENT)
 
@@ -104,17 +101,3 @@ class Execution:
         with self.lock:
             self.status, self.failure, self.finished, self.current = status, failure, now(), None
             self.ended.set()
-
-    def _variables(self) -> dict[str, str]:
-        """Return the system variables; times are those of the moment.
-
-        https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-variables.html
-        """
-        moment = now()
-        return {
-            "global:ACCOUNT_ID": self.account_id,
-            "global:REGION": self.region,
-            "global:DATE": moment.strftime("%Y-%m-%d"),
-            "global:DATE_TIME": moment.strftime("%Y-%m-%d_%H.%M.%S"),
-            "automation:EXECUTION_ID": self.id,
-        }

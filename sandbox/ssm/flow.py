@@ -7,11 +7,6 @@ from sandbox.ssm.document import ABORT, CONTINUE, Document, Step
 from sandbox.ssm.faults import FaultyDocumentError
 
 BRANCH = "aws:branch"
-NOT_ON_CANCEL = ("aws:approve", "aws:sleep")
-"""Actions that a step for onCancel cannot have, of those known here.
-
-https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
-"""
 
 
 def check(document: Document) -> None:
@@ -31,8 +26,6 @@ def check(document: Document) -> None:
             )
         if not step.is_critical and step.on_failure == ABORT:
             raise FaultyDocumentError(where, "a step that is not critical needs an onFailure other than Abort")
-        if step.on_cancel != ABORT and document.steps[step.on_cancel].action in NOT_ON_CANCEL:
-            raise FaultyDocumentError(where, f"onCancel cannot lead to {document.steps[step.on_cancel].action}")
     first = next(iter(document.steps))
     _check_loops(document, first, (), set())
     lost = sorted(set(document.steps) - reachable(document, first) - {first})
@@ -49,7 +42,7 @@ def after_success(document: Document, step: Step) -> str | None:
 
 def successors(document: Document, step: Step) -> set[str]:
     """Return the names of all steps that can come right after a step."""
-    found = _jumps(step) | {name for name in (step.on_failure, step.on_cancel) if name not in (ABORT, CONTINUE)}
+    found = _jumps(step) | ({step.on_failure} - {ABORT, CONTINUE})
     falls_through = step.action != BRANCH or "Default" not in step.inputs
     following = after_success(document, step) if falls_through else None
     return found | ({following} if following else set())
@@ -67,8 +60,8 @@ def reachable(document: Document, name: str) -> set[str]:
 
 
 def _named(step: Step) -> set[str]:
-    names = (step.next_step, step.on_failure, step.on_cancel)
-    return {name for name in names if name and name not in (ABORT, CONTINUE)} | _jumps(step)
+    names = {step.on_failure, *([step.next_step] if step.next_step else [])}
+    return (names - {ABORT, CONTINUE}) | _jumps(step)
 
 
 def _jumps(step: Step) -> set[str]:

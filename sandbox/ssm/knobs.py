@@ -19,11 +19,8 @@ class Killing:
 class Knobs:
     """Settings of the executor, read while it runs; `reset()` turns them back to these defaults."""
 
-    poll_seconds: float = 5.0
-    """Seconds, on AWS's clock, between two looks of aws:waitForAwsResourceProperty; AWS does not say how many."""
-
     time_scale: float = 0.01
-    """Real seconds that one second of AWS's waiting takes here: for aws:sleep, waiting for properties, approvals."""
+    """Real seconds that one second of AWS's waiting takes here: for aws:sleep, approvals, and secondary runbooks."""
 
     concurrency: int = 100
     """Executions that run at once; the others are Pending.

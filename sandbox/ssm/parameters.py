@@ -18,11 +18,6 @@ PROPERTIES = {
     "default": None,
     "allowedValues": None,
     "allowedPattern": "String",
-    "displayType": "String",
-    "minItems": "Integer",
-    "maxItems": "Integer",
-    "minChars": "Integer",
-    "maxChars": "Integer",
 }
 """Properties of a parameter and their types, None where that depends on the parameter's own."""
 
@@ -43,10 +38,6 @@ def read(name: str, definition: Any) -> Parameter:  # noqa: ANN401 - whatever th
         default=definition.get("default"),
         allowed_values=definition.get("allowedValues", ()),
         allowed_pattern=definition.get("allowedPattern"),
-        minimum_items=definition.get("minItems", 0),
-        maximum_items=definition.get("maxItems"),
-        minimum_chars=definition.get("minChars", 0),
-        maximum_chars=definition.get("maxChars"),
     )
     if parameter.default is not None:
         fault = fault_of(parameter, parameter.default)
@@ -78,10 +69,6 @@ def fault_of(parameter: Parameter, value: Any) -> str | None:  # noqa: ANN401 - 
             return f"value {text(each)!r} not found in [{', '.join(map(text, parameter.allowed_values))}]"
         if parameter.allowed_pattern and not re.fullmatch(parameter.allowed_pattern, text(each)):
             return f"value {text(each)!r} does not match {parameter.allowed_pattern}"
-        if not parameter.minimum_chars <= len(text(each)) <= (parameter.maximum_chars or len(text(each))):
-            return f"value {text(each)!r} is too short or too long"
-    if isinstance(value, list) and not parameter.minimum_items <= len(value) <= (parameter.maximum_items or len(value)):
-        return f"{len(value)} items are too few or too many"
     return None
 
 

@@ -11,8 +11,8 @@ from sandbox.ssm.values import text
 
 REFERENCE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 
-SYSTEM_VARIABLES = ("global:ACCOUNT_ID", "global:DATE", "global:DATE_TIME", "global:REGION", "automation:EXECUTION_ID")
-"""Names that are there in every runbook; all are strings."""
+EXECUTION_ID = "automation:EXECUTION_ID"
+"""The one system variable that is supported here, a string."""
 
 Lookup = Callable[[str], Any]
 

@@ -10,7 +10,7 @@ from sandbox.ssm.actions import ACTIONS
 from sandbox.ssm.document import Document, Step
 from sandbox.ssm.faults import FaultyDocumentError
 from sandbox.ssm.flow import reachable
-from sandbox.ssm.references import SYSTEM_VARIABLES
+from sandbox.ssm.references import EXECUTION_ID
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Scope:
 
     def type_of(self, where: str, reference: str) -> str:
         """Return the type of what is referred to. FaultyDocumentError if there is no such thing at this place."""
-        if reference in SYSTEM_VARIABLES:
+        if reference == EXECUTION_ID:
             return "String"
         if reference in self.document.parameters:
             return self.document.parameters[reference].type

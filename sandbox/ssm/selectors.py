@@ -1,4 +1,4 @@
-"""JSONPath, as far as AWS documents it for runbooks: children, deep scans and list indexes.
+"""JSONPath of runbooks: children and list indexes. AWS also has deep scans.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-outputs-inputs.html
 """
@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-TOKEN = re.compile(r"(?P<deep>\.\.)(?P<scanned>[A-Za-z_][\w-]*)|\.(?P<child>[A-Za-z_][\w-]*)|\[(?P<index>\d+)\]")
+TOKEN = re.compile(r"\.(?P<child>[A-Za-z_][\w-]*)|\[(?P<index>\d+)\]")
 
 
 class _Absent:
@@ -29,20 +29,13 @@ class Child:
 
 
 @dataclass(frozen=True)
-class Deep:
-    """`..name`: the values of a key anywhere below, always as a list."""
-
-    name: str
-
-
-@dataclass(frozen=True)
 class Index:
     """`[n]`: one item of a list, counted from 0."""
 
     number: int
 
 
-Part = Child | Deep | Index
+Part = Child | Index
 
 
 @dataclass(frozen=True)
@@ -52,23 +45,16 @@ class Selector:
     text: str
     parts: tuple[Part, ...]
 
-    @property
-    def scans(self) -> bool:
-        """True if there is a deep scan in it, so that it always selects a list."""
-        return any(isinstance(part, Deep) for part in self.parts)
-
     def select(self, response: Any) -> Any:  # noqa: ANN401 - any JSON value in, any out
         """Return what the expression selects of a response, ABSENT if a child or an item is not there."""
-        found = [response]
+        found = response
         for part in self.parts:
-            found = [value for each in found for value in _step(each, part)]
-        if self.scans:
-            return found
-        return found[0] if found else ABSENT
+            found = _step(found, part)
+        return found
 
 
 def parse(text: str) -> Selector:
-    """Read a JSONPath expression. ValueError if it is none, or uses operators that AWS does not document."""
+    """Read a JSONPath expression. ValueError if it is not one, or has operators that are not supported here."""
     if not text.startswith("$"):
         raise ValueError(f"the JSONPath expression {text!r} does not begin with $")
     parts: list[Part] = []
@@ -83,24 +69,13 @@ def parse(text: str) -> Selector:
 
 
 def _part(token: re.Match[str]) -> Part:
-    if token["deep"]:
-        return Deep(token["scanned"])
     return Child(token["child"]) if token["child"] else Index(int(token["index"]))
 
 
-def _step(value: Any, part: Part) -> list[Any]:  # noqa: ANN401 - any JSON value
+def _step(value: Any, part: Part) -> Any:  # noqa: ANN401  # any JSON value, or ABSENT
     match part, value:
         case Child(name), dict():
-            return [value[name]] if name in value else []
-        case Index(number), list():
-            return value[number : number + 1]
-        case Deep(name), dict() | list():
-            return list(_scan(value, name))
-    return []
-
-
-def _scan(value: Any, name: str) -> list[Any]:  # noqa: ANN401 - any JSON value
-    """Return the values of a key in `value` and everything below it."""
-    here = [value[name]] if isinstance(value, dict) and name in value else []
-    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return here + [found for each in below for found in _scan(each, name)]
+            return value.get(name, ABSENT)
+        case Index(number), list() if number < len(value):
+            return value[number]
+    return ABSENT

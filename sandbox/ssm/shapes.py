@@ -8,7 +8,7 @@ from botocore.session import Session
 
 from sandbox.ssm.faults import FaultyDocumentError
 from sandbox.ssm.references import only_reference
-from sandbox.ssm.selectors import Child, Deep, Index, Part, Selector
+from sandbox.ssm.selectors import Child, Index, Part, Selector
 
 TEXT_SHAPES = ("string", "char", "blob", "timestamp")
 """Types of the botocore model that a string can be given for."""
@@ -85,15 +85,13 @@ def _check_literal(where: str, value: Any, shape: Shape, types: Types) -> None: 
 
 def check_selector(where: str, selector: Selector, shape: Shape | None, type_name: str) -> None:
     """Raise FaultyDocumentError if the API's answer has nothing of the kind that a selector asks for."""
-    found = [shape] if shape else []
+    found = shape
     for part in selector.parts:
-        found = [below for each in found for below in _below(each, part)]
-    if not found:
+        found = _below(found, part)
+    if found is None:
         raise FaultyDocumentError(where, f"the response has nothing at {selector.text}")
-    kinds = {("list" if selector.scans else _type_of(each), _type_of(each)) for each in found}
-    if not any(_can_become(outer, inner, type_name) for outer, inner in kinds):
-        names = sorted({each.type_name for each in found})
-        raise FaultyDocumentError(where, f"{selector.text} selects {names}, which cannot be a {type_name}")
+    if type_name not in CONVERTIBLE[_type_of(found)]:
+        raise FaultyDocumentError(where, f"{selector.text} selects a {found.type_name}, which cannot be a {type_name}")
 
 
 def _check_members(where: str, value: dict[str, Any], shape: StructureShape, types: Types) -> None:
@@ -127,37 +125,15 @@ def _type_of(shape: Shape) -> str:
     return TYPE_OF_SHAPE.get(shape.type_name, "String")
 
 
-def _can_become(outer: str, inner: str, type_name: str) -> bool:
-    if outer != "list":
-        return type_name in CONVERTIBLE[inner]
-    scanned = "MapList" if inner == "StringMap" else "StringList"
-    return inner not in ("StringList", "MapList") and type_name in CONVERTIBLE[scanned]
-
-
-def _below(shape: Shape, part: Part) -> list[Shape]:
+def _below(shape: Shape | None, part: Part) -> Shape | None:
     match part, shape:
         case Child(name), StructureShape():
-            return [shape.members[name]] if name in shape.members else []
+            return shape.members.get(name)
         case Child(), MapShape():
-            return [shape.value]
+            return shape.value
         case Index(), ListShape():
-            return [shape.member]
-        case Deep(name), _:
-            return _scan(shape, name, frozenset())
-    return []
-
-
-def _scan(shape: Shape, name: str, seen: frozenset[str]) -> list[Shape]:
-    """Return the shapes of every member of that name, at any depth; shapes may hold themselves."""
-    if shape.name in seen:
-        return []
-    seen |= {shape.name}
-    if isinstance(shape, StructureShape):
-        here = [member for key, member in shape.members.items() if key == name]
-        return here + [found for member in shape.members.values() for found in _scan(member, name, seen)]
-    if isinstance(shape, ListShape):
-        return _scan(shape.member, name, seen)
-    return _scan(shape.value, name, seen) if isinstance(shape, MapShape) else []
+            return shape.member
+    return None
 
 
 @cache

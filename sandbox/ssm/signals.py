@@ -4,6 +4,7 @@ from moto.ssm.exceptions import AccessDeniedException, SSMException
 
 from sandbox.ssm.actions.approve import may_decide
 from sandbox.ssm.execution import CANCELLED, ENDED, WAITING, Execution
+from sandbox.ssm.starting import UnsupportedMemberError
 
 DECISIONS = ("Approve", "Reject")
 APPROVE = "aws:approve"
@@ -11,13 +12,18 @@ CANCEL = "Cancel"
 
 
 def stop(execution: Execution, stop_type: str) -> None:
-    """Cancel an execution, or let its current step be the last. InvalidAutomationStatusUpdateException if it ended."""
+    """Cancel an execution. InvalidAutomationStatusUpdateException if it has ended.
+
+    The type Complete, which lets the current step end, is not supported.
+    """
+    if stop_type != CANCEL:
+        raise UnsupportedMemberError(f"the type {stop_type}")
     with execution.lock:
         if execution.status in ENDED:
             raise SSMException(
                 "InvalidAutomationStatusUpdateException", f"Execution {execution.id} is {execution.status} already."
             )
-        (execution.cancelled if stop_type == CANCEL else execution.completing).set()
+        execution.cancelled.set()
         if execution.ended.is_set():  # nothing runs it any more, see `Automation.killing`
             execution.finish(CANCELLED)
 

@@ -21,7 +21,6 @@ PROPERTIES = {
     "maxAttempts": "Integer",
     "timeoutSeconds": "Integer",
     "onFailure": "String",
-    "onCancel": "String",
     "isCritical": "Boolean",
     "isEnd": "Boolean",
     "nextStep": "String",
@@ -49,7 +48,7 @@ def read_steps(raw: list[dict[str, Any]]) -> dict[str, Step]:
 def _step(where: str, raw: dict[str, Any]) -> Step:
     _check_properties(where, raw)
     name = raw["name"]
-    on_failure = _target(name, raw.get("onFailure", ABORT), (ABORT, CONTINUE))
+    on_failure = _target(name, raw.get("onFailure", ABORT))
     return Step(
         name,
         raw["action"],
@@ -58,7 +57,6 @@ def _step(where: str, raw: dict[str, Any]) -> Step:
         max_attempts=_positive(raw, "maxAttempts") or DEFAULT_MAX_ATTEMPTS,
         timeout_seconds=_positive(raw, "timeoutSeconds"),
         on_failure=on_failure,
-        on_cancel=_target(name, raw.get("onCancel", ABORT), (ABORT,)),
         is_critical=raw.get("isCritical", on_failure != CONTINUE),
         is_end=raw.get("isEnd", False),
         next_step=raw.get("nextStep"),
@@ -125,10 +123,10 @@ def _positive(raw: dict[str, Any], key: str) -> int | None:
     return value
 
 
-def _target(step: str, value: str, words: tuple[str, ...]) -> str:
+def _target(step: str, value: str) -> str:
     """Return Abort, Continue, or the name of the step in `step:name`."""
-    if value in words:
+    if value in (ABORT, CONTINUE):
         return value
     if value.startswith(STEP_PREFIX):
         return value.removeprefix(STEP_PREFIX)
-    raise FaultyDocumentError(f"mainSteps.{step}", f"{value!r} is not one of {', '.join(words)}, step:name")
+    raise FaultyDocumentError(f"mainSteps.{step}", f"{value!r} is not one of {ABORT}, {CONTINUE}, step:name")

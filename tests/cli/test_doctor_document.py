@@ -7,7 +7,6 @@ import pytest
 
 from express_path_cli.doctor.permission_probes import OPTIONAL, REQUIRED
 from express_path_cli.doctor.questions import QUESTIONS
-from sandbox.config_aggregator import Aggregator, answering
 from sandbox.dynamic import Client
 from sandbox.iam_conditions import enforced
 from sandbox.networks.account import Account
@@ -18,6 +17,7 @@ from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
 from tests.cli.healing_stack import deployed
 from tests.cli.whole_stack import WholeStack, approval_topic
+from tests.support.config_aggregator import Aggregator, answering
 from tests.support.network import Builder, Private
 from tests.support.recordings import invoke
 

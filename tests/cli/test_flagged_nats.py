@@ -15,9 +15,9 @@ from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
-from sandbox.networks.everything import Everything
 from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox
+from tests.support.everything import Everything
 from tests.support.recordings import FOLDER, names
 
 NETWORK_ACCOUNT = "222222222222"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from sandbox.config_aggregator import Aggregator, answering
 from sandbox.config_items.items import ItemStyle
 from sandbox.server import Sandbox
+from tests.support.config_aggregator import Aggregator, answering
 from tests.support.network import Builder, Private
 from tests.support.recordings import invoke
 

@@ -15,12 +15,12 @@ from rich.console import Console
 from demo.by_hand import AFTER, BEFORE, cure_by_hand
 from demo.function import BuildError, build
 from demo.output import Narrator
+from demo.situations import Situation, familiar
 from demo.stage import Stage
 from demo.verdicts import Row, rows
 from express_path.domain.path.reasons import Compliance, Reason
 from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox
-from sandbox.situations import Situation, familiar
 
 ROOT = Path(__file__).parents[2]
 ESCAPE = "\x1b"

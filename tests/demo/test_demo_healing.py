@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from demo.function import Functions, in_this_process
+from demo.function import PLAN_FUNCTION, Functions, in_this_process
 from demo.healing import BLOCKER, FLAGGED, HEALED, PATCHES, PLANNED, Healing
 from demo.output import Narrator
-from demo.runbooks import FUNCTION, HEAL, Runbooks
+from demo.runbooks import HEAL, Runbooks
+from demo.situations import owned_by_a_stack, remove_default_vpc, without_endpoint
 from demo.stage import Stage
 from demo.steps import StepLine, refusal, step_lines, step_outputs
 from express_path.domain.heal.patches import associate_patches
@@ -20,7 +21,6 @@ from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.errors import BlockedError
 from sandbox.server import Sandbox
-from sandbox.situations import owned_by_a_stack, remove_default_vpc, without_endpoint
 from sandbox.ssm import Automation
 from tests.support.make import endpoint
 
@@ -154,9 +154,6 @@ def test_lines_say_what_is_called_and_what_comes_of_it() -> None:
     steps = [
         step("decide", "aws:branch", 1),
         step("create", "aws:executeAwsApi", 2, **call("CreateVpcEndpoint"), Outputs={"VpcEndpointId": ["vpce-1"]}),
-        step(
-            "wait", "aws:waitForAwsResourceProperty", 3, **call("DescribeVpcEndpoints", DesiredValues='["available"]')
-        ),
         step("add", "aws:executeAwsApi", 4, **call("ModifyVpcEndpoint", AddRouteTableIds='["rtb-1"]')),
         step(
             "tag",
@@ -173,7 +170,6 @@ def test_lines_say_what_is_called_and_what_comes_of_it() -> None:
     assert step_lines(steps, is_over=True) == [
         StepLine("decide", "-> create", changes=False),
         StepLine("create", "ec2 CreateVpcEndpoint -> vpce-1", changes=True),
-        StepLine("wait", "ec2 DescribeVpcEndpoints, until available", changes=False),
         StepLine("add", "ec2 ModifyVpcEndpoint, adds rtb-1", changes=True),
         StepLine("tag", "ec2 CreateTags a, b", changes=True),
         StepLine("look", "ec2 DescribeVpcs", changes=False),
@@ -186,7 +182,7 @@ def test_lines_say_what_is_called_and_what_comes_of_it() -> None:
 def test_line_of_the_function_has_its_answer() -> None:
     """A plan's action, or a verdict, stands beside the function's name."""
     answers = ({"action": "ASSOCIATE", "subnetId": "subnet-1"}, {"compliance": "COMPLIANT", "reason": "ENDPOINT"})
-    inputs = {"FunctionName": f'"{FUNCTION}"'}
+    inputs = {"FunctionName": f'"{PLAN_FUNCTION}"'}
     steps = [
         step("ask", "aws:invokeLambdaFunction", number, Inputs=inputs, Outputs={"Payload": [json.dumps(answer)]})
         for number, answer in enumerate(answers)

@@ -14,24 +14,25 @@ from tests.support.network import Builder
 
 
 @pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Runs that wait for another one look seldom, so that many of them leave the machine to the one that works.
+def patient(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    """A deployment in which runs that wait for another one look once a second, and so leave the processor to it.
 
-    For the same reason, the threads of these runs do not measure coverage, which other tests do.
+    It builds on `deployment`, which sets a shorter time. For the same reason, the threads of these runs do not measure
+    coverage, which other tests do.
     """
     monkeypatch.setattr(healing, "TURN_SECONDS", 1)
     tracing = threading.gettrace()
     threading.settrace(None)  # type: ignore[arg-type]
-    yield
+    yield deployment
     threading.settrace(tracing)  # type: ignore[arg-type]
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.usefixtures("patient")
 def test_fifty_subnets_are_healed_by_fifty_runs_at_once(
-    deployment: Deployment, builder: Builder, ledger: LedgerTable
+    patient: Deployment, builder: Builder, ledger: LedgerTable
 ) -> None:
     """Five tables, one endpoint, fifty runs that all succeed, and one heal of each table."""
+    deployment = patient
     vpc = Vpc(builder, tables=5, subnets=10)
     deployment.sandbox.ec2.knobs.pending_describes = 20
     runs = [deployment.start(each) for each in vpc.subnets]
@@ -193,9 +194,9 @@ def test_association_that_fails_for_another_reason_fails_the_run(deployment: Dep
     assert "NotCuredError" in run["FailureMessage"]
 
 
-@pytest.mark.usefixtures("patient")
-def test_two_vpcs_at_once_get_an_endpoint_each(deployment: Deployment, builder: Builder, sandbox: Sandbox) -> None:
+def test_two_vpcs_at_once_get_an_endpoint_each(patient: Deployment, builder: Builder, sandbox: Sandbox) -> None:
     """Client tokens of two VPCs never meet."""
+    deployment = patient
     both = [Vpc(builder, tables=2, subnets=2) for _ in range(2)]
     runs = [deployment.start(each) for pair in zip(*(vpc.subnets for vpc in both), strict=True) for each in pair]
     assert {status(deployment.automation.wait(each, 120)) for each in runs} == {"Success"}

@@ -16,14 +16,14 @@ from botocore.config import Config
 
 from sandbox import config_service
 from sandbox.config_service import Result, results_of
-from sandbox.config_service.deployment import deploy_rule
+from sandbox.config_service.deployment import RuleDefinition, deploy_rule
 from sandbox.patches import Patches
 from sandbox.refusals import refused
 from sandbox.remediation import Remediation
 from sandbox.server import CREDENTIALS, Sandbox
 from sandbox.ssm import Automation
 
-RULE = "s3express-no-nat-path"
+RULE = "network-rule"
 TRUST = {
     "Version": "2012-10-17",
     "Statement": [{"Effect": "Allow", "Principal": {"Service": "ssm.amazonaws.com"}, "Action": "sts:AssumeRole"}],
@@ -55,7 +55,7 @@ def automation(sandbox: Sandbox) -> Iterator[Automation]:
     config_service.apply(patches)
     with Automation(sandbox) as running:
         running.knobs.time_scale = 0.001
-        deploy_rule(sandbox, RULE, None)
+        deploy_rule(sandbox, RuleDefinition(RULE))
         store(sandbox, RUNBOOK)
         yield running
     patches.undo()

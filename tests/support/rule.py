@@ -7,9 +7,18 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.handlers.evaluate import handler
 from sandbox.config_items.items import ItemStyle
+from sandbox.config_items.kinds import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
 from sandbox.config_items.notifications import change_notification, rule_event
 from sandbox.config_loop import ConfigLoop
+from sandbox.config_service.deployment import RuleDefinition
 from sandbox.server import Sandbox
+
+RULE = RuleDefinition(
+    "s3express-no-nat-path",
+    "express-path-evaluate",
+    (ROUTE_TABLE, SUBNET, VPC_ENDPOINT, NAT_GATEWAY, DIRECTORY_BUCKET),
+)
+"""The rule, with the scope that the template gives it."""
 
 Event = dict[str, Any]
 Item = dict[str, Any]
@@ -44,7 +53,7 @@ class Rule:
     ) -> None:
         """Deploy the rule."""
         self.sandbox = sandbox
-        self.loop = ConfigLoop(sandbox, self.invoke, parameters=parameters, style=style)
+        self.loop = ConfigLoop(sandbox, self.invoke, rule=RULE, parameters=parameters, style=style)
         self.asleep = False
         self.only_for = ""
 

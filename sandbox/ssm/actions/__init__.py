@@ -4,7 +4,7 @@ https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.
 """
 
 from sandbox.ssm.actions.approve import APPROVE
-from sandbox.ssm.actions.aws_api import ASSERT, EXECUTE, WAIT_FOR
+from sandbox.ssm.actions.aws_api import EXECUTE
 from sandbox.ssm.actions.base import Action
 from sandbox.ssm.actions.branch import BRANCH
 from sandbox.ssm.actions.execute_automation import EXECUTE_AUTOMATION
@@ -14,13 +14,11 @@ from sandbox.ssm.actions.sleep import SLEEP
 
 ACTIONS: dict[str, Action] = {
     "aws:approve": APPROVE,
-    "aws:assertAwsResourceProperty": ASSERT,
     "aws:branch": BRANCH,
     "aws:executeAutomation": EXECUTE_AUTOMATION,
     "aws:executeAwsApi": EXECUTE,
     "aws:executeScript": EXECUTE_SCRIPT,
     "aws:invokeLambdaFunction": INVOKE,
     "aws:sleep": SLEEP,
-    "aws:waitForAwsResourceProperty": WAIT_FOR,
 }
 """Actions by their names."""

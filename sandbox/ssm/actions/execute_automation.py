@@ -19,16 +19,14 @@ LOOK_EVERY = 5.0
 """Seconds, on AWS's clock, between two looks at the secondary automation; AWS does not say how many."""
 
 STAGE = "executing the secondary automation"
-TEXTS = ("DocumentName", "DocumentVersion")
 PREDEFINED = {"Output": "StringList", "ExecutionId": "String", "Status": "String"}
 
 
 def _check(step: Step, types: Types) -> None:
     """Check the inputs that this executor takes; the secondary runbook checks its parameters when it is started."""
-    check_keys(step, ("DocumentName",), ("DocumentVersion", "RuntimeParameters"))
-    for key in TEXTS:
-        if not _is(step.inputs.get(key, ""), ("String",), types, step):
-            raise FaultyDocumentError(f"{place(step)}.{key}", f"{step.inputs[key]!r} is not a String")
+    check_keys(step, ("DocumentName",), ("RuntimeParameters",))
+    if not _is(step.inputs["DocumentName"], ("String",), types, step):
+        raise FaultyDocumentError(f"{place(step)}.DocumentName", f"{step.inputs['DocumentName']!r} is not a String")
     parameters = step.inputs.get("RuntimeParameters", {})
     if not isinstance(parameters, dict):
         raise FaultyDocumentError(f"{place(step)}.RuntimeParameters", f"{parameters!r} is not a map")
@@ -48,7 +46,7 @@ def _values(value: Any) -> list[Any]:  # noqa: ANN401 - any JSON value
 
 def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
     """Start the secondary automation as the role of this one. StepFailedError if it does not succeed."""
-    request: dict[str, Any] = {key: inputs[key] for key in TEXTS if key in inputs}
+    request: dict[str, Any] = {"DocumentName": inputs["DocumentName"]}
     if inputs.get("RuntimeParameters"):
         request["Parameters"] = {name: _values(value) for name, value in inputs["RuntimeParameters"].items()}
     ssm = running.client("ssm")

@@ -8,6 +8,8 @@ import pytest
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service import ConfigResults, results_of
 from sandbox.server import Sandbox
+from tests.sandbox.config.network import Ids, small_vpc
+from tests.sandbox.config.rule import RULE
 
 
 @pytest.fixture
@@ -19,7 +21,13 @@ def events() -> list[dict[str, Any]]:
 @pytest.fixture
 def loop(sandbox: Sandbox, events: list[dict[str, Any]]) -> ConfigLoop:
     """A deployed rule whose function only remembers its events."""
-    return ConfigLoop(sandbox, events.append)
+    return ConfigLoop(sandbox, events.append, rule=RULE)
+
+
+@pytest.fixture
+def network(sandbox: Sandbox) -> Ids:
+    """A small VPC: ids of its resources by name."""
+    return small_vpc(sandbox)
 
 
 @pytest.fixture

@@ -10,9 +10,10 @@ import pytest
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 
-from sandbox.config_loop import RULE_NAME, ConfigLoop
+from sandbox.config_loop import ConfigLoop
 from sandbox.config_service import ConfigResults
 from sandbox.server import Sandbox
+from tests.sandbox.config.rule import RULE
 
 pytestmark = pytest.mark.usefixtures("loop")
 
@@ -32,7 +33,7 @@ def put(config: BaseClient, loop: ConfigLoop, evaluation: Make) -> Callable[...,
 
     def put_all(**compliance_of: str) -> None:
         evaluations = [evaluation(resource_id, compliance) for resource_id, compliance in compliance_of.items()]
-        config.put_evaluations(Evaluations=evaluations, ResultToken=loop.results.issue_token(RULE_NAME))
+        config.put_evaluations(Evaluations=evaluations, ResultToken=loop.results.issue_token(RULE.name))
 
     return put_all
 
@@ -52,12 +53,12 @@ def error_of(call: Callable[..., Any], **parameters: object) -> str:
 
 def test_details_have_the_api_shape(config: BaseClient, loop: ConfigLoop, evaluation: Make) -> None:
     """A result says which rule judged which resource, how, why, and for which event."""
-    token = loop.results.issue_token(RULE_NAME)
+    token = loop.results.issue_token(RULE.name)
     config.put_evaluations(Evaluations=[evaluation(Annotation="because")], ResultToken=token)
-    (result,) = config.get_compliance_details_by_config_rule(ConfigRuleName=RULE_NAME)["EvaluationResults"]
+    (result,) = config.get_compliance_details_by_config_rule(ConfigRuleName=RULE.name)["EvaluationResults"]
     identifier = result["EvaluationResultIdentifier"]
     assert identifier["EvaluationResultQualifier"] == {
-        "ConfigRuleName": RULE_NAME,
+        "ConfigRuleName": RULE.name,
         "ResourceType": SUBNET,
         "ResourceId": "subnet-1",
         "EvaluationMode": "DETECTIVE",
@@ -71,10 +72,10 @@ def test_details_filter_by_compliance(config: BaseClient, put: Callable[..., Non
     """ComplianceTypes picks results; without it all are given."""
     put(a="COMPLIANT", b="NON_COMPLIANT", c="NOT_APPLICABLE")
     details = config.get_compliance_details_by_config_rule
-    assert ids(details(ConfigRuleName=RULE_NAME)) == ["a", "b", "c"]
+    assert ids(details(ConfigRuleName=RULE.name)) == ["a", "b", "c"]
     wanted = ["COMPLIANT", "NON_COMPLIANT"]
-    assert ids(details(ConfigRuleName=RULE_NAME, ComplianceTypes=wanted)) == ["a", "b"]
-    refused = error_of(details, ConfigRuleName=RULE_NAME, ComplianceTypes=["INSUFFICIENT_DATA"])
+    assert ids(details(ConfigRuleName=RULE.name, ComplianceTypes=wanted)) == ["a", "b"]
+    refused = error_of(details, ConfigRuleName=RULE.name, ComplianceTypes=["INSUFFICIENT_DATA"])
     assert refused == "InvalidParameterValueException"
 
 
@@ -82,7 +83,7 @@ def test_details_come_in_pages(config: BaseClient, put: Callable[..., None]) -> 
     """Ten results a page by default, and a token leads on until there is no more."""
     put(**{f"subnet-{number:02}": "COMPLIANT" for number in range(25)})
     paginator = config.get_paginator("get_compliance_details_by_config_rule")
-    pages = [ids(page) for page in paginator.paginate(ConfigRuleName=RULE_NAME)]
+    pages = [ids(page) for page in paginator.paginate(ConfigRuleName=RULE.name)]
     assert [len(page) for page in pages] == [10, 10, 5]
     assert [resource_id for page in pages for resource_id in page] == [f"subnet-{number:02}" for number in range(25)]
 
@@ -91,16 +92,16 @@ def test_details_limit_is_at_most_a_hundred(config: BaseClient, put: Callable[..
     """A Limit of 100 is taken, one of 101 refused, 0 is the default."""
     put(**{f"subnet-{number:02}": "COMPLIANT" for number in range(30)})
     details = config.get_compliance_details_by_config_rule
-    assert len(ids(details(ConfigRuleName=RULE_NAME, Limit=100))) == 30
-    assert len(ids(details(ConfigRuleName=RULE_NAME, Limit=0))) == 10
-    assert error_of(details, ConfigRuleName=RULE_NAME, Limit=101) == "InvalidLimitException"
+    assert len(ids(details(ConfigRuleName=RULE.name, Limit=100))) == 30
+    assert len(ids(details(ConfigRuleName=RULE.name, Limit=0))) == 10
+    assert error_of(details, ConfigRuleName=RULE.name, Limit=101) == "InvalidLimitException"
 
 
 def test_details_refuse_a_foreign_page_token(config: BaseClient) -> None:
     """A token that Config did not give, or that lies behind the end, is an error."""
     details = config.get_compliance_details_by_config_rule
     for token in ("nonsense", "page-99"):
-        assert error_of(details, ConfigRuleName=RULE_NAME, NextToken=token) == "InvalidNextTokenException"
+        assert error_of(details, ConfigRuleName=RULE.name, NextToken=token) == "InvalidNextTokenException"
 
 
 def test_details_of_a_long_or_unknown_name(config: BaseClient) -> None:
@@ -113,7 +114,7 @@ def test_details_of_a_long_or_unknown_name(config: BaseClient) -> None:
 def test_compliance_types_are_three_at_most(config: BaseClient) -> None:
     """A fourth ComplianceType is too many (botocore model, ComplianceTypes)."""
     details = config.get_compliance_details_by_config_rule
-    assert error_of(details, ConfigRuleName=RULE_NAME, ComplianceTypes=["COMPLIANT"] * 4) == "ValidationException"
+    assert error_of(details, ConfigRuleName=RULE.name, ComplianceTypes=["COMPLIANT"] * 4) == "ValidationException"
 
 
 def test_clean_up_drops_what_is_not_applicable(
@@ -121,21 +122,21 @@ def test_clean_up_drops_what_is_not_applicable(
 ) -> None:
     """NOT_APPLICABLE results are listed until Config cleans up."""
     put(a="COMPLIANT", b="NOT_APPLICABLE")
-    assert ids(config.get_compliance_details_by_config_rule(ConfigRuleName=RULE_NAME)) == ["a", "b"]
+    assert ids(config.get_compliance_details_by_config_rule(ConfigRuleName=RULE.name)) == ["a", "b"]
     results.clean_up()
-    assert ids(config.get_compliance_details_by_config_rule(ConfigRuleName=RULE_NAME)) == ["a"]
+    assert ids(config.get_compliance_details_by_config_rule(ConfigRuleName=RULE.name)) == ["a"]
 
 
 def test_delete_evaluation_results(config: BaseClient, put: Callable[..., None], results: ConfigResults) -> None:
     """DeleteEvaluationResults empties one rule."""
     put(a="COMPLIANT")
-    config.delete_evaluation_results(ConfigRuleName=RULE_NAME)
-    assert results.of_rule(RULE_NAME) == []
+    config.delete_evaluation_results(ConfigRuleName=RULE.name)
+    assert results.of_rule(RULE.name) == []
 
 
 def test_results_die_with_the_rule(config: BaseClient, put: Callable[..., None], results: ConfigResults) -> None:
     """DeleteConfigRule takes the results along."""
     put(a="COMPLIANT")
-    config.delete_config_rule(ConfigRuleName=RULE_NAME)
-    assert results.of_rule(RULE_NAME) == []
-    assert error_of(config.delete_config_rule, ConfigRuleName=RULE_NAME) == "NoSuchConfigRuleException"
+    config.delete_config_rule(ConfigRuleName=RULE.name)
+    assert results.of_rule(RULE.name) == []
+    assert error_of(config.delete_config_rule, ConfigRuleName=RULE.name) == "NoSuchConfigRuleException"

@@ -12,16 +12,10 @@ from sandbox.config_items.direct import direct_client
 from sandbox.config_items.items import ItemStyle, Recorded
 from sandbox.config_items.recorder import Recorder
 from sandbox.server import Sandbox
-from sandbox.situations import Situation, familiar
+from tests.sandbox.config.network import Ids
 
 OLD = ItemStyle(explicit_nulls=True, state_as_object=True)
 NEW = ItemStyle(explicit_nulls=False)
-
-
-@pytest.fixture
-def situation(sandbox: Sandbox) -> Situation:
-    """The familiar VPC."""
-    return familiar(sandbox)
 
 
 def items_of(sandbox: Sandbox, style: ItemStyle) -> dict[str, dict[str, Any]]:
@@ -37,100 +31,100 @@ def related(item: dict[str, Any]) -> list[tuple[str, str]]:
     return [(each["name"], each["resourceId"]) for each in item["relationships"]]
 
 
-def test_route_table(sandbox: Sandbox, situation: Situation) -> None:
+def test_route_table(sandbox: Sandbox, network: Ids) -> None:
     """A table has its routes and associations, and is related to the subnets associated with it and to its VPC."""
-    table_id = situation["rtb-public"]
+    table_id = network["rtb-public"]
     item = items_of(sandbox, NEW)[table_id]
     assert item["ARN"] == f"arn:aws:ec2:us-east-1:123456789012:route-table/{table_id}"
     assert (item["resourceType"], item["availabilityZone"]) == ("AWS::EC2::RouteTable", "Not Applicable")
     assert item["tags"] == {"Name": "public"}
     (association,) = item["configuration"]["associations"]
-    assert association["subnetId"] == situation["public-a"]
+    assert association["subnetId"] == network["public"]
     assert (association["main"], association["associationState"]) == (False, {"state": "associated"})
     expected = {
         "destinationCidrBlock": "0.0.0.0/0",
-        "gatewayId": situation["igw"],
+        "gatewayId": network["igw"],
         "origin": "CreateRoute",
         "state": "active",
     }
     assert expected in item["configuration"]["routes"]
-    assert related(item) == [("Contains Subnet", situation["public-a"]), ("Is contained in Vpc", situation["vpc"])]
+    assert related(item) == [("Contains Subnet", network["public"]), ("Is contained in Vpc", network["vpc"])]
 
 
-def test_main_table_has_no_subnet(sandbox: Sandbox, situation: Situation) -> None:
+def test_main_table_has_no_subnet(sandbox: Sandbox, network: Ids) -> None:
     """The main association names no subnet: null in older items, absent in newer ones."""
-    main_id = situation["rtb-main"]
+    main_id = network["rtb-main"]
     for style, expected in ((OLD, {"subnetId": None}), (NEW, {})):
         (association,) = items_of(sandbox, style)[main_id]["configuration"]["associations"]
         assert association["main"] is True
         assert {key: value for key, value in association.items() if key == "subnetId"} == expected
 
 
-def test_routes_lack_newer_targets(sandbox: Sandbox, situation: Situation) -> None:
+def test_routes_lack_newer_targets(sandbox: Sandbox, network: Ids) -> None:
     """Items lack coreNetworkArn, odbNetworkArn and ipAddress of a route even where everything else is an explicit null.
 
     https://github.com/awslabs/aws-config-resource-schema
     """
-    routes = items_of(sandbox, OLD)[situation["rtb-private"]]["configuration"]["routes"]
+    routes = items_of(sandbox, OLD)[network["rtb-private"]]["configuration"]["routes"]
     assert {"transitGatewayId", "vpcPeeringConnectionId", "instanceId"} < set(routes[0])
     assert not {"coreNetworkArn", "odbNetworkArn", "ipAddress"} & set(routes[0])
 
 
-def test_subnet(sandbox: Sandbox, situation: Situation) -> None:
+def test_subnet(sandbox: Sandbox, network: Ids) -> None:
     """A subnet is in an Availability Zone, contains its interfaces, and is contained in its table and its VPC."""
-    subnet_id = situation["public-a"]
+    subnet_id = network["public"]
     item = items_of(sandbox, NEW)[subnet_id]
     assert item["availabilityZone"] == item["configuration"]["availabilityZone"] == "us-east-1a"
     assert item["configuration"]["subnetArn"].endswith(subnet_id)
     assert item["resourceCreationTime"] is None
-    assert ("Is contained in RouteTable", situation["rtb-public"]) in related(item)
-    assert ("Is contained in Vpc", situation["vpc"]) in related(item)
+    assert ("Is contained in RouteTable", network["rtb-public"]) in related(item)
+    assert ("Is contained in Vpc", network["vpc"]) in related(item)
 
 
-def test_subnet_on_the_main_table(sandbox: Sandbox, situation: Situation) -> None:
+def test_subnet_on_the_main_table(sandbox: Sandbox, network: Ids) -> None:
     """A subnet that uses the main table implicitly is not related to it."""
-    answer = sandbox.client("ec2").create_subnet(VpcId=situation["vpc"], CidrBlock="10.20.2.0/24")
+    answer = sandbox.client("ec2").create_subnet(VpcId=network["vpc"], CidrBlock="10.0.200.0/24")
     item = items_of(sandbox, NEW)[answer["Subnet"]["SubnetId"]]
-    assert related(item) == [("Is contained in Vpc", situation["vpc"])]
+    assert related(item) == [("Is contained in Vpc", network["vpc"])]
 
 
 @pytest.mark.parametrize(("style", "state"), [(NEW, "available"), (OLD, {"value": "available"})])
-def test_state_has_two_shapes(sandbox: Sandbox, situation: Situation, style: ItemStyle, state: object) -> None:
+def test_state_has_two_shapes(sandbox: Sandbox, network: Ids, style: ItemStyle, state: object) -> None:
     """`state` is a string or an object, for every type that has one."""
     items = items_of(sandbox, style)
-    for name in ("private-a", "nat-a", "vpce-s3", "vpc"):
-        assert items[situation[name]]["configuration"]["state"] == state
+    for name in ("private", "nat", "vpce-s3", "vpc"):
+        assert items[network[name]]["configuration"]["state"] == state
 
 
-def test_gateway_endpoint(sandbox: Sandbox, situation: Situation) -> None:
+def test_gateway_endpoint(sandbox: Sandbox, network: Ids) -> None:
     """A gateway endpoint is contained in its route tables; its item has no policy and no prefix list."""
-    item = items_of(sandbox, NEW)[situation["vpce-s3"]]
+    item = items_of(sandbox, NEW)[network["vpce-s3"]]
     configuration = item["configuration"]
     assert configuration["serviceName"] == "com.amazonaws.us-east-1.s3"
     assert configuration["vpcEndpointType"] == "Gateway"
-    assert situation["rtb-private"] in configuration["routeTableIds"]
+    assert network["rtb-private"] in configuration["routeTableIds"]
     assert "policyDocument" not in configuration
-    assert ("Is contained in ", situation["rtb-private"]) in related(item)
+    assert ("Is contained in ", network["rtb-private"]) in related(item)
     assert isinstance(configuration["creationTimestamp"], int)
     assert item["resourceCreationTime"].endswith("Z")
 
 
-def test_nat_gateway(sandbox: Sandbox, situation: Situation) -> None:
+def test_nat_gateway(sandbox: Sandbox, network: Ids) -> None:
     """A NAT gateway's item knows neither its availability mode nor a route table of its own."""
     for style in (OLD, NEW):
-        item = items_of(sandbox, style)[situation["nat-a"]]
-        assert item["ARN"].split(":")[-1] == f"natgateway/{situation['nat-a']}"
+        item = items_of(sandbox, style)[network["nat"]]
+        assert item["ARN"].split(":")[-1] == f"natgateway/{network['nat']}"
         assert not {"availabilityMode", "routeTableId"} & set(item["configuration"])
-        assert item["configuration"]["subnetId"] == situation["public-a"]
-        assert ("Is contained in ", situation["public-a"]) in related(item)
+        assert item["configuration"]["subnetId"] == network["public"]
+        assert ("Is contained in ", network["public"]) in related(item)
 
 
-def test_vpc(sandbox: Sandbox, situation: Situation) -> None:
+def test_vpc(sandbox: Sandbox, network: Ids) -> None:
     """A VPC contains its tables and subnets, and lies in several zones."""
-    item = items_of(sandbox, NEW)[situation["vpc"]]
+    item = items_of(sandbox, NEW)[network["vpc"]]
     assert item["availabilityZone"] == "Multiple Availability Zones"
-    assert ("Contains RouteTable", situation["rtb-main"]) in related(item)
-    assert ("Contains Subnet", situation["isolated"]) in related(item)
+    assert ("Contains RouteTable", network["rtb-main"]) in related(item)
+    assert ("Contains Subnet", network["isolated"]) in related(item)
 
 
 def test_times_agree(sandbox: Sandbox) -> None:

@@ -3,18 +3,11 @@
 import json
 from typing import Any
 
-import pytest
-
 from sandbox.config_items.items import ItemStyle
-from sandbox.config_loop import RULE_NAME, ConfigLoop
+from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox
-from sandbox.situations import Situation, familiar
-
-
-@pytest.fixture
-def situation(sandbox: Sandbox) -> Situation:
-    """The familiar VPC."""
-    return familiar(sandbox)
+from tests.sandbox.config.network import Ids
+from tests.sandbox.config.rule import RULE
 
 
 def invoking(event: dict[str, Any]) -> dict[str, Any]:
@@ -42,7 +35,7 @@ def test_event_has_all_of_configs_keys(loop: ConfigLoop, events: list[dict[str, 
         "executionRoleArn": "arn:aws:iam::123456789012:role/aws-service-role/config.amazonaws.com/"
         "AWSServiceRoleForConfig",
         "configRuleArn": loop.rule.arn,
-        "configRuleName": RULE_NAME,
+        "configRuleName": RULE.name,
         "configRuleId": loop.rule.rule_id,
         "accountId": "123456789012",
         "evaluationMode": "DETECTIVE",
@@ -53,7 +46,7 @@ def test_event_has_all_of_configs_keys(loop: ConfigLoop, events: list[dict[str, 
 
 def test_parameters_are_a_json_string(sandbox: Sandbox, events: list[dict[str, Any]]) -> None:
     """A rule with parameters has them in every event, as a string."""
-    ConfigLoop(sandbox, events.append, parameters={"publicSubnets": "COMPLIANT"}).scheduled()
+    ConfigLoop(sandbox, events.append, rule=RULE, parameters={"publicSubnets": "COMPLIANT"}).scheduled()
     assert events[0]["ruleParameters"] == '{"publicSubnets": "COMPLIANT"}'
 
 
@@ -66,20 +59,16 @@ def test_each_invocation_has_its_own_token(loop: ConfigLoop, events: list[dict[s
     for value in tokens:
         token = loop.results.token(value)
         assert token is not None
-        assert token.rule_name == RULE_NAME
+        assert token.rule_name == RULE.name
 
 
-def test_only_types_in_scope_are_delivered(
-    loop: ConfigLoop, events: list[dict[str, Any]], situation: Situation
-) -> None:
+def test_only_types_in_scope_are_delivered(loop: ConfigLoop, events: list[dict[str, Any]], network: Ids) -> None:
     """A VPC is recorded but invokes nothing."""
     recorded = {item["resourceId"] for item in loop.baseline()}
     loop.deliver()
-    assert situation["vpc"] in recorded
-    assert situation["vpc"] not in ids(events)
-    assert {situation["private-a"], situation["rtb-private"], situation["vpce-s3"], situation["nat-a"]} <= set(
-        ids(events)
-    )
+    assert network["vpc"] in recorded
+    assert network["vpc"] not in ids(events)
+    assert {network["private"], network["rtb-private"], network["vpce-s3"], network["nat"]} <= set(ids(events))
 
 
 def test_scheduled(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
@@ -90,7 +79,7 @@ def test_scheduled(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
     assert (message["recordVersion"], "configurationItem" in message) == ("1.0", False)
 
 
-def test_oversized_item(sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], situation: Situation) -> None:
+def test_oversized_item(sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Ids) -> None:
     """A notification above 256 KB carries a summary; the item is in the history.
 
     https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_example-events.html
@@ -99,10 +88,10 @@ def test_oversized_item(sandbox: Sandbox, loop: ConfigLoop, events: list[dict[st
     loop.deliver()
     events.clear()
     ec2 = sandbox.client("ec2")
-    table_id = situation["rtb-private"]
+    table_id = network["rtb-private"]
     for number in range(700):
         cidr = f"10.{100 + number // 256}.{number % 256}.0/24"
-        ec2.create_route(RouteTableId=table_id, DestinationCidrBlock=cidr, NatGatewayId=situation["nat-a"])
+        ec2.create_route(RouteTableId=table_id, DestinationCidrBlock=cidr, NatGatewayId=network["nat"])
     loop.notice()
     loop.deliver()
     message = invoking(events[0])
@@ -130,7 +119,7 @@ def test_oversized_on_request(loop: ConfigLoop, events: list[dict[str, Any]]) ->
 
 
 def test_deleted_resource_stays_in_scope(
-    sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], situation: Situation
+    sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Ids
 ) -> None:
     """A deletion is told by the item's status; eventLeftScope is about the scope.
 
@@ -139,16 +128,16 @@ def test_deleted_resource_stays_in_scope(
     loop.baseline()
     loop.deliver()
     events.clear()
-    sandbox.client("ec2").delete_subnet(SubnetId=situation["isolated"])
+    sandbox.client("ec2").delete_subnet(SubnetId=network["isolated"])
     loop.notice()
     loop.deliver()
-    assert ids(events) == [situation["rtb-isolated"], situation["isolated"]]
+    assert ids(events) == [network["rtb-isolated"], network["isolated"]]
     assert invoking(events[1])["configurationItem"]["configurationItemStatus"] == "ResourceDeleted"
     assert events[1]["eventLeftScope"] is False
 
 
 def test_late_items_arrive_with_the_next_delivery(
-    sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], situation: Situation
+    sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Ids
 ) -> None:
     """A late delivery holds the new items back; they still say what was when they were captured."""
     loop.baseline()
@@ -156,7 +145,7 @@ def test_late_items_arrive_with_the_next_delivery(
     events.clear()
     ec2 = sandbox.client("ec2")
     for value in ("first", "second"):
-        ec2.create_tags(Resources=[situation["isolated"]], Tags=[{"Key": "Name", "Value": value}])
+        ec2.create_tags(Resources=[network["isolated"]], Tags=[{"Key": "Name", "Value": value}])
         loop.notice()
         loop.deliver(late=value == "first")
         assert bool(events) == (value == "second")
@@ -186,7 +175,7 @@ def test_failing_function_is_retried_twice(sandbox: Sandbox) -> None:
         seen.append(event)
         raise ValueError("no")
 
-    loop = ConfigLoop(sandbox, fail)
+    loop = ConfigLoop(sandbox, fail, rule=RULE)
     delivery = loop.scheduled()
     assert (delivery.attempts, str(delivery.error)) == (3, "no")
     assert seen[0] == seen[1] == seen[2]
@@ -206,27 +195,27 @@ def test_function_that_recovers(sandbox: Sandbox) -> None:
             raise error
         return "done"
 
-    loop = ConfigLoop(sandbox, fail_once)
+    loop = ConfigLoop(sandbox, fail_once, rule=RULE)
     delivery = loop.scheduled()
     assert (delivery.answer, delivery.attempts, loop.on_failure) == ("done", 2, [])
     assert loop.deliveries == [delivery]
 
 
 def test_loop_is_neither_logged_nor_denied(
-    sandbox: Sandbox, loop: ConfigLoop, situation: Situation, events: list[dict[str, Any]]
+    sandbox: Sandbox, loop: ConfigLoop, network: Ids, events: list[dict[str, Any]]
 ) -> None:
     """Config's own reads leave no trace in the account's call log, and faults do not hit them."""
     sandbox.faults.deny("ec2", "*")
     sandbox.calls.clear()
     loop.baseline()
     loop.deliver()
-    assert situation["private-a"] in ids(events)
+    assert network["private"] in ids(events)
     assert len(sandbox.calls) == 0
 
 
 def test_baseline_discovers_again(sandbox: Sandbox, events: list[dict[str, Any]]) -> None:
     """Each baseline delivers everything as newly discovered, in the style that was asked for."""
-    loop = ConfigLoop(sandbox, events.append, style=ItemStyle(state_as_object=True))
+    loop = ConfigLoop(sandbox, events.append, rule=RULE, style=ItemStyle(state_as_object=True))
     assert len(loop.baseline()) == len(loop.baseline())
     subnets = [
         each["configurationItem"]
@@ -237,7 +226,7 @@ def test_baseline_discovers_again(sandbox: Sandbox, events: list[dict[str, Any]]
     assert [item["configuration"]["state"] for item in subnets] == [{"value": "available"}] * len(subnets)
 
 
-def test_loop_needs_no_permission(sandbox: Sandbox, loop: ConfigLoop, situation: Situation) -> None:
+def test_loop_needs_no_permission(sandbox: Sandbox, loop: ConfigLoop, network: Ids) -> None:
     """Where IAM is enforced, Config still sees the network: its reads are not the account's."""
     with sandbox.enforcing_iam():
-        assert situation["private-a"] in {item["resourceId"] for item in loop.baseline()}
+        assert network["private"] in {item["resourceId"] for item in loop.baseline()}

@@ -9,9 +9,10 @@ from botocore.client import BaseClient
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from sandbox.config_loop import RULE_NAME, ConfigLoop
+from sandbox.config_loop import ConfigLoop
 from sandbox.config_service import ConfigResults
 from sandbox.server import CREDENTIALS, Sandbox
+from tests.sandbox.config.rule import RULE
 
 pytestmark = pytest.mark.usefixtures("loop")
 
@@ -30,7 +31,7 @@ def config(sandbox: Sandbox) -> BaseClient:
 @pytest.fixture
 def token(loop: ConfigLoop) -> str:
     """A result token of the deployed rule."""
-    return loop.results.issue_token(RULE_NAME)
+    return loop.results.issue_token(RULE.name)
 
 
 def refusal(config: BaseClient, token: str, *evaluations: dict[str, Any], test_mode: bool = False) -> str:
@@ -44,7 +45,7 @@ def test_stores_what_it_is_told(config: BaseClient, token: str, results: ConfigR
     """A verdict is stored with rule, resource, annotation and the time of its event."""
     answer = config.put_evaluations(Evaluations=[evaluation(Annotation="because")], ResultToken=token)
     assert answer["FailedEvaluations"] == []
-    (stored,) = results.of_rule(RULE_NAME)
+    (stored,) = results.of_rule(RULE.name)
     assert (stored.resource, stored.compliance) == (("AWS::EC2::Subnet", "subnet-1"), "COMPLIANT")
     assert (stored.annotation, stored.ordering) == ("because", 100)
 
@@ -60,9 +61,9 @@ def test_takes_a_hundred_and_not_one_more(
     """One call has at most 100 evaluations; none of a larger call is stored."""
     many = [evaluation(f"subnet-{number}") for number in range(101)]
     assert refusal(config, token, *many) == "ValidationException"
-    assert results.of_rule(RULE_NAME) == []
+    assert results.of_rule(RULE.name) == []
     config.put_evaluations(Evaluations=many[:100], ResultToken=token)
-    assert len(results.of_rule(RULE_NAME)) == 100
+    assert len(results.of_rule(RULE.name)) == 100
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_takes_annotations_of_allowed_length(
 ) -> None:
     """An annotation has 1 to 256 characters."""
     config.put_evaluations(Evaluations=[evaluation(Annotation="x" * length)], ResultToken=token)
-    assert results.of_rule(RULE_NAME)[0].annotation == "x" * length
+    assert results.of_rule(RULE.name)[0].annotation == "x" * length
 
 
 def test_refuses_insufficient_data(config: BaseClient, token: str, evaluation: Make) -> None:
@@ -104,7 +105,7 @@ def test_refuses_all_if_one_is_malformed(
 ) -> None:
     """Good evaluations of a refused call are not stored."""
     refusal(config, token, evaluation("subnet-1"), evaluation("subnet-2", "GOOD"))
-    assert results.of_rule(RULE_NAME) == []
+    assert results.of_rule(RULE.name) == []
 
 
 @pytest.mark.parametrize("bad_token", ["", "never-issued"])
@@ -121,7 +122,7 @@ def test_refuses_an_expired_token(config: BaseClient, token: str, results: Confi
 
 def test_refuses_the_token_of_a_deleted_rule(config: BaseClient, token: str, evaluation: Make) -> None:
     """A token stands for its rule."""
-    config.delete_config_rule(ConfigRuleName=RULE_NAME)
+    config.delete_config_rule(ConfigRuleName=RULE.name)
     assert refusal(config, token, evaluation()) == "NoSuchConfigRuleException"
 
 
@@ -129,13 +130,13 @@ def test_token_serves_several_calls(config: BaseClient, token: str, results: Con
     """Batches of one invocation share its token."""
     for number in range(2):
         config.put_evaluations(Evaluations=[evaluation(f"subnet-{number}")], ResultToken=token)
-    assert len(results.of_rule(RULE_NAME)) == 2
+    assert len(results.of_rule(RULE.name)) == 2
 
 
 def test_test_mode_writes_nothing(config: BaseClient, results: ConfigResults, evaluation: Make) -> None:
     """TestMode takes any token that is not empty, checks the evaluations and stores none."""
     config.put_evaluations(Evaluations=[evaluation()], ResultToken="anything", TestMode=True)
-    assert results.of_rule(RULE_NAME) == []
+    assert results.of_rule(RULE.name) == []
     assert refusal(config, "", evaluation(), test_mode=True) == "InvalidResultTokenException"
     assert refusal(config, "anything", evaluation(compliance="GOOD"), test_mode=True) == "ValidationException"
 
@@ -147,7 +148,7 @@ def test_older_event_never_overwrites(
     """What the newer event said stands, in whatever order the two arrive."""
     config.put_evaluations(Evaluations=[evaluation(at=100)], ResultToken=token)
     config.put_evaluations(Evaluations=[evaluation(compliance="NON_COMPLIANT", at=second)], ResultToken=token)
-    assert [result.compliance for result in results.of_rule(RULE_NAME)] == [kept]
+    assert [result.compliance for result in results.of_rule(RULE.name)] == [kept]
 
 
 def test_returns_failed_evaluations_on_request(
@@ -157,4 +158,4 @@ def test_returns_failed_evaluations_on_request(
     results.rejected.add("subnet-2")
     answer = config.put_evaluations(Evaluations=[evaluation("subnet-1"), evaluation("subnet-2")], ResultToken=token)
     assert [failed["ComplianceResourceId"] for failed in answer["FailedEvaluations"]] == ["subnet-2"]
-    assert [result.resource[1] for result in results.of_rule(RULE_NAME)] == ["subnet-1"]
+    assert [result.resource[1] for result in results.of_rule(RULE.name)] == ["subnet-1"]

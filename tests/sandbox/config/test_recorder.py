@@ -6,13 +6,7 @@ from sandbox.config_items.direct import direct_client
 from sandbox.config_items.items import ItemStyle, Recorded
 from sandbox.config_items.recorder import Change, Recorder
 from sandbox.server import Sandbox
-from sandbox.situations import Situation, familiar
-
-
-@pytest.fixture
-def situation(sandbox: Sandbox) -> Situation:
-    """The familiar VPC."""
-    return familiar(sandbox)
+from tests.sandbox.config.network import Ids
 
 
 def recorder_of(sandbox: Sandbox, style: ItemStyle | None = None) -> Recorder:
@@ -38,7 +32,7 @@ def summary(changes: list[Change]) -> list[tuple[str, str, set[str]]]:
     ]
 
 
-def test_first_look_discovers_everything(sandbox: Sandbox, situation: Situation) -> None:
+def test_first_look_discovers_everything(sandbox: Sandbox, network: Ids) -> None:
     """Every resource is new at first; a second look finds nothing."""
     recorder = Recorder(
         direct_client(sandbox, "ec2"),
@@ -47,47 +41,49 @@ def test_first_look_discovers_everything(sandbox: Sandbox, situation: Situation)
     )
     changes = recorder.look()
     assert {change.item["configurationItemStatus"] for change in changes} == {"ResourceDiscovered"}
-    assert set(situation.subnets.values()) <= {change.item["resourceId"] for change in changes}
+    assert {network["public"], network["private"], network["isolated"]} <= {
+        change.item["resourceId"] for change in changes
+    }
     assert recorder.look() == []
 
 
-def test_route_change_reaches_the_subnets_and_the_vpc(sandbox: Sandbox, situation: Situation) -> None:
+def test_route_change_reaches_the_subnets_and_the_vpc(sandbox: Sandbox, network: Ids) -> None:
     """A new route makes items of the table, and, with an empty diff, of its subnets and its VPC.
 
     https://docs.aws.amazon.com/config/latest/developerguide/faq.html, indirect relationships.
     """
     recorder = recorder_of(sandbox)
     sandbox.client("ec2").create_route(
-        RouteTableId=situation["rtb-public"], DestinationCidrBlock="10.9.0.0/16", GatewayId=situation["igw"]
+        RouteTableId=network["rtb-public"], DestinationCidrBlock="10.9.0.0/16", GatewayId=network["igw"]
     )
     assert summary(recorder.look()) == [
-        ("RouteTable", situation["rtb-public"], {"Configuration.Routes.0"}),
-        ("Subnet", situation["public-a"], set()),
-        ("VPC", situation["vpc"], set()),
+        ("RouteTable", network["rtb-public"], {"Configuration.Routes.0"}),
+        ("Subnet", network["public"], set()),
+        ("VPC", network["vpc"], set()),
     ]
 
 
-def test_indirect_relationships_can_be_off(sandbox: Sandbox, situation: Situation) -> None:
+def test_indirect_relationships_can_be_off(sandbox: Sandbox, network: Ids) -> None:
     """Then a change of a table is an item of the table alone, and interfaces make no items at all."""
     recorder = recorder_of(sandbox, ItemStyle(indirect_relationships=False))
     ec2 = sandbox.client("ec2")
-    ec2.create_network_interface(SubnetId=situation["private-a"])
-    ec2.delete_route(RouteTableId=situation["rtb-private"], DestinationCidrBlock="0.0.0.0/0")
-    expected = [("RouteTable", situation["rtb-private"], {"Configuration.Routes.0"})]
+    ec2.create_network_interface(SubnetId=network["private"])
+    ec2.delete_route(RouteTableId=network["rtb-private"], DestinationCidrBlock="0.0.0.0/0")
+    expected = [("RouteTable", network["rtb-private"], {"Configuration.Routes.0"})]
     assert summary(recorder.look()) == expected
 
 
-def test_moved_association_changes_both_tables_and_the_subnet(sandbox: Sandbox, situation: Situation) -> None:
+def test_moved_association_changes_both_tables_and_the_subnet(sandbox: Sandbox, network: Ids) -> None:
     """The subnet's diff tells of the table in its relationships only."""
     recorder = recorder_of(sandbox)
     ec2 = sandbox.client("ec2")
-    (table,) = ec2.describe_route_tables(RouteTableIds=[situation["rtb-public"]])["RouteTables"]
+    (table,) = ec2.describe_route_tables(RouteTableIds=[network["rtb-public"]])["RouteTables"]
     (association_id,) = [each["RouteTableAssociationId"] for each in table["Associations"]]
-    ec2.replace_route_table_association(AssociationId=association_id, RouteTableId=situation["rtb-isolated"])
+    ec2.replace_route_table_association(AssociationId=association_id, RouteTableId=network["rtb-isolated"])
     found = {resource_id: (kind, changed) for kind, resource_id, changed in summary(recorder.look())}
-    assert found[situation["rtb-public"]] == ("RouteTable", {"Configuration.Associations.0", "Relationships.0"})
-    assert found[situation["rtb-isolated"]] == ("RouteTable", {"Configuration.Associations.0", "Relationships.0"})
-    assert found[situation["public-a"]] == ("Subnet", {"Relationships.0", "Relationships.1"})
+    assert found[network["rtb-public"]] == ("RouteTable", {"Configuration.Associations.0", "Relationships.0"})
+    assert found[network["rtb-isolated"]] == ("RouteTable", {"Configuration.Associations.0", "Relationships.0"})
+    assert found[network["public"]] == ("Subnet", {"Relationships.0", "Relationships.1"})
 
 
 @pytest.mark.parametrize(
@@ -97,44 +93,42 @@ def test_moved_association_changes_both_tables_and_the_subnet(sandbox: Sandbox, 
         (ItemStyle(counts_addresses=True), {"Relationships.0", "Configuration.AvailableIpAddressCount"}),
     ],
 )
-def test_interface_touches_its_subnet(
-    sandbox: Sandbox, situation: Situation, style: ItemStyle, changed: set[str]
-) -> None:
+def test_interface_touches_its_subnet(sandbox: Sandbox, network: Ids, style: ItemStyle, changed: set[str]) -> None:
     """An interface that comes makes an item of its subnet and its VPC; the address count follows or does not."""
     recorder = recorder_of(sandbox, style)
-    sandbox.client("ec2").create_network_interface(SubnetId=situation["private-a"])
+    sandbox.client("ec2").create_network_interface(SubnetId=network["private"])
     assert summary(recorder.look()) == [
-        ("Subnet", situation["private-a"], changed),
-        ("VPC", situation["vpc"], {"Relationships.0"}),
+        ("Subnet", network["private"], changed),
+        ("VPC", network["vpc"], {"Relationships.0"}),
     ]
 
 
-def test_interface_that_goes(sandbox: Sandbox, situation: Situation) -> None:
+def test_interface_that_goes(sandbox: Sandbox, network: Ids) -> None:
     """The relationship is removed from the subnet's item."""
     ec2 = sandbox.client("ec2")
-    interface = ec2.create_network_interface(SubnetId=situation["private-a"])["NetworkInterface"]
+    interface = ec2.create_network_interface(SubnetId=network["private"])["NetworkInterface"]
     recorder = recorder_of(sandbox)
     ec2.delete_network_interface(NetworkInterfaceId=interface["NetworkInterfaceId"])
     (subnet, _vpc) = recorder.look()
     assert subnet.diff["changedProperties"]["Relationships.0"]["changeType"] == "DELETE"
 
 
-def test_deleted_subnet(sandbox: Sandbox, situation: Situation) -> None:
+def test_deleted_subnet(sandbox: Sandbox, network: Ids) -> None:
     """A subnet that is gone has an item without a configuration, its table has lost it, and it is not seen again."""
     recorder = recorder_of(sandbox)
-    sandbox.client("ec2").delete_subnet(SubnetId=situation["isolated"])
+    sandbox.client("ec2").delete_subnet(SubnetId=network["isolated"])
     (table, subnet, _vpc) = recorder.look()
     assert set(table.diff["changedProperties"]) == {"Configuration.Associations.0", "Relationships.0"}
     item = subnet.item
-    assert (item["resourceId"], item["configurationItemStatus"]) == (situation["isolated"], "ResourceDeleted")
+    assert (item["resourceId"], item["configurationItemStatus"]) == (network["isolated"], "ResourceDeleted")
     assert (item["configuration"], item["availabilityZone"], item["relationships"]) == (None, None, [])
     assert subnet.diff["changeType"] == "DELETE"
     assert recorder.look() == []
 
 
-def test_capture_times_never_repeat(sandbox: Sandbox, situation: Situation) -> None:
+def test_capture_times_never_repeat(sandbox: Sandbox, network: Ids) -> None:
     """Each item has a capture time of its own, in the order of the items of one type."""
     recorder = recorder_of(sandbox)
     recorder.last.clear()
     times = [change.item["configurationItemCaptureTime"] for change in recorder.look()]
-    assert len(set(times)) == len(times) > len(situation.subnets)
+    assert len(set(times)) == len(times) > len(network)

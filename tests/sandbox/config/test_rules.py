@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.config_loop import RULE_NAME, ConfigLoop
-from sandbox.config_service.deployment import FUNCTION_NAME
+from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox
+from tests.sandbox.config.rule import RULE
 
 
 def error_of(call: Callable[..., Any], **parameters: object) -> str:
@@ -51,8 +51,8 @@ def test_function_must_let_config_invoke_it(sandbox: Sandbox, loop: ConfigLoop) 
     config, functions = sandbox.client("config"), sandbox.client("lambda")
     (rule,) = config.describe_config_rules(ConfigRuleNames=[loop.rule.name])["ConfigRules"]
     definition = {key: rule[key] for key in ("ConfigRuleName", "Source")}
-    permission = {"FunctionName": FUNCTION_NAME, "StatementId": "own", "Action": "lambda:InvokeFunction"}
-    functions.remove_permission(FunctionName=FUNCTION_NAME, StatementId="config")
+    permission = {"FunctionName": RULE.function_name, "StatementId": "own", "Action": "lambda:InvokeFunction"}
+    functions.remove_permission(FunctionName=RULE.function_name, StatementId="config")
     for more in (
         {"Principal": "events.amazonaws.com"},
         {"Principal": "config.amazonaws.com", "SourceAccount": "111111111111"},
@@ -61,16 +61,16 @@ def test_function_must_let_config_invoke_it(sandbox: Sandbox, loop: ConfigLoop) 
     ):
         functions.add_permission(**permission, **more)
         assert error_of(config.put_config_rule, ConfigRule=definition) == "InsufficientPermissionsException"
-        functions.remove_permission(FunctionName=FUNCTION_NAME, StatementId="own")
+        functions.remove_permission(FunctionName=RULE.function_name, StatementId="own")
     functions.add_permission(**permission, Principal="config.amazonaws.com")
     config.put_config_rule(ConfigRule=definition)
-    functions.delete_function(FunctionName=FUNCTION_NAME)
+    functions.delete_function(FunctionName=RULE.function_name)
     assert error_of(config.put_config_rule, ConfigRule=definition) == "InsufficientPermissionsException"
 
 
 def test_deployed_rule_is_as_described(sandbox: Sandbox, loop: ConfigLoop) -> None:
     """The rule has its scope, all its triggers and the evaluation mode that AWS gives it."""
-    (rule,) = sandbox.client("config").describe_config_rules(ConfigRuleNames=[RULE_NAME])["ConfigRules"]
+    (rule,) = sandbox.client("config").describe_config_rules(ConfigRuleNames=[RULE.name])["ConfigRules"]
     assert rule["EvaluationModes"] == [{"Mode": "DETECTIVE"}]
     assert "AWS::EC2::RouteTable" in rule["Scope"]["ComplianceResourceTypes"]
     triggers = {detail["MessageType"] for detail in rule["Source"]["SourceDetails"]}
@@ -80,7 +80,7 @@ def test_deployed_rule_is_as_described(sandbox: Sandbox, loop: ConfigLoop) -> No
 
 def test_deploying_twice_keeps_the_rule(sandbox: Sandbox, loop: ConfigLoop) -> None:
     """A second deployment changes the parameters and leaves ARN and id."""
-    again = ConfigLoop(sandbox, print, parameters={"publicSubnets": "NON_COMPLIANT"})
+    again = ConfigLoop(sandbox, print, rule=RULE, parameters={"publicSubnets": "NON_COMPLIANT"})
     assert again.rule.arn == loop.rule.arn
     (rule,) = sandbox.client("config").describe_config_rules()["ConfigRules"]
     assert rule["InputParameters"] == '{"publicSubnets": "NON_COMPLIANT"}'

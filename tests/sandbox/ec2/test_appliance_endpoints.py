@@ -34,10 +34,11 @@ def route(ec2: Client, table_id: str, destination: str = "0.0.0.0/0") -> dict[st
     return next(each for each in table["Routes"] if destination in each.values())
 
 
-def run(ec2: Client, subnet_id: str) -> tuple[str, str]:
-    """Run an instance; return its id and that of its interface."""
+def run(ec2: Client, subnet_id: str, **primary: object) -> tuple[str, str]:
+    """Run an instance with a primary interface in a subnet; return its id and that of its interface."""
+    interfaces = [{"DeviceIndex": 0, "SubnetId": subnet_id, **primary}]
     made = ec2.run_instances(
-        ImageId="ami-0123456789abcdef0", InstanceType="t4g.nano", SubnetId=subnet_id, MinCount=1, MaxCount=1
+        ImageId="ami-0123456789abcdef0", InstanceType="t4g.nano", NetworkInterfaces=interfaces, MinCount=1, MaxCount=1
     )["Instances"][0]
     return str(made["InstanceId"]), str(made["NetworkInterfaces"][0]["NetworkInterfaceId"])
 
@@ -99,6 +100,16 @@ def test_terminated_instance_leaves_a_blackhole(ec2: Client, table_id: str, subn
     assert route(ec2, table_id)["State"] == "blackhole"
     with pytest.raises(ClientError, match=r"InvalidNetworkInterfaceID\.NotFound"):
         interface(ec2, interface_id)
+
+
+def test_terminated_instance_keeps_an_interface_that_is_not_deleted_with_it(ec2: Client, subnet_id: str) -> None:
+    """DeleteOnTermination: false keeps the primary interface, which is free afterward.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/scenarios-enis.html
+    """
+    instance_id, interface_id = run(ec2, subnet_id, DeleteOnTermination=False)
+    ec2.terminate_instances(InstanceIds=[instance_id])
+    assert interface(ec2, interface_id)["NetworkInterfaceId"] == interface_id
 
 
 def test_interface_moves_to_another_instance(ec2: Client, table_id: str, subnet_id: str) -> None:

@@ -33,6 +33,35 @@ def test_an_unknown_filter_is_refused(ec2: Client, operation: str) -> None:
     assert refused(getattr(ec2, operation), Filters=MISSPELT) == "InvalidParameterValue"
 
 
+@pytest.mark.parametrize("name", ["available", "/28", "Owner", "tag", "isdefault"])
+def test_a_word_of_the_documentation_is_no_filter(ec2: Client, name: str) -> None:
+    """The documentation of Filters also mentions values and examples, which are not names of filters."""
+    assert refused(ec2.describe_vpcs, Filters=[{"Name": name, "Values": ["x"]}]) == "InvalidParameterValue"
+
+
+@pytest.mark.parametrize("name", ["is-default", "isDefault"])
+def test_default_vpcs_are_found_by_both_names_of_the_filter(ec2: Client, vpc_id: str, name: str) -> None:
+    """EC2 accepts `isDefault`, which earlier versions of API_DescribeVpcs.html list."""
+    found = ec2.describe_vpcs(Filters=[{"Name": name, "Values": ["false"]}])["Vpcs"]
+    assert [vpc["VpcId"] for vpc in found] == [vpc_id]
+
+
+@pytest.mark.parametrize("name", ["cidr-block", "cidr", "cidrBlock"])
+def test_a_filter_may_have_several_documented_names(ec2: Client, vpc_id: str, name: str) -> None:
+    """A subnet is found by its block under all three names that API_DescribeSubnets.html lists."""
+    subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.7.0/24")["Subnet"]["SubnetId"]
+    found = ec2.describe_subnets(Filters=[{"Name": name, "Values": ["10.0.7.0/24"]}])["Subnets"]
+    assert [subnet["SubnetId"] for subnet in found] == [subnet_id]
+
+
+def test_tag_values_are_accepted_where_tag_keys_are(ec2: Client, vpc_id: str) -> None:
+    """EC2 accepts `tag-value` for resources with tags; it is not a filter of operations without `tag-key`."""
+    ec2.create_tags(Resources=[vpc_id], Tags=[{"Key": "Owner", "Value": "TeamA"}])
+    wanted = [{"Name": "tag-value", "Values": ["Team?"]}]
+    assert [vpc["VpcId"] for vpc in ec2.describe_vpcs(Filters=wanted)["Vpcs"]] == [vpc_id]
+    assert refused(ec2.describe_prefix_lists, Filters=wanted) == "InvalidParameterValue"
+
+
 def test_an_unknown_filter_of_services_has_a_code_of_its_own(ec2: Client) -> None:
     """DescribeVpcEndpointServices answers InvalidFilter (https://github.com/mondoohq/mql/issues/4454)."""
     assert refused(ec2.describe_vpc_endpoint_services, Filters=MISSPELT) == "InvalidFilter"

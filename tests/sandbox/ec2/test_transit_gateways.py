@@ -219,3 +219,32 @@ def test_filters_of_attachments(ec2: Client, vpc_id: str, gateway_id: str) -> No
         assert ids == [attachment_id], name
     with refused("InvalidParameterValue"):
         ec2.describe_transit_gateway_attachments(Filters=[{"Name": "colour", "Values": ["red"]}])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tag:Team", "net*"),
+        ("tag-key", "Team"),
+        ("tag-value", "network"),
+        ("options.dns-support", "disable"),
+        ("options.amazon-side-asn", "64513"),
+    ],
+)
+def test_filters_of_transit_gateways(ec2: Client, gateway_id: str, name: str, value: str) -> None:
+    """Transit gateways are found by tags and options (botocore model, DescribeTransitGatewaysRequest)."""
+    made = ec2.create_transit_gateway(
+        Options={"DnsSupport": "disable", "AmazonSideAsn": 64513},
+        TagSpecifications=[{"ResourceType": "transit-gateway", "Tags": [{"Key": "Team", "Value": "network"}]}],
+    )["TransitGateway"]["TransitGatewayId"]
+    found = ec2.describe_transit_gateways(Filters=[{"Name": name, "Values": [value]}])["TransitGateways"]
+    assert [gateway["TransitGatewayId"] for gateway in found] == [made]
+    assert gateway_id != made
+
+
+def test_operations_on_state_that_is_not_kept_fail_loudly(ec2: Client, gateway_id: str) -> None:
+    """Without this, moto answers from its own state, in which associations and propagations are missing."""
+    [table] = ec2.describe_transit_gateway_route_tables()["TransitGatewayRouteTables"]
+    assert table["TransitGatewayId"] == gateway_id
+    with refused("InternalFailure"):
+        ec2.get_transit_gateway_route_table_associations(TransitGatewayRouteTableId=table["TransitGatewayRouteTableId"])

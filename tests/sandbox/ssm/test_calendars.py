@@ -3,9 +3,6 @@
 https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetCalendarState.html
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from botocore.client import BaseClient
 
@@ -33,20 +30,3 @@ def test_unknown_calendar_is_an_error(ssm: BaseClient) -> None:
     assert refused(ssm.get_calendar_state, CalendarNames=["Nothing"]) == "InvalidDocument"
     code = refused(ssm.get_calendar_state, CalendarNames=["Nothing"], AtTime="2026-01-01T00:00:00Z")
     assert code == "ValidationException"
-
-
-@pytest.mark.parametrize(("is_open", "status"), [(True, "Success"), (False, "Failed")])
-def test_runbook_can_assert_that_a_calendar_is_open(
-    automation: Automation, run: Callable[..., dict[str, Any]], *, is_open: bool, status: str
-) -> None:
-    """There is no action for calendars: an assertion on GetCalendarState does it."""
-    (automation.knobs.open_calendars if is_open else automation.knobs.closed_calendars).add("Work")
-    inputs = {
-        "Service": "ssm",
-        "Api": "GetCalendarState",
-        "CalendarNames": ["Work"],
-        "PropertySelector": "$.State",
-        "DesiredValues": ["OPEN"],
-    }
-    step = {"name": "check", "action": "aws:assertAwsResourceProperty", "inputs": inputs}
-    assert run(step)["AutomationExecutionStatus"] == status

@@ -11,9 +11,10 @@ from express_path.adapters.config_events import parse_event
 from sandbox.config_items.kinds import KIND_OF
 from sandbox.config_items.notifications import SUMMARY_KEYS
 from sandbox.config_loop import ConfigLoop
-from sandbox.config_service.deployment import RESOURCE_TYPES
+from sandbox.server import Sandbox
+from tests.support.rule import RULE
 
-EVENTS = Path(__file__).parents[3] / "events"
+EVENTS = Path(__file__).parents[1] / "events"
 FILES = sorted(EVENTS.glob("*.json"))
 INVENTED = re.compile(r"-0{15,16}[0-9a-f]{1,2}$")
 ANY_ID = re.compile(r"\b(?:vpc|subnet|rtb|rtbassoc|nat|igw|vpce|eni|eipalloc|pl)-[0-9a-f]{8,}")
@@ -61,12 +62,14 @@ def test_all_message_types_are_there() -> None:
         "ScheduledNotification",
     }
     types = {message["configurationItem"]["resourceType"] for message in messages if "configurationItem" in message}
-    assert types == {*RESOURCE_TYPES}
+    assert types == {*RULE.resource_types}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_keys_are_those_of_the_sandbox(path: Path, loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
+def test_keys_are_those_of_the_sandbox(path: Path, sandbox: Sandbox) -> None:
     """A sample has the keys of the events that the sandbox makes, so it cannot fall behind them."""
+    events: list[dict[str, Any]] = []
+    loop = ConfigLoop(sandbox, events.append, rule=RULE)
     loop.baseline()
     loop.deliver()
     sample, made = json.loads(path.read_text()), events[0]

@@ -1,0 +1,98 @@
+"""The sandbox stands alone: it imports nothing from the product, and its README lists every correction of moto."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "sandbox"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+TESTS = sorted(Path(__file__).parent.rglob("*.py"))
+DEPENDENCIES = {"boto3", "botocore", "moto", "werkzeug", "yaml"}
+README = (PACKAGE / "README.md").read_text(encoding="utf-8")
+PRODUCT = re.compile(r"express.path|S3ExpressGatewayEndpoint|s3express-no-nat")
+ROW = re.compile(r"^\| `(?P<module>[\w/]+\.py)` \|(?P<cells>.+)\|$", re.MULTILINE)
+LINK = re.compile(r"\]\((https://[^)]+)\)")
+UPSTREAM = {"yes", "in part", "no"}
+WITHOUT_SOURCE = ("botocore model", "not a difference from AWS")
+
+
+def name(path: Path) -> str:
+    """Return the path of a file below the sandbox or its tests."""
+    return str(path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else Path(__file__).parent))
+
+
+def imported(path: Path) -> set[str]:
+    """Return the dotted names of the modules that a file imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(str(node.module))
+    return names
+
+
+def patches(path: Path) -> bool:
+    """Return whether a module replaces or wraps attributes of moto."""
+    calls = [node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    return any(
+        isinstance(called, ast.Attribute)
+        and called.attr in ("set", "wrap")
+        and ast.unparse(called.value).endswith("patches")
+        for called in calls
+    )
+
+
+def corrections() -> dict[str, list[str]]:
+    """Return the cells of the README's table of corrections, by module."""
+    table = README.partition("<!-- corrections -->")[2].partition("<!-- /corrections -->")[0]
+    return {row["module"]: [cell.strip() for cell in row["cells"].split(" | ")] for row in ROW.finditer(table)}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_module_imports_only_the_sandbox_and_its_dependencies(path: Path) -> None:
+    """A module imports the standard library, moto and what moto needs, and other modules of the sandbox."""
+    roots = {module.partition(".")[0] for module in imported(path)}
+    assert roots <= {*sys.stdlib_module_names, *DEPENDENCIES, "sandbox"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_module_does_not_name_the_product(path: Path) -> None:
+    """Names of the product's rule, functions, runbooks and tags are passed in."""
+    assert not PRODUCT.search(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", TESTS, ids=name)
+def test_tests_of_the_sandbox_import_nothing_from_the_product(path: Path) -> None:
+    """These tests can be extracted together with the package."""
+    ours = {module for module in imported(path) if module.startswith(("tests", "demo", "express_path"))}
+    assert all(module.startswith("tests.sandbox.") for module in ours)
+
+
+def test_readme_lists_every_module_that_changes_moto() -> None:
+    """The table of corrections has one row for each module that replaces something in moto, and no other row."""
+    changing = {name(path) for path in MODULES if patches(path)}
+    assert corrections().keys() == changing
+    assert len(changing) > 30
+
+
+@pytest.mark.parametrize(("module", "cells"), corrections().items())
+def test_correction_names_its_source(module: str, cells: list[str]) -> None:
+    """A row has a source that a module beside it cites too, and says whether the correction could go upstream."""
+    _, aws, upstream = cells
+    assert upstream in UPSTREAM
+    path = PACKAGE / module
+    package = [path] if path.parent in (PACKAGE, PACKAGE / "ec2") else sorted(path.parent.rglob("*.py"))
+    cited = "".join(neighbor.read_text(encoding="utf-8") for neighbor in package)
+    links = LINK.findall(aws)
+    assert links or any(words in aws for words in WITHOUT_SOURCE)
+    assert [link for link in links if link not in cited] == []
+
+
+def test_readme_links_lead_somewhere() -> None:
+    """A module that the README names exists."""
+    named = re.findall(r"`([\w/]+\.py)`", README)
+    assert [path for path in named if not (PACKAGE / path).exists()] == []
