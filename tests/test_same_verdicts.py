@@ -21,7 +21,7 @@ from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.everything import Everything
 from sandbox.server import Sandbox
-from tests.support.recordings import invoke, scan
+from tests.support.command import invoke, scan
 from tests.support.rule import Rule
 
 NETWORK = "111122223333"

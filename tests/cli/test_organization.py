@@ -11,8 +11,8 @@ from typer.testing import Result
 from sandbox.config_aggregator import Aggregator, answering
 from sandbox.config_items.items import ItemStyle
 from sandbox.server import Sandbox
+from tests.support.command import invoke
 from tests.support.network import Builder, Private
-from tests.support.recordings import invoke
 
 ROLE = ("--organization", "--role-name", "Audit")
 

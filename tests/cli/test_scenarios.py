@@ -1,4 +1,4 @@
-"""Every recording gives the verdicts that AWS's routing gives; the decision table of the documents names them all."""
+"""Every scenario gives the verdicts that AWS's routing gives; the decision table of the documents names them all."""
 
 import json
 import re
@@ -12,8 +12,8 @@ import pytest
 from botocore.model import ListShape, Shape, StructureShape
 from botocore.session import get_session
 
-from tests.support import recordings
-from tests.support.recordings import FOLDER, Run
+from tests.support import command, scenarios
+from tests.support.scenarios import EXPECTED, RECORDINGS, TESTS, Expected, Run, dump_of
 
 KEYS = [
     "accountId",
@@ -28,7 +28,7 @@ KEYS = [
     "path",
 ]
 HOP_KEYS = {"kind", "id", "destination"}
-DOCUMENT = FOLDER.parents[1] / "docs" / "how-it-decides.md"
+DOCUMENT = TESTS.parent / "docs" / "how-it-decides.md"
 # The file of a dump, the service and operation whose output it holds.
 CALLS = {
     "vpcs.json": ("ec2", "DescribeVpcs"),
@@ -58,13 +58,11 @@ def outputs() -> dict[str, Shape | None]:
     }
 
 
-@pytest.mark.parametrize("name", recordings.names())
-def test_recording(name: str) -> None:
-    """A scan of the recording gives the expected rows and exit status, with each set of parameters."""
-    expected = list(recordings.runs(FOLDER / name))
-    assert expected, "a recording expects at least one run"
-    for run in expected:
-        result = recordings.scan(FOLDER / name, run.parameters)
+@pytest.mark.parametrize("name", scenarios.names())
+def test_scenario(name: str) -> None:
+    """A scan of the scenario gives the expected rows and exit status, with each set of parameters."""
+    for run in scenarios.runs(name):
+        result = command.scan(dump_of(name), run.parameters)
         assert result.exit_code == run.exit_status, result.stderr
         assert result.stderr == ""
         _check(json.loads(result.stdout), run)
@@ -79,55 +77,45 @@ def _check(document: dict[str, Any], run: Run) -> None:
     several = any("/" in key for key in run.subnets)
     by_key = {f"{row['accountId']}/{row['subnetId']}" if several else row["subnetId"]: row for row in rows}
     assert len(by_key) == len(rows)
-    verdicts = {key: _verdict(row) for key, row in by_key.items()}
-    assert verdicts == {key: _verdict(row) for key, row in run.subnets.items()}, run.parameters
+    verdicts = {key: (row["compliance"], row["reason"], row["routeTableId"]) for key, row in by_key.items()}
+    assert verdicts == {key: tuple(expected[:3]) for key, expected in run.subnets.items()}, run.parameters
     for key, row in by_key.items():
         _check_evidence(row, run.subnets[key])
 
 
-def _verdict(row: dict[str, Any]) -> tuple[str, str, str | None]:
-    return row["compliance"], row["reason"], row["routeTableId"]
-
-
-def _check_evidence(row: dict[str, Any], expected: dict[str, Any]) -> None:
+def _check_evidence(row: dict[str, Any], expected: Expected) -> None:
     assert 1 <= len(row["annotation"]) <= 256
     assert all(set(hop) == HOP_KEYS for hop in row["path"])
-    named = [pair for pair in _deciding(expected) if all(part in row["annotation"] for part in pair)]
-    assert named or not _deciding(expected), f"{row['annotation']!r} names none of {_deciding(expected)}"
+    words = set(re.split(r"[\s,;()]+", row["annotation"]))
+    named = [route for route in expected.routes if words.issuperset(route)]
+    assert named or not expected.routes, f"{row['annotation']!r} names none of {expected.routes}"
     hops = iter([hop["id"] for hop in row["path"]])
-    assert all(each in hops for each in expected.get("through", [])), f"{row['path']} misses {expected['through']}"
-
-
-def _deciding(expected: dict[str, Any]) -> list[list[str]]:
-    """The routes, each a destination and a target, of which the annotation names one; empty where none decides."""
-    deciding = expected["deciding"]
-    if isinstance(deciding, dict):
-        return list(deciding["anyOf"])
-    return [] if deciding is None else [deciding]
+    assert all(hop_id in hops for hop_id in expected.through), f"{row['path']} misses {expected.through}"
 
 
 def test_the_keys_of_a_row() -> None:
     """A row has its keys in the documented order; the zone is the zone's id, which is the same for every account."""
-    dump = FOLDER / "gateway-endpoint"
-    rows = json.loads(recordings.scan(dump).stdout)["subnets"]
+    dump = dump_of("gateway-endpoint")
+    rows = json.loads(command.scan(dump).stdout)["subnets"]
     assert [list(row) for row in rows] == [KEYS] * 2
     described = json.loads((dump / "subnets.json").read_text(encoding="utf-8"))["Subnets"]
     zones = {subnet["SubnetId"]: subnet["AvailabilityZoneId"] for subnet in described}
     assert {row["subnetId"]: row["availabilityZoneId"] for row in rows} == zones
 
 
-def test_there_are_enough_recordings() -> None:
-    """At least 60 scenarios are recorded, so that a lost folder is noticed."""
-    assert len(recordings.names()) >= 60
+def test_there_are_enough_scenarios() -> None:
+    """At least 220 scenarios are there, so that a lost file is noticed; at least 12 are recordings."""
+    assert len(scenarios.names()) >= 220
+    assert len(list(RECORDINGS.iterdir())) >= 12
 
 
-def test_every_reason_is_recorded() -> None:
-    """Each reason that a scan can give is the verdict of some recording; DELETED needs a subnet that is gone."""
+def test_every_reason_is_in_a_scenario() -> None:
+    """Each reason that a scan can give is the verdict of some scenario; DELETED needs a subnet that is gone."""
     reasons = {
-        row["reason"]
-        for name in recordings.names()
-        for run in recordings.runs(FOLDER / name)
-        for row in run.subnets.values()
+        expected.reason
+        for name in scenarios.names()
+        for run in scenarios.runs(name)
+        for expected in run.subnets.values()
     }
     assert reasons == {
         "PARTLY_NAT",
@@ -147,21 +135,19 @@ def test_every_reason_is_recorded() -> None:
     }
 
 
-def test_a_recording_without_an_expectation_fails(tmp_path: Path) -> None:
-    """A dump folder without expected.json is no recording: reading its runs raises instead of passing."""
-    shutil.copytree(FOLDER / "gateway-endpoint", tmp_path / "new")
-    assert list(recordings.runs(tmp_path / "new"))
-    (tmp_path / "new" / recordings.EXPECTED).unlink()
+def test_a_recording_without_an_expectation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dump without expected.yaml is no scenario: reading its runs raises instead of passing."""
+    shutil.copytree(RECORDINGS / "gateway-endpoint", tmp_path / "new")
+    (tmp_path / "new" / EXPECTED).unlink()
+    monkeypatch.setattr(scenarios, "RECORDINGS", tmp_path)
     with pytest.raises(FileNotFoundError):
-        list(recordings.runs(tmp_path / "new"))
+        list(scenarios.runs("new"))
 
 
-@pytest.mark.parametrize("name", recordings.names())
-def test_a_recording_is_what_the_aws_cli_prints(name: str, outputs: dict[str, Shape | None]) -> None:
-    """Every field in a recording is one that botocore's model knows for that call, in the type it has there."""
-    files = [
-        file for file in (FOLDER / name).rglob("*.json") if file.name not in {recordings.EXPECTED, "identity.json"}
-    ]
+@pytest.mark.parametrize("name", scenarios.names())
+def test_a_dump_is_what_the_aws_cli_prints(name: str, outputs: dict[str, Shape | None]) -> None:
+    """Every field in a scenario's dump is one that botocore's model knows for that call, in the type it has there."""
+    files = [file for file in dump_of(name).rglob("*.json") if file.name != "identity.json"]
     assert files
     for file in files:
         shape = outputs[file.name if file.name in outputs else file.parent.name]
@@ -187,31 +173,30 @@ def _check_shape(value: object, shape: Shape | None, where: str) -> None:
 
 def test_the_installed_command_says_the_same() -> None:
     """The command that users run prints the same document and ends with the same status as in process."""
-    command = Path(sys.executable).with_name("express-path")
-    dump = FOLDER / "more-specific-route-to-nat"
+    installed = Path(sys.executable).with_name("express-path")
+    dump = dump_of("more-specific-route-to-nat")
     result = subprocess.run(
-        [command, *recordings.arguments(dump, {})], capture_output=True, text=True, check=False, timeout=60
+        [installed, *command.arguments(dump, {})], capture_output=True, text=True, check=False, timeout=60
     )
-    assert (result.returncode, result.stdout, result.stderr) == (1, recordings.scan(dump).stdout, "")
+    assert (result.returncode, result.stdout, result.stderr) == (1, command.scan(dump).stdout, "")
 
 
-def test_the_decision_table_is_the_recordings() -> None:
-    """The decision table has one row per recording, with its sentence and its reasons, and no other row."""
+def test_the_decision_table_is_the_scenarios() -> None:
+    """The decision table has one row per scenario, with its sentence and its reasons, and no other row."""
     rows = re.findall(r"^\| `([a-z0-9-]+)` \| (.+?) \| (.+?) \|$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(rows) == len({name for name, _, _ in rows})
-    table = {name: (says, verdicts) for name, says, verdicts in rows}
-    assert table == {name: _row_of(name) for name in recordings.names()}
+    table = {name: (title, reasons) for name, title, reasons in rows}
+    assert table == {name: _row_of(name) for name in scenarios.names()}
 
 
 def _row_of(name: str) -> tuple[str, str]:
-    expected = recordings.expectation(FOLDER / name)
-    reasons = dict.fromkeys(row["reason"] for run in expected["runs"] for row in run["subnets"].values())
-    return expected["says"], ", ".join(sorted(reasons)) or "no subnet"
+    reasons = {expected.reason for run in scenarios.runs(name) for expected in run.subnets.values()}
+    return scenarios.document(name)["title"], ", ".join(sorted(reasons)) or "no subnet"
 
 
 @pytest.mark.parametrize(("name", "is_said"), [("nat64-beside-the-endpoint", True), ("one-family-through-nat", False)])
 def test_annotation_says_where_ipv6_is_at_fault(name: str, is_said: bool) -> None:
     """Where one family of a subnet crosses a NAT, the annotation tells which: IPv6 by name, IPv4 without saying."""
-    rows = json.loads(recordings.scan(FOLDER / name).stdout)["subnets"]
+    rows = json.loads(command.scan(dump_of(name)).stdout)["subnets"]
     partly = [row["annotation"] for row in rows if row["reason"] == "PARTLY_NAT"]
-    assert ["(IPv6)" in each for each in partly] == [is_said]
+    assert ["(IPv6)" in annotation for annotation in partly] == [is_said]
