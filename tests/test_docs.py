@@ -13,7 +13,9 @@ from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.parameters import PARAMETERS
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "events").glob("*.md")])
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("events/*.md"), *ROOT.glob("tests/networks/*.md")]
+)
 RUNBOOKS = sorted((ROOT / "runbooks").glob("*.yaml"))
 LINK = re.compile(r"\]\((?!https?:|mailto:)(?P<file>[^)#\s]*)(?:#(?P<fragment>[^)\s]+))?\)")
 CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

@@ -19,9 +19,9 @@ from express_path.domain.verdict.parameters import parse_parameters
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.server import Sandbox
+from tests.support.command import invoke, scan
 from tests.support.config_aggregator import Aggregator, answering
 from tests.support.everything import Everything
-from tests.support.recordings import invoke, scan
 from tests.support.rule import Rule
 
 NETWORK = "111122223333"

@@ -9,7 +9,7 @@ from typer.testing import Result
 
 from express_path_cli.cost.charges import TRAFFIC, window
 from sandbox.networks.account import Account
-from tests.support.recordings import invoke
+from tests.support.command import invoke
 
 GB = 10**9
 

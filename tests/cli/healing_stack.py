@@ -19,9 +19,9 @@ from express_path.handlers.services import services
 from express_path_cli import following
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
+from tests.support.command import invoke
 from tests.support.heals import APPROVED, HEAL, UNDO, Deployment
 from tests.support.ledgers import LEDGER
-from tests.support.recordings import invoke
 
 STACK = "express-path"
 LOOK = ("ssm", "GetAutomationExecution")

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import Result
 
 from sandbox.server import Sandbox
+from tests.support.command import invoke, scan
 from tests.support.network import ANYWHERE_IPV6, Builder, Private
-from tests.support.recordings import invoke, scan
 from tests.support.rule import Rule
 
 REQUIRED = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.server import Sandbox
-from tests.support.recordings import invoke
+from tests.support.command import invoke
 
 
 def test_folder_that_cannot_be_made_is_told_in_a_line(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from express_path.domain.verdict.parameters import PARAMETERS
-from tests.support.recordings import FOLDER, invoke
+from tests.support.command import invoke
+from tests.support.scenarios import dump_of
 
 COMMAND = Path(sys.executable).with_name("express-path")
-COMPLIANT = str(FOLDER / "gateway-endpoint")
-NAT = str(FOLDER / "nat-gateway-zonal")
+COMPLIANT = str(dump_of("gateway-endpoint"))
+NAT = str(dump_of("nat-gateway-zonal"))
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -73,13 +74,13 @@ def test_table_is_the_default() -> None:
 
 def test_table_of_a_verdict_without_path_shows_why() -> None:
     """Where there is no path, the annotation stands in its place."""
-    out = " ".join(run("scan", "--from-dump", str(FOLDER / "isolated-subnet")).stdout.split())
+    out = " ".join(run("scan", "--from-dump", str(dump_of("isolated-subnet"))).stdout.split())
     assert "no route leads to S3 Express" in out
 
 
 def test_table_of_nothing_is_a_sentence() -> None:
     """An account without subnets has none to show, and that is said."""
-    result = run("scan", "--from-dump", str(FOLDER / "vpc-without-subnets"))
+    result = run("scan", "--from-dump", str(dump_of("vpc-without-subnets")))
     assert result.returncode == 0
     assert "0 subnets" in result.stdout
 
@@ -92,7 +93,7 @@ def test_ids_are_whole_in_narrow_terminals() -> None:
 
 def test_hops_are_whole_in_80_columns() -> None:
     """In the narrowest of usual terminals each hop, with its destination, has a line of its own."""
-    dump = str(FOLDER / "transit-gateway-over-two-accounts")
+    dump = str(dump_of("transit-gateway-over-two-accounts"))
     lines = [each.rstrip() for each in run("scan", "--from-dump", dump, COLUMNS="80").stdout.splitlines()]
     rows = json.loads(invoke(["scan", "--from-dump", dump, "--format", "json"]).stdout)["subnets"]
     hops = [f"{hop['destination']} -> {hop['id']}" for row in rows for hop in row["path"]]
@@ -107,7 +108,7 @@ def test_no_colours_where_nobody_sees_them() -> None:
 
 def test_parameters_may_be_repeated() -> None:
     """Each --parameter adds one; the last verdict shows that both count."""
-    public = str(FOLDER / "public-subnet")
+    public = str(dump_of("public-subnet"))
     strict = ["--parameter", "publicSubnets=NON_COMPLIANT"]
     assert invoke(["scan", "--from-dump", public]).exit_code == 0
     assert invoke(["scan", "--from-dump", public, *strict]).exit_code == 1

@@ -21,7 +21,7 @@ from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
 from sandbox.server import Sandbox
 from tests.cli.costs import by_id, carry, cost, told
-from tests.support.recordings import FOLDER
+from tests.support.scenarios import dump_of
 
 NETWORK_ACCOUNT = "222222222222"
 ELSEWHERE = "eu-west-1"
@@ -204,7 +204,7 @@ def test_a_role_that_no_longer_lets_in_is_named(sandbox: Sandbox) -> None:
 
 def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
     """It is in the result without numbers, and in the failures with what to do."""
-    seen = Source(from_dump=FOLDER / "nat-gateway-not-listed").look(RuleParameters(), Silent())
+    seen = Source(from_dump=dump_of("nat-gateway-not-listed")).look(RuleParameters(), Silent())
     nats = flagged_nats(seen.views, judge_all(seen.views, RuleParameters(), Selection()))
     asked = CostOptions(window(datetime.now(UTC), 1))
     with TaskPool(1, Silent()) as crew:
@@ -272,7 +272,7 @@ def test_a_region_that_could_not_be_scanned_is_missing_from_the_sum(sandbox: San
 @pytest.mark.parametrize("option", ["--from-dump", "--aggregator"])
 def test_sources_without_metrics_are_one_line(option: str) -> None:
     """A dump and an aggregator hold no CloudWatch."""
-    result = cost(option, str(FOLDER / "nat-gateway-zonal"))
+    result = cost(option, str(dump_of("nat-gateway-zonal")))
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert f"{option} holds no CloudWatch metrics (leave it out" in line

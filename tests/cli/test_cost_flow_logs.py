@@ -16,7 +16,7 @@ from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox
 from tests.cli.costs import by_id, carry, cost, express_address, interface_of, told
 from tests.cli.flow_records import DEFAULT, GROUP, FlowLogs, crossing
-from tests.support.recordings import FOLDER
+from tests.support.scenarios import dump_of
 
 CUSTOM = "interface-id log-status bytes pkt-dstaddr pkt-srcaddr dstaddr srcaddr action flow-direction"
 SHORT = "srcaddr dstaddr bytes interface-id"
@@ -228,6 +228,6 @@ def test_what_flow_logs_tell_is_told_without_metrics(sandbox: Sandbox, logged: L
 
 def test_without_the_blocks_of_s3_express_nothing_is_measured() -> None:
     """A query for no address would find nothing, which looks like no traffic."""
-    seen = Source(from_dump=FOLDER / "region-without-the-service").look(RuleParameters(), Silent())
+    seen = Source(from_dump=dump_of("region-without-the-service")).look(RuleParameters(), Silent())
     with pytest.raises(OptionError, match="prefix list of S3 Express"):
         express_blocks(seen.views, seen.views[0].region)

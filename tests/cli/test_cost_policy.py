@@ -13,7 +13,7 @@ from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox
 from tests.cli.costs import cost
 from tests.cli.flow_records import GROUP, FlowLogs
-from tests.support.recordings import invoke
+from tests.support.command import invoke
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "cost.md"
 

@@ -24,7 +24,8 @@ from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
 from sandbox.server import Sandbox
-from tests.support.recordings import FOLDER, invoke
+from tests.support.command import invoke
+from tests.support.scenarios import dump_of
 
 NETWORK_ACCOUNT = "222222222222"
 MINUTES = 1500
@@ -394,7 +395,7 @@ def test_the_chart_is_written_as_svg(network: BehindNatGateway, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--from-dump", str(FOLDER)), "--from-dump holds no CloudWatch metrics (leave"),
+        (("--from-dump", str(dump_of("nat-gateway-zonal"))), "--from-dump holds no CloudWatch metrics (leave"),
         (("--aggregator", "all"), "--aggregator holds no CloudWatch metrics"),
         (("--chart", "nat.png"), "--chart nat.png: charts are written as SVG (end the name in .svg"),
         (("--from", "noon"), "--from noon: not a valid time (use a time such as 2026-03-01T09:00 (UTC)"),

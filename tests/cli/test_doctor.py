@@ -19,8 +19,8 @@ from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
 from tests.cli.whole_stack import RULE, STACK, WholeStack, approval_topic
+from tests.support.command import invoke
 from tests.support.network import Builder, Private
-from tests.support.recordings import invoke
 
 HOUR = timedelta(hours=1)
 TABLE, SUBNET = "AWS::EC2::RouteTable", "AWS::EC2::Subnet"

@@ -17,9 +17,9 @@ from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
 from tests.cli.healing_stack import deployed
 from tests.cli.whole_stack import WholeStack, approval_topic
+from tests.support.command import invoke
 from tests.support.config_aggregator import Aggregator, answering
 from tests.support.network import Builder, Private
-from tests.support.recordings import invoke
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")
 POLICY = DOCUMENT.partition("```json\n")[2].partition("```")[0]

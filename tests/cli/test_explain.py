@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from sandbox.server import Sandbox
+from tests.support.command import invoke, scan
 from tests.support.network import Builder, Private
-from tests.support.recordings import FOLDER, invoke, scan
+from tests.support.scenarios import dump_of
 
 RECORDINGS = [
     "equal-static-route-beats-the-prefix-list",
@@ -38,7 +39,7 @@ def told(subnet_id: str, *options: str) -> dict[str, Any]:
 
 def flagged(recording: str) -> list[str]:
     """The subnets of a recording that cross a NAT."""
-    rows = json.loads(scan(FOLDER / recording).stdout)["subnets"]
+    rows = json.loads(scan(dump_of(recording)).stdout)["subnets"]
     return [row["subnetId"] for row in rows if row["compliance"] == "NON_COMPLIANT"]
 
 
@@ -50,13 +51,13 @@ def only(recording: str) -> str:
 
 def from_dump(recording: str, subnet_id: str | None = None) -> dict[str, Any]:
     """What is told about a subnet of a recording: the one that crosses a NAT unless another is named."""
-    return told(subnet_id or only(recording), "--from-dump", str(FOLDER / recording))
+    return told(subnet_id or only(recording), "--from-dump", str(dump_of(recording)))
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_verdict_is_the_scans_and_its_routes_are_among_the_winners(recording: str) -> None:
     """Every subnet's explanation has the scan's verdict, and each hop's route wins in some table on the way."""
-    dump = FOLDER / recording
+    dump = dump_of(recording)
     for row in json.loads(scan(dump).stdout)["subnets"]:
         if row["reason"] == "NOT_OWNED":
             continue
@@ -92,7 +93,7 @@ def test_a_shorter_prefix_loses() -> None:
         "vpce": {"decides", "decides the rest of 44.220.0.0/16"},
         "nat": {
             "decides 44.220.7.0/24",
-            "its prefix is shorter than that of pl-0c2f61a4b98d7e035",
+            "its prefix is shorter than that of pl-s3express",
             "its prefix is shorter than that of 44.220.7.0/24",
         },
     }
@@ -118,14 +119,14 @@ def test_a_tie_is_told() -> None:
 
 def words_of(recording: str, subnet_id: str, *options: str) -> str:
     """What is told as text about a subnet of a recording, in one line."""
-    result = invoke(["explain", subnet_id, "--from-dump", str(FOLDER / recording), *options])
+    result = invoke(["explain", subnet_id, "--from-dump", str(dump_of(recording)), *options])
     assert result.exit_code == 0, result.stderr
     return " ".join(result.stdout.split())
 
 
 def subnet_with(recording: str, reason: str) -> str:
     """The first subnet of a recording with that reason."""
-    rows = json.loads(scan(FOLDER / recording).stdout)["subnets"]
+    rows = json.loads(scan(dump_of(recording)).stdout)["subnets"]
     return next(str(row["subnetId"]) for row in rows if row["reason"] == reason)
 
 
@@ -174,7 +175,7 @@ def test_a_list_that_cannot_be_read_may_win() -> None:
 )
 def test_a_list_that_cannot_be_read_and_changes_nothing_lost(recording: str, why: str) -> None:
     """It says why its entries do not matter."""
-    rows = json.loads(scan(FOLDER / recording).stdout)["subnets"]
+    rows = json.loads(scan(dump_of(recording)).stdout)["subnets"]
     told_of = [from_dump(recording, row["subnetId"]) for row in rows]
     routes = [route for each in told_of for contest in each["contests"] for route in contest["routes"]]
     assert {(route["wins"], route["mayWin"]) for route in routes if why in route["why"]} == {(False, False)}
@@ -200,7 +201,7 @@ def test_nat64_names_both_fixes_once() -> None:
 
 def test_every_table_on_the_way_is_shown() -> None:
     """Behind a firewall, the table of its subnet is shown too, with the route to the NAT."""
-    dump = FOLDER / "network-firewall-then-nat"
+    dump = dump_of("network-firewall-then-nat")
     subnet = next(
         row["subnetId"] for row in json.loads(scan(dump).stdout)["subnets"] if row["reason"] == "NAT_BEHIND_APPLIANCE"
     )
@@ -223,7 +224,7 @@ def test_main_table_is_called_so() -> None:
     """Whether the table is associated or the VPC's main one is half of most misunderstandings."""
     main, explicit = from_dump("main-table-implicit"), from_dump("nat-gateway-zonal")
     assert (main["isMainRouteTable"], explicit["isMainRouteTable"]) == (True, False)
-    text = invoke(["explain", main["subnetId"], "--from-dump", str(FOLDER / "main-table-implicit")]).stdout
+    text = invoke(["explain", main["subnetId"], "--from-dump", str(dump_of("main-table-implicit"))]).stdout
     assert "the main route table of vpc-" in " ".join(text.split())
 
 
@@ -256,7 +257,7 @@ def test_text_keeps_every_id_whole(columns: str, monkeypatch: pytest.MonkeyPatch
     """At any width no id is cut or broken, and the AWS CLI's patch is one line to copy."""
     monkeypatch.setenv("COLUMNS", columns)
     found = from_dump("nat-gateway-zonal")
-    text = invoke(["explain", found["subnetId"], "--from-dump", str(FOLDER / "nat-gateway-zonal")]).stdout
+    text = invoke(["explain", found["subnetId"], "--from-dump", str(dump_of("nat-gateway-zonal"))]).stdout
     for part in (found["subnetId"], found["vpcId"], found["routeTableId"], found["path"][0]["id"]):
         assert part in text
     assert found["plan"]["patches"]["cli"].strip() in text.splitlines()
@@ -300,7 +301,7 @@ def test_a_pre_flight_that_fails_is_named_and_the_rest_explained(sandbox: Sandbo
 
 def test_ids_are_no_markup(tmp_path: Path) -> None:
     """A dump of somebody else's may call a VPC anything."""
-    source = FOLDER / "nat-gateway-zonal"
+    source = dump_of("nat-gateway-zonal")
     vpc = json.loads((source / "vpcs.json").read_text(encoding="utf-8"))["Vpcs"][0]["VpcId"]
     for file in source.glob("*.json"):
         text = file.read_text(encoding="utf-8").replace(vpc, "vpc-[/bold]")
@@ -323,7 +324,7 @@ def test_a_compliant_subnet_has_nothing_to_heal(builder: Builder) -> None:
 def test_a_dump_that_lacks_the_subnet_can_be_listed(tmp_path: Path) -> None:
     """The command that lists what it holds can be copied, whatever the folder's name."""
     folder = tmp_path / "my dump"
-    shutil.copytree(FOLDER / "nat-gateway-zonal", folder)
+    shutil.copytree(dump_of("nat-gateway-zonal"), folder)
     result = invoke(["explain", "subnet-0nowhere", "--from-dump", str(folder)])
     assert result.stderr.endswith(f"(express-path scan --from-dump '{folder}' lists those that it holds)\n")
 
@@ -331,7 +332,7 @@ def test_a_dump_that_lacks_the_subnet_can_be_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", ["live", "dump"])
 def test_an_unknown_subnet_is_one_line(sandbox: Sandbox, source: str) -> None:
     """A subnet that is not there is named with where it was looked for, and the status is 2."""
-    options = ["--from-dump", str(FOLDER / "nat-gateway-zonal")] if source == "dump" else []
+    options = ["--from-dump", str(dump_of("nat-gateway-zonal"))] if source == "dump" else []
     result = invoke(["explain", "subnet-0nowhere", *options])
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()

@@ -10,8 +10,8 @@ import pytest
 from express_path.domain.heal.patches import create_patches
 from express_path.domain.network.resources import VpcEndpoint
 from sandbox.server import Sandbox
+from tests.support.command import invoke
 from tests.support.network import Builder, Private
-from tests.support.recordings import invoke
 
 ENVIRONMENT = Path(__file__).parents[2] / ".venv-awscli"
 POLICY = """{

@@ -18,7 +18,7 @@ from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox
 from tests.support.everything import Everything
-from tests.support.recordings import FOLDER, names
+from tests.support.scenarios import dump_of, names
 
 NETWORK_ACCOUNT = "222222222222"
 CROSSING = NAT_REASONS | {Reason.PARTLY_NAT}
@@ -64,7 +64,7 @@ def test_a_private_nat_gateway_is_one(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("name", names())
 def test_every_flagged_subnet_has_its_nats(name: str) -> None:
     """Of every recording, a subnet flagged for a NAT is a user of some, the one on its verdict's path among them."""
-    source = Source(from_dump=FOLDER / name)
+    source = Source(from_dump=dump_of(name))
     seen, nats = look(source)
     flagged = [each for each in judge_all(seen.views, RuleParameters(), Selection()) if each.reason in CROSSING]
     for verdict in flagged:
@@ -75,7 +75,7 @@ def test_every_flagged_subnet_has_its_nats(name: str) -> None:
 
 def test_a_gateway_that_nobody_lists_has_no_known_owner() -> None:
     """A route's target is enough to know that there is a NAT gateway, but not whose."""
-    _, [nat] = look(Source(from_dump=FOLDER / "nat-gateway-not-listed"))
+    _, [nat] = look(Source(from_dump=dump_of("nat-gateway-not-listed")))
     assert (nat.kind, nat.account_id, nat.gateway) == (NatKind.UNLISTED, None, None)
 
 
@@ -108,7 +108,7 @@ def test_an_account_that_was_read_is_reached_in_any_region(sandbox: Sandbox) -> 
 
 def test_a_dump_reaches_nobody() -> None:
     """There are no credentials in a dump, whatever role is named."""
-    seen, [nat] = look(Source(from_dump=FOLDER / "nat-gateway-zonal"))
+    seen, [nat] = look(Source(from_dump=dump_of("nat-gateway-zonal")))
     assert isinstance(nat.gateway, NatGateway)
     assert seen.reach.clients(nat.account_id, nat.region) is None
     assert AccountAccess(network_role_arn=ROLE).clients(NETWORK_ACCOUNT, "us-east-1") is None

@@ -23,7 +23,8 @@ from express_path.errors import ApiError
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.result import Failure as NotSeen
 from express_path_cli.result import Result
-from tests.support.recordings import FOLDER, invoke, scan
+from tests.support.command import invoke, scan
+from tests.support.scenarios import dump_of
 
 MADE_AT = datetime(2026, 2, 13, 5, 48, 51, tzinfo=UTC)
 DENIED = NotSeen(
@@ -44,13 +45,13 @@ RECORDINGS = [
 
 def verdicts_of(recording: str) -> list[dict[str, Any]]:
     """The rows of the JSON format, which other tests hold equal to what is expected."""
-    rows: list[dict[str, Any]] = json.loads(scan(FOLDER / recording).stdout)["subnets"]
+    rows: list[dict[str, Any]] = json.loads(scan(dump_of(recording)).stdout)["subnets"]
     return rows
 
 
 def written(recording: str, chosen: Format) -> str:
     """What a scan prints in a format."""
-    result = invoke(["scan", "--from-dump", str(FOLDER / recording), "--format", chosen])
+    result = invoke(["scan", "--from-dump", str(dump_of(recording)), "--format", chosen])
     assert result.exit_code in (0, 1)
     assert result.stderr == ""
     return result.stdout

@@ -12,9 +12,9 @@ from express_path_cli.organization.clients import AccountClients
 from express_path_cli.runbooks.automation_runs import start_run
 from sandbox.server import Sandbox
 from tests.cli.healing_stack import LOOK, deployed, ended, make_stack, run_id_of, started, told_of_run, verdict
+from tests.support.command import invoke
 from tests.support.heals import APPROVED, HEAL, Deployment, Vpc
 from tests.support.network import Builder
-from tests.support.recordings import invoke
 
 
 @pytest.fixture

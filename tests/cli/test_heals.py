@@ -8,9 +8,9 @@ import pytest
 
 from sandbox.server import Sandbox
 from tests.cli.healing_stack import deployed
+from tests.support.command import invoke
 from tests.support.heals import Deployment
 from tests.support.ledgers import TIME, LedgerTable, heal_id
-from tests.support.recordings import invoke
 
 VPC, OTHER_VPC = "vpc-0a1b2c3d4e5f60718", "vpc-1a1b2c3d4e5f60718"
 TABLE, ENDPOINT = "rtb-0a1b2c3d4e5f60718", "vpce-0a1b2c3d4e5f60718"

@@ -12,8 +12,8 @@ from express_path_cli.main import COMMANDS
 from express_path_cli.manual import manual
 from express_path_cli.problems import one_line
 from sandbox.server import Sandbox
+from tests.support.command import invoke, scan
 from tests.support.network import Builder, Private
-from tests.support.recordings import invoke, scan
 
 ELSEWHERE = "eu-west-1"
 OFF = "no-where-1"

@@ -10,7 +10,7 @@ import pytest
 from express_path_cli.main import COMMANDS
 from express_path_cli.manual import manual
 from express_path_cli.problems import DEBUG
-from tests.support.recordings import invoke
+from tests.support.command import invoke
 
 ROOT = Path(__file__).parents[2]
 COMMAND = Path(sys.executable).with_name("express-path")

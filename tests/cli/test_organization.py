@@ -10,9 +10,9 @@ from typer.testing import Result
 
 from sandbox.config_items.items import ItemStyle
 from sandbox.server import Sandbox
+from tests.support.command import invoke
 from tests.support.config_aggregator import Aggregator, answering
 from tests.support.network import Builder, Private
-from tests.support.recordings import invoke
 
 ROLE = ("--organization", "--role-name", "Audit")
 

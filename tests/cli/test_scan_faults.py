@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from tests.support import recordings
-from tests.support.recordings import FOLDER
+from tests.support import command
+from tests.support.scenarios import EXPECTED, dump_of
 
 # Each required file and the list that the call's output holds.
 REQUIRED = {
@@ -42,8 +42,8 @@ def dump(tmp_path: Path) -> Path:
 
 
 def _copy(name: str, folder: Path) -> Path:
-    shutil.copytree(FOLDER / name, folder)
-    (folder / recordings.EXPECTED).unlink()
+    shutil.copytree(dump_of(name), folder)
+    (folder / EXPECTED).unlink(missing_ok=True)
     return folder
 
 
@@ -65,14 +65,14 @@ def _change(file: Path, change: Callable[[Any], object]) -> None:
 
 def test_the_dump_without_a_fault_is_taken(dump: Path) -> None:
     """The tests below start from a dump that scans, so each refusal is due to its own fault."""
-    assert recordings.scan(dump).exit_code == 0
+    assert command.scan(dump).exit_code == 0
 
 
 @pytest.mark.parametrize("file", [*REQUIRED, "identity.json"])
 def test_a_required_file_is_missing(dump: Path, file: str) -> None:
     """A dump without one of the required files is refused, with the file's name."""
     (dump / file).unlink()
-    _refused(recordings.scan(dump), file, "missing")
+    _refused(command.scan(dump), file, "missing")
 
 
 @pytest.mark.parametrize("content", ["", " \n"])
@@ -80,7 +80,7 @@ def test_a_required_file_is_missing(dump: Path, file: str) -> None:
 def test_a_required_file_is_empty(dump: Path, file: str, content: str) -> None:
     """An empty required file is what a failed call leaves behind; it is refused, never read as none."""
     (dump / file).write_text(content, encoding="utf-8")
-    _refused(recordings.scan(dump), file, "empty")
+    _refused(command.scan(dump), file, "empty")
 
 
 @pytest.mark.parametrize("file", [*REQUIRED, "identity.json"])
@@ -88,7 +88,7 @@ def test_a_required_file_is_cut_short(dump: Path, file: str) -> None:
     """Half a file, as an interrupted copy leaves it, is refused."""
     content = (dump / file).read_bytes()
     (dump / file).write_bytes(content[: len(content) // 2])
-    _refused(recordings.scan(dump), file)
+    _refused(command.scan(dump), file)
 
 
 @pytest.mark.parametrize("content", ["[]", "null", '"text"', "12", "Unable to locate credentials."])
@@ -96,35 +96,35 @@ def test_a_required_file_is_cut_short(dump: Path, file: str) -> None:
 def test_a_required_file_is_no_json_object(dump: Path, file: str, content: str) -> None:
     """Every output of the AWS CLI is one JSON object; anything else is refused."""
     (dump / file).write_text(content, encoding="utf-8")
-    _refused(recordings.scan(dump), file)
+    _refused(command.scan(dump), file)
 
 
 @pytest.mark.parametrize("file", REQUIRED)
 def test_a_required_file_is_of_another_call(dump: Path, file: str) -> None:
     """Another call's output under a required name is refused, with the name of the list that is due."""
     (dump / file).write_text('{"Instances": []}', encoding="utf-8")
-    _refused(recordings.scan(dump), file, REQUIRED[file])
+    _refused(command.scan(dump), file, REQUIRED[file])
 
 
 def test_managed_prefix_lists_under_the_name_of_prefix_lists(dump: Path) -> None:
     """Both calls answer with PrefixLists, but only describe-prefix-lists has their CIDRs."""
-    managed = FOLDER / "customer-list-to-nat" / "managed-prefix-lists.json"
+    managed = dump_of("customer-list-to-nat") / "managed-prefix-lists.json"
     shutil.copy(managed, dump / "prefix-lists.json")
-    _refused(recordings.scan(dump), "prefix-lists.json", "Cidrs")
+    _refused(command.scan(dump), "prefix-lists.json", "Cidrs")
 
 
 @pytest.mark.parametrize("file", REQUIRED)
 def test_a_required_file_is_one_page_of_several(dump: Path, file: str) -> None:
     """A NextToken says that the list goes on; half a network is refused."""
     _change(dump / file, lambda document: document.update(NextToken="eyJ2IjoiMiIsImMiOiJ"))
-    _refused(recordings.scan(dump), file, "NextToken")
+    _refused(command.scan(dump), file, "NextToken")
 
 
 @pytest.mark.parametrize("field", ["Account", "Region"])
 def test_the_identity_lacks_a_field(dump: Path, field: str) -> None:
     """An identity without account or Region, as get-caller-identity alone prints it, is refused."""
     _change(dump / "identity.json", lambda document: document.pop(field))
-    _refused(recordings.scan(dump), "identity.json", field)
+    _refused(command.scan(dump), "identity.json", field)
 
 
 @pytest.mark.parametrize("content", ['{"Vp', "[]", '{"Instances": []}'], ids=["cut short", "no object", "another call"])
@@ -133,49 +133,49 @@ def test_an_optional_file_is_malformed(dump: Path, file: str, content: str) -> N
     """An optional file that is there must be right: guessing on from half of it is refused."""
     (dump / file).parent.mkdir(exist_ok=True)
     (dump / file).write_text(content, encoding="utf-8")
-    _refused(recordings.scan(dump), Path(file).name)
+    _refused(command.scan(dump), Path(file).name)
 
 
 @pytest.mark.parametrize("file", OPTIONAL)
 def test_an_optional_file_is_empty(dump: Path, file: str) -> None:
     """An empty optional file means not readable, and changes nothing where it is not needed."""
-    before = recordings.scan(dump).stdout
+    before = command.scan(dump).stdout
     (dump / file).parent.mkdir(exist_ok=True)
     (dump / file).touch()
-    assert recordings.scan(dump).stdout == before
+    assert command.scan(dump).stdout == before
 
 
 def test_there_is_no_dump(tmp_path: Path) -> None:
     """An empty folder holds no dump: refused, with the folder's name, and not a scan of nothing."""
     (tmp_path / "nothing-here").mkdir()
-    _refused(recordings.scan(tmp_path / "nothing-here"), "nothing-here")
+    _refused(command.scan(tmp_path / "nothing-here"), "nothing-here")
 
 
 def test_the_folder_holds_other_files(tmp_path: Path) -> None:
     """A folder with files that are none of a dump's holds no dump."""
     (tmp_path / "holiday.json").write_text("{}", encoding="utf-8")
-    _refused(recordings.scan(tmp_path), tmp_path.name)
+    _refused(command.scan(tmp_path), tmp_path.name)
 
 
 def test_the_folder_does_not_exist(tmp_path: Path) -> None:
     """A folder that is not there is refused by name."""
-    _refused(recordings.scan(tmp_path / "gone"), "gone")
+    _refused(command.scan(tmp_path / "gone"), "gone")
 
 
 def test_the_folder_is_a_file(dump: Path) -> None:
     """A file in place of the folder is refused by name."""
-    _refused(recordings.scan(dump / "vpcs.json"), "vpcs.json")
+    _refused(command.scan(dump / "vpcs.json"), "vpcs.json")
 
 
 def test_one_of_several_folders_has_a_fault(tmp_path: Path) -> None:
     """Where one account's folder has a fault nothing is printed for the others either."""
     for name in ("two-accounts", "two-regions"):
-        for folder in (FOLDER / name).iterdir():
+        for folder in dump_of(name).iterdir():
             if folder.is_dir():
                 shutil.copytree(folder, tmp_path / f"{name}-{folder.name}")
     (tmp_path / "two-regions-us-east-1").rename(tmp_path / "broken")
     (tmp_path / "broken" / "subnets.json").unlink()
-    stderr = _refused(recordings.scan(tmp_path), "subnets.json", "missing")
+    stderr = _refused(command.scan(tmp_path), "subnets.json", "missing")
     assert str(Path("broken") / "subnets.json") in stderr
 
 
@@ -183,39 +183,39 @@ def test_one_of_several_folders_holds_no_dump(tmp_path: Path) -> None:
     """Beside a dump, a folder without one is a mistake, such as an interrupted collection."""
     _copy("gateway-endpoint", tmp_path / "web")
     (tmp_path / "payments").mkdir()
-    _refused(recordings.scan(tmp_path), "payments")
+    _refused(command.scan(tmp_path), "payments")
 
 
 def test_the_same_account_and_region_twice(tmp_path: Path) -> None:
     """Two folders of one account and Region contradict each other sooner or later; both are named."""
     _copy("gateway-endpoint", tmp_path / "monday")
     _copy("nat-gateway-zonal", tmp_path / "tuesday")
-    _refused(recordings.scan(tmp_path), "monday", "tuesday", "123456789012", "us-east-1")
+    _refused(command.scan(tmp_path), "monday", "tuesday", "123456789012", "us-east-1")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_files_as_powershell_writes_them(dump: Path, encoding: str) -> None:
     """Windows PowerShell's redirection writes UTF-16, and others a byte order mark; both are read."""
-    before = recordings.scan(dump).stdout
+    before = command.scan(dump).stdout
     for file in dump.glob("*.json"):
         file.write_text(file.read_text(encoding="utf-8"), encoding=encoding)
-    result = recordings.scan(dump)
+    result = command.scan(dump)
     assert (result.exit_code, result.stdout, result.stderr) == (0, before, "")
 
 
 def test_files_in_no_unicode_encoding(dump: Path) -> None:
     """Bytes that are no text at all are refused with the file's name."""
     (dump / "vpcs.json").write_bytes(b'{"Vpcs": [{"Tags": [{"Key": "Name", "Value": "caf\xe9"}]}]}')
-    _refused(recordings.scan(dump), "vpcs.json")
+    _refused(command.scan(dump), "vpcs.json")
 
 
 def test_more_than_is_known_is_taken(dump: Path) -> None:
     """Files, fields and values that a newer AWS CLI adds make no fault."""
-    before = recordings.scan(dump).stdout
+    before = command.scan(dump).stdout
     (dump / "instances.json").write_text('{"Reservations": []}', encoding="utf-8")
     _change(dump / "subnets.json", lambda document: document["Subnets"][0].update(Colour="blue", Type="New"))
     _change(dump / "vpcs.json", lambda document: document.update(Notes=[{"Text": "new"}]))
-    assert recordings.scan(dump).stdout == before
+    assert command.scan(dump).stdout == before
 
 
 # A file, a change to its document that makes a record malformed, and the field at fault.
@@ -289,7 +289,7 @@ def test_a_record_is_malformed(dump: Path, case: str) -> None:
     """A record that AWS would not print is refused with the file and the field or value at fault."""
     file, change, fault = MALFORMED[case]
     _change(dump / file, change)
-    _refused(recordings.scan(dump), file, fault)
+    _refused(command.scan(dump), file, fault)
 
 
 def test_a_transit_gateway_route_is_malformed(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_a_transit_gateway_route_is_malformed(tmp_path: Path) -> None:
     dump = _copy("transit-gateway-central-egress", tmp_path / "dump")
     file = next(each for each in (dump / "transit-gateway-routes").iterdir() if "0.0.0.0/0" in each.read_text())
     _change(file, lambda document: document["Routes"][0].update(DestinationCidrBlock="nowhere"))
-    _refused(recordings.scan(dump), "transit-gateway-routes", "nowhere")
+    _refused(command.scan(dump), "transit-gateway-routes", "nowhere")
 
 
 def test_an_entry_of_a_customer_prefix_list_is_malformed(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_an_entry_of_a_customer_prefix_list_is_malformed(tmp_path: Path) -> None
     dump = _copy("customer-list-to-nat", tmp_path / "dump")
     (file,) = (dump / "managed-prefix-list-entries").iterdir()
     _change(file, lambda document: document["Entries"][0].update(Cidr="0.0.0.0/0x"))
-    _refused(recordings.scan(dump), "0.0.0.0/0x")
+    _refused(command.scan(dump), "0.0.0.0/0x")
 
 
 @pytest.mark.parametrize("also_missing", [[], ["NetworkInterfaceId"]], ids=["with its id", "without any id"])
@@ -314,7 +314,7 @@ def test_a_network_interface_that_a_route_uses_is_malformed(tmp_path: Path, also
     dump = _copy("nat-instance", tmp_path / "dump")
     for field in ["SourceDestCheck", *also_missing]:
         _change(dump / "network-interfaces.json", lambda document, field=field: _used_interface(document).pop(field))
-    _refused(recordings.scan(dump), "network-interfaces.json", (also_missing or ["SourceDestCheck"])[0])
+    _refused(command.scan(dump), "network-interfaces.json", (also_missing or ["SourceDestCheck"])[0])
 
 
 def _used_interface(document: dict[str, Any]) -> dict[str, Any]:
@@ -327,25 +327,25 @@ def _used_interface(document: dict[str, Any]) -> dict[str, Any]:
 def test_a_network_interface_that_no_route_uses_is_malformed(tmp_path: Path, incomplete: dict[str, Any]) -> None:
     """EC2 lists every interface of the account: one that is incomplete does not stop the scan."""
     dump = _copy("nat-instance", tmp_path / "dump")
-    before = recordings.scan(dump)
+    before = command.scan(dump)
     _change(dump / "network-interfaces.json", lambda document: document["NetworkInterfaces"].insert(0, incomplete))
-    after = recordings.scan(dump)
+    after = command.scan(dump)
     assert (after.exit_code, after.stdout, after.stderr) == (before.exit_code, before.stdout, "")
     assert before.exit_code == 1
 
 
 def test_a_network_interface_is_whole_in_another_folder(tmp_path: Path) -> None:
     """A participant's NAT instance: the owner's half of a description does no harm where the participant has it all."""
-    shutil.copytree(FOLDER / "interface-of-a-participant", tmp_path / "dump")
-    before = recordings.scan(tmp_path / "dump")
+    shutil.copytree(dump_of("interface-of-a-participant"), tmp_path / "dump")
+    before = command.scan(tmp_path / "dump")
     assert "NAT_INSTANCE" in before.stdout
     (whole,) = (each for each in (tmp_path / "dump").glob("*/network-interfaces.json") if "eni-" in each.read_text())
     for folder in (each for each in (tmp_path / "dump").iterdir() if each.is_dir() and each != whole.parent):
         shutil.copy(whole, folder)
         _change(folder / whole.name, lambda document: [row.pop("SubnetId") for row in document["NetworkInterfaces"]])
-    assert recordings.scan(tmp_path / "dump").stdout == before.stdout
+    assert command.scan(tmp_path / "dump").stdout == before.stdout
     _change(whole, lambda document: [row.pop("SubnetId") for row in document["NetworkInterfaces"]])
-    _refused(recordings.scan(tmp_path / "dump"), "network-interfaces.json", "SubnetId")
+    _refused(command.scan(tmp_path / "dump"), "network-interfaces.json", "SubnetId")
 
 
 # What a dump may hold that would make every subnet look fine: the file, a change to its document, and the fault.
@@ -383,7 +383,7 @@ def test_a_dump_that_would_give_a_false_all_clear(dump: Path, case: str) -> None
     """Prefix lists that cannot be the Region's say that S3 Express is not offered, so nothing would be found."""
     file, change, faults = ALL_CLEAR[case]
     _change(dump / file, change)
-    _refused(recordings.scan(dump), *faults)
+    _refused(command.scan(dump), *faults)
 
 
 def test_managed_prefix_lists_of_another_region(tmp_path: Path) -> None:
@@ -393,9 +393,9 @@ def test_managed_prefix_lists_of_another_region(tmp_path: Path) -> None:
     document = json.loads(file.read_text(encoding="utf-8"))
     own = [each for each in document["PrefixLists"] if each["OwnerId"] != "AWS"]
     file.write_text(json.dumps({"PrefixLists": own}), encoding="utf-8")
-    assert recordings.scan(dump).exit_code != 2
+    assert command.scan(dump).exit_code != 2
     file.write_text(json.dumps(document).replace("us-east-1.", "eu-west-1."), encoding="utf-8")
-    _refused(recordings.scan(dump), "managed-prefix-lists.json", "no prefix list of us-east-1")
+    _refused(command.scan(dump), "managed-prefix-lists.json", "no prefix list of us-east-1")
 
 
 @pytest.mark.parametrize("file", [*REQUIRED, "identity.json", *OPTIONAL])
@@ -405,7 +405,7 @@ def test_a_key_is_there_twice(dump: Path, file: str) -> None:
     path.parent.mkdir(exist_ok=True)
     written = path.read_text(encoding="utf-8").strip() if path.exists() else '{"Other": [{"Deep": 1}]}'
     path.write_text(written.replace("{", '{"Rows": [{"Twice": [], "Twice": null}], ', 1), encoding="utf-8")
-    _refused(recordings.scan(dump), Path(file).name, "the key 'Twice' twice")
+    _refused(command.scan(dump), Path(file).name, "the key 'Twice' twice")
 
 
 @pytest.mark.parametrize(
@@ -429,7 +429,7 @@ def test_a_key_is_there_twice(dump: Path, file: str) -> None:
 def test_a_parameter_is_wrong(dump: Path, parameter: str, named: list[str]) -> None:
     """An unknown parameter or a bad value is refused; the message names it and what is allowed."""
     arguments = ["scan", "--from-dump", str(dump), "--format", "json", "--parameter", parameter]
-    _refused(recordings.invoke(arguments), *named)
+    _refused(command.invoke(arguments), *named)
 
 
 def test_every_parameter_is_taken(dump: Path) -> None:
@@ -444,7 +444,7 @@ def test_every_parameter_is_taken(dump: Path) -> None:
     }
     for name, allowed in values.items():
         for value in allowed:
-            result = recordings.scan(dump, {name: value})
+            result = command.scan(dump, {name: value})
             assert result.exit_code in {0, 1}, (name, value, result.stderr)
             assert json.loads(result.stdout)["schemaVersion"] == 1
 
@@ -452,13 +452,13 @@ def test_every_parameter_is_taken(dump: Path) -> None:
 def test_a_fault_wins_over_a_finding(tmp_path: Path) -> None:
     """Status 2 wins over 1: with a NAT path in one folder and a fault in the other, the command could not tell."""
     _copy("nat-gateway-zonal", tmp_path / "web")
-    assert recordings.scan(tmp_path).exit_code == 1
-    shutil.copytree(FOLDER / "two-accounts" / "payments", tmp_path / "payments")
+    assert command.scan(tmp_path).exit_code == 1
+    shutil.copytree(dump_of("two-accounts") / "payments", tmp_path / "payments")
     (tmp_path / "payments" / "nat-gateways.json").unlink()
-    _refused(recordings.scan(tmp_path), "nat-gateways.json")
+    _refused(command.scan(tmp_path), "nat-gateways.json")
 
 
 @pytest.mark.parametrize("arguments", [["scan"], ["scan", "--from-dump", ".", "--format", "xml"]])
 def test_the_command_line_is_wrong(arguments: list[str]) -> None:
     """A missing folder and an unknown format are usage errors: status 2, and nothing on stdout."""
-    _refused(recordings.invoke(arguments))
+    _refused(command.invoke(arguments))

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.recordings import FOLDER, invoke
+from tests.support.command import invoke
+from tests.support.scenarios import dump_of
 
-DUMP = str(FOLDER / "gateway-endpoint")
-NAT = str(FOLDER / "nat-gateway-zonal")
+DUMP = str(dump_of("gateway-endpoint"))
+NAT = str(dump_of("nat-gateway-zonal"))
 
 
 def subnets(*options: str, dump: str = NAT) -> dict[str, str]:
@@ -24,14 +25,14 @@ def status(*options: str, dump: str = NAT) -> int:
 
 def test_vpc_filter_keeps_its_subnets_alone() -> None:
     """--vpc names the VPCs whose subnets are judged."""
-    vpc = json.loads((FOLDER / "nat-gateway-zonal" / "vpcs.json").read_text(encoding="utf-8"))["Vpcs"][0]["VpcId"]
+    vpc = json.loads((dump_of("nat-gateway-zonal") / "vpcs.json").read_text(encoding="utf-8"))["Vpcs"][0]["VpcId"]
     assert subnets("--vpc", vpc) == subnets()
     assert status("--vpc", vpc) == 1
 
 
 def test_a_vpc_that_is_not_there_is_named() -> None:
     """A VPC that is misspelt is not without NAT paths: it is named, the status is 2, and the others are told."""
-    vpc = json.loads((FOLDER / "nat-gateway-zonal" / "vpcs.json").read_text(encoding="utf-8"))["Vpcs"][0]["VpcId"]
+    vpc = json.loads((dump_of("nat-gateway-zonal") / "vpcs.json").read_text(encoding="utf-8"))["Vpcs"][0]["VpcId"]
     result = invoke(["scan", "--from-dump", NAT, "--format", "json", "--vpc", "vpc-0elsewhere", "--vpc", vpc])
     assert result.exit_code == 2
     assert result.stderr == (
@@ -68,7 +69,7 @@ def test_an_empty_default_may_be_given() -> None:
 
 def test_tag_filter_takes_keys_and_values(tmp_path: Path) -> None:
     """--tag fits a key or key=value, case counting; several must all fit."""
-    source = FOLDER / "nat-gateway-zonal"
+    source = dump_of("nat-gateway-zonal")
     for file in source.glob("*.json"):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     described = json.loads((source / "subnets.json").read_text(encoding="utf-8"))
@@ -149,7 +150,7 @@ def test_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 def test_region_chooses_among_the_folders_of_a_dump() -> None:
     """--region keeps those Regions of a dump; one that it does not hold is refused."""
-    several = str(FOLDER / "two-regions")
+    several = str(dump_of("two-regions"))
     everything = json.loads(invoke(["scan", "--from-dump", several, "--format", "json"]).stdout)["subnets"]
     regions = sorted({each["region"] for each in everything})
     assert len(regions) == 2

@@ -11,11 +11,12 @@ import pytest
 
 from express_path_cli.progress import watching
 from sandbox.server import Sandbox
+from tests.support.command import invoke
 from tests.support.many_subnets import write_dump
-from tests.support.recordings import FOLDER, invoke
+from tests.support.scenarios import dump_of
 
 COMMAND = Path(sys.executable).with_name("express-path")
-NAT = str(FOLDER / "nat-gateway-zonal")
+NAT = str(dump_of("nat-gateway-zonal"))
 FORMATS = ("table", "json", "csv", "markdown", "html")
 FULL = Path("/dev/full")
 UNBUFFERED = {"PYTHONUNBUFFERED": "1"}

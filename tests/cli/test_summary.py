@@ -16,7 +16,8 @@ from express_path_cli.report.headline import apart
 from express_path_cli.result import Result
 from express_path_cli.summary import advice, summary
 from tests.cli.test_formats import MADE_AT
-from tests.support.recordings import FOLDER, invoke
+from tests.support.command import invoke
+from tests.support.scenarios import dump_of
 
 PATH = (Hop(TargetKind.NAT_GATEWAY, "nat-1", "0.0.0.0/0"),)
 CROSSES = Verdict(
@@ -71,7 +72,7 @@ def test_documents_for_other_tools_count_them() -> None:
 
 def test_markdown_and_files_say_it_too() -> None:
     """The fix of each drop, and the numbers."""
-    dump = str(FOLDER / "endpoint-blackhole")
+    dump = str(dump_of("endpoint-blackhole"))
     text = invoke(["scan", "--from-dump", dump, "--format", "markdown"]).stdout
     assert "(1 DROPPED)" in text
     assert "to fix: blackhole: its target is gone" in text

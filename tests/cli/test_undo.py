@@ -9,9 +9,9 @@ import pytest
 
 from sandbox.server import Sandbox
 from tests.cli.healing_stack import LOOK, deployed, ended, started, told_of_run
+from tests.support.command import invoke
 from tests.support.heals import Deployment, Vpc
 from tests.support.network import Builder
-from tests.support.recordings import invoke
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from sandbox.server import Sandbox
+from tests.support.command import invoke
 from tests.support.heals import Deployment, status
-from tests.support.recordings import invoke
 from tests.terraform.workspace import Workspace
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway
 from sandbox.server import Sandbox
 from tests.cli.report.browser import Visit, launched
-from tests.support.recordings import invoke
+from tests.support.command import invoke
 
 SIZE = (1440, 1040)
 """Of the picture, in pixels."""

@@ -15,7 +15,7 @@ from express_path_cli.report.document import as_html
 from express_path_cli.result import Failure, Result, View
 from express_path_cli.selection import Selection, judge_all
 from express_path_cli.sources.source import Source
-from tests.support.recordings import FOLDER
+from tests.support.scenarios import dump_with_aws_ids
 
 MADE_AT = datetime(2026, 2, 13, 5, 48, 51, tzinfo=UTC)
 SHOWN = (
@@ -41,7 +41,7 @@ NOTE = "account 111122223333 us-east-1: ec2:DescribeNetworkInterfaces was denied
 
 def views_of(recording: str) -> list[View]:
     """The views of one recording."""
-    return list(Source(from_dump=FOLDER / recording).look(RuleParameters(), Silent()).views)
+    return list(Source(from_dump=dump_with_aws_ids(recording)).look(RuleParameters(), Silent()).views)
 
 
 def result_of(views: Sequence[View], parameters: RuleParameters | None = None, **more: object) -> Result:

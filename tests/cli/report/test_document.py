@@ -18,7 +18,8 @@ from express_path_cli.report.fixes import FIXES, HEALS
 from express_path_cli.report.headline import CROSSES, headline, whereabouts
 from express_path_cli.result import Result
 from tests.cli.report.results import DENIED, MADE_AT, NOTE, named, organization, result_of, views_of
-from tests.support.recordings import FOLDER, invoke
+from tests.support.command import invoke
+from tests.support.scenarios import dump_of
 
 HOSTILE = """</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>'"&amp;${alert(3)}\u2028"""
 
@@ -202,16 +203,16 @@ def test_report_writes_its_file_and_ends_as_a_scan_does(
 ) -> None:
     """Without options the file is express-path.html here; the status is a scan's, and the file is named."""
     monkeypatch.chdir(tmp_path)
-    told = invoke(["report", "--from-dump", str(FOLDER / recording)])
+    told = invoke(["report", "--from-dump", str(dump_of(recording))])
     assert (told.exit_code, told.stdout) == (status, "")
     assert "wrote express-path.html: " in told.stderr
-    assert told.exit_code == invoke(["scan", "--from-dump", str(FOLDER / recording)]).exit_code
+    assert told.exit_code == invoke(["scan", "--from-dump", str(dump_of(recording))]).exit_code
     assert (tmp_path / "express-path.html").read_text(encoding="utf-8").endswith("</html>\n")
 
 
 def test_scan_writes_the_same_document(tmp_path: Path) -> None:
     """Scan --format html is the report, with the rule parameters of that scan."""
-    dump, set_one = str(FOLDER / "nat-gateway-zonal"), ["--parameter", "publicSubnets=NON_COMPLIANT"]
+    dump, set_one = str(dump_of("nat-gateway-zonal")), ["--parameter", "publicSubnets=NON_COMPLIANT"]
     reported, scanned = tmp_path / "reported.html", tmp_path / "scanned.html"
     invoke(["report", "--from-dump", dump, *set_one, "--output", str(reported)])
     invoke(["scan", "--from-dump", dump, *set_one, "--format", "html", "--output", str(scanned)])

@@ -6,8 +6,8 @@ import pytest
 
 from sandbox.server import Sandbox
 from tests.cli.report.test_document import Parsed
+from tests.support.command import invoke
 from tests.support.network import Builder, Private
-from tests.support.recordings import invoke
 
 OFF = "no-where-1"
 

@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 from express_path_cli.report.document import as_html
 from tests.cli.report.browser import Visit
 from tests.cli.report.results import as_account, result_of, views_of
+from tests.support.command import invoke
 from tests.support.many_subnets import SUBNETS_OF_A_VPC, write_dump
-from tests.support.recordings import invoke
 
 VPCS = 50
 SUBNETS = VPCS * SUBNETS_OF_A_VPC

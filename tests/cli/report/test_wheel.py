@@ -9,7 +9,7 @@ from zipfile import ZipFile
 from hatchling.builders.wheel import WheelBuilder
 
 from express_path_cli.report.document import SCRIPTS
-from tests.support.recordings import FOLDER
+from tests.support.scenarios import dump_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -24,7 +24,7 @@ def test_wheel_brings_the_page(tmp_path: Path) -> None:
     assert {each.name for each in page.iterdir() if each.suffix != ".py"} == {"page.html", "page.css", *SCRIPTS}
     file = tmp_path / "report.html"
     program = "from express_path_cli.main import app; app()"
-    dump = str(FOLDER / "gateway-endpoint")
+    dump = str(dump_of("gateway-endpoint"))
     written = subprocess.run(
         [sys.executable, "-c", program, "report", "--from-dump", dump, "--output", str(file)],
         capture_output=True,
