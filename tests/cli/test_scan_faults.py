@@ -51,8 +51,8 @@ def _refused(result: Result, *named: str) -> str:
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
     assert result.exception is None or isinstance(result.exception, SystemExit)
-    for each in named:
-        assert each.casefold() in result.stderr.casefold()
+    for text in named:
+        assert text.casefold() in result.stderr.casefold()
     return result.stderr
 
 
@@ -295,7 +295,7 @@ def test_a_record_is_malformed(dump: Path, case: str) -> None:
 def test_a_transit_gateway_route_is_malformed(tmp_path: Path) -> None:
     """A transit gateway's route with a garbled destination is refused with the table's file."""
     dump = _copy("transit-gateway-central-egress", tmp_path / "dump")
-    file = next(each for each in (dump / "transit-gateway-routes").iterdir() if "0.0.0.0/0" in each.read_text())
+    file = next(path for path in (dump / "transit-gateway-routes").iterdir() if "0.0.0.0/0" in path.read_text())
     _change(file, lambda document: document["Routes"][0].update(DestinationCidrBlock="nowhere"))
     _refused(command.scan(dump), "transit-gateway-routes", "nowhere")
 
@@ -319,7 +319,7 @@ def test_a_network_interface_that_a_route_uses_is_malformed(tmp_path: Path, also
 
 def _used_interface(document: dict[str, Any]) -> dict[str, Any]:
     """The interface of the dump's NAT instance."""
-    (found,) = (each for each in document["NetworkInterfaces"] if not each.get("SourceDestCheck"))
+    (found,) = (row for row in document["NetworkInterfaces"] if not row.get("SourceDestCheck"))
     return found
 
 
@@ -339,8 +339,8 @@ def test_a_network_interface_is_whole_in_another_folder(tmp_path: Path) -> None:
     shutil.copytree(dump_of("interface-of-a-participant"), tmp_path / "dump")
     before = command.scan(tmp_path / "dump")
     assert "NAT_INSTANCE" in before.stdout
-    (whole,) = (each for each in (tmp_path / "dump").glob("*/network-interfaces.json") if "eni-" in each.read_text())
-    for folder in (each for each in (tmp_path / "dump").iterdir() if each.is_dir() and each != whole.parent):
+    (whole,) = (file for file in (tmp_path / "dump").glob("*/network-interfaces.json") if "eni-" in file.read_text())
+    for folder in (path for path in (tmp_path / "dump").iterdir() if path.is_dir() and path != whole.parent):
         shutil.copy(whole, folder)
         _change(folder / whole.name, lambda document: [row.pop("SubnetId") for row in document["NetworkInterfaces"]])
     assert command.scan(tmp_path / "dump").stdout == before.stdout
@@ -367,7 +367,7 @@ ALL_CLEAR: dict[str, tuple[str, Callable[[Any], object], list[str]]] = {
     ),
     "only global prefix lists": (
         "prefix-lists.json",
-        lambda d: [each.update(PrefixListName="com.amazonaws.global.cloudfront") for each in d["PrefixLists"]],
+        lambda d: [row.update(PrefixListName="com.amazonaws.global.cloudfront") for row in d["PrefixLists"]],
         ["prefix-lists.json", "no prefix list of us-east-1"],
     ),
     "endpoint without its prefix list": (
@@ -391,7 +391,7 @@ def test_managed_prefix_lists_of_another_region(tmp_path: Path) -> None:
     dump = _copy("customer-list-to-nat", tmp_path / "dump")
     file = dump / "managed-prefix-lists.json"
     document = json.loads(file.read_text(encoding="utf-8"))
-    own = [each for each in document["PrefixLists"] if each["OwnerId"] != "AWS"]
+    own = [row for row in document["PrefixLists"] if row["OwnerId"] != "AWS"]
     file.write_text(json.dumps({"PrefixLists": own}), encoding="utf-8")
     assert command.scan(dump).exit_code != 2
     file.write_text(json.dumps(document).replace("us-east-1.", "eu-west-1."), encoding="utf-8")

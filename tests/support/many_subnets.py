@@ -15,8 +15,8 @@ def write_dump(folder: Path, vpcs: int) -> None:
     folder.mkdir(parents=True)
     found: dict[str, Rows] = {
         "Vpcs": [_vpc(vpc) for vpc in range(vpcs)],
-        "Subnets": [_subnet(vpc, each) for vpc in range(vpcs) for each in range(SUBNETS_OF_A_VPC)],
-        "RouteTables": [_table(vpc, each) for vpc in range(vpcs) for each in range(TABLES_OF_A_VPC)],
+        "Subnets": [_subnet(vpc, number) for vpc in range(vpcs) for number in range(SUBNETS_OF_A_VPC)],
+        "RouteTables": [_table(vpc, number) for vpc in range(vpcs) for number in range(TABLES_OF_A_VPC)],
         "VpcEndpoints": [_endpoint(vpc) for vpc in range(vpcs)],
         "NatGateways": [_nat_gateway(vpc) for vpc in range(vpcs)],
         "PrefixLists": [
@@ -85,10 +85,10 @@ def _subnet(vpc: int, number: int) -> dict[str, Any]:
 
 def _table(vpc: int, number: int) -> dict[str, Any]:
     table_id = _id("rtb", vpc * TABLES_OF_A_VPC + number)
-    each = SUBNETS_OF_A_VPC // TABLES_OF_A_VPC
+    count = SUBNETS_OF_A_VPC // TABLES_OF_A_VPC
     cured = {"DestinationPrefixListId": LIST, "GatewayId": _id("vpce", vpc), "Origin": "CreateRoute", "State": "active"}
     return {
-        "Associations": [_association(table_id, _subnet_id(vpc, number * each + place)) for place in range(each)],
+        "Associations": [_association(table_id, _subnet_id(vpc, number * count + place)) for place in range(count)],
         "PropagatingVgws": [],
         "RouteTableId": table_id,
         "Routes": [

@@ -55,7 +55,7 @@ def test_every_optional_file(tmp_path: Path) -> None:
     (region,) = read_dump(tmp_path)
     network = region.network
     assert list(network.network_interfaces) == ["eni-1"]
-    assert [str(each) for each in network.prefix_lists["pl-1"].cidrs] == ["10.0.0.0/8"]
+    assert [str(cidr) for cidr in network.prefix_lists["pl-1"].cidrs] == ["10.0.0.0/8"]
     assert network.transit_gateway_attachments["tgw-attach-1"].subnet_ids == ("subnet-1",)
     assert list(network.transit_gateway_route_tables) == ["tgw-rtb-1"]
     assert region.accounts[0].account.has_directory_buckets is True
@@ -175,7 +175,7 @@ def test_accounts_side_by_side_are_one_network_for_each_region(tmp_path: Path) -
     write(tmp_path / "README.md", "notes")
     ireland, virginia = read_dump(tmp_path)
     assert (ireland.network.region, virginia.network.region) == ("eu-west-1", "us-east-1")
-    assert [each.account.id for each in virginia.accounts] == [ACCOUNT, OTHER]
+    assert [dumped.account.id for dumped in virginia.accounts] == [ACCOUNT, OTHER]
     assert list(virginia.network.vpcs) == ["vpc-1"]
 
 

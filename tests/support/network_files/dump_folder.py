@@ -130,7 +130,7 @@ def _interface_files(place: AccountRegion, interfaces: Resources) -> Responses:
 
 
 def _transit_gateway_files(place: AccountRegion, section: Options) -> Responses:
-    return _transit_gateway(**{"owner": place.account} | section)
+    return _transit_gateway(**({"owner": place.account} | dict(section)))
 
 
 def _transit_gateway(
