@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from express_path import healing, looking
 from express_path.adapters.run_states import ENDED
 from express_path.handlers import plan_heal
 from express_path.handlers.services import services
+from express_path.heal_steps import repeated_reads
 from express_path_cli import following
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
@@ -30,8 +30,8 @@ LOOK = ("ssm", "GetAutomationExecution")
 @contextmanager
 def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """Deploy the runbooks that heal and undo, and a stack whose outputs name them."""
-    monkeypatch.setattr(looking, "SECONDS_APART", 0)
-    monkeypatch.setattr(healing, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
+    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
     monkeypatch.setattr(following, "POLL_SECONDS", 0.05)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     plan_heal.rule_parameters.cache_clear()

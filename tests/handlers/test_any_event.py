@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from express_path import looking
 from express_path.errors import EventError, ExpressPathError
 from express_path.handlers import evaluate, plan_heal
+from express_path.heal_steps import repeated_reads
 from sandbox.server import Sandbox
 from tests.support.junk import places
 from tests.support.network import Builder, Private
@@ -133,7 +133,7 @@ def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:  #
 @pytest.fixture
 def planning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The plan function as the stack sets it up, which waits for nothing."""
-    monkeypatch.setattr(looking, "SECONDS_APART", 0)
+    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
     plan_heal.rule_parameters.cache_clear()
     yield
     plan_heal.rule_parameters.cache_clear()

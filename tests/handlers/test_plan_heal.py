@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from express_path import looking
 from express_path.errors import (
     ApiError,
     BlockedError,
@@ -21,6 +20,7 @@ from express_path.errors import (
     TableChangedError,
 )
 from express_path.handlers import plan_heal
+from express_path.heal_steps import repeated_reads
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.ledgers import LEDGER, LedgerTable
@@ -48,7 +48,7 @@ SOURCE_IP = json.dumps(
 @pytest.fixture
 def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Asks the function a question, which goes to the log of calls from then on."""
-    monkeypatch.setattr(looking, "SECONDS_APART", 0)
+    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     plan_heal.rule_parameters.cache_clear()
 
@@ -488,7 +488,7 @@ def test_subnet_that_is_not_cured_is_an_error(ask: Ask, sandbox: Sandbox, vpc: P
     with pytest.raises(NotCuredError) as raised:
         ask("verify", vpc.subnet)
     assert (raised.value.subnet_id, raised.value.annotation[:11]) == (vpc.subnet, "NAT_GATEWAY")
-    assert len(sandbox.calls.of("ec2", "DescribeRouteTables")) == looking.ATTEMPTS
+    assert len(sandbox.calls.of("ec2", "DescribeRouteTables")) == repeated_reads.ATTEMPTS
 
 
 def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
@@ -497,7 +497,7 @@ def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, 
     sandbox.ec2.knobs.pending_describes = 3
     answer = ask("verify", vpc.subnet)
     assert answer["compliance"] == "COMPLIANT"
-    assert 1 < len(sandbox.calls.of("ec2", "DescribeRouteTables")) < looking.ATTEMPTS
+    assert 1 < len(sandbox.calls.of("ec2", "DescribeRouteTables")) < repeated_reads.ATTEMPTS
 
 
 def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Builder, ledger: LedgerTable) -> None:

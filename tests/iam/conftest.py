@@ -5,8 +5,8 @@ from functools import cache
 
 import pytest
 
-from express_path import healing, looking
 from express_path.handlers import plan_heal
+from express_path.heal_steps import repeated_reads
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.iam.deployed import Deployed
@@ -29,8 +29,8 @@ def stack(sandbox: Sandbox) -> Stack:
 @pytest.fixture
 def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     """The stack, deployed; the environment is that of its plan function."""
-    monkeypatch.setattr(looking, "SECONDS_APART", 0)
-    monkeypatch.setattr(healing, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
+    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
     # A cache that ends with the test: the function reads its variables once.
     monkeypatch.setattr(plan_heal, "rule_parameters", cache(plan_heal.rule_parameters.__wrapped__))
     with Automation(sandbox) as automation:

@@ -10,10 +10,10 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import unless_denied
-from express_path.adapters.config_events import ConfigEvent, parse_event
-from express_path.adapters.config_history import recorded_items
-from express_path.adapters.config_items import cannot_change_path, change_of
-from express_path.adapters.config_results import changed_verdicts, known_results, put_verdicts, vanished
+from express_path.adapters.config_rule.events import ConfigEvent, parse_event
+from express_path.adapters.config_rule.history import recorded_items
+from express_path.adapters.config_rule.results import changed_verdicts, known_results, put_verdicts, vanished
+from express_path.adapters.network_changes import cannot_change_path, change_of
 from express_path.adapters.serialization import capacity_answer, verdict_answer
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance

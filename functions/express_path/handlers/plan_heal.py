@@ -9,15 +9,15 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.approval_requests import ApprovalRequest, is_approval, parse_approval_request
-from express_path.adapters.event_checks import checked
+from express_path.adapters.config_rule.event_checks import checked
 from express_path.adapters.heal_requests import HealRequest, parse_heal_request
 from express_path.adapters.undo_requests import UndoRequest, is_undo, parse_undo_request
-from express_path.approving import Approving
 from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
 from express_path.handlers.services import services
-from express_path.healing import Healing
-from express_path.planning import Planner
-from express_path.undoing import Undoing
+from express_path.heal_steps.approval import Approving
+from express_path.heal_steps.heal import Healing
+from express_path.heal_steps.planning import Planner
+from express_path.heal_steps.undo import Undoing
 
 logger = Logger(service="express-path")
 

@@ -9,7 +9,7 @@ So values are looked up by the last part of their name, without case.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from express_path.adapters.event_checks import checked, checked_json
+from express_path.adapters.config_rule.event_checks import checked, checked_json
 from express_path.domain.verdict.fanout import Change, ResourceType
 from express_path.errors import EventError
 

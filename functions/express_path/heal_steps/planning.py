@@ -17,7 +17,7 @@ from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path.looking import ATTEMPTS, look_twice
+from express_path.heal_steps.repeated_reads import ATTEMPTS, look_twice
 
 
 class Planner:

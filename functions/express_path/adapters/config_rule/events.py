@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path.adapters.event_checks import checked, checked_json
+from express_path.adapters.config_rule.event_checks import checked, checked_json
 from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
 from express_path.errors import EventError
 

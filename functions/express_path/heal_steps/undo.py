@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path import looking
 from express_path.adapters.aws import Aws
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.ledger import Ledger
@@ -20,7 +19,8 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ClaimHeldError, ClaimLostError, NotDeletedError, NotDisassociatedError, SettingError
-from express_path.looking import look_settled, look_until
+from express_path.heal_steps import repeated_reads
+from express_path.heal_steps.repeated_reads import look_settled, look_until
 
 LOOKS_FOR_TURN = 40
 """How often one invocation looks whether another run's claim has ended; the runbook's step tries several times."""
@@ -81,7 +81,7 @@ class Undoing:
             is_held = self._is_claimed_by_other(records.table, request.run_id)
             if not is_held or has_ended(self._aws.ssm, records.table.run_id):
                 return self._answer(request, records, self._still_associated(records))
-            time.sleep(looking.SECONDS_APART)
+            time.sleep(repeated_reads.SECONDS_APART)
             records = self._records(request)
         raise ClaimHeldError(records.heal.route_table_id, records.table.run_id)
 

@@ -4,7 +4,6 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path import looking
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_answers import (
     NOTHING_TO_UNDO,
@@ -44,12 +43,8 @@ from express_path.errors import (
     NotCuredError,
     TableChangedError,
 )
-from express_path.planning import Planner
-
-TURN_LOOKS = 20
-"""How often one invocation looks whether the run that claimed a route table is done."""
-TURN_SECONDS = 3
-"""How long it waits between two of these looks."""
+from express_path.heal_steps import repeated_reads
+from express_path.heal_steps.planning import Planner
 
 
 class Healing:
@@ -87,7 +82,7 @@ class Healing:
 
     def await_turn(self, request: HealRequest) -> dict[str, Any]:
         """Wait until no other run works on the route table, then plan again. Raises ClaimHeldError."""
-        for attempt in range(TURN_LOOKS):
+        for attempt in range(repeated_reads.TURN_LOOKS):
             record = self._ledger.table(request.route_table_id)
             now = _seconds(datetime.now(UTC))
             claimed = record.is_claimed(now) and record.run_id != request.run_id
@@ -96,7 +91,7 @@ class Healing:
                 if answer["next"] == Next.CLAIM and answer["routeTableId"] != request.route_table_id:
                     raise TableChangedError(request.subnet_id, request.route_table_id, answer["routeTableId"])
                 return answer
-            time.sleep(TURN_SECONDS)
+            time.sleep(repeated_reads.TURN_SECONDS)
         raise ClaimHeldError(request.route_table_id, self._ledger.table(request.route_table_id).run_id)
 
     def confirm(self, request: HealRequest) -> dict[str, Any]:
@@ -147,7 +142,9 @@ class Healing:
             vpc_id = evaluator.verdict(request.subnet_id).vpc_id
             return why_not_healed(evaluator, request.subnet_id, self._ledger.vpc(vpc_id).deleted_ids)
 
-        evaluator = looking.look_until(lambda: self._planner.evaluator(request.subnet_id), lambda seen: not fault(seen))
+        evaluator = repeated_reads.look_until(
+            lambda: self._planner.evaluator(request.subnet_id), lambda seen: not fault(seen)
+        )
         if found := fault(evaluator):
             raise NotCuredError(request.subnet_id, found)
         verdict = evaluator.verdict(request.subnet_id)

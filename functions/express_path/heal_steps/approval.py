@@ -12,7 +12,7 @@ from express_path.domain.heal.looks import CHANGE, Look
 from express_path.domain.heal.records import Action, HealSettings
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import BlockedError, SettingError
-from express_path.planning import Planner
+from express_path.heal_steps.planning import Planner
 
 
 class Approving:

@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.config_events import ConfigEvent
-from express_path.adapters.config_results import StoredResult, changed_verdicts, known_results, put_verdicts, vanished
+from express_path.adapters.config_rule.events import ConfigEvent
+from express_path.adapters.config_rule.results import (
+    StoredResult,
+    changed_verdicts,
+    known_results,
+    put_verdicts,
+    vanished,
+)
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Account, Verdict, deleted_verdict
 from express_path.domain.verdict.parameters import RuleParameters

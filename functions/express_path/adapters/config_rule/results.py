@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from express_path.adapters.aws import calling, pages
-from express_path.adapters.config_events import ConfigEvent
+from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.memory import gc_paused
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from express_path.adapters.config_items import cannot_change_path, change_of
+from express_path.adapters.network_changes import cannot_change_path, change_of
 from express_path.domain.verdict.fanout import Change, ResourceType
 from express_path.errors import EventError
 from tests.adapters.events import Object, item

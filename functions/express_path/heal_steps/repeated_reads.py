@@ -13,6 +13,10 @@ SECONDS_APART = 2
 """How long it waits between two looks."""
 AGREEING = 3
 """How many looks in a row must show the same before something is decided that one late answer could spoil."""
+TURN_LOOKS = 20
+"""How often one invocation looks whether the run that claimed a route table has ended."""
+TURN_SECONDS = 3
+"""The pause between two of these looks."""
 
 _Seen = TypeVar("_Seen")
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from express_path.adapters.config_events import ConfigEvent, parse_event
+from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import EventError, ParameterError
 from tests.adapters.events import Object, change, event, item, oversized, scheduled
