@@ -13,8 +13,6 @@ import pytest
 from typer.testing import Result
 
 from express_path.adapters.run_states import ENDED
-from express_path.handlers import plan_heal
-from express_path.handlers.services import services
 from express_path.heal_steps import repeated_reads
 from express_path_cli import following
 from sandbox.server import Sandbox
@@ -34,17 +32,13 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
     monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
     monkeypatch.setattr(following, "POLL_SECONDS", 0.05)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    plan_heal.rule_parameters.cache_clear()
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         made = Deployment(sandbox, automation)
         for name in (HEAL, UNDO):
             made.publish(name)
-        for name in ("dynamodb", "ec2", "s3", "ssm"):
-            getattr(services().aws, name)
         make_stack(sandbox, made)
         yield made
-    plan_heal.rule_parameters.cache_clear()
 
 
 def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str = "OFF") -> None:

@@ -1,7 +1,7 @@
 """Whatever the handlers are sent, they answer it or refuse it with an error of their own."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -127,16 +127,14 @@ def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:  #
     assert vpc.subnet
     token = rule.loop.results.issue_token(rule.loop.rule.name)
     whole = closed(event)
-    answered(evaluate.handler, {**whole, "resultToken": token} if isinstance(whole, dict) else whole)
+    event = {**whole, "resultToken": token} if isinstance(whole, dict) else whole
+    answered(lambda event, _context: rule.invoke(event), event)
 
 
 @pytest.fixture
-def planning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def planning(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan function as the stack sets it up, which waits for nothing."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
-    plan_heal.rule_parameters.cache_clear()
-    yield
-    plan_heal.rule_parameters.cache_clear()
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from express_path.errors import EventError, ParameterError, ReportError
-from express_path.handlers.evaluate import RETURNED, handler
+from express_path.handlers.evaluate import MAX_RETURNED, handler
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Context, Item, Rule
@@ -66,10 +66,10 @@ def test_answer_tells_what_was_posted(rule: Rule, vpc: Private) -> None:
 def test_answer_is_bounded(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A response of Lambda's has an upper size: beyond a number, verdicts are posted but not returned."""
     builder.make_main(vpc.vpc, vpc.table)
-    subnets = builder.many_subnets(vpc.vpc, RETURNED + 1)
+    subnets = builder.many_subnets(vpc.vpc, MAX_RETURNED + 1)
     answer = rule.invoke(rule.event(item("RouteTable", vpc.table, configuration={"vpcId": vpc.vpc})))
     assert answer["posted"] == len(subnets) + 1
-    assert len(answer["evaluations"]) == RETURNED
+    assert len(answer["evaluations"]) == MAX_RETURNED
 
 
 def test_older_event_does_not_overwrite_a_newer_verdict(rule: Rule, builder: Builder, vpc: Private) -> None:

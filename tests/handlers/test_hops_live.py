@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 import pytest
 
-from express_path.handlers.services import services
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub, Spoke, attach
 from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway, BehindNatInstance
@@ -86,7 +85,7 @@ def ids(evaluation: dict[str, Any]) -> list[str]:
 
 def cost(rule: Rule) -> Counter[str]:
     """Return the reads of EC2 and STS that a sweep costs in a cold runtime."""
-    services.cache_clear()
+    rule.restart()
     rule.sandbox.calls.clear()
     rule.sweep()
     return Counter(each.operation for service in ("ec2", "sts") for each in rule.sandbox.calls.of(service))
@@ -375,7 +374,6 @@ def test_role_is_assumed_with_the_external_id(
     """
     _, spoke = two_accounts
     monkeypatch.setenv("NETWORK_ROLE_EXTERNAL_ID", "who-asks")
-    services.cache_clear()
     assert evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)["reason"] == "NAT_BEYOND_TRANSIT_GATEWAY"
     [request] = assumed(sandbox)
     assert request["ExternalId"] == "who-asks"

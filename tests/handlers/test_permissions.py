@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from express_path.errors import ApiError
-from express_path.handlers.services import services
 from sandbox.server import Sandbox
 from tests.support.iam import actions
 from tests.support.network import ANYWHERE_IPV6, Builder, Private
@@ -104,11 +103,11 @@ def stack(sandbox: Sandbox) -> Stack:
 
 
 @contextmanager
-def by_its_role(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def by_its_role(rule: Rule, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the function have its role's credentials, and require a permission for every request."""
     for name, value in stack.credentials("EvaluateRole").items():
         monkeypatch.setenv(name.upper(), value)
-    services.cache_clear()
+    rule.restart()
     with stack.enforced():
         yield
 
@@ -124,7 +123,7 @@ def test_role_is_enough_where_permissions_are_enforced(
     """With the template's statements as they stand, every way of the function ends in verdicts, and none is refused."""
     stack.sandbox.ec2.sharing.share_subnet(vpc.subnet, "210987654321")
     rule = Rule(stack.sandbox, PARAMETERS)
-    with by_its_role(stack, monkeypatch):
+    with by_its_role(rule, stack, monkeypatch):
         assert vpc.subnet in use_everything(rule, builder, vpc)
         assert refused(stack) == set()
 
@@ -152,7 +151,7 @@ def test_statement_with_other_resources_is_not_enough(
             PolicyDocument=json.dumps(policy["PolicyDocument"]),
         )
     rule = Rule(stack.sandbox, PARAMETERS)
-    with by_its_role(stack, monkeypatch), suppress(ApiError):
+    with by_its_role(rule, stack, monkeypatch), suppress(ApiError):
         use_everything(rule, builder, vpc)
     assert refused(stack) == {operation}
 

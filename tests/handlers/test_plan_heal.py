@@ -1,6 +1,7 @@
 """The runbook's function in the sandbox: it plans and verifies, and never changes anything."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Network
@@ -21,6 +22,7 @@ from express_path.errors import (
 )
 from express_path.handlers import plan_heal
 from express_path.heal_steps import repeated_reads
+from express_path.heal_steps.services import Services
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.ledgers import LEDGER, LedgerTable
@@ -50,16 +52,16 @@ def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Asks the function a question, which goes to the log of calls from then on."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    plan_heal.rule_parameters.cache_clear()
+    services: list[Services] = []
 
     def question(action: str, subnet_id: str = "", **more: object) -> dict[str, Any]:
         sandbox.calls.clear()
         event = {"action": action, "subnetId": subnet_id, "runId": "run-2", **more}
-        answer: dict[str, Any] = plan_heal.handler({key: each for key, each in event.items() if each}, Context())
-        return answer
+        if not services:
+            services.append(plan_heal.compose_services(os.environ, sandbox.account_id))
+        return plan_heal.handler({key: value for key, value in event.items() if value}, Context(), services[0])
 
     yield question
-    plan_heal.rule_parameters.cache_clear()
     assert sandbox.calls.mutating() == []
 
 

@@ -1,11 +1,9 @@
 """Fixtures of the tests of permissions: a sandbox, networks in it, and the stack's roles."""
 
 from collections.abc import Iterator
-from functools import cache
 
 import pytest
 
-from express_path.handlers import plan_heal
 from express_path.heal_steps import repeated_reads
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
@@ -31,8 +29,6 @@ def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) ->
     """The stack, deployed; the environment is that of its plan function."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
     monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
-    # A cache that ends with the test: the function reads its variables once.
-    monkeypatch.setattr(plan_heal, "rule_parameters", cache(plan_heal.rule_parameters.__wrapped__))
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         automation.knobs.open_calendars.add(CALENDAR)

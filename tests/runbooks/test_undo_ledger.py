@@ -161,7 +161,7 @@ def test_claim_of_a_run_that_goes_on_is_respected(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An undo waits for the run that has the table, and fails with its id rather than change anything."""
-    monkeypatch.setattr(undo, "LOOKS_FOR_TURN", 2)
+    monkeypatch.setattr(undo, "TURN_ATTEMPTS", 2)
     monkeypatch.setattr(undo, "has_ended", lambda _ssm, run_id: run_id != heal_id(7))
     heal = ledger.heal(builder, vpc.id, vpc.table)
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7))

@@ -1,11 +1,13 @@
 """The rule as a test drives it: deployed in a sandbox, its function in this process, AWS Config around it."""
 
+import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from express_path.handlers.evaluate import handler
+from express_path.evaluation import Services
+from express_path.handlers.evaluate import compose_services, handler
 from sandbox.config_items.items import ItemStyle
 from sandbox.config_items.notifications import change_notification, rule_event
 from sandbox.config_loop import ConfigLoop
@@ -45,14 +47,20 @@ class Rule:
         """Deploy the rule."""
         self.sandbox = sandbox
         self.loop = ConfigLoop(sandbox, self.invoke, parameters=parameters, style=style)
+        self._services: Services | None = None
         self.asleep = False
         self.only_for = ""
 
-    def invoke(self, event: Event) -> Any:  # noqa: ANN401 -- a function may return anything
+    def invoke(self, event: Event) -> Any:  # noqa: ANN401  # a function may return anything
         """Invoke the function, unless it is to sleep through events, or through those of other resources."""
         if self.asleep or (self.only_for and self.only_for not in event["invokingEvent"]):
             return {"evaluations": []}
-        return handler(event, Context())
+        self._services = self._services or compose_services(os.environ)
+        return handler(event, Context(), self._services)
+
+    def restart(self) -> None:
+        """Let the function start cold at its next event, with the environment as it is then."""
+        self._services = None
 
     def take_as_known(self) -> None:
         """Let AWS Config take the network as it is for known, without a verdict; then forget the calls."""

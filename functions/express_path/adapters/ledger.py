@@ -35,7 +35,7 @@ class Ledger:
     def __init__(self, dynamodb: "DynamoDBClient", table_name: str) -> None:
         """Read the table of that name."""
         self._dynamodb = dynamodb
-        self._table_name = table_name
+        self.table_name = table_name
 
     def view(self, route_table_id: str, vpc_id: str) -> LedgerView:
         """What the ledger says about a route table and its VPC now."""
@@ -59,7 +59,7 @@ class Ledger:
     def _item(self, item_id: str) -> Item | None:
         with calling("dynamodb:GetItem"):
             answer: Mapping[str, Any] = self._dynamodb.get_item(
-                TableName=self._table_name, Key={"id": {"S": item_id}}, ConsistentRead=True
+                TableName=self.table_name, Key={"id": {"S": item_id}}, ConsistentRead=True
             )
         return answer.get("Item")
 

@@ -1,122 +1,73 @@
-"""AWS Config's configuration items into changes, whichever of their shapes they come in.
+"""Turn AWS Config's configuration items into changes of the network."""
 
-Items in events and items from the API spell some keys differently, `configuration` is an object or a JSON string, and
-some types are camelCase and others PascalCase
-(https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules.html, "Format differences").
-So values are looked up by the last part of their name, without case.
-"""
+from collections.abc import Mapping
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
-
-from express_path.adapters.config_rule.event_checks import checked, checked_json
+from express_path.adapters.config_rule.items import (
+    Item,
+    changed_properties,
+    check_item,
+    configuration_leaves,
+    diff_leaves,
+    is_deleted,
+    is_update,
+    leaves,
+    resource_ids,
+)
 from express_path.domain.verdict.fanout import Change, ResourceType
-from express_path.errors import EventError
 
-Item = Mapping[str, Any]
-Leaf = tuple[str, object]
-
-_DELETED = frozenset({"ResourceDeleted", "ResourceDeletedNotRecorded"})
-_STATUSES = ("OK", "ResourceDiscovered", "ResourceNotRecorded", *sorted(_DELETED))
-_COMES_AND_GOES = ("AWS::EC2::NetworkInterface", "AWS::EC2::Instance")
+_ATTACHED_TYPES = ("AWS::EC2::NetworkInterface", "AWS::EC2::Instance")
+"""The resource types that come and go in a subnet without any effect on its routes."""
 
 
-def change_of(item: Item, diff: Item | None, earlier: Item | None = None) -> Change:
-    """The change that an item tells of; diff is its configurationItemDiff, earlier the item before it where known.
+def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> Change:
+    """Return the change that an item reports. previous is the item recorded before it, if known.
 
-    Raises EventError where the item lacks its type or id, or is of a type that the rule does not follow.
+    Raises EventError if the item lacks its type or id, or has a type that the rule does not evaluate.
     """
-    resource_type = item.get("resourceType")
-    if resource_type not in tuple(ResourceType):
-        raise EventError("configurationItem.resourceType", resource_type, "one of " + ", ".join(ResourceType))
-    resource_id = item.get("resourceId")
-    if not isinstance(resource_id, str) or not resource_id:
-        raise EventError("configurationItem.resourceId", resource_id, "the resource's id")
-    status = item.get("configurationItemStatus")
-    if status not in _STATUSES:
-        raise EventError("configurationItem.configurationItemStatus", status, "one of " + ", ".join(_STATUSES))
-    now = list(_leaves(_configuration(item)))
-    before = [*_diff_leaves(diff, "previousValue"), *_leaves(_configuration(earlier or {}))]
-    updated = list(_diff_leaves(diff, "updatedValue"))
-    related = list(_leaves(item.get("relationships")))
+    check_item(item, tuple(ResourceType))
+    now = list(configuration_leaves(item))
+    before = [*diff_leaves(diff, "previousValue"), *configuration_leaves(previous or {})]
+    updated = list(diff_leaves(diff, "updatedValue"))
+    related = list(leaves(item.get("relationships")))
     return Change(
-        resource_type=ResourceType(resource_type),
-        resource_id=resource_id,
-        vpc_id=next(_ids("vpc", [*now, *related, *before]), None),
+        resource_type=ResourceType(item["resourceType"]),
+        resource_id=item["resourceId"],
+        vpc_id=next(resource_ids("vpc", [*now, *related, *before]), None),
         owner_id=next((str(value) for name, value in now if name == "ownerid" and value), None),
-        earlier_subnet_ids=frozenset(_ids("subnet", before)),
+        earlier_subnet_ids=frozenset(resource_ids("subnet", before)),
         main_changed=("main", True) in (*before, *updated),
-        deleted=status in _DELETED,
+        deleted=is_deleted(item),
     )
 
 
 def cannot_change_path(item: Item, diff: Item | None) -> bool:
-    """Whether an item tells of something that can change no verdict, so that nothing needs to be read.
+    """Whether an item reports a change that cannot change any verdict, so that nothing needs to be read.
 
-    That is a subnet's item that only says that a network interface or instance in it came or went: every such change
-    makes one (https://docs.aws.amazon.com/config/latest/developerguide/faq.html, indirect relationships). And it is an
-    interface endpoint's, to which no route can lead, and a directory bucket's that was there before.
+    - A subnet's item which only reports that a network interface or an instance in it was created or deleted. AWS
+      Config records one for each (https://docs.aws.amazon.com/config/latest/developerguide/faq.html, indirect
+      relationships).
+    - An interface endpoint's item, because no route can lead to an interface endpoint.
+    - An update of a directory bucket.
     """
-    if item.get("resourceType") == ResourceType.DIRECTORY_BUCKET:
-        return item.get("configurationItemStatus") == "OK" and (diff or {}).get("changeType") == "UPDATE"
-    if item.get("resourceType") == ResourceType.VPC_ENDPOINT:
-        known = [*_leaves(_configuration(item)), *_diff_leaves(diff, "previousValue")]
-        return ("vpcendpointtype", "Interface") in known
-    changed = _changed_properties(diff)
-    attachments_only = bool(changed) and all(_is_attachment(name, change) for name, change in changed.items())
-    is_update = item.get("configurationItemStatus") == "OK"
-    return is_update and item.get("resourceType") == ResourceType.SUBNET and attachments_only
+    match item.get("resourceType"):
+        case ResourceType.DIRECTORY_BUCKET:
+            return is_update(item) and (diff or {}).get("changeType") == "UPDATE"
+        case ResourceType.VPC_ENDPOINT:
+            known = [*configuration_leaves(item), *diff_leaves(diff, "previousValue")]
+            return ("vpcendpointtype", "Interface") in known
+        case ResourceType.SUBNET:
+            changed = changed_properties(diff)
+            only_attached = bool(changed) and all(_is_attached(name, change) for name, change in changed.items())
+            return is_update(item) and only_attached
+        case _:
+            return False
 
 
-def _is_attachment(name: str, change: Item) -> bool:
+def _is_attached(name: str, change: Item) -> bool:
+    """Whether a changed property of a subnet is a network interface, an instance, or the count of free addresses."""
     if name.lower().endswith(".availableipaddresscount"):
         return True
     sides = [change.get(side) for side in ("previousValue", "updatedValue")]
     types = [side["resourceType"] for side in sides if isinstance(side, Mapping) and side.get("resourceType")]
-    return name.lower().startswith("relationships") and bool(types) and all(each in _COMES_AND_GOES for each in types)
-
-
-def _changed_properties(diff: Item | None) -> Mapping[str, Item]:
-    """The changes of a configurationItemDiff by property; none where there is no diff."""
-    field = "configurationItemDiff.changedProperties"
-    changed = (diff or {}).get("changedProperties")
-    if changed is None:
-        return {}
-    if not isinstance(changed, Mapping):
-        raise EventError(field, changed, "an object")
-    for name, change in changed.items():
-        if not isinstance(change, Mapping):
-            raise EventError(f"{field}.{name}", change, "an object with previousValue and updatedValue")
-    return changed
-
-
-def _configuration(item: Item) -> object:
-    configuration = item.get("configuration")
-    field = "configurationItem.configuration"
-    if isinstance(configuration, str):
-        return checked_json(configuration, field)
-    return None if configuration is None else checked(configuration, field)
-
-
-def _leaves(value: object, name: str = "") -> Iterator[Leaf]:
-    """Every scalar in a nested value, under the last part of its name in lower case."""
-    if isinstance(value, Mapping):
-        for key, below in value.items():
-            yield from _leaves(below, str(key).lower())
-    elif isinstance(value, list):
-        for below in value:
-            yield from _leaves(below, name)
-    else:
-        yield name, value
-
-
-def _diff_leaves(diff: Item | None, side: str) -> Iterator[Leaf]:
-    for name, change in _changed_properties(diff).items():
-        yield from _leaves(change.get(side), name.rpartition(".")[2].lower())
-
-
-def _ids(kind: str, leaves: Iterable[Leaf]) -> Iterator[str]:
-    """The ids of one kind of resource, by field: the values of tags may look like ids."""
-    for name, value in leaves:
-        if name in (f"{kind}id", "resourceid") and isinstance(value, str) and value.startswith(f"{kind}-"):
-            yield value
+    is_relationship = name.lower().startswith("relationships")
+    return is_relationship and bool(types) and all(resource_type in _ATTACHED_TYPES for resource_type in types)

@@ -1,10 +1,9 @@
-"""What the plan function does for the steps of a heal. It only reads; every change is a step of the runbook."""
+"""Answer the steps of a heal. It only reads; every change is a step of the runbook."""
 
 import time
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path.adapters.aws import Aws
 from express_path.adapters.heal_answers import (
     NOTHING_TO_UNDO,
     UNDO,
@@ -45,19 +44,20 @@ from express_path.errors import (
 )
 from express_path.heal_steps import repeated_reads
 from express_path.heal_steps.planning import Planner
+from express_path.heal_steps.services import Services
 
 
-class Healing:
+class HealSteps:
     """Answers the steps of heals in one account."""
 
-    def __init__(self, aws: Aws, planner: Planner) -> None:
-        """Prepare; nothing is read before it is asked for."""
-        self._aws = aws
+    def __init__(self, services: Services, planner: Planner) -> None:
+        """Prepare; nothing is read yet."""
+        self._aws = services.aws
+        self._ledger = services.ledger
         self._planner = planner
-        self._ledger = planner.ledger
 
     def answer(self, request: HealRequest) -> dict[str, Any]:
-        """Answer one step. What it raises fails the step."""
+        """Answer one step. An exception fails the step."""
         steps = {
             HealAction.PLAN: self.plan,
             HealAction.AWAIT_TURN: self.await_turn,
@@ -69,8 +69,8 @@ class Healing:
         return steps[request.action](request)
 
     def plan(self, request: HealRequest) -> dict[str, Any]:
-        """What a heal would change. Unless it is a dry run, a blocked plan raises BlockedError."""
-        look = self._planner.settled(
+        """Return what a heal would change. Unless it is a dry run, a blocked plan raises BlockedError."""
+        look = self._planner.settled_plan(
             request.subnet_id, request.started_by, CHANGE, needs_approval=self._needs_approval(request)
         )
         if not request.dry_run:
@@ -81,8 +81,8 @@ class Healing:
         return plan_answer(look.plan, step, self._planner.settings, claim)
 
     def await_turn(self, request: HealRequest) -> dict[str, Any]:
-        """Wait until no other run works on the route table, then plan again. Raises ClaimHeldError."""
-        for attempt in range(repeated_reads.TURN_LOOKS):
+        """Wait until no other run has claimed the route table, then plan again. Raises ClaimHeldError."""
+        for attempt in range(repeated_reads.TURN_ATTEMPTS):
             record = self._ledger.table(request.route_table_id)
             now = _seconds(datetime.now(UTC))
             claimed = record.is_claimed(now) and record.run_id != request.run_id
@@ -95,10 +95,10 @@ class Healing:
         raise ClaimHeldError(request.route_table_id, self._ledger.table(request.route_table_id).run_id)
 
     def confirm(self, request: HealRequest) -> dict[str, Any]:
-        """What this run changes, now that the route table is its own: a plan that two looks agree on."""
+        """Return what this run changes, now that it has claimed the route table: two plans in a row must agree."""
         self._check_claim(request)
         needs_approval = self._needs_approval(request)
-        look = self._planner.settled(request.subnet_id, request.started_by, AGREED, needs_approval=needs_approval)
+        look = self._planner.settled_plan(request.subnet_id, request.started_by, AGREED, needs_approval=needs_approval)
         self._check(look, request)
         snapshot, ledger = look.evaluator.snapshot, look.records
         election = elect(ledger.vpc, snapshot, request.run_id)
@@ -112,9 +112,9 @@ class Healing:
         )
 
     def elected(self, request: HealRequest) -> dict[str, Any]:
-        """Whose client token creates the endpoint, unless it is there by now. Raises ElectionError."""
+        """Return which run's client token creates the endpoint, unless it exists by now. Raises ElectionError."""
         self._check_claim(request)
-        look = self._planner.settled(request.subnet_id, request.started_by, CREATION)
+        look = self._planner.settled_plan(request.subnet_id, request.started_by, CREATION)
         self._check(look, request)
         snapshot, ledger = look.evaluator.snapshot, look.records
         election = elect(ledger.vpc, snapshot, request.run_id)
@@ -124,9 +124,9 @@ class Healing:
         return elected_answer(look.plan, step, election, self._planner.settings)
 
     def target(self, request: HealRequest) -> dict[str, Any]:
-        """The endpoint to associate, once it is available. Raises EndpointNotReadyError."""
+        """Return the endpoint to associate, once it is available. Raises EndpointNotReadyError."""
         self._check_claim(request)
-        look = self._planner.settled(request.subnet_id, request.started_by, READY)
+        look = self._planner.settled_plan(request.subnet_id, request.started_by, READY)
         self._check(look, request)
         step = next_change(look.plan)
         if not is_ready(look) and step is not Next.VERIFY:
@@ -136,14 +136,14 @@ class Healing:
         return target_answer(look.plan, step, look.now, created=created)
 
     def verify(self, request: HealRequest) -> dict[str, Any]:
-        """The verdict after a heal, asked again for some seconds while routes settle; raises NotCuredError."""
+        """Return the verdict after a heal; read again for some seconds while routes settle. Raises NotCuredError."""
 
         def fault(evaluator: Evaluator) -> str:
             vpc_id = evaluator.verdict(request.subnet_id).vpc_id
             return why_not_healed(evaluator, request.subnet_id, self._ledger.vpc(vpc_id).deleted_ids)
 
-        evaluator = repeated_reads.look_until(
-            lambda: self._planner.evaluator(request.subnet_id), lambda seen: not fault(seen)
+        evaluator = repeated_reads.read_until(
+            lambda: self._planner.evaluator(request.subnet_id), lambda now: not fault(now)
         )
         if found := fault(evaluator):
             raise NotCuredError(request.subnet_id, found)
@@ -161,7 +161,7 @@ class Healing:
         return self._planner.settings.mode is RemediationMode.APPROVAL and not request.dry_run
 
     def _claim(self, look: Look, request: HealRequest) -> Claim:
-        """How the claim of the table would look, and what an interrupted heal left to be recorded."""
+        """Return the claim that the run would make, with the endpoint that an interrupted heal did not record."""
         record = look.records.table
         void_run = ""
         if record.is_claimed(_seconds(look.now)) and record.run_id != request.run_id:
@@ -174,14 +174,14 @@ class Healing:
         return Claim(record, look.now, void_run)
 
     def _check_claim(self, request: HealRequest) -> None:
-        """Raise ClaimLostError where the table is not, or no longer, this run's."""
+        """Raise ClaimLostError if this run does not, or no longer, have the claim on the route table."""
         record = self._ledger.table(request.route_table_id)
         if not record.is_claimed_by(request.run_id, _seconds(datetime.now(UTC))):
             raise ClaimLostError(request.route_table_id, request.run_id, record.run_id)
 
     @staticmethod
     def _check(look: Look, request: HealRequest) -> None:
-        """Raise BlockedError, and TableChangedError where another table governs the subnet now."""
+        """Raise BlockedError if the plan is blocked, and TableChangedError if another table governs the subnet now."""
         _check_blocked(look)
         governing = look.plan.verdict.route_table_id or ""
         if governing != request.route_table_id:

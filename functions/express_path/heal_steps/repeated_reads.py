@@ -1,4 +1,4 @@
-"""Looking again for what a step changed: EC2 shows a change within seconds, not at once.
+"""Read again until EC2 shows a change: that takes seconds, and a late answer may show the state before it.
 
 https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
 """
@@ -8,53 +8,53 @@ from collections.abc import Callable
 from typing import TypeVar
 
 ATTEMPTS = 5
-"""How often one invocation looks for what a step changed."""
+"""How often one invocation reads what a step changed."""
 SECONDS_APART = 2
-"""How long it waits between two looks."""
+"""The pause between two reads."""
 AGREEING = 3
-"""How many looks in a row must show the same before something is decided that one late answer could spoil."""
-TURN_LOOKS = 20
-"""How often one invocation looks whether the run that claimed a route table has ended."""
+"""How many reads in a row must agree before a decision that one late answer could spoil."""
+TURN_ATTEMPTS = 20
+"""How often one invocation of a heal checks whether the run that claimed a route table has ended."""
 TURN_SECONDS = 3
-"""The pause between two of these looks."""
+"""The pause between two of these checks."""
 
-_Seen = TypeVar("_Seen")
-
-
-def look_until(look: Callable[[], _Seen], expected: Callable[[_Seen], bool]) -> _Seen:
-    """What a look shows once it is as expected, else what the last of several looks shows."""
-    return look_twice(look, lambda before, seen: False, expected, ATTEMPTS)  # noqa: ARG005 -- only what is expected
+_State = TypeVar("_State")
 
 
-def look_twice(
-    look: Callable[[], _Seen],
-    agree: Callable[[_Seen, _Seen], bool],
-    expected: Callable[[_Seen], bool],
+def read_until(read: Callable[[], _State], expected: Callable[[_State], bool]) -> _State:
+    """Return the state once it is as expected, else the state that the last of ATTEMPTS reads shows."""
+    return read_until_two_agree(read, lambda _before, _now: False, expected, ATTEMPTS)
+
+
+def read_until_two_agree(
+    read: Callable[[], _State],
+    agree: Callable[[_State, _State], bool],
+    expected: Callable[[_State], bool],
     attempts: int,
-) -> _Seen:
-    """What a look shows if it is as expected, else what two looks in a row agree on, so that no stale answer decides.
+) -> _State:
+    """Return the state if it is as expected, else the state on which two reads in a row agree.
 
-    Where no two of them agree, it is what the last one shows.
+    If no two reads agree, return what the last one shows.
     """
-    seen = look()
+    state = read()
     for _ in range(attempts - 1):
-        if expected(seen):
+        if expected(state):
             break
         time.sleep(SECONDS_APART)
-        before, seen = seen, look()
-        if agree(before, seen):
+        before, state = state, read()
+        if agree(before, state):
             break
-    return seen
+    return state
 
 
-def look_settled(look: Callable[[], _Seen]) -> _Seen:
-    """What AGREEING looks in a row show, so that one late answer decides nothing; else what the last of many shows."""
-    seen = look()
+def read_settled(read: Callable[[], _State]) -> _State:
+    """Return the state on which AGREEING reads in a row agree, else what the last read shows."""
+    state = read()
     agreeing = 1
     for _ in range(2 * ATTEMPTS):
         if agreeing == AGREEING:
             break
         time.sleep(SECONDS_APART)
-        before, seen = seen, look()
-        agreeing = agreeing + 1 if seen == before else 1
-    return seen
+        before, state = state, read()
+        agreeing = agreeing + 1 if state == before else 1
+    return state

@@ -1,6 +1,7 @@
-"""Fetching the item that an oversized notification only sums up."""
+"""Fetch the configuration item that an oversized notification only summarizes."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,18 @@ if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
 
 
-def recorded_items(config: "ConfigServiceClient", summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The item of a configurationItemSummary and the one before it, newest first; empty where none is recorded.
+@dataclass(frozen=True, slots=True)
+class RecordedItem:
+    """A whole configuration item, and the one recorded before it, None if there is none."""
 
+    item: Mapping[str, Any]
+    previous: Mapping[str, Any] | None = None
+
+
+def whole_item(config: "ConfigServiceClient", summary: Mapping[str, Any]) -> RecordedItem:
+    """Fetch the item of a configurationItemSummary; only the summary if AWS Config never recorded the resource.
+
+    Raises ApiError. A later item is not returned, so a delayed notification is evaluated by its own item.
     https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_lambda-functions.html
     """
     try:
@@ -26,6 +36,9 @@ def recorded_items(config: "ConfigServiceClient", summary: Mapping[str, Any]) ->
             )
     except ApiError as error:
         if error.code == "ResourceNotDiscoveredException":
-            return []
+            return RecordedItem(summary)
         raise
-    return list(response["configurationItems"])
+    newest_first = response["configurationItems"]
+    if not newest_first:
+        return RecordedItem(summary)
+    return RecordedItem({**newest_first[0], **summary}, newest_first[1] if len(newest_first) > 1 else None)

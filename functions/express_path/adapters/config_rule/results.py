@@ -1,65 +1,79 @@
-"""Reporting verdicts to AWS Config, and asking what it heard last."""
+"""Report evaluations to AWS Config, and read the results that it has stored."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from express_path.adapters.aws import calling, pages
 from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.memory import gc_paused
-from express_path.domain.path.reasons import Compliance
-from express_path.domain.verdict.evaluator import Verdict
-from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import ReportError
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
+    from mypy_boto3_config.literals import ComplianceTypeType
     from mypy_boto3_config.type_defs import EvaluationTypeDef
 
 BATCH = 100
 """The most evaluations of one PutEvaluations call (botocore model: config PutEvaluationsRequest)."""
+NOT_APPLICABLE = "NOT_APPLICABLE"
+
+
+class Evaluation(NamedTuple):
+    """One result to report. annotation has 1 to 256 characters (botocore model: config Evaluation).
+
+    AWS Config ignores an evaluation whose ordering_timestamp is older than that of the stored result.
+    """
+
+    resource_type: str
+    resource_id: str
+    compliance: "ComplianceTypeType"
+    annotation: str
+    ordering_timestamp: datetime
 
 
 class StoredResult(NamedTuple):
-    """What AWS Config holds about a subnet."""
+    """The result that AWS Config has stored for a resource; annotation is empty if there is none."""
 
     compliance: str
     annotation: str
 
 
-def put_verdicts(config: "ConfigServiceClient", event: ConfigEvent, verdicts: Iterable[Verdict]) -> int:
-    """Report verdicts, each subnet once, in batches of 100; returns how many. Nothing to report costs no call.
+def put_evaluations(config: "ConfigServiceClient", event: ConfigEvent, evaluations: Iterable[Evaluation]) -> int:
+    """Report evaluations in answer to an event; return how many. If there are none, no call is made.
 
-    Raises ReportError where AWS Config refuses some, ApiError where it refuses the call.
+    Each resource is reported once, by its last evaluation. Raises ReportError if AWS Config rejects some evaluations,
+    and ApiError if it rejects the call.
     """
-    evaluations = [_evaluation(event, each) for each in {each.subnet_id: each for each in verdicts}.values()]
+    last = list({evaluation.resource_id: evaluation for evaluation in evaluations}.values())
     failed: list[dict[str, object]] = []
-    for start in range(0, len(evaluations), BATCH):
+    for start in range(0, len(last), BATCH):
         with calling("config:PutEvaluations"):
             response = config.put_evaluations(
-                Evaluations=evaluations[start : start + BATCH],
+                Evaluations=[_request(evaluation) for evaluation in last[start : start + BATCH]],
                 ResultToken=event.result_token,
                 TestMode=event.is_test,
             )
-        failed.extend(dict(each) for each in response.get("FailedEvaluations", []))
+        failed.extend(dict(evaluation) for evaluation in response.get("FailedEvaluations", []))
     if failed:
         raise ReportError(failed)
-    return len(evaluations)
+    return len(last)
 
 
-def _evaluation(event: ConfigEvent, verdict: Verdict) -> "EvaluationTypeDef":
+def _request(evaluation: Evaluation) -> "EvaluationTypeDef":
     return {
-        "ComplianceResourceType": ResourceType.SUBNET.value,
-        "ComplianceResourceId": verdict.subnet_id,
-        "ComplianceType": verdict.compliance.value,
-        "Annotation": verdict.annotation,
-        "OrderingTimestamp": event.ordering_timestamp,
+        "ComplianceResourceType": evaluation.resource_type,
+        "ComplianceResourceId": evaluation.resource_id,
+        "ComplianceType": evaluation.compliance,
+        "Annotation": evaluation.annotation,
+        "OrderingTimestamp": evaluation.ordering_timestamp,
     }
 
 
 @gc_paused()
-def known_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, StoredResult]:
-    """What AWS Config holds of every subnet that the rule has reported, by subnet id."""
-    results = pages(
+def stored_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, StoredResult]:
+    """Return the stored result of every resource that the rule has reported, by resource id. Raises ApiError."""
+    rows = pages(
         config,
         "config",
         "get_compliance_details_by_config_rule",
@@ -67,29 +81,32 @@ def known_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, St
         ConfigRuleName=rule_name,
         PaginationConfig={"PageSize": BATCH},
     )
-    known = {}
-    for each in results:
-        subnet_id = each["EvaluationResultIdentifier"]["EvaluationResultQualifier"]["ResourceId"]
-        known[subnet_id] = StoredResult(each["ComplianceType"], each.get("Annotation", ""))
-    return known
+    stored = {}
+    for row in rows:
+        resource_id = row["EvaluationResultIdentifier"]["EvaluationResultQualifier"]["ResourceId"]
+        stored[resource_id] = StoredResult(row["ComplianceType"], row.get("Annotation", ""))
+    return stored
 
 
-def changed_verdicts(verdicts: Iterable[Verdict], known: dict[str, StoredResult]) -> list[Verdict]:
-    """The verdicts that AWS Config does not hold yet.
+def changed_evaluations(evaluations: Iterable[Evaluation], stored: Mapping[str, StoredResult]) -> list[Evaluation]:
+    """Return the evaluations whose compliance or annotation differs from the stored result.
 
-    Of a subnet of which it holds nothing, NOT_APPLICABLE is no news: AWS Config removes such results by itself
+    A new resource that is NOT_APPLICABLE needs no report, because AWS Config removes such results by itself
     (https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config.html).
     """
-    return [each for each in verdicts if _is_news(each, known.get(each.subnet_id))]
+    return [evaluation for evaluation in evaluations if _is_changed(evaluation, stored.get(evaluation.resource_id))]
 
 
-def _is_news(verdict: Verdict, held: StoredResult | None) -> bool:
-    if held is None:
-        return verdict.compliance is not Compliance.NOT_APPLICABLE
-    return held != (verdict.compliance, verdict.annotation)
+def _is_changed(evaluation: Evaluation, result: StoredResult | None) -> bool:
+    if result is None:
+        return evaluation.compliance != NOT_APPLICABLE
+    return result != (evaluation.compliance, evaluation.annotation)
 
 
-def vanished(known: dict[str, StoredResult], present: Sequence[str]) -> list[str]:
-    """The subnets of which AWS Config holds a result that counts although they are gone, sorted."""
-    gone = set(known) - set(present)
-    return sorted(each for each in gone if known[each].compliance != Compliance.NOT_APPLICABLE)
+def deleted_resource_ids(stored: Mapping[str, StoredResult], existing_ids: Collection[str]) -> list[str]:
+    """Return the ids of deleted resources whose stored result still counts, sorted.
+
+    They must be reported as NOT_APPLICABLE, or their results stay.
+    """
+    deleted = stored.keys() - set(existing_ids)
+    return sorted(resource_id for resource_id in deleted if stored[resource_id].compliance != NOT_APPLICABLE)

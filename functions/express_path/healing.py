@@ -1,0 +1,24 @@
+"""Answer the steps of the runbooks that heal, ask for approval, and undo. Only the runbooks change anything."""
+
+from typing import Any
+
+from express_path.adapters.approval_requests import ApprovalRequest
+from express_path.adapters.heal_requests import HealRequest
+from express_path.adapters.undo_requests import UndoRequest
+from express_path.heal_steps.approval import ApprovalSteps
+from express_path.heal_steps.heal import HealSteps
+from express_path.heal_steps.planning import Planner
+from express_path.heal_steps.services import Services
+from express_path.heal_steps.undo import UndoSteps
+
+Request = HealRequest | ApprovalRequest | UndoRequest
+
+
+def answer_step(services: Services, request: Request) -> dict[str, Any]:
+    """Return the answer to one step of a runbook, as JSON. An exception fails the step; its message says why."""
+    if isinstance(request, UndoRequest):
+        return UndoSteps(services).answer(request)
+    planner = Planner(services)
+    if isinstance(request, ApprovalRequest):
+        return ApprovalSteps(services, planner).answer(request)
+    return HealSteps(services, planner).answer(request)
