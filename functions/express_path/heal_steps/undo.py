@@ -8,7 +8,7 @@ from typing import Any
 
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.undo_reader import read_sight
-from express_path.adapters.undo_requests import NOBODY, Circumstance, UndoAction, UndoRequest, undo_answer
+from express_path.adapters.undo_requests import NOBODY, AnswerContext, UndoAction, UndoRequest, undo_answer
 from express_path.domain.heal.ledger import TableRecord
 from express_path.domain.heal.undo import Change, Records, Undo, check_deleted, check_heal, check_not_undone, make_undo
 from express_path.domain.heal.undo_effects import moves
@@ -64,7 +64,7 @@ class UndoSteps:
         for _ in range(TURN_ATTEMPTS):
             if records.heal.undo_run_id:
                 undone = Undo(records.heal, associated=False, is_live=False)
-                return undo_answer(undone, UNDONE, Circumstance(self._ledger.table_name, _now()))
+                return undo_answer(undone, UNDONE, AnswerContext(self._ledger.table_name, _now()))
             is_held = self._is_claimed_by_other(records.table, request.run_id)
             if not is_held or has_ended(self._aws.ssm, records.table.run_id):
                 return self._answer(request, records, self._still_associated(records))
@@ -137,7 +137,7 @@ class UndoSteps:
         owner = records.table.run_id
         is_held = self._is_claimed_by_other(records.table, request.run_id)
         void_run = owner if is_held and has_ended(self._aws.ssm, owner) else NOBODY
-        context = Circumstance(self._ledger.table_name, _now(), void_run)
+        context = AnswerContext(self._ledger.table_name, _now(), void_run)
         return undo_answer(undo, action or undo.change, context, self._moves(undo) if with_moves else ())
 
     def _moves(self, undo: Undo) -> tuple[str, ...]:

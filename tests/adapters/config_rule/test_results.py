@@ -96,7 +96,7 @@ def test_refused_evaluations_of_all_batches_are_raised(
     with pytest.raises(ReportError) as raised:
         put_evaluations(aws.config, event, evaluations(130))
     assert [row["ComplianceResourceId"] for row in raised.value.failed] == ["subnet-3", "subnet-120"]
-    assert str(raised.value) == "AWS Config refused 2 evaluations, the first: subnet-3, subnet-120"
+    assert str(raised.value) == "AWS Config rejected 2 evaluations, the first: subnet-3, subnet-120"
     assert len(stored_compliance()) == 128
 
 
