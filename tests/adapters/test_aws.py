@@ -22,7 +22,7 @@ def test_region_may_be_named(sandbox: Sandbox) -> None:
     """A Region that is named goes before the environment's."""
     sandbox.client("ec2", region="eu-west-1").create_vpc(CidrBlock="10.9.0.0/16")
     vpcs = Aws.connect("eu-west-1").ec2.describe_vpcs()["Vpcs"]
-    assert "10.9.0.0/16" in [each["CidrBlock"] for each in vpcs]
+    assert "10.9.0.0/16" in [vpc["CidrBlock"] for vpc in vpcs]
 
 
 @pytest.mark.parametrize("name", ["AWS_REGION", "AWS_DEFAULT_REGION"])
@@ -96,7 +96,7 @@ def test_pages_are_joined(aws: Aws, sandbox: Sandbox) -> None:
     """All pages of a list are read, whoever cut it."""
     sandbox.ec2.knobs.page_size = 2
     subnets = pages(aws.ec2, "ec2", "describe_subnets", "Subnets")
-    assert len(subnets) == len({each["SubnetId"] for each in subnets}) == 6
+    assert len(subnets) == len({row["SubnetId"] for row in subnets}) == 6
     assert len(sandbox.calls.of("ec2", "DescribeSubnets")) == 3
 
 

@@ -209,7 +209,7 @@ READERS = {
 
 @pytest.mark.parametrize("value", [None, "", 7], ids=repr)
 @pytest.mark.parametrize(
-    ("name", "field"), [(name, each) for name, (_, _, needed) in READERS.items() for each in needed]
+    ("name", "field"), [(name, required) for name, (_, _, needed) in READERS.items() for required in needed]
 )
 def test_a_field_that_is_needed_is_named_where_it_is_missing(name: str, field: str, value: object) -> None:
     """The error carries the resource, the field, what was found and what is allowed."""

@@ -18,7 +18,7 @@ def pascal(value: object) -> object:
     """Return a value with the first letter of every key in upper case, as newer resource types have them."""
     if isinstance(value, dict):
         return {key[0].upper() + key[1:]: pascal(below) for key, below in value.items()}
-    return [pascal(each) for each in value] if isinstance(value, list) else value
+    return [pascal(inner) for inner in value] if isinstance(value, list) else value
 
 
 SHAPES: dict[str, Callable[[Object], object]] = {

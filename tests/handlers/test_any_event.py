@@ -121,7 +121,7 @@ def test_what_is_no_event_at_all(sandbox: Sandbox, handler: Handler, event: obje
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(event=spoilt([opened(each) for each in EVENTS]))
+@given(event=spoilt([opened(sample) for sample in EVENTS]))
 def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:  # noqa: ANN401  # anything
     """Only the result token is real, because AWS Config refuses any other."""
     assert vpc.subnet
@@ -153,7 +153,7 @@ def test_log_level_drops_log_lines_and_no_metric(
     """At level WARN, the stack logs no line of level INFO, and the line that holds the metrics is still written."""
     monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "WARN")
     rule.sweep()
-    [line] = [json.loads(each) for each in capsys.readouterr().out.splitlines()]
+    [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
     assert line["NonCompliantPosted"] == [1.0]
     assert "level" not in line
     assert evaluate.logger.log_level == 30

@@ -120,7 +120,7 @@ def test_more_subnets_than_one_call_takes(sandbox: Sandbox, builder: Builder, vp
     rule = Rule(sandbox, {**SCOPED, "vpcIds": vpc.vpc})
     sandbox.calls.clear()
     assert rule.tell(item("ResourceDiscovered")).keys() >= {*subnets, vpc.subnet}
-    puts = [len(each.parameters["Evaluations"]) for each in sandbox.calls.of("config", "PutEvaluations")]
+    puts = [len(call.parameters["Evaluations"]) for call in sandbox.calls.of("config", "PutEvaluations")]
     assert puts[0] == 100
     assert sum(puts) > 100
 

@@ -101,7 +101,7 @@ def test_batches_of_100(rule: Rule, builder: Builder, vpc: Private) -> None:
     rule.sandbox.calls.clear()
     rule.tell(item("RouteTable", vpc.table, configuration={"vpcId": vpc.vpc}))
     puts = rule.sandbox.calls.of("config", "PutEvaluations")
-    assert [len(each.parameters["Evaluations"]) for each in puts] == [100, 100, 50]
+    assert [len(call.parameters["Evaluations"]) for call in puts] == [100, 100, 50]
     assert rule.held().keys() == {*subnets, vpc.subnet}
 
 
@@ -130,7 +130,7 @@ def test_refused_evaluations_are_raised(rule: Rule, builder: Builder, vpc: Priva
     rule.loop.results.rejected.add(vpc.subnet)
     with pytest.raises(ReportError) as raised:
         rule.tell(item("VPCEndpoint", endpoint, configuration={"vpcId": vpc.vpc}))
-    assert [each["ComplianceResourceId"] for each in raised.value.failed] == [vpc.subnet]
+    assert [row["ComplianceResourceId"] for row in raised.value.failed] == [vpc.subnet]
     assert vpc.subnet in str(raised.value)
     assert rule.held().keys() == {vpc.public_subnet}
 
@@ -150,7 +150,7 @@ def test_annotations_fit(rule: Rule, builder: Builder, vpc: Private) -> None:
     behind = builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=firewall))
     rule.sweep()
     assert rule.held()[behind].reason == "NAT_BEHIND_APPLIANCE"
-    assert all(1 <= len(each.annotation) <= 256 for each in rule.held().values())
+    assert all(1 <= len(result.annotation) <= 256 for result in rule.held().values())
 
 
 def test_subnet_that_left_the_scope_is_not_applicable(rule: Rule, vpc: Private) -> None:

@@ -33,7 +33,7 @@ def test_item_is_fetched(rule: Rule, builder: Builder, vpc: Private) -> None:
         "AWS::EC2::RouteTable",
         vpc.table,
     )
-    filters = [each.parameters.get("Filters") for each in rule.sandbox.calls.of("ec2", "DescribeSubnets")]
+    filters = [call.parameters.get("Filters") for call in rule.sandbox.calls.of("ec2", "DescribeSubnets")]
     assert filters == [[{"Name": "vpc-id", "Values": [vpc.vpc]}]]
 
 
@@ -67,14 +67,14 @@ def test_item_as_of_the_notification_is_fetched(rule: Rule, builder: Builder, vp
     rule.only_for = vpc.table
     rule.loop.notice()
     [association] = [
-        each
-        for each in builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
-        if each["SubnetId"] == second
+        row
+        for row in builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
+        if row["SubnetId"] == second
     ]
     builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
     rule.loop.notice()
     deliveries = rule.loop.deliver()
-    answers = [each.answer for each in deliveries if vpc.table in each.event["invokingEvent"]]
+    answers = [delivery.answer for delivery in deliveries if vpc.table in delivery.event["invokingEvent"]]
     assert {second: "NO_ROUTE"}.items() <= rule.answers(answers[-1:]).items()
 
 

@@ -30,15 +30,17 @@ def policies() -> list[dict[str, Any]]:
 
 def allowed() -> set[str]:
     """Return the actions of the role, but for those that Lambda itself uses in its name."""
-    found = {each for policy in policies() for part in policy["PolicyDocument"]["Statement"] for each in actions(part)}
-    return {each for each in found if not each.startswith(OF_LAMBDA_ITSELF)}
+    found = {
+        action for policy in policies() for part in policy["PolicyDocument"]["Statement"] for action in actions(part)
+    }
+    return {action for action in found if not action.startswith(OF_LAMBDA_ITSELF)}
 
 
 def called(sandbox: Sandbox) -> set[str]:
     """Return the actions of the calls that were made for the function's own account."""
-    own = [each for each in sandbox.calls if each.account_id == sandbox.account_id]
-    names = {f"{each.service}:{each.operation}" for each in own}
-    return {NAMED_OTHERWISE.get(each, each) for each in names}
+    own = [call for call in sandbox.calls if call.account_id == sandbox.account_id]
+    names = {f"{call.service}:{call.operation}" for call in own}
+    return {NAMED_OTHERWISE.get(action, action) for action in names}
 
 
 @pytest.fixture
@@ -78,15 +80,15 @@ def test_role_allows_what_the_function_calls_and_no_more(sandbox: Sandbox, build
 def test_function_changes_nothing_but_its_own_results(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
     """Of all calls, those to put evaluations alone could change anything, in this account and in the network's."""
     use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
-    assert {each.operation for each in sandbox.calls.mutating()} == {"PutEvaluations"}
+    assert {call.operation for call in sandbox.calls.mutating()} == {"PutEvaluations"}
 
 
 def test_network_account_is_only_read(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
     """In the network account the function needs no more of EC2 than at home."""
     use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
-    central = {f"{each.service}:{each.operation}" for each in sandbox.calls if each.account_id != sandbox.account_id}
+    central = {f"{call.service}:{call.operation}" for call in sandbox.calls if call.account_id != sandbox.account_id}
     assert central
-    assert central <= {each for each in allowed() if each.startswith("ec2:")}
+    assert central <= {action for action in allowed() if action.startswith("ec2:")}
 
 
 @pytest.fixture
@@ -96,7 +98,7 @@ def stack(sandbox: Sandbox) -> Stack:
     iam = sandbox.client("iam", credentials=sandbox.credentials(network_account))
     trust = {"Effect": "Allow", "Principal": {"AWS": sandbox.account_id}, "Action": "sts:AssumeRole"}
     iam.create_role(RoleName=role_name, AssumeRolePolicyDocument=json.dumps({"Statement": [trust]}))
-    reads = {"Effect": "Allow", "Action": sorted(each for each in allowed() if each.startswith("ec2:"))}
+    reads = {"Effect": "Allow", "Action": sorted(action for action in allowed() if action.startswith("ec2:"))}
     document = json.dumps({"Version": "2012-10-17", "Statement": [{**reads, "Resource": "*"}]})
     iam.put_role_policy(RoleName=role_name, PolicyName="read", PolicyDocument=document)
     return Stack(sandbox, NetworkRoleArn=NETWORK_ROLE)
@@ -114,7 +116,7 @@ def by_its_role(rule: Rule, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> It
 
 def refused(stack: Stack) -> set[str]:
     """Return the operations that failed, with the errors."""
-    return {f"{each.operation} {each.error}" for each in stack.sandbox.calls if each.error}
+    return {f"{call.operation} {call.error}" for call in stack.sandbox.calls if call.error}
 
 
 def test_role_is_enough_where_permissions_are_enforced(

@@ -18,7 +18,7 @@ def posted(rule: Rule) -> list[str]:
     rule.sandbox.calls.clear()
     rule.sweep()
     puts = rule.sandbox.calls.of("config", "PutEvaluations")
-    return [each["ComplianceResourceId"] for put in puts for each in put.parameters["Evaluations"]]
+    return [row["ComplianceResourceId"] for put in puts for row in put.parameters["Evaluations"]]
 
 
 def test_first_sweep_posts_all_that_matter(rule: Rule, builder: Builder, vpc: Private) -> None:
@@ -32,7 +32,7 @@ def test_first_sweep_posts_all_that_matter(rule: Rule, builder: Builder, vpc: Pr
         second.subnet: "ENDPOINT",
         second.public_subnet: "INTERNET_GATEWAY",
     }
-    assert {each.compliance for each in rule.held().values()} == {"COMPLIANT", "NON_COMPLIANT"}
+    assert {result.compliance for result in rule.held().values()} == {"COMPLIANT", "NON_COMPLIANT"}
 
 
 def test_second_sweep_posts_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
@@ -53,12 +53,12 @@ def test_sweep_after_events_posts_nothing(rule: Rule, builder: Builder, vpc: Pri
     builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=firewall))
     builder.subnet(vpc.vpc)
     rule.changes()
-    assert {each.reason for each in rule.held().values()} == {
+    assert {result.reason for result in rule.held().values()} == {
         "PARTLY_NAT",
         "NAT_GATEWAY",
         "INTERNET_GATEWAY",
         "NO_ROUTE",
-    } or {each.reason for each in rule.held().values()} > {"PARTLY_NAT", "NAT_GATEWAY", "INTERNET_GATEWAY"}
+    } or {result.reason for result in rule.held().values()} > {"PARTLY_NAT", "NAT_GATEWAY", "INTERNET_GATEWAY"}
     assert posted(rule) == []
 
 

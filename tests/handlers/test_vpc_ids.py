@@ -33,7 +33,7 @@ def rule(sandbox: Sandbox, inside: Private, request: pytest.FixtureRequest) -> R
 
 def operations(rule: Rule) -> list[str]:
     """Return the operations of EC2 and of AWS Config's reports that were called, in order."""
-    return [each.operation for each in rule.sandbox.calls if each.service in ("ec2", "config")]
+    return [call.operation for call in rule.sandbox.calls if call.service in ("ec2", "config")]
 
 
 def changed(rule: Rule, resource_id: str) -> dict[str, str]:
@@ -42,8 +42,8 @@ def changed(rule: Rule, resource_id: str) -> dict[str, str]:
     rule.loop.notice()
     rule.sandbox.calls.clear()
     deliveries = rule.loop.deliver()
-    assert [each.error for each in deliveries if each.error] == []
-    return rule.answers([each.answer for each in deliveries])
+    assert [delivery.error for delivery in deliveries if delivery.error] == []
+    return rule.answers([delivery.answer for delivery in deliveries])
 
 
 def test_subnet_elsewhere_is_answered_from_its_own_item(rule: Rule, outside: Private) -> None:

@@ -85,7 +85,11 @@ class Rule:
 
     def answers(self, answers: list[Any]) -> dict[str, str]:
         """Return the reason of every subnet in some answers of the function."""
-        return {each["subnetId"]: str(each["reason"]) for answer in answers for each in answer["evaluations"]}
+        return {
+            evaluation["subnetId"]: str(evaluation["reason"])
+            for answer in answers
+            for evaluation in answer["evaluations"]
+        }
 
     def sweep(self) -> dict[str, str]:
         """Invoke the function as the schedule does; return the reason of every subnet that it posted."""
@@ -113,8 +117,8 @@ class Rule:
     def held(self) -> dict[str, Held]:
         """Return what AWS Config holds, by subnet."""
         return {
-            each.resource[1]: Held(
-                each.compliance, (each.annotation or "").partition(":")[0], each.annotation or "", each.ordering
+            result.resource[1]: Held(
+                result.compliance, (result.annotation or "").partition(":")[0], result.annotation or "", result.ordering
             )
-            for each in self.loop.results.of_rule(self.loop.rule.name)
+            for result in self.loop.results.of_rule(self.loop.rule.name)
         }

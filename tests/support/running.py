@@ -32,7 +32,7 @@ def _same_methods(creator: ClientCreator, service_model: ServiceModel) -> dict[s
 @contextmanager
 def running() -> Iterator[Sandbox]:
     """Start a sandbox, or use the one that other tests keep running in this process: there can be only one."""
-    kept = next((each for each in gc.get_objects() if type(each) is Sandbox and _is_serving(each)), None)
+    kept = next((found for found in gc.get_objects() if type(found) is Sandbox and _is_serving(found)), None)
     if kept:
         yield kept
         return
