@@ -14,7 +14,7 @@ from typer.testing import Result
 
 from express_path.adapters.run_states import ENDED
 from express_path.heal_steps import repeated_reads
-from express_path_cli import following
+from express_path_cli import run_watcher
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.heals import APPROVED, HEAL, UNDO, Deployment
@@ -30,7 +30,7 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
     """Deploy the runbooks that heal and undo, and a stack whose outputs name them."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
     monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
-    monkeypatch.setattr(following, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(run_watcher, "POLL_SECONDS", 0.05)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001

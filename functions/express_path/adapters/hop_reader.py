@@ -1,8 +1,9 @@
 """Read what following hops needs in addition to route tables and endpoints: one read for each kind of hop."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from express_path.adapters.aws import DENIED, Aws, calling, filtered, pages
 from express_path.adapters.ec2_records import network_interface
@@ -41,7 +42,8 @@ class OptionalReads:
             return None
 
 
-class TransitGateways(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TransitGateways:
     """The transit gateway resources that an account can read, by id; None: could not be read."""
 
     attachments: Mapping[str, TransitGatewayAttachment] | None

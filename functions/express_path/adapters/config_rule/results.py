@@ -22,7 +22,8 @@ NOT_APPLICABLE = "NOT_APPLICABLE"
 class Evaluation(NamedTuple):
     """One result to report. annotation has 1 to 256 characters (botocore model: config Evaluation).
 
-    AWS Config ignores an evaluation whose ordering_timestamp is older than that of the stored result.
+    ordering_timestamp is the time of the event that led to it, so that a late event does not replace a newer result
+    (https://docs.aws.amazon.com/config/latest/APIReference/API_Evaluation.html).
     """
 
     resource_type: str
