@@ -95,7 +95,7 @@ class TableChangedError(ExpressPathError):
         """Keep the subnet, the route table that the run claimed, and the one that governs the subnet now."""
         self.subnet_id, self.claimed, self.governing = subnet_id, claimed, governing
         super().__init__(
-            f"{subnet_id} was governed by {claimed}, and now it is by {governing or 'none'}: start the heal again"
+            f"the route table of {subnet_id} changed from {claimed} to {governing or 'none'}: start the heal again"
         )
 
 
