@@ -65,17 +65,17 @@ class PrefixListReader:
     def _lacks(self, known: Mapping[str, PrefixList], wanted: Iterable[str], families: Iterable[Family]) -> bool:
         """Whether a wanted list is a customer's or unknown, or S3 Express's list of one of the families is unknown."""
         express = {record.family for record in known.values() if is_express_service(record.name, self._region)}
-        unasked = bool(express) and not self._managed and not set(families) <= express
-        return unasked or any(list_id not in known or not known[list_id].aws_owned for list_id in wanted)
+        lacks_family = bool(express) and not self._managed and not set(families) <= express
+        return lacks_family or any(list_id not in known or not known[list_id].aws_owned for list_id in wanted)
 
     def _read_entries(self, plain: Mapping[str, PrefixList], wanted: set[str], families: set[Family]) -> None:
         """Read the entries of wanted lists, and of S3 Express's lists of the families, if their blocks are unknown."""
         for description in self._managed:
             list_id, version = str(description.get("PrefixListId")), _version(description)
             is_express = is_express_service(str(description.get("PrefixListName")), self._region)
-            asked = list_id in wanted or (is_express and description.get("AddressFamily") in families)
+            is_wanted = list_id in wanted or (is_express and description.get("AddressFamily") in families)
             readable = list_id in plain and plain[list_id].cidrs is not None
-            if asked and not readable and version not in self._entries:
+            if is_wanted and not readable and version not in self._entries:
                 self._entries[version] = unless_denied(partial(self._entries_of, list_id))
 
     def _entries_of(self, list_id: str) -> list[Description]:
