@@ -138,7 +138,7 @@ def test_a_route_to_an_instance_is_one_to_its_interface() -> None:
 
 
 def test_a_route_without_a_target_is_of_an_unknown_kind() -> None:
-    """Its traffic goes where EC2's description does not tell."""
+    """EC2's description does not show where its traffic goes."""
     (route,) = read.route_table({**TABLE, "Routes": [{"DestinationCidrBlock": "0.0.0.0/0"}]}).routes
     assert (route.target_id, route.target_kind) == ("", "UNKNOWN")
 

@@ -61,7 +61,7 @@ def test_vpc_that_is_gone_is_an_empty_snapshot(reader: SnapshotReader) -> None:
 def test_pages_that_nobody_asked_for_are_followed(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
 ) -> None:
-    """AWS may cut any list shorter than asked: every page is read."""
+    """AWS may return shorter pages than requested: every page is read."""
     builder.many_tables(vpc.vpc, 150)
     snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
     assert len(snapshot.route_tables) == 153
@@ -78,7 +78,7 @@ def test_directory_buckets_are_not_asked_for_by_default(reader: SnapshotReader, 
 
 
 def test_directory_buckets_are_found(reader: SnapshotReader, sandbox: Sandbox, vpc: Private) -> None:
-    """With it, one call tells; a general purpose bucket is none."""
+    """With it, one call is enough; a general purpose bucket does not count."""
     sandbox.client("s3").create_bucket(Bucket="general-purpose")
     assert reader.read(ACCOUNT, vpc.vpc, BUCKETS).has_directory_buckets is False
     configuration = {
@@ -121,7 +121,7 @@ def nat_instance(builder: Builder, vpc: Private) -> tuple[str, str]:
 def test_network_interfaces_are_read_where_a_route_leads_to_one(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
 ) -> None:
-    """Of all interfaces only the routes' targets are asked for."""
+    """Only the interfaces that are targets of routes are read."""
     builder.ec2.create_network_interface(SubnetId=vpc.subnet)
     instance, interface = nat_instance(builder, vpc)
     snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)

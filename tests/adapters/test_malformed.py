@@ -233,7 +233,7 @@ def test_null_is_the_same_as_absent(tmp_path: Path, name: str, place: tuple[str 
 def test_resource_that_is_described_twice_is_refused_unless_alike(
     tmp_path: Path, name: str, change: dict[str, Any]
 ) -> None:
-    """Nothing tells which of two descriptions holds; the same one twice, as pages may overlap, does no harm."""
+    """Two different descriptions of a resource are an error; the same one twice is not, because pages may overlap."""
     [(field, [described])] = SOUND[name].items()
     write(dumped(tmp_path, "", (), None) / name, {field: [described, described]})
     assert read_dump(tmp_path)

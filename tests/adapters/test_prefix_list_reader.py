@@ -104,7 +104,7 @@ def test_list_that_is_not_there_is_left_out(reader: PrefixListReader) -> None:
 
 
 def test_entries_that_may_not_be_read_are_unknown(reader: PrefixListReader, builder: Builder, sandbox: Sandbox) -> None:
-    """Denied entries are None, not none; what was denied is not asked for again and again."""
+    """Denied entries are unknown, not empty; a denied read is not repeated each time."""
     list_id = builder.prefix_list("198.18.0.0/15")
     sandbox.faults.deny("ec2", "GetManagedPrefixListEntries", PrefixListId=list_id)
     assert reader.read([list_id], IPV4)[list_id].cidrs is None
@@ -166,7 +166,7 @@ def test_lists_are_read_again_after_15_minutes(
 
 
 def test_memory_does_not_grow_older_by_being_used(reader: PrefixListReader, sandbox: Sandbox, clock: Clock) -> None:
-    """The quarter of an hour counts from the read, however often the lists are asked for meanwhile."""
+    """The 15 minutes count from the read, however often the lists are used in between."""
     reader.read([], IPV4)
     for _ in range(4):
         clock.seconds += REMEMBERED_SECONDS / 4

@@ -115,7 +115,7 @@ UNREADABLE = [
 @pytest.mark.parametrize("handler", [evaluate.handler, plan_heal.handler])
 @pytest.mark.parametrize("event", UNREADABLE, ids=range(len(UNREADABLE)))
 def test_what_is_no_event_at_all(sandbox: Sandbox, handler: Handler, event: object) -> None:
-    """It is an EventError, and AWS is not asked."""
+    """It is an EventError, and AWS is not called."""
     assert isinstance(answered(handler, event), EventError)
     assert list(sandbox.calls) == []
 

@@ -17,7 +17,7 @@ CAPTURED = "2026-02-13T05:48:51.341Z"
 
 
 def item(resource_type: str, resource_id: str, **more: object) -> Item:
-    """Return an item that tells no more than it must; more adds to it."""
+    """Return an item with the required fields; more adds to it."""
     return {
         "awsAccountId": "123456789012",
         "configurationItemCaptureTime": CAPTURED,
@@ -48,7 +48,7 @@ def test_verdict_reaches_config(rule: Rule, vpc: Private) -> None:
 
 
 def test_answer_tells_what_was_posted(rule: Rule, vpc: Private) -> None:
-    """The function returns each verdict with its path, for whoever invokes it by hand; it is plain JSON."""
+    """The function returns each verdict with its path as plain JSON, for people who invoke it by hand."""
     answer = rule.invoke(rule.event(item("Subnet", vpc.subnet, configuration={"vpcId": vpc.vpc})))
     [evaluation] = json.loads(json.dumps(answer))["evaluations"]
     assert answer["posted"] == 1
@@ -106,7 +106,7 @@ def test_batches_of_100(rule: Rule, builder: Builder, vpc: Private) -> None:
 
 
 def test_vpc_without_subnets_reports_nothing(rule: Rule, builder: Builder) -> None:
-    """Where there is no subnet, AWS Config is not called."""
+    """If there is no subnet, AWS Config is not called."""
     empty = builder.vpc()
     endpoint = builder.endpoint(empty, builder.main_table(empty))
     rule.sandbox.calls.clear()
@@ -170,7 +170,7 @@ def test_other_resources_that_left_the_scope_are_triggers_still(rule: Rule, vpc:
 
 @pytest.mark.parametrize("status", ["ResourceDeleted", "ResourceDeletedNotRecorded"])
 def test_deleted_subnet_is_marked_by_either_status(rule: Rule, status: str) -> None:
-    """Both statuses of deletion are known; EC2 is not asked."""
+    """Both statuses of deletion are known; EC2 is not called."""
     assert rule.tell(item("Subnet", "subnet-0", configurationItemStatus=status)) == {"subnet-0": "DELETED"}
     assert rule.sandbox.calls.of("ec2") == []
 

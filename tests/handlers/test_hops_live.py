@@ -114,7 +114,7 @@ def test_nat_gateway_has_its_capacity(rule: Rule, account: Account) -> None:
 
 
 def test_instance_that_checks_does_not_forward(rule: Rule, account: Account) -> None:
-    """With the source/destination check on, where traffic goes cannot be told; turning it off makes it a NAT."""
+    """With the source/destination check on, the path cannot be determined; with it off, the instance is a NAT."""
     vpc = BehindNatInstance(account, check=True)
     found = evaluation(rule, vpc)
     assert (found["compliance"], found["reason"]) == ("NOT_APPLICABLE", "UNRESOLVED_EGRESS")
@@ -357,7 +357,7 @@ def test_parameter_decides_on_what_cannot_be_told(sandbox: Sandbox, two_accounts
 
 
 def test_spoke_with_a_role(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke]) -> None:
-    """By a role in the network account the path is followed to its NAT gateway, and its capacity is told."""
+    """With a role in the network account, the path is followed to its NAT gateway, and its capacity is shown."""
     hub, spoke = two_accounts
     found = evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
     assert (found["compliance"], found["reason"]) == ("NON_COMPLIANT", "NAT_BEYOND_TRANSIT_GATEWAY")

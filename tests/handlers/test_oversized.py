@@ -38,14 +38,14 @@ def test_item_is_fetched(rule: Rule, builder: Builder, vpc: Private) -> None:
 
 
 def test_earlier_associations_come_from_the_item_before(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A summary has no diff: which subnets a table governed before, the item before it tells."""
+    """A summary has no diff: the previous item contains the subnets that a table governed before."""
     [association] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
     builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
     assert rule.changes(of=vpc.table) == {vpc.subnet: "NO_ROUTE"}
 
 
 def test_main_table_comes_from_the_item_before(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """That a table has ceased to be the main one, the item before it tells as well."""
+    """The previous item also shows that a table is no longer the main one."""
     former = builder.main_table(vpc.vpc)
     implicit = builder.subnet(vpc.vpc)
     rule.take_as_known()

@@ -142,7 +142,7 @@ def test_role_is_enough_where_permissions_are_enforced(
 def test_statement_with_other_resources_is_not_enough(
     stack: Stack, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch, sid: str, operation: str
 ) -> None:
-    """That the test above passes says something only if a statement that names other resources has it fail."""
+    """The test above can fail: a statement that names other resources is not enough."""
     for policy in stack.template.deployed(stack.template.properties("EvaluateRole"))["Policies"]:
         for statement in policy["PolicyDocument"]["Statement"]:
             if statement["Sid"] == sid:

@@ -147,7 +147,7 @@ def test_subnet_that_is_gone_is_not_cured(ask: Ask, builder: Builder, vpc: Priva
     ],
 )
 def test_wrong_question_is_refused_before_any_call(sandbox: Sandbox, event: dict[str, Any], field: str) -> None:
-    """The field that is wrong is named, and AWS is not asked."""
+    """The error names the invalid field, and AWS is not called."""
     sandbox.calls.clear()
     with pytest.raises(EventError) as raised:
         plan_heal.handler(event, Context())
@@ -248,7 +248,7 @@ def test_rule_s_parameters_decide(ask: Ask, builder: Builder, vpc: Private, monk
 
 @pytest.fixture
 def elected(ledger: LedgerTable, vpc: Private) -> dict[str, str]:
-    """A run that has claimed the table and was elected to create the endpoint: what its questions say besides."""
+    """The fields of requests by a run that has claimed the table and was elected to create the endpoint."""
     expires = int(time.time()) + 600
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId="run-2", expiresAt=expires)
     ledger.write(f"VPC#{vpc.vpc}", tokenRun="run-2", generation=1)

@@ -36,7 +36,7 @@ def test_first_sweep_posts_all_that_matter(rule: Rule, builder: Builder, vpc: Pr
 
 
 def test_second_sweep_posts_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Where nothing changed, AWS Config is asked what it holds, and told nothing."""
+    """If nothing changed, the stored results are read, and nothing is reported."""
     builder.subnet(vpc.vpc)
     rule.sweep()
     assert posted(rule) == []
@@ -63,7 +63,7 @@ def test_sweep_after_events_posts_nothing(rule: Rule, builder: Builder, vpc: Pri
 
 
 def test_one_change_is_one_evaluation(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A change that no event told of is found by the sweep, and posted alone."""
+    """The sweep finds a change for which there was no event, and reports only that one."""
     Private(builder)
     rule.sweep()
     builder.endpoint(vpc.vpc, vpc.table)

@@ -1,4 +1,4 @@
-"""Whatever changes, and in whatever order AWS Config tells of it, its events leave nothing for the sweep to find."""
+"""The events of any changes, in any order, leave nothing for the sweep to find."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -115,7 +115,7 @@ class Vpc:
 
 @pytest.mark.parametrize("seed", [7, 8, 32])
 def test_the_sweep_finds_nothing_that_events_did_not(sandbox: Sandbox, builder: Builder, seed: int) -> None:
-    """After random changes of two VPCs, told late or out of order, AWS Config holds what a fresh look says."""
+    """After random changes of two VPCs, with late or shuffled events, the stored results are those of a sweep."""
     random = Random(seed)
     lists = builder.ec2.describe_prefix_lists()["PrefixLists"]
     [express] = [prefix_list["Cidrs"] for prefix_list in lists if prefix_list["PrefixListName"].endswith(".s3express")]

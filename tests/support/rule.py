@@ -18,7 +18,7 @@ Item = dict[str, Any]
 
 
 class Context(LambdaContext):
-    """What Lambda tells a function about itself."""
+    """The context that Lambda passes to a function."""
 
     def __init__(self) -> None:
         """Name the function as the stack does."""
@@ -39,7 +39,7 @@ class Held(NamedTuple):
 
 
 class Rule:
-    """One rule and its function, which can be told to sleep through events that a test is not about."""
+    """One rule and its function, which can ignore events that a test is not about."""
 
     def __init__(
         self, sandbox: Sandbox, parameters: Mapping[str, str] | None = None, style: ItemStyle | None = None

@@ -1,4 +1,4 @@
-"""Events from AWS Config: what is read from each, and what is refused by name."""
+"""Events from AWS Config: what is read from them, and which errors invalid ones raise."""
 
 from datetime import UTC, datetime
 
@@ -82,7 +82,7 @@ def test_item_of_another_account_is_refused() -> None:
 
 @pytest.mark.parametrize(("value", "expected"), [(True, True), (False, False), (..., False)])
 def test_left_scope_is_read(value: object, expected: bool) -> None:
-    """EventLeftScope tells that the resource is no longer in the rule's scope."""
+    """EventLeftScope means that the resource is no longer in the rule's scope."""
     assert parse_event(event(change(), eventLeftScope=value)).left_scope is expected
 
 
@@ -186,7 +186,7 @@ def test_long_values_are_cut_in_messages() -> None:
 
 @pytest.mark.parametrize("found", ["true", "false", 1, None, {}])
 def test_left_scope_is_true_or_false(found: object) -> None:
-    """EventLeftScope that is neither true nor false is refused, not taken for false."""
+    """EventLeftScope that is neither true nor false is rejected; it does not count as false."""
     with pytest.raises(EventError) as raised:
         parse_event(event(change(), eventLeftScope=found))
     assert raised.value.field == "eventLeftScope"
