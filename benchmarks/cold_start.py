@@ -27,10 +27,11 @@ ENVIRONMENT = {
 EMPTY = "def handler(event, context):\n    return {}\n"
 CLIENTS = f"import boto3\n\nsession = boto3.Session()\nsession.client('ec2')\nsession.client('config')\n\n\n{EMPTY}"
 OURS = f"""\
-from express_path.handlers import evaluate
-from express_path.handlers.services import services
+import os
 
-services().aws.config
+from express_path.handlers import evaluate
+
+evaluate.compose_services(os.environ).aws.config
 
 
 {EMPTY}"""

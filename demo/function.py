@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -102,8 +103,7 @@ def in_this_process(sandbox: Sandbox) -> Iterator[Functions]:
     with patch.dict(os.environ, {**sandbox.environment(), **SETTINGS}):
         log = io.StringIO()
         with redirect_stdout(log):
-            evaluate = in_process(_handler(EVALUATE), EVALUATE_FUNCTION)
-            plan = in_process(_handler(PLAN), PLAN_FUNCTION)
+            evaluate, plan = _in_process(sandbox.account_id)
 
         def quietly(event: object) -> Any:  # noqa: ANN401 - any JSON value, as in Lambda
             with redirect_stdout(log):
@@ -112,9 +112,12 @@ def in_this_process(sandbox: Sandbox) -> Iterator[Functions]:
         yield Functions(quietly, plan)
 
 
-def _handler(path: str) -> Callable[..., Any]:
-    """Import a handler; clients of an earlier sandbox are forgotten."""
-    module, _, name = path.rpartition(".")
-    handler: Callable[..., Any] = getattr(import_module(module), name)
-    import_module("express_path.handlers.services").services.cache_clear()
-    return handler
+def _in_process(account_id: str) -> tuple[Invoke, Invoke]:
+    """Import the handlers, with services of their own: a handler would keep the clients of an earlier sandbox."""
+    evaluate, plan = (import_module(name.rpartition(".")[0]) for name in (EVALUATE, PLAN))
+    of_evaluate = evaluate.compose_services(os.environ)
+    of_plan = plan.compose_services(os.environ, account_id)
+    return (
+        in_process(partial(evaluate.handler, services=of_evaluate), EVALUATE_FUNCTION),
+        in_process(partial(plan.handler, services=of_plan), PLAN_FUNCTION),
+    )

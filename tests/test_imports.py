@@ -1,4 +1,4 @@
-"""Imports go one way: handlers -> adapters -> domain, and cli -> adapters -> domain; the domain is pure."""
+"""Imports go one way: handlers -> evaluation, healing -> adapters -> domain, and cli -> adapters -> domain."""
 
 import ast
 import subprocess
@@ -24,23 +24,29 @@ ALLOWED = {
     "express_path.domain.verdict": ("express_path.errors", *LAYERS[:3]),
     "express_path.domain.heal": ("express_path.errors", *LAYERS),
     "express_path.adapters": (*CORE, *AWS, "mypy_boto3", "express_path.adapters"),
-    "express_path.looking": CORE,
-    "express_path.planning": (*CORE, "express_path.adapters", "express_path.looking"),
-    "express_path.healing": (*CORE, "express_path.adapters", "express_path.looking", "express_path.planning"),
-    "express_path.approving": (*CORE, "express_path.adapters", "express_path.planning"),
-    "express_path.undoing": (*CORE, "express_path.adapters", "express_path.looking"),
+    "express_path.adapters.config_rule": (
+        "express_path.errors",
+        "express_path.adapters.aws",
+        "express_path.adapters.memory",
+        "express_path.adapters.config_rule",
+        "mypy_boto3",
+    ),
+    "express_path.evaluation": (*CORE, "express_path.adapters"),
+    "express_path.heal_steps": (*CORE, "express_path.adapters", "express_path.heal_steps"),
+    "express_path.healing": (*CORE, "express_path.adapters", "express_path.heal_steps"),
     "express_path.handlers": (
         *CORE,
         "aws_lambda_powertools",
         "express_path.adapters",
-        "express_path.approving",
+        "express_path.evaluation",
+        "express_path.heal_steps",
         "express_path.healing",
-        "express_path.planning",
-        "express_path.undoing",
-        "express_path.handlers",
     ),
     "express_path_cli": (*CORE, *AWS, "mypy_boto3", "rich", "typer", "express_path.adapters", "express_path_cli"),
 }
+ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")
+CONNECTS = "express_path.adapters.aws"
+"""The command lets this module find the Region like every SDK does; the handlers pass it the Region."""
 MODULES = sorted(path for package in PACKAGES.values() for path in package.rglob("*.py"))
 
 
@@ -97,7 +103,13 @@ def test_module_imports_only_what_its_part_may(path: Path) -> None:
         ("express_path.domain.path.outcomes", "from express_path import adapters"),
         ("express_path.adapters.reports", "from express_path.handlers import evaluate"),
         ("express_path.adapters.reports", "from aws_lambda_powertools import Logger"),
+        ("express_path.adapters.config_rule.results", "from express_path.domain.verdict.evaluator import Verdict"),
+        ("express_path.adapters.config_rule.items", "from express_path.adapters.network_changes import change_of"),
+        ("express_path.evaluation", "from aws_lambda_powertools import Logger"),
+        ("express_path.evaluation", "from express_path.healing import answer_step"),
+        ("express_path.healing", "from express_path.handlers.plan_heal import handler"),
         ("express_path.handlers.evaluate", "import botocore.session"),
+        ("express_path.handlers.evaluate", "from express_path.handlers.plan_heal import handler"),
         ("express_path.errors", "from express_path.domain.network.resources import Subnet"),
         ("express_path.domain.network.snapshot", "from express_path.domain.path.reasons import Reason"),
         ("express_path.domain.verdict.fanout", "import express_path.domain.heal.plan"),
@@ -149,3 +161,31 @@ def test_the_lambda_package_holds_exactly_what_the_handlers_reach() -> None:
     """Code that only the command needs lives with the command, so that no function ships it."""
     package = {name for path in MODULES if lies_in(name := module_name(path), "express_path")}
     assert package == reached({"express_path.handlers.evaluate", "express_path.handlers.plan_heal"})
+
+
+def environment_reads(source: str) -> list[str]:
+    """Return the ways in which a module reads the environment: os.environ, os.getenv, or names imported from os."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(source))
+        if (isinstance(node, ast.Attribute) and node.attr in ENVIRONMENT)
+        or (isinstance(node, ast.ImportFrom) and any(alias.name in ENVIRONMENT for alias in node.names))
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if lies_in(module_name(path), "express_path")], ids=module_name
+)
+def test_only_handlers_read_the_environment(path: Path) -> None:
+    """Settings reach the rest of the Lambda package as arguments."""
+    reads = environment_reads(path.read_text(encoding="utf-8"))
+    may_read = part(module_name(path)) == "express_path.handlers" or module_name(path) == CONNECTS
+    assert may_read or reads == []
+
+
+@pytest.mark.parametrize(
+    "source", ["import os\nos.environ['A']", "from os import getenv", "import os as o\ndef f(x=o.environ): pass"]
+)
+def test_a_read_of_the_environment_is_found(source: str) -> None:
+    """The check above can fail."""
+    assert environment_reads(source)

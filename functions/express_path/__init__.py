@@ -1,1 +1,1 @@
-"""By which path does each subnet reach S3 Express One Zone: decide it, report it."""
+"""What the Lambda functions of express-path run: the AWS Config rule, and the planning of heals."""

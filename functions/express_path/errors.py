@@ -1,4 +1,4 @@
-"""The exceptions of express-path: a small tree, each carrying the data a reader needs to act on it."""
+"""The exceptions of express-path. They keep as attributes what a caller needs to act on them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,7 +26,7 @@ class SettingError(ExpressPathError):
 
 
 def _shown(found: object) -> str:
-    """A value as text, cut to 200 characters: Python prints neither deep nesting nor numbers of 5,000 digits."""
+    """Return a value as text of at most 200 characters. Python cannot print deep nesting or numbers of 5,000 digits."""
     try:
         return f"{found!r:.200}"
     except (RecursionError, ValueError):
@@ -34,7 +34,7 @@ def _shown(found: object) -> str:
 
 
 class EventError(ExpressPathError):
-    """An event of AWS Config or of a runbook lacks a field or holds a value that cannot be understood."""
+    """An event of AWS Config or of a runbook lacks a field, or a field has an invalid value."""
 
     def __init__(self, field: str, found: object, allowed: str) -> None:
         """Keep the field's path inside the event, what was found there and what is allowed."""
@@ -43,7 +43,7 @@ class EventError(ExpressPathError):
 
 
 class RecordError(ExpressPathError):
-    """A resource as AWS describes it lacks a field, or the field holds something that cannot be read."""
+    """The description of a resource lacks a field, or a field has an invalid value."""
 
     def __init__(self, resource: str, field: str, found: object, allowed: str) -> None:
         """Keep the resource, its field, what was found there and what is allowed."""
@@ -52,7 +52,7 @@ class RecordError(ExpressPathError):
 
 
 class DumpError(ExpressPathError):
-    """A dump folder cannot be used: which file, what is wrong with it and how to make it again."""
+    """A dump folder cannot be used."""
 
     def __init__(self, path: str, fault: str, remedy: str) -> None:
         """Keep the file or folder, the fault and the remedy."""
@@ -61,7 +61,7 @@ class DumpError(ExpressPathError):
 
 
 class ApiError(ExpressPathError):
-    """AWS refused or failed a call that the work needs, so nothing may be concluded."""
+    """A call of an AWS API failed."""
 
     def __init__(self, operation: str, code: str, message: str) -> None:
         """Keep the API operation (service:Operation), AWS's error code and message."""
@@ -70,17 +70,17 @@ class ApiError(ExpressPathError):
 
 
 class ReportError(ExpressPathError):
-    """AWS Config did not take some evaluations."""
+    """AWS Config rejected some evaluations."""
 
     def __init__(self, failed: Sequence[Mapping[str, object]]) -> None:
         """Keep the evaluations as Config returned them in FailedEvaluations."""
         self.failed = tuple(failed)
         names = ", ".join(str(row.get("ComplianceResourceId")) for row in self.failed[:5])
-        super().__init__(f"AWS Config refused {len(self.failed)} evaluations, the first: {names}")
+        super().__init__(f"AWS Config rejected {len(self.failed)} evaluations, the first: {names}")
 
 
 class BlockedError(ExpressPathError):
-    """A heal may not be done; the message names every blocker and what to do, and holds the patch to apply by hand."""
+    """A heal is blocked. The message names every blocker, what to do, and the patch to apply by hand."""
 
     def __init__(self, summary: str, patches: Mapping[str, str]) -> None:
         """Keep the plan in one line and its patches by tool."""
@@ -89,13 +89,13 @@ class BlockedError(ExpressPathError):
 
 
 class TableChangedError(ExpressPathError):
-    """While a run healed a subnet, the subnet got another route table."""
+    """While a run healed a subnet, another route table was associated with the subnet."""
 
     def __init__(self, subnet_id: str, claimed: str, governing: str) -> None:
         """Keep the subnet, the route table that the run claimed, and the one that governs the subnet now."""
         self.subnet_id, self.claimed, self.governing = subnet_id, claimed, governing
         super().__init__(
-            f"{subnet_id} was governed by {claimed}, and now it is by {governing or 'none'}: start the heal again"
+            f"the route table of {subnet_id} changed from {claimed} to {governing or 'none'}: start the heal again"
         )
 
 
@@ -130,7 +130,7 @@ class UndoError(ExpressPathError):
 
 
 class ClaimHeldError(ExpressPathError):
-    """Another run has claimed a route table and goes on."""
+    """Another run has claimed a route table and has not ended."""
 
     def __init__(self, route_table_id: str, owner: str) -> None:
         """Keep the route table and the run that has claimed it."""
@@ -139,7 +139,7 @@ class ClaimHeldError(ExpressPathError):
 
 
 class ClaimLostError(ExpressPathError):
-    """A run's claim on a route table expired or went to another run, so it must change nothing more."""
+    """A run's claim on a route table expired or another run took it, so the run must change nothing more."""
 
     def __init__(self, route_table_id: str, run_id: str, owner: str) -> None:
         """Keep the route table, the run that must stop, and the run that claimed the table last, empty for none."""
@@ -163,7 +163,7 @@ class NotDisassociatedError(ExpressPathError):
 
 
 class NotDeletedError(ExpressPathError):
-    """An undo could not delete the endpoint that a heal made; no route table uses it any more."""
+    """An undo could not delete the endpoint that a heal created; no route table uses it any more."""
 
     def __init__(self, endpoint_id: str, code: str, message: str) -> None:
         """Keep the endpoint, and EC2's error code and message."""
@@ -174,7 +174,7 @@ class NotDeletedError(ExpressPathError):
 
 
 class NotCuredError(ExpressPathError):
-    """After a heal, the same engine still does not say COMPLIANT."""
+    """After a heal, the subnet is still not COMPLIANT."""
 
     def __init__(self, subnet_id: str, annotation: str) -> None:
         """Keep the subnet and the verdict's annotation."""

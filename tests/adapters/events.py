@@ -13,7 +13,7 @@ NOTIFIED = "2026-02-13T05:49:02.100Z"
 
 
 def item(**more: object) -> Object:
-    """Return a route table's configuration item; more replaces its keys, and an Ellipsis takes one away."""
+    """Return a route table's configuration item; more replaces its keys, and an Ellipsis removes one."""
     return changed(
         {
             "configurationItemVersion": "1.3",
@@ -89,5 +89,5 @@ def event(invoking: object, **more: object) -> Object:
 
 
 def changed(of: Object, more: Object) -> Object:
-    """Return an object with some keys replaced, or taken away where the value is an Ellipsis."""
+    """Return an object with some keys replaced, or removed if the value is an Ellipsis."""
     return {key: value for key, value in {**of, **more}.items() if value is not ...}

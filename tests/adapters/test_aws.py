@@ -1,4 +1,4 @@
-"""Clients of AWS: what they are made of, and how AWS's refusals are told."""
+"""Clients of AWS: their settings, and the errors that they raise."""
 
 import pytest
 from botocore.exceptions import ClientError
@@ -14,7 +14,7 @@ def refuse(code: str) -> None:
 
 
 def test_region_is_that_of_the_environment(aws: Aws, sandbox: Sandbox) -> None:
-    """Without being told, the clients are those of the environment's Region."""
+    """By default, the clients use the environment's Region."""
     assert aws.region == sandbox.region
 
 
@@ -22,7 +22,7 @@ def test_region_may_be_named(sandbox: Sandbox) -> None:
     """A Region that is named goes before the environment's."""
     sandbox.client("ec2", region="eu-west-1").create_vpc(CidrBlock="10.9.0.0/16")
     vpcs = Aws.connect("eu-west-1").ec2.describe_vpcs()["Vpcs"]
-    assert "10.9.0.0/16" in [each["CidrBlock"] for each in vpcs]
+    assert "10.9.0.0/16" in [vpc["CidrBlock"] for vpc in vpcs]
 
 
 @pytest.mark.parametrize("name", ["AWS_REGION", "AWS_DEFAULT_REGION"])
@@ -85,7 +85,7 @@ def test_role_is_assumed_under_the_external_id(aws: Aws, sandbox: Sandbox) -> No
 
 
 def test_role_that_may_not_be_assumed_is_an_error(aws: Aws, sandbox: Sandbox) -> None:
-    """A role that does not trust this account is a denial, told as one."""
+    """A role that does not trust this account is reported as denied."""
     sandbox.faults.deny("sts", "AssumeRole")
     with pytest.raises(ApiError) as raised:
         aws.assuming("arn:aws:iam::210987654321:role/network-reader")
@@ -93,10 +93,10 @@ def test_role_that_may_not_be_assumed_is_an_error(aws: Aws, sandbox: Sandbox) ->
 
 
 def test_pages_are_joined(aws: Aws, sandbox: Sandbox) -> None:
-    """All pages of a list are read, whoever cut it."""
+    """All pages of a list are read."""
     sandbox.ec2.knobs.page_size = 2
     subnets = pages(aws.ec2, "ec2", "describe_subnets", "Subnets")
-    assert len(subnets) == len({each["SubnetId"] for each in subnets}) == 6
+    assert len(subnets) == len({row["SubnetId"] for row in subnets}) == 6
     assert len(sandbox.calls.of("ec2", "DescribeSubnets")) == 3
 
 

@@ -138,7 +138,7 @@ def test_a_route_to_an_instance_is_one_to_its_interface() -> None:
 
 
 def test_a_route_without_a_target_is_of_an_unknown_kind() -> None:
-    """Its traffic goes where EC2's description does not tell."""
+    """EC2's description does not show where its traffic goes."""
     (route,) = read.route_table({**TABLE, "Routes": [{"DestinationCidrBlock": "0.0.0.0/0"}]}).routes
     assert (route.target_id, route.target_kind) == ("", "UNKNOWN")
 
@@ -209,7 +209,7 @@ READERS = {
 
 @pytest.mark.parametrize("value", [None, "", 7], ids=repr)
 @pytest.mark.parametrize(
-    ("name", "field"), [(name, each) for name, (_, _, needed) in READERS.items() for each in needed]
+    ("name", "field"), [(name, required) for name, (_, _, needed) in READERS.items() for required in needed]
 )
 def test_a_field_that_is_needed_is_named_where_it_is_missing(name: str, field: str, value: object) -> None:
     """The error carries the resource, the field, what was found and what is allowed."""

@@ -61,7 +61,7 @@ def test_vpc_that_is_gone_is_an_empty_snapshot(reader: SnapshotReader) -> None:
 def test_pages_that_nobody_asked_for_are_followed(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
 ) -> None:
-    """AWS may cut any list shorter than asked: every page is read."""
+    """AWS may return shorter pages than requested: every page is read."""
     builder.many_tables(vpc.vpc, 150)
     snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
     assert len(snapshot.route_tables) == 153
@@ -78,7 +78,7 @@ def test_directory_buckets_are_not_asked_for_by_default(reader: SnapshotReader, 
 
 
 def test_directory_buckets_are_found(reader: SnapshotReader, sandbox: Sandbox, vpc: Private) -> None:
-    """With it, one call tells; a general purpose bucket is none."""
+    """With it, one call is enough; a general purpose bucket does not count."""
     sandbox.client("s3").create_bucket(Bucket="general-purpose")
     assert reader.read(ACCOUNT, vpc.vpc, BUCKETS).has_directory_buckets is False
     configuration = {
@@ -121,7 +121,7 @@ def nat_instance(builder: Builder, vpc: Private) -> tuple[str, str]:
 def test_network_interfaces_are_read_where_a_route_leads_to_one(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
 ) -> None:
-    """Of all interfaces only the routes' targets are asked for."""
+    """Only the interfaces that are targets of routes are read."""
     builder.ec2.create_network_interface(SubnetId=vpc.subnet)
     instance, interface = nat_instance(builder, vpc)
     snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
@@ -129,8 +129,8 @@ def test_network_interfaces_are_read_where_a_route_leads_to_one(
     [found] = snapshot.network_interfaces.values()
     assert (found.id, found.subnet_id, found.instance_id) == (interface, vpc.public_subnet, instance)
     assert all(
-        each.parameters["Filters"][0]["Name"] in ("network-interface-id", "attachment.instance-id")
-        for each in sandbox.calls.of("ec2", "DescribeNetworkInterfaces")
+        call.parameters["Filters"][0]["Name"] in ("network-interface-id", "attachment.instance-id")
+        for call in sandbox.calls.of("ec2", "DescribeNetworkInterfaces")
     )
 
 
@@ -152,7 +152,7 @@ def test_many_network_interfaces_are_asked_for_200_at_a_time(
     snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
     assert len(snapshot.network_interfaces or {}) == 201
     calls = sandbox.calls.of("ec2", "DescribeNetworkInterfaces")
-    assert max(len(each.parameters["Filters"][0]["Values"]) for each in calls) == 200
+    assert max(len(call.parameters["Filters"][0]["Values"]) for call in calls) == 200
 
 
 def test_denied_network_interfaces_are_unknown_and_named(
@@ -183,7 +183,9 @@ def test_transit_gateways_are_read_where_a_route_leads_to_one(
     other = Private(builder)
     gateway = attached(builder, vpc)
     snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
-    assert [each.transit_gateway_id for each in (snapshot.transit_gateway_attachments or {}).values()] == [gateway]
+    assert [attachment.transit_gateway_id for attachment in (snapshot.transit_gateway_attachments or {}).values()] == [
+        gateway
+    ]
     assert snapshot.transit_gateway_route_tables
     assert other.subnet in snapshot.subnets
     assert len(sandbox.calls.of("ec2", "SearchTransitGatewayRoutes")) == 1
@@ -193,7 +195,7 @@ def test_transit_gateways_are_not_read_otherwise(reader: SnapshotReader, sandbox
     """Where no route leads to one, the network account's role is not assumed either."""
     snapshot = reader.read(ACCOUNT, vpc.vpc, WITH_ROLE)
     assert snapshot.transit_gateway_attachments is None
-    assert not [each for each in sandbox.calls if "Transit" in each.operation or each.service == "sts"]
+    assert not [call for call in sandbox.calls if "Transit" in call.operation or call.service == "sts"]
 
 
 def test_spoke_account_reads_no_further_than_its_vpc(
@@ -222,7 +224,7 @@ def test_network_account_is_read_by_its_role(
     assert snapshot.account_id == ACCOUNT
     [assumed] = sandbox.calls.of("sts")
     assert assumed.parameters["RoleArn"] == NETWORK_ROLE
-    assert {each.account_id for each in sandbox.calls.of("ec2")} == {ACCOUNT, NETWORK_ACCOUNT}
+    assert {call.account_id for call in sandbox.calls.of("ec2")} == {ACCOUNT, NETWORK_ACCOUNT}
 
 
 def test_network_role_that_may_not_be_assumed_is_named(
@@ -256,7 +258,7 @@ def test_hops_cost_one_read_a_kind(reader: SnapshotReader, builder: Builder, san
         assert gateway
         sandbox.calls.clear()
         reader.read(ACCOUNT, None, DEFAULTS)
-        costs.append(Counter(each.operation for each in sandbox.calls if "Search" not in each.operation))
+        costs.append(Counter(call.operation for call in sandbox.calls if "Search" not in call.operation))
     assert costs[0] - costs[1] == Counter(["DescribePrefixLists"])
     assert costs[1] - costs[0] == Counter()
 

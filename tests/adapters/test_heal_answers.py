@@ -54,10 +54,10 @@ def test_answer_says_how_to_claim_a_table_as_it_was_seen() -> None:
 def test_answer_shows_findings_and_verdict() -> None:
     """Each finding has its name, evidence and cure; the verdict is that before the heal."""
     answer = plan_answer(PLANS["blocked"], Next.DONE, SETTINGS, NEW)
-    assert [each["name"] for each in answer["blockers"]] == ["DNS_ATTRIBUTES", "CHANGE_CALENDAR_CLOSED"]
-    assert all(set(each) == {"name", "evidence", "cure"} for each in answer["blockers"])
+    assert [finding["name"] for finding in answer["blockers"]] == ["DNS_ATTRIBUTES", "CHANGE_CALENDAR_CLOSED"]
+    assert all(set(finding) == {"name", "evidence", "cure"} for finding in answer["blockers"])
     warned = plan_answer(PLANS["warned"], Next.CLAIM, SETTINGS, NEW)
-    assert [each["name"] for each in warned["warnings"]] == ["DNS_ATTRIBUTES"]
+    assert [finding["name"] for finding in warned["warnings"]] == ["DNS_ATTRIBUTES"]
     assert (answer["verdict"]["compliance"], answer["verdict"]["reason"]) == ("NON_COMPLIANT", "NAT_GATEWAY")
     assert answer["verdict"]["path"] == [{"kind": "NAT_GATEWAY", "id": "nat-1", "destination": "0.0.0.0/0"}]
 
@@ -67,5 +67,5 @@ def test_summary_names_every_blocker_with_its_cure() -> None:
     line = summary(PLANS["blocked"])
     assert line.startswith("BLOCKED for subnet-1: NAT_GATEWAY")
     assert "\n" not in line
-    for each in PLANS["blocked"].blockers:
-        assert f"| {each.blocker}: {each.evidence}; {each.cure}" in line
+    for finding in PLANS["blocked"].blockers:
+        assert f"| {finding.blocker}: {finding.evidence}; {finding.cure}" in line

@@ -36,12 +36,12 @@ def account(sandbox: Sandbox) -> Account:
 def tables(aws: Aws, table_ids: Iterable[str]) -> list[RouteTable]:
     """Read some route tables."""
     found = aws.ec2.describe_route_tables(RouteTableIds=list(table_ids))["RouteTables"]
-    return [route_table(each) for each in found]
+    return [route_table(description) for description in found]
 
 
 def operations(sandbox: Sandbox) -> list[str]:
     """Return the names of the operations called, in their order."""
-    return [each.operation for each in sandbox.calls]
+    return [call.operation for call in sandbox.calls]
 
 
 def test_targets_are_named_once(aws: Aws, account: Account) -> None:
@@ -91,12 +91,12 @@ def test_interfaces_are_read_in_hundreds(aws: Aws, account: Account) -> None:
 def test_instances_are_read_where_an_interface_forwards(aws: Aws, account: Account) -> None:
     """What an instance can carry is read for those that forward: none, none is read."""
     vpcs = [BehindNatInstance(account, kind, check=kind == "t4g.nano") for kind in ("c7gn.medium", "t4g.nano")]
-    interfaces = read_network_interfaces(aws, tables(aws, [each.table for each in vpcs]))
+    interfaces = read_network_interfaces(aws, tables(aws, [vpc.table for vpc in vpcs]))
     [found] = read_instances(aws, interfaces.values()).values()
     assert (found.id, found.instance_type) == (vpcs[0].instance, "c7gn.medium")
     assert (found.baseline_gbps, found.peak_gbps) == (3.125, 25.0)
     account.sandbox.calls.clear()
-    assert read_instances(aws, [each for each in interfaces.values() if each.source_dest_check]) == {}
+    assert read_instances(aws, [interface for interface in interfaces.values() if interface.source_dest_check]) == {}
     assert operations(account.sandbox) == []
 
 
@@ -123,8 +123,8 @@ def test_transit_gateways_of_their_owner(aws: Aws, account: Account) -> None:
     assert (ours.route_table_id, ours.appliance_mode, ours.resource_id) == (hub.own_table, True, hub.vpc)
     assert (theirs.route_table_id, theirs.appliance_mode) == (hub.spokes_table, False)
     assert theirs.subnet_ids == tuple(spoke.subnets)
-    assert [each.target_id for each in found.route_tables[hub.spokes_table].routes] == [hub.attachment]
-    assert [each.target_id for each in found.route_tables[hub.own_table].routes] == [spoke.attachment]
+    assert [route.target_id for route in found.route_tables[hub.spokes_table].routes] == [hub.attachment]
+    assert [route.target_id for route in found.route_tables[hub.own_table].routes] == [spoke.attachment]
     assert optional.denied == []
 
 
@@ -148,7 +148,7 @@ def test_denied_reads_are_named(aws: Aws, account: Account) -> None:
     account.sandbox.faults.deny("ec2", "DescribeTransitGatewayAttachments", times=1)
     optional = OptionalReads()
     found = read_transit_gateways(aws, optional)
-    assert {each.route_table_id for each in (found.attachments or {}).values()} == {None}
+    assert {attachment.route_table_id for attachment in (found.attachments or {}).values()} == {None}
     assert found.route_tables is None
     assert optional.denied == ["ec2:DescribeTransitGatewayAttachments"]
 

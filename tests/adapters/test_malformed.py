@@ -153,13 +153,13 @@ OBEYED = [
 
 def dumped(folder: Path, name: str, place: tuple[str | int, ...], value: object) -> Path:
     """Write a sound dump but for one value at a place in one file."""
-    for each, document in deepcopy(SOUND).items():
-        if each == name:
+    for file_name, document in deepcopy(SOUND).items():
+        if file_name == name:
             at: Any = document
             for key in place[:-1]:
                 at = at[key]
             at[place[-1]] = value
-        write(folder / each, document)
+        write(folder / file_name, document)
     return folder
 
 
@@ -182,7 +182,7 @@ def test_value_of_another_type_is_refused(
     assert str(place[-1]) in error.fault
 
 
-@pytest.mark.parametrize(("name", "place", "value"), OBEYED, ids=[each[1][-1] for each in OBEYED])
+@pytest.mark.parametrize(("name", "place", "value"), OBEYED, ids=[case[1][-1] for case in OBEYED])
 def test_control_characters_in_ids_and_words_of_awss_are_refused(
     tmp_path: Path, name: str, place: tuple[str | int, ...], value: object
 ) -> None:
@@ -206,11 +206,11 @@ def test_the_same_dump_without_a_fault_is_read(tmp_path: Path) -> None:
 
 
 NEEDED = ("Account", "Region", "OwnerId", "DestinationCidrBlock", "arn")
-NULLABLE = [each for each in WRONG if each[1][-1] not in NEEDED]
+NULLABLE = [case for case in WRONG if case[1][-1] not in NEEDED]
 
 
 @pytest.mark.parametrize(
-    ("name", "place"), [each[:2] for each in NULLABLE], ids=[".".join(map(str, each[1])) for each in NULLABLE]
+    ("name", "place"), [case[:2] for case in NULLABLE], ids=[".".join(map(str, case[1])) for case in NULLABLE]
 )
 def test_null_is_the_same_as_absent(tmp_path: Path, name: str, place: tuple[str | int, ...]) -> None:
     """Other tools than the AWS CLI write what is not there as null."""
@@ -233,7 +233,7 @@ def test_null_is_the_same_as_absent(tmp_path: Path, name: str, place: tuple[str 
 def test_resource_that_is_described_twice_is_refused_unless_alike(
     tmp_path: Path, name: str, change: dict[str, Any]
 ) -> None:
-    """Nothing tells which of two descriptions holds; the same one twice, as pages may overlap, does no harm."""
+    """Two different descriptions of a resource are an error; the same one twice is not, because pages may overlap."""
     [(field, [described])] = SOUND[name].items()
     write(dumped(tmp_path, "", (), None) / name, {field: [described, described]})
     assert read_dump(tmp_path)
@@ -246,8 +246,8 @@ def test_resource_that_is_described_twice_is_refused_unless_alike(
 def test_prefix_lists_of_another_region_are_none_of_this_one(tmp_path: Path) -> None:
     """A Region whose dump lacks an s3express list of its own name does not offer the service."""
     lists = [
-        {"PrefixListId": f"pl-{each}", "PrefixListName": f"com.amazonaws.{each}", "Cidrs": ["192.0.2.0/24"]}
-        for each in (f"{REGION}.s3", "eu-west-1.s3", "eu-west-1.s3express")
+        {"PrefixListId": f"pl-{service}", "PrefixListName": f"com.amazonaws.{service}", "Cidrs": ["192.0.2.0/24"]}
+        for service in (f"{REGION}.s3", "eu-west-1.s3", "eu-west-1.s3express")
     ]
     [region] = read_dump(empty_dump(tmp_path, PrefixLists=lists))
     assert region.network.express_prefix_lists == ()

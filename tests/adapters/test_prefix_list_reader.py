@@ -44,12 +44,12 @@ def reader(aws: Aws, clock: Clock) -> PrefixListReader:
 
 def names(reader: PrefixListReader, wanted: list[str], families: set[Family]) -> set[str]:
     """Return the names of the lists that a read finds."""
-    return {each.name for each in reader.read(wanted, families).values()}
+    return {prefix_list.name for prefix_list in reader.read(wanted, families).values()}
 
 
 def test_lists_of_awss_own_cost_one_call(reader: PrefixListReader, sandbox: Sandbox) -> None:
     """DescribePrefixLists shows AWS's own lists with their blocks."""
-    found = {each.name: each for each in reader.read([], IPV4).values()}
+    found = {prefix_list.name: prefix_list for prefix_list in reader.read([], IPV4).values()}
     assert found[EXPRESS].aws_owned
     assert parse_cidr("192.0.2.0/29") in (found[EXPRESS].cidrs or ())
     assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"]
@@ -82,7 +82,7 @@ def test_empty_customer_list_is_empty(reader: PrefixListReader, builder: Builder
 def test_ipv6_list_is_looked_for_where_a_subnet_has_ipv6(reader: PrefixListReader, sandbox: Sandbox) -> None:
     """DescribePrefixLists need not show the IPv6 list: it is looked for among the managed ones."""
     assert EXPRESS_IPV6 not in names(reader, [], IPV4)
-    found = {each.name: each for each in reader.read([], BOTH).values()}
+    found = {prefix_list.name: prefix_list for prefix_list in reader.read([], BOTH).values()}
     assert found[EXPRESS_IPV6].family is Family.IPV6
     assert found[EXPRESS_IPV6].cidrs
     assert found[EXPRESS].cidrs
@@ -94,7 +94,7 @@ def test_ipv6_list_is_looked_for_where_a_subnet_has_ipv6(reader: PrefixListReade
 def test_region_without_the_service_costs_one_call(sandbox: Sandbox) -> None:
     """Where S3 Express is not offered no IPv6 list of it is looked for."""
     aws = Aws.connect("eu-south-1")
-    assert not any("s3express" in each for each in names(PrefixListReader(aws.ec2, aws.region), [], BOTH))
+    assert not any("s3express" in name for name in names(PrefixListReader(aws.ec2, aws.region), [], BOTH))
     assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"]
 
 
@@ -104,7 +104,7 @@ def test_list_that_is_not_there_is_left_out(reader: PrefixListReader) -> None:
 
 
 def test_entries_that_may_not_be_read_are_unknown(reader: PrefixListReader, builder: Builder, sandbox: Sandbox) -> None:
-    """Denied entries are None, not none; what was denied is not asked for again and again."""
+    """Denied entries are unknown, not empty; a denied read is not repeated each time."""
     list_id = builder.prefix_list("198.18.0.0/15")
     sandbox.faults.deny("ec2", "GetManagedPrefixListEntries", PrefixListId=list_id)
     assert reader.read([list_id], IPV4)[list_id].cidrs is None
@@ -147,7 +147,7 @@ def test_a_customers_change_shows_at_once(reader: PrefixListReader, builder: Bui
     sandbox.calls.clear()
     assert reader.read(wanted, IPV4)[changed].cidrs == ()
     asked = sandbox.calls.of("ec2", "GetManagedPrefixListEntries")
-    assert {each.parameters["PrefixListId"] for each in asked} == {changed}
+    assert {call.parameters["PrefixListId"] for call in asked} == {changed}
 
 
 def test_lists_are_read_again_after_15_minutes(
@@ -166,7 +166,7 @@ def test_lists_are_read_again_after_15_minutes(
 
 
 def test_memory_does_not_grow_older_by_being_used(reader: PrefixListReader, sandbox: Sandbox, clock: Clock) -> None:
-    """The quarter of an hour counts from the read, however often the lists are asked for meanwhile."""
+    """The 15 minutes count from the read, however often the lists are used in between."""
     reader.read([], IPV4)
     for _ in range(4):
         clock.seconds += REMEMBERED_SECONDS / 4

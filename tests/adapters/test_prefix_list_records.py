@@ -27,7 +27,7 @@ BLOCKS = (parse_cidr("198.51.100.0/24"),)
 
 
 def test_awss_own_lists() -> None:
-    """DescribePrefixLists holds blocks but no family: the blocks tell it."""
+    """DescribePrefixLists returns blocks but no family: it follows from the blocks."""
     assert prefix_lists([PLAIN]) == {"pl-1": PrefixList("pl-1", NAME, Family.IPV4, BLOCKS)}
     other = prefix_lists([{**PLAIN, "Cidrs": ["2001:db8::/32"]}])["pl-1"]
     assert other.family is Family.IPV6
@@ -35,7 +35,7 @@ def test_awss_own_lists() -> None:
 
 @pytest.mark.parametrize(("name", "family"), [(NAME, "IPv4"), ("com.amazonaws.us-east-1.ipv6.s3express", "IPv6")])
 def test_a_list_without_blocks_is_unreadable(name: str, family: str) -> None:
-    """It tells nothing about its addresses but, by its name, their family."""
+    """Its addresses are unknown, but its name contains their family."""
     found = prefix_lists([{**PLAIN, "PrefixListName": name, "Cidrs": []}])["pl-1"]
     assert (found.cidrs, found.family) == (None, family)
 
@@ -57,7 +57,7 @@ def test_a_customers_list_needs_its_entries() -> None:
 
 
 def test_entries_alone_are_a_list_of_nobody() -> None:
-    """Where lists may not be described, entries that were read still tell what a route to them matches."""
+    """If lists may not be described, entries that were read still show what a route to them matches."""
     found = prefix_lists([PLAIN], [], {"pl-2": ENTRIES, "pl-3": []})
     assert found["pl-1"].cidrs == BLOCKS
     assert found["pl-2"] == PrefixList("pl-2", "", Family.IPV6, (parse_cidr("2001:db8::/32"),), aws_owned=False)

@@ -87,7 +87,7 @@ def test_equal_cost_paths_are_alternatives() -> None:
     """Several attachments of one route may each carry a flow."""
     several = [{"TransitGatewayAttachmentId": f"tgw-attach-{number}"} for number in (1, 2)]
     table = transit_gateway_route_table("tgw-rtb-1", {"Routes": [{**ROUTE, "TransitGatewayAttachments": several}]})
-    assert [each.target_id for each in table.routes] == ["tgw-attach-1", "tgw-attach-2"]
+    assert [route.target_id for route in table.routes] == ["tgw-attach-1", "tgw-attach-2"]
 
 
 @pytest.mark.parametrize("state", ["pending", "deleting", "deleted"])

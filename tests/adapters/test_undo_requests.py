@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from express_path.adapters.undo_requests import (
-    Circumstance,
+    AnswerContext,
     UndoAction,
     UndoRequest,
     is_undo,
@@ -71,7 +71,7 @@ def test_answer_holds_what_the_steps_need() -> None:
     """Text only, as a step's output is one, and never empty."""
     undo = Undo(HEAL, associated=True, is_live=True)
     answer = undo_answer(
-        undo, undo.change, Circumstance("ledger", NOW), ("subnet-1 will then take nat-1 (NAT_GATEWAY)",)
+        undo, undo.change, AnswerContext("ledger", NOW), ("subnet-1 will then take nat-1 (NAT_GATEWAY)",)
     )
     assert all(isinstance(value, str) and value for value in answer.values())
     assert (answer["action"], answer["ledgerTable"], answer["voidRun"]) == ("DISASSOCIATE", "ledger", "NONE")
@@ -95,4 +95,4 @@ def test_answer_holds_what_the_steps_need() -> None:
 )
 def test_summary_says_what_is_left(undo: Undo, lines: list[str]) -> None:
     """One line for the association, one for the endpoint."""
-    assert undo_answer(undo, undo.change, Circumstance("ledger", NOW))["summary"].split(" | ") == lines
+    assert undo_answer(undo, undo.change, AnswerContext("ledger", NOW))["summary"].split(" | ") == lines

@@ -12,11 +12,9 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from express_path import healing, looking
 from express_path.adapters.run_states import ENDED
-from express_path.handlers import plan_heal
-from express_path.handlers.services import services
-from express_path_cli import following
+from express_path.heal_steps import repeated_reads
+from express_path_cli import run_watcher
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.command import invoke
@@ -30,21 +28,17 @@ LOOK = ("ssm", "GetAutomationExecution")
 @contextmanager
 def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """Deploy the runbooks that heal and undo, and a stack whose outputs name them."""
-    monkeypatch.setattr(looking, "SECONDS_APART", 0)
-    monkeypatch.setattr(healing, "TURN_SECONDS", 0.1)
-    monkeypatch.setattr(following, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
+    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(run_watcher, "POLL_SECONDS", 0.05)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    plan_heal.rule_parameters.cache_clear()
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         made = Deployment(sandbox, automation)
         for name in (HEAL, UNDO):
             made.publish(name)
-        for name in ("dynamodb", "ec2", "s3", "ssm"):
-            getattr(services().aws, name)
         make_stack(sandbox, made)
         yield made
-    plan_heal.rule_parameters.cache_clear()
 
 
 def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str = "OFF") -> None:

@@ -1,7 +1,7 @@
 """Whatever the handlers are sent, they answer it or refuse it with an error of their own."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from express_path import looking
 from express_path.errors import EventError, ExpressPathError
 from express_path.handlers import evaluate, plan_heal
+from express_path.heal_steps import repeated_reads
 from sandbox.server import Sandbox
 from tests.support.junk import places
 from tests.support.network import Builder, Private
@@ -115,28 +115,26 @@ UNREADABLE = [
 @pytest.mark.parametrize("handler", [evaluate.handler, plan_heal.handler])
 @pytest.mark.parametrize("event", UNREADABLE, ids=range(len(UNREADABLE)))
 def test_what_is_no_event_at_all(sandbox: Sandbox, handler: Handler, event: object) -> None:
-    """It is an EventError, and AWS is not asked."""
+    """It is an EventError, and AWS is not called."""
     assert isinstance(answered(handler, event), EventError)
     assert list(sandbox.calls) == []
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(event=spoilt([opened(each) for each in EVENTS]))
+@given(event=spoilt([opened(sample) for sample in EVENTS]))
 def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:  # noqa: ANN401  # anything
     """Only the result token is real, because AWS Config refuses any other."""
     assert vpc.subnet
     token = rule.loop.results.issue_token(rule.loop.rule.name)
     whole = closed(event)
-    answered(evaluate.handler, {**whole, "resultToken": token} if isinstance(whole, dict) else whole)
+    event = {**whole, "resultToken": token} if isinstance(whole, dict) else whole
+    answered(lambda event, _context: rule.invoke(event), event)
 
 
 @pytest.fixture
-def planning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def planning(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan function as the stack sets it up, which waits for nothing."""
-    monkeypatch.setattr(looking, "SECONDS_APART", 0)
-    plan_heal.rule_parameters.cache_clear()
-    yield
-    plan_heal.rule_parameters.cache_clear()
+    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -155,7 +153,7 @@ def test_log_level_drops_log_lines_and_no_metric(
     """At level WARN, the stack logs no line of level INFO, and the line that holds the metrics is still written."""
     monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "WARN")
     rule.sweep()
-    [line] = [json.loads(each) for each in capsys.readouterr().out.splitlines()]
+    [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
     assert line["NonCompliantPosted"] == [1.0]
     assert "level" not in line
     assert evaluate.logger.log_level == 30

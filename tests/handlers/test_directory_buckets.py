@@ -30,7 +30,7 @@ def delete(sandbox: Sandbox, name: str) -> None:
 
 
 def item(status: str, name: str = FIRST) -> Item:
-    """Return the item of a bucket, as far as the function reads it."""
+    """Return the fields of a bucket's item that the function reads."""
     return {
         "awsAccountId": "123456789012",
         "configurationItemCaptureTime": "2026-02-13T05:48:51.341Z",
@@ -47,7 +47,7 @@ def vpc(builder: Builder) -> Private:
 
 
 def test_first_bucket_and_last_one(sandbox: Sandbox, vpc: Private) -> None:
-    """The first bucket has the subnets flagged, a second one and its deletion change nothing, nor does the sweep."""
+    """The first bucket has the subnets flagged. A second one, its deletion, and the sweep change nothing."""
     rule = Rule(sandbox, SCOPED)
     rule.take_as_known()
     create(sandbox, FIRST)
@@ -120,13 +120,13 @@ def test_more_subnets_than_one_call_takes(sandbox: Sandbox, builder: Builder, vp
     rule = Rule(sandbox, {**SCOPED, "vpcIds": vpc.vpc})
     sandbox.calls.clear()
     assert rule.tell(item("ResourceDiscovered")).keys() >= {*subnets, vpc.subnet}
-    puts = [len(each.parameters["Evaluations"]) for each in sandbox.calls.of("config", "PutEvaluations")]
+    puts = [len(call.parameters["Evaluations"]) for call in sandbox.calls.of("config", "PutEvaluations")]
     assert puts[0] == 100
     assert sum(puts) > 100
 
 
 def test_oversized_item_of_a_bucket(sandbox: Sandbox, vpc: Private) -> None:
-    """A summary tells enough."""
+    """The summary of an item is enough."""
     rule = Rule(sandbox, SCOPED)
     rule.take_as_known()
     rule.loop.oversized_above = 0

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from express_path.errors import EventError, ParameterError, ReportError
-from express_path.handlers.evaluate import RETURNED, handler
+from express_path.handlers.evaluate import MAX_RETURNED, handler
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Context, Item, Rule
@@ -17,7 +17,7 @@ CAPTURED = "2026-02-13T05:48:51.341Z"
 
 
 def item(resource_type: str, resource_id: str, **more: object) -> Item:
-    """Return an item that tells no more than it must; more adds to it."""
+    """Return an item with the required fields; more adds to it."""
     return {
         "awsAccountId": "123456789012",
         "configurationItemCaptureTime": CAPTURED,
@@ -48,7 +48,7 @@ def test_verdict_reaches_config(rule: Rule, vpc: Private) -> None:
 
 
 def test_answer_tells_what_was_posted(rule: Rule, vpc: Private) -> None:
-    """The function returns each verdict with its path, for whoever invokes it by hand; it is plain JSON."""
+    """The function returns each verdict with its path as plain JSON, for people who invoke it by hand."""
     answer = rule.invoke(rule.event(item("Subnet", vpc.subnet, configuration={"vpcId": vpc.vpc})))
     [evaluation] = json.loads(json.dumps(answer))["evaluations"]
     assert answer["posted"] == 1
@@ -66,10 +66,10 @@ def test_answer_tells_what_was_posted(rule: Rule, vpc: Private) -> None:
 def test_answer_is_bounded(rule: Rule, builder: Builder, vpc: Private) -> None:
     """A response of Lambda's has an upper size: beyond a number, verdicts are posted but not returned."""
     builder.make_main(vpc.vpc, vpc.table)
-    subnets = builder.many_subnets(vpc.vpc, RETURNED + 1)
+    subnets = builder.many_subnets(vpc.vpc, MAX_RETURNED + 1)
     answer = rule.invoke(rule.event(item("RouteTable", vpc.table, configuration={"vpcId": vpc.vpc})))
     assert answer["posted"] == len(subnets) + 1
-    assert len(answer["evaluations"]) == RETURNED
+    assert len(answer["evaluations"]) == MAX_RETURNED
 
 
 def test_older_event_does_not_overwrite_a_newer_verdict(rule: Rule, builder: Builder, vpc: Private) -> None:
@@ -101,12 +101,12 @@ def test_batches_of_100(rule: Rule, builder: Builder, vpc: Private) -> None:
     rule.sandbox.calls.clear()
     rule.tell(item("RouteTable", vpc.table, configuration={"vpcId": vpc.vpc}))
     puts = rule.sandbox.calls.of("config", "PutEvaluations")
-    assert [len(each.parameters["Evaluations"]) for each in puts] == [100, 100, 50]
+    assert [len(call.parameters["Evaluations"]) for call in puts] == [100, 100, 50]
     assert rule.held().keys() == {*subnets, vpc.subnet}
 
 
 def test_vpc_without_subnets_reports_nothing(rule: Rule, builder: Builder) -> None:
-    """Where there is no subnet, AWS Config is not called."""
+    """If there is no subnet, AWS Config is not called."""
     empty = builder.vpc()
     endpoint = builder.endpoint(empty, builder.main_table(empty))
     rule.sandbox.calls.clear()
@@ -130,7 +130,7 @@ def test_refused_evaluations_are_raised(rule: Rule, builder: Builder, vpc: Priva
     rule.loop.results.rejected.add(vpc.subnet)
     with pytest.raises(ReportError) as raised:
         rule.tell(item("VPCEndpoint", endpoint, configuration={"vpcId": vpc.vpc}))
-    assert [each["ComplianceResourceId"] for each in raised.value.failed] == [vpc.subnet]
+    assert [row["ComplianceResourceId"] for row in raised.value.failed] == [vpc.subnet]
     assert vpc.subnet in str(raised.value)
     assert rule.held().keys() == {vpc.public_subnet}
 
@@ -150,7 +150,7 @@ def test_annotations_fit(rule: Rule, builder: Builder, vpc: Private) -> None:
     behind = builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=firewall))
     rule.sweep()
     assert rule.held()[behind].reason == "NAT_BEHIND_APPLIANCE"
-    assert all(1 <= len(each.annotation) <= 256 for each in rule.held().values())
+    assert all(1 <= len(result.annotation) <= 256 for result in rule.held().values())
 
 
 def test_subnet_that_left_the_scope_is_not_applicable(rule: Rule, vpc: Private) -> None:
@@ -170,7 +170,7 @@ def test_other_resources_that_left_the_scope_are_triggers_still(rule: Rule, vpc:
 
 @pytest.mark.parametrize("status", ["ResourceDeleted", "ResourceDeletedNotRecorded"])
 def test_deleted_subnet_is_marked_by_either_status(rule: Rule, status: str) -> None:
-    """Both statuses of deletion are known; EC2 is not asked."""
+    """Both statuses of deletion are known; EC2 is not called."""
     assert rule.tell(item("Subnet", "subnet-0", configurationItemStatus=status)) == {"subnet-0": "DELETED"}
     assert rule.sandbox.calls.of("ec2") == []
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from express_path.adapters.config_events import parse_event
+from express_path.adapters.config_rule.events import parse_event
 from sandbox.server import Sandbox
 from tests.support.rule import Rule
 

@@ -84,7 +84,7 @@ def test_former_main_table_concerns_the_subnets_without_association(rule: Rule, 
 
 
 def test_deleted_route_table_concerns_the_subnets_it_governed(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Of a deleted table only the diff tells which subnets it governed."""
+    """Only the diff of a deleted table contains the subnets that it governed."""
     association = builder.associate((table := builder.table(vpc.vpc)), (orphan := builder.subnet(vpc.vpc)))
     rule.take_as_known()
     builder.ec2.disassociate_route_table(AssociationId=association)
@@ -211,7 +211,7 @@ def test_instance_in_a_subnet_concerns_nothing(rule: Rule, builder: Builder, vpc
 
 
 def test_addresses_in_use_concern_nothing(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """The count of free addresses, which every interface changes, turns no path."""
+    """The count of free addresses, which every interface changes, does not change a path."""
     rule = Rule(sandbox, style=ItemStyle(counts_addresses=True))
     rule.take_as_known()
     builder.ec2.create_network_interface(SubnetId=vpc.subnet)
@@ -231,7 +231,7 @@ def test_other_changes_of_a_subnet_are_evaluated(rule: Rule, builder: Builder, v
 
 
 def test_interface_and_route_table_in_one_item_are_evaluated(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """An item that tells of an interface and of anything else is not dropped."""
+    """An item that reports an interface and another change is not dropped."""
     rule.take_as_known()
     builder.ec2.create_network_interface(SubnetId=vpc.subnet)
     builder.tag(vpc.subnet, "express-path:exclude")
@@ -258,7 +258,7 @@ def test_new_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, v
 
 
 def test_deleted_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """An interface endpoint that is deleted is dropped before any call: the diff tells its type."""
+    """An interface endpoint that is deleted is dropped before any call: the diff contains its type."""
     endpoint = interface_endpoint(builder, vpc)
     rule.take_as_known()
     builder.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint])

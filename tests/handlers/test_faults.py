@@ -57,7 +57,7 @@ def test_throttling_that_passes_is_retried(rule: Rule, vpc: Private, operation: 
     """A throttled read is tried again, and the verdict is right."""
     rule.sandbox.faults.throttle("ec2", operation, times=3)
     assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
-    assert [each.error for each in rule.sandbox.calls.of("ec2", operation)] == ["RequestLimitExceeded"] * 3 + [None]
+    assert [call.error for call in rule.sandbox.calls.of("ec2", operation)] == ["RequestLimitExceeded"] * 3 + [None]
 
 
 def test_throttled_reports_are_retried(rule: Rule, vpc: Private) -> None:
@@ -173,7 +173,7 @@ def test_denied_directory_buckets_count_as_some(sandbox: Sandbox, vpc: Private, 
     rule = Rule(sandbox, BUCKETS)
     sandbox.faults.deny("s3", "ListDirectoryBuckets")
     assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
-    [warning] = [each for each in logged() if each["level"] == "WARNING"]
+    [warning] = [line for line in logged() if line["level"] == "WARNING"]
     assert "s3:ListDirectoryBuckets" in str(warning)
 
 
@@ -182,7 +182,7 @@ def test_denied_list_of_shared_subnets_counts_as_all(sandbox: Sandbox, vpc: Priv
     rule = Rule(sandbox, BUCKETS)
     sandbox.faults.deny("ram", "ListResources")
     assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
-    [warning] = [each for each in logged() if each["level"] == "WARNING"]
+    [warning] = [line for line in logged() if line["level"] == "WARNING"]
     assert "ram:ListResources" in str(warning)
 
 
@@ -192,7 +192,7 @@ def test_directory_buckets_that_can_be_listed_warn_of_nothing(sandbox: Sandbox, 
     assert evaluator(rule, vpc) == {vpc.subnet: "NO_DIRECTORY_BUCKETS"}
     directory_bucket(sandbox)
     assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
-    assert {each["level"] for each in logged()} == {"INFO"}
+    assert {line["level"] for line in logged()} == {"INFO"}
 
 
 def test_other_failures_of_the_directory_buckets_fail_the_invocation(sandbox: Sandbox, vpc: Private) -> None:

@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 import pytest
 
-from express_path.handlers.services import services
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub, Spoke, attach
 from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway, BehindNatInstance
@@ -56,7 +55,7 @@ def evaluations(rule: Rule, place: Place) -> dict[str, dict[str, Any]]:
         "resourceId": place.table,
         "configuration": {"vpcId": place.vpc},
     }
-    return {each["subnetId"]: each for each in rule.invoke(rule.event(item))["evaluations"]}
+    return {evaluation["subnetId"]: evaluation for evaluation in rule.invoke(rule.event(item))["evaluations"]}
 
 
 def evaluation(rule: Rule, place: Place) -> dict[str, Any]:
@@ -69,14 +68,14 @@ def swept(rule: Rule, place: Place) -> dict[str, Any]:
     delivery = rule.loop.scheduled()
     if delivery.error:
         raise delivery.error
-    [found] = [each for each in delivery.answer["evaluations"] if each["subnetId"] == place.subnet]
+    [found] = [evaluation for evaluation in delivery.answer["evaluations"] if evaluation["subnetId"] == place.subnet]
     return dict(found)
 
 
 def assumed(sandbox: Sandbox) -> list[Mapping[str, Any]]:
     """Return the requests for the role in the network account."""
     calls = sandbox.calls.of("sts", "AssumeRole")
-    return [each.parameters for each in calls if each.parameters["RoleArn"] == ROLE]
+    return [call.parameters for call in calls if call.parameters["RoleArn"] == ROLE]
 
 
 def ids(evaluation: dict[str, Any]) -> list[str]:
@@ -86,10 +85,10 @@ def ids(evaluation: dict[str, Any]) -> list[str]:
 
 def cost(rule: Rule) -> Counter[str]:
     """Return the reads of EC2 and STS that a sweep costs in a cold runtime."""
-    services.cache_clear()
+    rule.restart()
     rule.sandbox.calls.clear()
     rule.sweep()
-    return Counter(each.operation for service in ("ec2", "sts") for each in rule.sandbox.calls.of(service))
+    return Counter(call.operation for service in ("ec2", "sts") for call in rule.sandbox.calls.of(service))
 
 
 def warnings(logged: Logged) -> list[str]:
@@ -115,7 +114,7 @@ def test_nat_gateway_has_its_capacity(rule: Rule, account: Account) -> None:
 
 
 def test_instance_that_checks_does_not_forward(rule: Rule, account: Account) -> None:
-    """With the source/destination check on, where traffic goes cannot be told; turning it off makes it a NAT."""
+    """With the source/destination check on, the path cannot be determined; with it off, the instance is a NAT."""
     vpc = BehindNatInstance(account, check=True)
     found = evaluation(rule, vpc)
     assert (found["compliance"], found["reason"]) == ("NOT_APPLICABLE", "UNRESOLVED_EGRESS")
@@ -177,7 +176,9 @@ def test_dead_instance_beside_a_longer_route(rule: Rule, account: Account) -> No
     for half in ("0.0.0.0/1", "128.0.0.0/1"):
         account.route(vpc.table, half, NatGatewayId=gateway)
     listed = account.ec2.describe_prefix_lists()["PrefixLists"]
-    cidr = next(each["Cidrs"][0] for each in listed if each["PrefixListName"].endswith("s3express"))
+    cidr = next(
+        prefix_list["Cidrs"][0] for prefix_list in listed if prefix_list["PrefixListName"].endswith("s3express")
+    )
     account.route(vpc.table, cidr, NetworkInterfaceId=vpc.interface)
     vpc.terminate()
     found = evaluation(rule, vpc)
@@ -199,7 +200,7 @@ def test_endpoint_behind_a_firewall(rule: Rule, account: Account) -> None:
     vpc = BehindFirewall(account)
     account.endpoint(vpc.vpc, vpc.appliance_table)
     rule.sweep()
-    assert {key: each.reason for key, each in rule.held().items()} == {
+    assert {subnet_id: result.reason for subnet_id, result in rule.held().items()} == {
         vpc.subnet: "ENDPOINT",
         vpc.appliance_subnet: "ENDPOINT",
         vpc.public: "INTERNET_GATEWAY",
@@ -279,19 +280,19 @@ def test_zones_of_the_egress_vpc(rule: Rule, account: Account) -> None:
     hub = Hub(account)
     spoke = hub.join(account, "a", "b")
     subnets = account.ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [hub.vpc]}])["Subnets"]
-    [in_b] = [each["SubnetId"] for each in subnets if each["AvailabilityZone"].endswith("b")]
+    [in_b] = [row["SubnetId"] for row in subnets if row["AvailabilityZone"].endswith("b")]
     tables = account.ec2.describe_route_tables(Filters=[{"Name": "association.subnet-id", "Values": [in_b]}])
     associations = tables["RouteTables"][0]["Associations"]
-    [association] = [each["RouteTableAssociationId"] for each in associations if each.get("SubnetId") == in_b]
+    [association] = [row["RouteTableAssociationId"] for row in associations if row.get("SubnetId") == in_b]
     nowhere = account.table(hub.vpc)
     account.ec2.replace_route_table_association(AssociationId=association, RouteTableId=nowhere)
     found = evaluations(rule, spoke)
-    assert [found[each]["reason"] for each in spoke.subnets] == ["NAT_BEYOND_TRANSIT_GATEWAY", "NO_ROUTE"]
+    assert [found[subnet_id]["reason"] for subnet_id in spoke.subnets] == ["NAT_BEYOND_TRANSIT_GATEWAY", "NO_ROUTE"]
     account.ec2.modify_transit_gateway_vpc_attachment(
         TransitGatewayAttachmentId=hub.attachment, Options={"ApplianceModeSupport": "enable"}
     )
     in_appliance_mode = evaluations(rule, spoke)
-    assert {each["reason"] for each in in_appliance_mode.values()} == {"NAT_BEYOND_TRANSIT_GATEWAY"}
+    assert {evaluation["reason"] for evaluation in in_appliance_mode.values()} == {"NAT_BEYOND_TRANSIT_GATEWAY"}
 
 
 def test_peering_of_transit_gateways(rule: Rule, account: Account) -> None:
@@ -322,10 +323,10 @@ def test_nat_gateway_of_the_egress_vpc_concerns_the_spokes(rule: Rule, account: 
     account.ec2.create_tags(Resources=[hub.nat], Tags=[{"Key": "owner", "Value": "network"}])
     account.ec2.delete_nat_gateway(NatGatewayId=hub.nat)
     concerned = rule.changes(of=hub.nat)
-    assert {each.subnet for each in spokes} <= concerned.keys()
+    assert {spoke.subnet for spoke in spokes} <= concerned.keys()
     in_egress = account.ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [hub.vpc]}])["Subnets"]
-    attached = {each["SubnetId"] for each in in_egress} - {hub.public}
-    assert concerned == dict.fromkeys({each.subnet for each in spokes} | attached, "DROPPED")
+    attached = {row["SubnetId"] for row in in_egress} - {hub.public}
+    assert concerned == dict.fromkeys({spoke.subnet for spoke in spokes} | attached, "DROPPED")
 
 
 @pytest.fixture
@@ -356,7 +357,7 @@ def test_parameter_decides_on_what_cannot_be_told(sandbox: Sandbox, two_accounts
 
 
 def test_spoke_with_a_role(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke]) -> None:
-    """By a role in the network account the path is followed to its NAT gateway, and its capacity is told."""
+    """With a role in the network account, the path is followed to its NAT gateway, and its capacity is shown."""
     hub, spoke = two_accounts
     found = evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
     assert (found["compliance"], found["reason"]) == ("NON_COMPLIANT", "NAT_BEYOND_TRANSIT_GATEWAY")
@@ -375,7 +376,6 @@ def test_role_is_assumed_with_the_external_id(
     """
     _, spoke = two_accounts
     monkeypatch.setenv("NETWORK_ROLE_EXTERNAL_ID", "who-asks")
-    services.cache_clear()
     assert evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)["reason"] == "NAT_BEYOND_TRANSIT_GATEWAY"
     [request] = assumed(sandbox)
     assert request["ExternalId"] == "who-asks"
@@ -507,7 +507,7 @@ def test_cost_of_an_event(rule: Rule, account: Account) -> None:
     account.route(spoke.table, "192.0.2.0/24", TransitGatewayId=hub.gateway)
     rule.sandbox.calls.clear()
     rule.changes(of=spoke.table)
-    spent = Counter(each.operation for each in rule.sandbox.calls.of("ec2"))
+    spent = Counter(call.operation for call in rule.sandbox.calls.of("ec2"))
     of_vpc = OF_A_SWEEP - {"DescribePrefixLists", "DescribeNatGateways"}
     of_region = OF_A_SWEEP - {"DescribePrefixLists"}
     assert spent == Counter([*of_vpc, *of_region, *TRANSIT, *["SearchTransitGatewayRoutes"] * 2])
@@ -518,5 +518,5 @@ def test_hub_is_attached_like_its_spokes(account: Account) -> None:
     hub = Hub(account)
     spoke = hub.join(account)
     found = account.ec2.describe_transit_gateway_attachments()["TransitGatewayAttachments"]
-    tables = {each["TransitGatewayAttachmentId"]: each["Association"]["TransitGatewayRouteTableId"] for each in found}
+    tables = {row["TransitGatewayAttachmentId"]: row["Association"]["TransitGatewayRouteTableId"] for row in found}
     assert tables == {hub.attachment: hub.own_table, spoke.attachment: hub.spokes_table}

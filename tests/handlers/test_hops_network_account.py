@@ -86,7 +86,7 @@ def test_throttling_in_the_network_account_is_raised(
 def test_own_egress_vpc_behind_a_foreign_transit_gateway(
     sandbox: Sandbox, account: Account, network: Account, ask: object
 ) -> None:
-    """Where a shared transit gateway leads to an egress VPC of the rule's account, an event tells what a sweep does."""
+    """If a shared transit gateway leads to an egress VPC of the rule's account, an event has the result of a sweep."""
     hub = Hub(network)
     hub.share(account)
     egress = BehindNatGateway(account)
@@ -100,7 +100,7 @@ def test_own_egress_vpc_behind_a_foreign_transit_gateway(
 
 
 def test_table_that_only_its_owner_sees(sandbox: Sandbox, account: Account) -> None:
-    """AWS tells other accounts that a transit gateway's table does not exist: that is unreadable, and no failure.
+    """To other accounts, AWS reports a transit gateway's table as not found: it is unreadable, not a failure.
 
     https://github.com/hashicorp/terraform-provider-aws/issues/11029
     """

@@ -33,19 +33,19 @@ def test_item_is_fetched(rule: Rule, builder: Builder, vpc: Private) -> None:
         "AWS::EC2::RouteTable",
         vpc.table,
     )
-    filters = [each.parameters.get("Filters") for each in rule.sandbox.calls.of("ec2", "DescribeSubnets")]
+    filters = [call.parameters.get("Filters") for call in rule.sandbox.calls.of("ec2", "DescribeSubnets")]
     assert filters == [[{"Name": "vpc-id", "Values": [vpc.vpc]}]]
 
 
 def test_earlier_associations_come_from_the_item_before(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A summary has no diff: which subnets a table governed before, the item before it tells."""
+    """A summary has no diff: the previous item contains the subnets that a table governed before."""
     [association] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
     builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
     assert rule.changes(of=vpc.table) == {vpc.subnet: "NO_ROUTE"}
 
 
 def test_main_table_comes_from_the_item_before(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """That a table has ceased to be the main one, the item before it tells as well."""
+    """The previous item also shows that a table is no longer the main one."""
     former = builder.main_table(vpc.vpc)
     implicit = builder.subnet(vpc.vpc)
     rule.take_as_known()
@@ -67,14 +67,14 @@ def test_item_as_of_the_notification_is_fetched(rule: Rule, builder: Builder, vp
     rule.only_for = vpc.table
     rule.loop.notice()
     [association] = [
-        each
-        for each in builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
-        if each["SubnetId"] == second
+        row
+        for row in builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
+        if row["SubnetId"] == second
     ]
     builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
     rule.loop.notice()
     deliveries = rule.loop.deliver()
-    answers = [each.answer for each in deliveries if vpc.table in each.event["invokingEvent"]]
+    answers = [delivery.answer for delivery in deliveries if vpc.table in delivery.event["invokingEvent"]]
     assert {second: "NO_ROUTE"}.items() <= rule.answers(answers[-1:]).items()
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from express_path.errors import ApiError
-from express_path.handlers.services import services
 from sandbox.server import Sandbox
 from tests.support.iam import actions
 from tests.support.network import ANYWHERE_IPV6, Builder, Private
@@ -31,15 +30,17 @@ def policies() -> list[dict[str, Any]]:
 
 def allowed() -> set[str]:
     """Return the actions of the role, but for those that Lambda itself uses in its name."""
-    found = {each for policy in policies() for part in policy["PolicyDocument"]["Statement"] for each in actions(part)}
-    return {each for each in found if not each.startswith(OF_LAMBDA_ITSELF)}
+    found = {
+        action for policy in policies() for part in policy["PolicyDocument"]["Statement"] for action in actions(part)
+    }
+    return {action for action in found if not action.startswith(OF_LAMBDA_ITSELF)}
 
 
 def called(sandbox: Sandbox) -> set[str]:
     """Return the actions of the calls that were made for the function's own account."""
-    own = [each for each in sandbox.calls if each.account_id == sandbox.account_id]
-    names = {f"{each.service}:{each.operation}" for each in own}
-    return {NAMED_OTHERWISE.get(each, each) for each in names}
+    own = [call for call in sandbox.calls if call.account_id == sandbox.account_id]
+    names = {f"{call.service}:{call.operation}" for call in own}
+    return {NAMED_OTHERWISE.get(action, action) for action in names}
 
 
 @pytest.fixture
@@ -79,15 +80,15 @@ def test_role_allows_what_the_function_calls_and_no_more(sandbox: Sandbox, build
 def test_function_changes_nothing_but_its_own_results(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
     """Of all calls, those to put evaluations alone could change anything, in this account and in the network's."""
     use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
-    assert {each.operation for each in sandbox.calls.mutating()} == {"PutEvaluations"}
+    assert {call.operation for call in sandbox.calls.mutating()} == {"PutEvaluations"}
 
 
 def test_network_account_is_only_read(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
     """In the network account the function needs no more of EC2 than at home."""
     use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
-    central = {f"{each.service}:{each.operation}" for each in sandbox.calls if each.account_id != sandbox.account_id}
+    central = {f"{call.service}:{call.operation}" for call in sandbox.calls if call.account_id != sandbox.account_id}
     assert central
-    assert central <= {each for each in allowed() if each.startswith("ec2:")}
+    assert central <= {action for action in allowed() if action.startswith("ec2:")}
 
 
 @pytest.fixture
@@ -97,25 +98,25 @@ def stack(sandbox: Sandbox) -> Stack:
     iam = sandbox.client("iam", credentials=sandbox.credentials(network_account))
     trust = {"Effect": "Allow", "Principal": {"AWS": sandbox.account_id}, "Action": "sts:AssumeRole"}
     iam.create_role(RoleName=role_name, AssumeRolePolicyDocument=json.dumps({"Statement": [trust]}))
-    reads = {"Effect": "Allow", "Action": sorted(each for each in allowed() if each.startswith("ec2:"))}
+    reads = {"Effect": "Allow", "Action": sorted(action for action in allowed() if action.startswith("ec2:"))}
     document = json.dumps({"Version": "2012-10-17", "Statement": [{**reads, "Resource": "*"}]})
     iam.put_role_policy(RoleName=role_name, PolicyName="read", PolicyDocument=document)
     return Stack(sandbox, NetworkRoleArn=NETWORK_ROLE)
 
 
 @contextmanager
-def by_its_role(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def by_its_role(rule: Rule, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the function have its role's credentials, and require a permission for every request."""
     for name, value in stack.credentials("EvaluateRole").items():
         monkeypatch.setenv(name.upper(), value)
-    services.cache_clear()
+    rule.restart()
     with stack.enforced():
         yield
 
 
 def refused(stack: Stack) -> set[str]:
     """Return the operations that failed, with the errors."""
-    return {f"{each.operation} {each.error}" for each in stack.sandbox.calls if each.error}
+    return {f"{call.operation} {call.error}" for call in stack.sandbox.calls if call.error}
 
 
 def test_role_is_enough_where_permissions_are_enforced(
@@ -124,7 +125,7 @@ def test_role_is_enough_where_permissions_are_enforced(
     """With the template's statements as they stand, every way of the function ends in verdicts, and none is refused."""
     stack.sandbox.ec2.sharing.share_subnet(vpc.subnet, "210987654321")
     rule = Rule(stack.sandbox, PARAMETERS)
-    with by_its_role(stack, monkeypatch):
+    with by_its_role(rule, stack, monkeypatch):
         assert vpc.subnet in use_everything(rule, builder, vpc)
         assert refused(stack) == set()
 
@@ -141,7 +142,7 @@ def test_role_is_enough_where_permissions_are_enforced(
 def test_statement_with_other_resources_is_not_enough(
     stack: Stack, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch, sid: str, operation: str
 ) -> None:
-    """That the test above passes says something only if a statement that names other resources has it fail."""
+    """The test above can fail: a statement that names other resources is not enough."""
     for policy in stack.template.deployed(stack.template.properties("EvaluateRole"))["Policies"]:
         for statement in policy["PolicyDocument"]["Statement"]:
             if statement["Sid"] == sid:
@@ -152,7 +153,7 @@ def test_statement_with_other_resources_is_not_enough(
             PolicyDocument=json.dumps(policy["PolicyDocument"]),
         )
     rule = Rule(stack.sandbox, PARAMETERS)
-    with by_its_role(stack, monkeypatch), suppress(ApiError):
+    with by_its_role(rule, stack, monkeypatch), suppress(ApiError):
         use_everything(rule, builder, vpc)
     assert refused(stack) == {operation}
 

@@ -1,6 +1,7 @@
 """The runbook's function in the sandbox: it plans and verifies, and never changes anything."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Network
@@ -8,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from express_path import looking
 from express_path.errors import (
     ApiError,
     BlockedError,
@@ -21,6 +21,8 @@ from express_path.errors import (
     TableChangedError,
 )
 from express_path.handlers import plan_heal
+from express_path.heal_steps import repeated_reads
+from express_path.heal_steps.services import Services
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.ledgers import LEDGER, LedgerTable
@@ -48,18 +50,18 @@ SOURCE_IP = json.dumps(
 @pytest.fixture
 def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Asks the function a question, which goes to the log of calls from then on."""
-    monkeypatch.setattr(looking, "SECONDS_APART", 0)
+    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    plan_heal.rule_parameters.cache_clear()
+    services: list[Services] = []
 
     def question(action: str, subnet_id: str = "", **more: object) -> dict[str, Any]:
         sandbox.calls.clear()
         event = {"action": action, "subnetId": subnet_id, "runId": "run-2", **more}
-        answer: dict[str, Any] = plan_heal.handler({key: each for key, each in event.items() if each}, Context())
-        return answer
+        if not services:
+            services.append(plan_heal.compose_services(os.environ, sandbox.account_id))
+        return plan_heal.handler({key: value for key, value in event.items() if value}, Context(), services[0])
 
     yield question
-    plan_heal.rule_parameters.cache_clear()
     assert sandbox.calls.mutating() == []
 
 
@@ -88,7 +90,7 @@ def vpc(builder: Builder) -> Private:
 
 def names(answer: dict[str, Any]) -> list[str]:
     """The blockers of a plan."""
-    return [each["name"] for each in answer["blockers"]]
+    return [finding["name"] for finding in answer["blockers"]]
 
 
 def test_new_endpoint_is_planned(ask: Ask, vpc: Private) -> None:
@@ -116,7 +118,7 @@ def test_healthy_subnet_is_planned_nothing_for(ask: Ask, sandbox: Sandbox, build
     builder.endpoint(vpc.vpc, vpc.table)
     answer = ask("plan", vpc.subnet)
     assert (answer["action"], answer["blockers"]) == ("NOTHING_TO_DO", [])
-    read = {each.operation for each in sandbox.calls}
+    read = {call.operation for call in sandbox.calls}
     assert not read & {"DescribeSecurityGroups", "DescribeNetworkAcls", "ListDirectoryBuckets", "DescribeVpcAttribute"}
 
 
@@ -145,7 +147,7 @@ def test_subnet_that_is_gone_is_not_cured(ask: Ask, builder: Builder, vpc: Priva
     ],
 )
 def test_wrong_question_is_refused_before_any_call(sandbox: Sandbox, event: dict[str, Any], field: str) -> None:
-    """The field that is wrong is named, and AWS is not asked."""
+    """The error names the invalid field, and AWS is not called."""
     sandbox.calls.clear()
     with pytest.raises(EventError) as raised:
         plan_heal.handler(event, Context())
@@ -160,7 +162,7 @@ def blocked(sandbox: Sandbox, builder: Builder, monkeypatch: pytest.MonkeyPatch)
     vpc = Private(builder)
     builder.ec2.modify_vpc_attribute(VpcId=vpc.vpc, EnableDnsHostnames={"Value": False})
     listed = builder.ec2.describe_prefix_lists()["PrefixLists"]
-    [express] = [each for each in listed if each["PrefixListName"].endswith(".s3express")]
+    [express] = [prefix_list for prefix_list in listed if prefix_list["PrefixListName"].endswith(".s3express")]
     builder.route(vpc.table, express["Cidrs"][0], NatGatewayId=vpc.nat)
     group = builder.ec2.create_security_group(GroupName="closed", Description="closed", VpcId=vpc.vpc)["GroupId"]
     builder.ec2.revoke_security_group_egress(
@@ -201,7 +203,7 @@ def test_real_run_fails_with_everything_that_blocks(ask: Ask, blocked: Private) 
     with pytest.raises(BlockedError) as raised:
         ask("plan", blocked.subnet)
     message = str(raised.value)
-    assert all(f"| {each}: " in message for each in [*BLOCKERS, "CHANGE_CALENDAR_CLOSED"])
+    assert all(f"| {blocker}: " in message for blocker in [*BLOCKERS, "CHANGE_CALENDAR_CLOSED"])
     assert "aws ec2 create-vpc-endpoint" in message
     assert f'route_table_id  = "{blocked.table}"' in message
 
@@ -211,7 +213,7 @@ def test_warnings_block_nothing(ask: Ask, blocked: Private, monkeypatch: pytest.
     monkeypatch.setenv("WARN_ONLY", "SECURITY_GROUP_EGRESS,NETWORK_ACL,SOURCE_IP_POLICY,DNS_ATTRIBUTES")
     answer = ask("plan", blocked.subnet, dryRun="true")
     assert names(answer) == ["MORE_SPECIFIC_ROUTE"]
-    assert [each["name"] for each in answer["warnings"]] == BLOCKERS[1:]
+    assert [finding["name"] for finding in answer["warnings"]] == BLOCKERS[1:]
 
 
 def test_stack_s_other_settings_arrive(
@@ -246,7 +248,7 @@ def test_rule_s_parameters_decide(ask: Ask, builder: Builder, vpc: Private, monk
 
 @pytest.fixture
 def elected(ledger: LedgerTable, vpc: Private) -> dict[str, str]:
-    """A run that has claimed the table and was elected to create the endpoint: what its questions say besides."""
+    """The fields of requests by a run that has claimed the table and was elected to create the endpoint."""
     expires = int(time.time()) + 600
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId="run-2", expiresAt=expires)
     ledger.write(f"VPC#{vpc.vpc}", tokenRun="run-2", generation=1)
@@ -392,7 +394,7 @@ READS = [
 
 @pytest.mark.parametrize(
     ("service", "operation"),
-    [("ec2", each) for each in READS],
+    [("ec2", operation) for operation in READS],
 )
 def test_what_cannot_be_read_is_not_taken_for_safe(
     ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private, service: str, operation: str
@@ -419,7 +421,7 @@ def test_bucket_policy_that_cannot_be_read_is_a_finding(
     assert "WarnOnly" in blocker["cure"]
     monkeypatch.setenv("WARN_ONLY", "SOURCE_IP_POLICY")
     answer = ask("plan", vpc.subnet)
-    assert (answer["blockers"], [each["name"] for each in answer["warnings"]]) == ([], ["SOURCE_IP_POLICY"])
+    assert (answer["blockers"], [finding["name"] for finding in answer["warnings"]]) == ([], ["SOURCE_IP_POLICY"])
 
 
 def test_bucket_without_a_policy_is_fine(ask: Ask, sandbox: Sandbox, vpc: Private) -> None:
@@ -493,7 +495,7 @@ def test_verified_subnet_is_told(ask: Ask, builder: Builder, vpc: Private) -> No
     endpoint = builder.endpoint(vpc.vpc, vpc.table)
     answer = ask("verify", vpc.subnet)
     assert (answer["compliance"], answer["reason"]) == ("COMPLIANT", "ENDPOINT")
-    assert [each["id"] for each in answer["path"]] == [endpoint]
+    assert [hop["id"] for hop in answer["path"]] == [endpoint]
 
 
 def test_subnet_that_is_not_cured_is_an_error(ask: Ask, sandbox: Sandbox, vpc: Private) -> None:
@@ -501,7 +503,7 @@ def test_subnet_that_is_not_cured_is_an_error(ask: Ask, sandbox: Sandbox, vpc: P
     with pytest.raises(NotCuredError) as raised:
         ask("verify", vpc.subnet)
     assert (raised.value.subnet_id, raised.value.annotation[:11]) == (vpc.subnet, "NAT_GATEWAY")
-    assert len(sandbox.calls.of("ec2", "DescribeRouteTables")) == looking.ATTEMPTS
+    assert len(sandbox.calls.of("ec2", "DescribeRouteTables")) == repeated_reads.ATTEMPTS
 
 
 def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
@@ -510,7 +512,7 @@ def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, 
     sandbox.ec2.knobs.pending_describes = 3
     answer = ask("verify", vpc.subnet)
     assert answer["compliance"] == "COMPLIANT"
-    assert 1 < len(sandbox.calls.of("ec2", "DescribeRouteTables")) < looking.ATTEMPTS
+    assert 1 < len(sandbox.calls.of("ec2", "DescribeRouteTables")) < repeated_reads.ATTEMPTS
 
 
 def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Builder, ledger: LedgerTable) -> None:
@@ -527,8 +529,8 @@ def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Buil
 def fill(builder: Builder, table_id: str, number: int) -> None:
     """Put so many routes into a table, without a call each."""
     table = builder.memory.route_tables[table_id]
-    for each in range(number):
-        builder.memory.create_route(table.id, f"172.16.{each >> 6}.{(each & 63) * 4}/30", gateway_id="local")
+    for place in range(number):
+        builder.memory.create_route(table.id, f"172.16.{place >> 6}.{(place & 63) * 4}/30", gateway_id="local")
 
 
 def test_answer_is_small_however_large_the_network(
@@ -537,8 +539,8 @@ def test_answer_is_small_however_large_the_network(
     """A step's output may have 200 KB, with 1,000 routes in the table and 200 subnets behind it."""
     monkeypatch.setenv("ROUTE_QUOTA", "2000")
     fill(builder, vpc.table, 1000)
-    for each in builder.many_subnets(vpc.vpc, 200):
-        builder.memory.associate_route_table(vpc.table, None, each)
+    for subnet_id in builder.many_subnets(vpc.vpc, 200):
+        builder.memory.associate_route_table(vpc.table, None, subnet_id)
     answer = ask("plan", vpc.subnet)
     assert answer["action"] == "CREATE_AND_ASSOCIATE"
     assert len(json.dumps(answer)) < 200_000
@@ -549,15 +551,15 @@ def test_answer_is_small_however_large_the_network(
 def test_answer_is_small_however_many_routes_are_in_the_way(ask: Ask, builder: Builder, vpc: Private) -> None:
     """However many routes of a table hijack, and network interfaces have groups of their own that let nothing out."""
     [express] = [
-        each["Cidrs"]
-        for each in builder.ec2.describe_prefix_lists()["PrefixLists"]
-        if each["PrefixListName"].endswith(".s3express")
+        prefix_list["Cidrs"]
+        for prefix_list in builder.ec2.describe_prefix_lists()["PrefixLists"]
+        if prefix_list["PrefixListName"].endswith(".s3express")
     ]
     everywhere = [{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}]
     addresses = [address for block in express for address in IPv4Network(block)]
-    for each in range(12):
-        builder.memory.create_route(vpc.table, f"{addresses[each]}/32", nat_gateway_id=vpc.nat)
-        group = builder.ec2.create_security_group(GroupName=f"g{each}", Description="x", VpcId=vpc.vpc)["GroupId"]
+    for place in range(12):
+        builder.memory.create_route(vpc.table, f"{addresses[place]}/32", nat_gateway_id=vpc.nat)
+        group = builder.ec2.create_security_group(GroupName=f"g{place}", Description="x", VpcId=vpc.vpc)["GroupId"]
         builder.ec2.revoke_security_group_egress(GroupId=group, IpPermissions=everywhere)
         builder.ec2.create_network_interface(SubnetId=vpc.subnet, Groups=[group])
     answer = ask("plan", vpc.subnet, dryRun="true")

@@ -34,7 +34,7 @@ def trigger(rule: Rule, vpc: Private) -> dict[str, str]:
 
 def operations(rule: Rule) -> list[str]:
     """Return the names of the operations called, sorted."""
-    return sorted(each.operation for each in rule.sandbox.calls)
+    return sorted(call.operation for call in rule.sandbox.calls)
 
 
 def test_one_vpc_costs_five_reads_and_one_report(rule: Rule, vpc: Private) -> None:
@@ -47,7 +47,7 @@ def test_reads_are_of_one_vpc(rule: Rule, builder: Builder, vpc: Private) -> Non
     """Each of the four reads asks for the VPC of the item alone."""
     Private(builder)
     trigger(rule, vpc)
-    filters = [each.parameters["Filters"] for each in rule.sandbox.calls.of("ec2") if each.operation in OF_A_VPC]
+    filters = [call.parameters["Filters"] for call in rule.sandbox.calls.of("ec2") if call.operation in OF_A_VPC]
     assert filters == [[{"Name": "vpc-id", "Values": [vpc.vpc]}]] * 4
 
 
@@ -72,7 +72,7 @@ def test_customer_prefix_lists_are_read_when_a_route_names_one(rule: Rule, build
     builder.endpoint(vpc.vpc, vpc.table)
     builder.route(vpc.table, list_id, NatGatewayId=vpc.nat)
     assert trigger(rule, vpc) == {vpc.subnet: "PARTLY_NAT"}
-    read = [each.parameters["PrefixListId"] for each in rule.sandbox.calls.of("ec2", "GetManagedPrefixListEntries")]
+    read = [call.parameters["PrefixListId"] for call in rule.sandbox.calls.of("ec2", "GetManagedPrefixListEntries")]
     assert read.count(list_id) == 1
     assert other not in read
     assert len(rule.sandbox.calls.of("ec2", "DescribeManagedPrefixLists")) == 1
@@ -127,9 +127,9 @@ def test_reads_ask_for_the_largest_pages(rule: Rule) -> None:
     """Every read asks for the largest page that EC2 gives: 100 route tables, 1000 of all else."""
     rule.sweep()
     sizes = {
-        each.operation: each.parameters["MaxResults"]
-        for each in rule.sandbox.calls.of("ec2")
-        if each.operation in OF_A_VPC
+        call.operation: call.parameters["MaxResults"]
+        for call in rule.sandbox.calls.of("ec2")
+        if call.operation in OF_A_VPC
     }
     assert sizes == {**dict.fromkeys(OF_A_VPC, 1000), "DescribeRouteTables": 100}
     [held] = rule.sandbox.calls.of("config", "GetComplianceDetailsByConfigRule")
@@ -150,7 +150,7 @@ def test_directory_buckets_are_listed_only_if_the_scope_asks(sandbox: Sandbox, v
     assert sandbox.calls.of("s3") == sandbox.calls.of("ram") == []
     rule = Rule(sandbox, {"scope": "DIRECTORY_BUCKETS"})
     assert trigger(rule, vpc) == {vpc.subnet: "NO_DIRECTORY_BUCKETS"}
-    assert [each.operation for each in sandbox.calls.of("s3")] == ["ListDirectoryBuckets"]
+    assert [call.operation for call in sandbox.calls.of("s3")] == ["ListDirectoryBuckets"]
     [asked] = sandbox.calls.of("ram", "ListResources")
     assert asked.parameters["resourceOwner"] == "SELF"
     assert asked.parameters["resourceType"] == "ec2:Subnet"
@@ -159,8 +159,8 @@ def test_directory_buckets_are_listed_only_if_the_scope_asks(sandbox: Sandbox, v
 def test_shared_subnets_are_read_on_every_page(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
     """Without directory buckets, a subnet on the second page of shared ones is evaluated, and the public one is not."""
     others = [builder.subnet(vpc.vpc, vpc.table) for _ in range(2)]
-    for each in (others[0], vpc.subnet):
-        sandbox.ec2.sharing.share_subnet(each, "210987654321")
+    for subnet_id in (others[0], vpc.subnet):
+        sandbox.ec2.sharing.share_subnet(subnet_id, "210987654321")
     sandbox.ec2.knobs.page_size = 1
     rule = Rule(sandbox, {"scope": "DIRECTORY_BUCKETS"})
     rule.sweep()
@@ -175,4 +175,4 @@ def test_ipv6_list_is_not_read_for_ipv4_alone(rule: Rule, builder: Builder, vpc:
     builder.route(vpc.table, list_id, NatGatewayId=vpc.nat)
     trigger(rule, vpc)
     entries = rule.sandbox.calls.of("ec2", "GetManagedPrefixListEntries")
-    assert [each.parameters["PrefixListId"] for each in entries] == [list_id]
+    assert [call.parameters["PrefixListId"] for call in entries] == [list_id]

@@ -18,7 +18,7 @@ def posted(rule: Rule) -> list[str]:
     rule.sandbox.calls.clear()
     rule.sweep()
     puts = rule.sandbox.calls.of("config", "PutEvaluations")
-    return [each["ComplianceResourceId"] for put in puts for each in put.parameters["Evaluations"]]
+    return [row["ComplianceResourceId"] for put in puts for row in put.parameters["Evaluations"]]
 
 
 def test_first_sweep_posts_all_that_matter(rule: Rule, builder: Builder, vpc: Private) -> None:
@@ -32,11 +32,11 @@ def test_first_sweep_posts_all_that_matter(rule: Rule, builder: Builder, vpc: Pr
         second.subnet: "ENDPOINT",
         second.public_subnet: "INTERNET_GATEWAY",
     }
-    assert {each.compliance for each in rule.held().values()} == {"COMPLIANT", "NON_COMPLIANT"}
+    assert {result.compliance for result in rule.held().values()} == {"COMPLIANT", "NON_COMPLIANT"}
 
 
 def test_second_sweep_posts_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Where nothing changed, AWS Config is asked what it holds, and told nothing."""
+    """If nothing changed, the stored results are read, and nothing is reported."""
     builder.subnet(vpc.vpc)
     rule.sweep()
     assert posted(rule) == []
@@ -53,17 +53,17 @@ def test_sweep_after_events_posts_nothing(rule: Rule, builder: Builder, vpc: Pri
     builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=firewall))
     builder.subnet(vpc.vpc)
     rule.changes()
-    assert {each.reason for each in rule.held().values()} == {
+    assert {result.reason for result in rule.held().values()} == {
         "PARTLY_NAT",
         "NAT_GATEWAY",
         "INTERNET_GATEWAY",
         "NO_ROUTE",
-    } or {each.reason for each in rule.held().values()} > {"PARTLY_NAT", "NAT_GATEWAY", "INTERNET_GATEWAY"}
+    } or {result.reason for result in rule.held().values()} > {"PARTLY_NAT", "NAT_GATEWAY", "INTERNET_GATEWAY"}
     assert posted(rule) == []
 
 
 def test_one_change_is_one_evaluation(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A change that no event told of is found by the sweep, and posted alone."""
+    """The sweep finds a change for which there was no event, and reports only that one."""
     Private(builder)
     rule.sweep()
     builder.endpoint(vpc.vpc, vpc.table)

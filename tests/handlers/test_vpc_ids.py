@@ -33,21 +33,21 @@ def rule(sandbox: Sandbox, inside: Private, request: pytest.FixtureRequest) -> R
 
 def operations(rule: Rule) -> list[str]:
     """Return the operations of EC2 and of AWS Config's reports that were called, in order."""
-    return [each.operation for each in rule.sandbox.calls if each.service in ("ec2", "config")]
+    return [call.operation for call in rule.sandbox.calls if call.service in ("ec2", "config")]
 
 
 def changed(rule: Rule, resource_id: str) -> dict[str, str]:
-    """Let AWS Config tell of one changed resource; the calls that remain are the function's own."""
+    """Let AWS Config send the event of one changed resource; the calls that remain are the function's own."""
     rule.only_for = f'"resourceId": "{resource_id}", "resourceName": null, "ARN"'
     rule.loop.notice()
     rule.sandbox.calls.clear()
     deliveries = rule.loop.deliver()
-    assert [each.error for each in deliveries if each.error] == []
-    return rule.answers([each.answer for each in deliveries])
+    assert [delivery.error for delivery in deliveries if delivery.error] == []
+    return rule.answers([delivery.answer for delivery in deliveries])
 
 
 def test_subnet_elsewhere_is_answered_from_its_own_item(rule: Rule, outside: Private) -> None:
-    """A subnet never changes its VPC, so its item says all: EC2 is not asked, and one call reports."""
+    """A subnet never changes its VPC, so its item is enough: EC2 is not called, and one call reports."""
     assert changed(rule, outside.subnet) == {outside.subnet: "EXCLUDED"}
     assert operations(rule) == ["PutEvaluations"]
     held = rule.held()[outside.subnet]
@@ -131,7 +131,7 @@ def test_subnets_elsewhere_are_not_posted_for_a_change_inside(sandbox: Sandbox) 
 def test_subnet_flagged_before_vpc_ids_was_changed_is_excluded_by_the_sweep(
     sandbox: Sandbox, inside: Private, outside: Private
 ) -> None:
-    """What AWS Config holds of a VPC that is left out now comes to NOT_APPLICABLE, once."""
+    """The stored results of a VPC that is left out now are replaced by NOT_APPLICABLE, once."""
     Rule(sandbox).sweep()
     narrowed = Rule(sandbox, {"vpcIds": inside.vpc})
     assert narrowed.held()[outside.subnet].compliance == "NON_COMPLIANT"

@@ -1,4 +1,4 @@
-"""Whatever changes, and in whatever order AWS Config tells of it, its events leave nothing for the sweep to find."""
+"""The events of any changes, in any order, leave nothing for the sweep to find."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,7 +25,7 @@ class Vpc:
         self.id = builder.vpc()
         self._gateway = builder.internet_gateway(self.id)
         self._tables = [builder.table(self.id, GatewayId=self._gateway), *(builder.table(self.id) for _ in range(2))]
-        self._subnets = [builder.subnet(self.id, each) for each in (*self._tables, None)]
+        self._subnets = [builder.subnet(self.id, table_id) for table_id in (*self._tables, None)]
         self._nats = [builder.nat_gateway(self._subnets[0])]
         self._interfaces = [self._interface() for _ in range(2)]
         self._firewall = builder.appliance_endpoint(self.id, random.choice(self._subnets))
@@ -70,7 +70,7 @@ class Vpc:
     def _target(self) -> dict[str, str]:
         return self._random.choice(
             [
-                *[{"NetworkInterfaceId": each} for each in self._interfaces],
+                *[{"NetworkInterfaceId": interface_id} for interface_id in self._interfaces],
                 {"VpcEndpointId": self._firewall},
                 {"NatGatewayId": self._random.choice(self._nats)},
                 {"GatewayId": self._gateway},
@@ -94,7 +94,7 @@ class Vpc:
     def _disassociate(self) -> None:
         of_vpc = [{"Name": "vpc-id", "Values": [self.id]}]
         tables = self._ec2.describe_route_tables(Filters=of_vpc)["RouteTables"]
-        explicit = [each for table in tables for each in table["Associations"] if not each["Main"]]
+        explicit = [association for table in tables for association in table["Associations"] if not association["Main"]]
         association = self._random.choice(explicit)["RouteTableAssociationId"]
         if self._random.random() < 0.5:
             self._ec2.disassociate_route_table(AssociationId=association)
@@ -115,10 +115,10 @@ class Vpc:
 
 @pytest.mark.parametrize("seed", [7, 8, 32])
 def test_the_sweep_finds_nothing_that_events_did_not(sandbox: Sandbox, builder: Builder, seed: int) -> None:
-    """After random changes of two VPCs, told late or out of order, AWS Config holds what a fresh look says."""
+    """After random changes of two VPCs, with late or shuffled events, the stored results are those of a sweep."""
     random = Random(seed)
     lists = builder.ec2.describe_prefix_lists()["PrefixLists"]
-    [express] = [each["Cidrs"] for each in lists if each["PrefixListName"].endswith(".s3express")]
+    [express] = [prefix_list["Cidrs"] for prefix_list in lists if prefix_list["PrefixListName"].endswith(".s3express")]
     vpcs = [Vpc(builder, random, express[:2]) for _ in range(2)]
     rule = Rule(sandbox, style=ItemStyle(indirect_relationships=bool(seed % 2)))
     rule.loop.baseline()
@@ -129,7 +129,7 @@ def test_the_sweep_finds_nothing_that_events_did_not(sandbox: Sandbox, builder: 
         rule.loop.notice()
         late = random.random() < 0.3
         told = rule.loop.deliver(late=late, shuffled_with_seed=random.randint(0, 99))
-        assert [each.error for each in told if each.error] == []
+        assert [delivery.error for delivery in told if delivery.error] == []
         if not late:
             assert rule.held()
             assert rule.sweep() == {}

@@ -1,12 +1,10 @@
 """Fixtures of the tests of permissions: a sandbox, networks in it, and the stack's roles."""
 
 from collections.abc import Iterator
-from functools import cache
 
 import pytest
 
-from express_path import healing, looking
-from express_path.handlers import plan_heal
+from express_path.heal_steps import repeated_reads
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.iam.deployed import Deployed
@@ -29,10 +27,8 @@ def stack(sandbox: Sandbox) -> Stack:
 @pytest.fixture
 def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     """The stack, deployed; the environment is that of its plan function."""
-    monkeypatch.setattr(looking, "SECONDS_APART", 0)
-    monkeypatch.setattr(healing, "TURN_SECONDS", 0.1)
-    # A cache that ends with the test: the function reads its variables once.
-    monkeypatch.setattr(plan_heal, "rule_parameters", cache(plan_heal.rule_parameters.__wrapped__))
+    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
+    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         automation.knobs.open_calendars.add(CALENDAR)

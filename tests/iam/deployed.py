@@ -1,12 +1,13 @@
 """The whole stack in a sandbox whose permissions are enforced: runbooks, roles, ledger and plan function."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from express_path.handlers import plan_heal
-from express_path.handlers.services import services
+from express_path.heal_steps.services import Services
 from sandbox.dynamic import Client
 from sandbox.ssm import Automation
 from tests.support.rule import Context
@@ -28,7 +29,8 @@ class Deployed:
         variables = stack.template.deployed(stack.template.properties("PlanFunction")["Environment"]["Variables"])
         for name, value in {**variables, **_upper(stack.credentials("PlanRole"))}.items():
             environ(name, value)
-        automation.functions.register(stack.template.deployed("<PlanFunction>"), _plan)
+        self._services: Services | None = None
+        automation.functions.register(stack.template.deployed("<PlanFunction>"), self._plan)
 
     def _publish(self) -> None:
         ssm: Client = self.stack.sandbox.client("ssm")
@@ -72,14 +74,15 @@ class Deployed:
     @contextmanager
     def enforced(self) -> Iterator[None]:
         """Require a permission for every request, and let the plan function start cold."""
-        services.cache_clear()
+        self._services = None
         with self.stack.enforced():
             yield
+
+    def _plan(self, event: dict[str, Any]) -> dict[str, Any]:
+        account_id = self.stack.sandbox.account_id
+        self._services = self._services or plan_heal.compose_services(os.environ, account_id)
+        return plan_heal.handler(event, Context(), self._services)
 
 
 def _upper(credentials: dict[str, str]) -> dict[str, str]:
     return {name.upper(): value for name, value in credentials.items()}
-
-
-def _plan(event: dict[str, Any]) -> dict[str, Any]:
-    return plan_heal.handler(event, Context())

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from express_path.handlers.services import services
 from sandbox.dynamic import Client
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
@@ -123,6 +122,6 @@ def test_the_stacks_remediation_heals_what_the_rule_flags_if_it_is_on(
     with deployed.enforced():
         states = [run.state for run in remediation.remediate(rule.loop.rule.name) if run.resource[1] == subnet]
     assert states == (["SUCCEEDED"] if mode == "ON" else [])
-    services.cache_clear()
+    rule.restart()
     rule.changes()
     assert rule.held()[subnet].compliance == ("COMPLIANT" if mode == "ON" else "NON_COMPLIANT")

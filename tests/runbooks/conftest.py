@@ -4,9 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from express_path import healing, looking
-from express_path.handlers import plan_heal
-from express_path.handlers.services import services
+from express_path.heal_steps import repeated_reads
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.heals import HEAL, UNDO, Deployment, Vpc
@@ -17,21 +15,16 @@ from tests.support.network import Builder
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """The runbooks that heal and undo, with waits that take no time worth mentioning."""
-    monkeypatch.setattr(looking, "SECONDS_APART", 0)
-    monkeypatch.setattr(healing, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
+    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    plan_heal.rule_parameters.cache_clear()
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         automation.knobs.lambda_selectors = False
         deployed = Deployment(sandbox, automation)
         for name in (HEAL, UNDO):
             deployed.publish(name)
-        # Lambda answers one request at a time; here, clients are made before several threads use them.
-        for name in ("dynamodb", "ec2", "s3", "ssm"):
-            getattr(services().aws, name)
         yield deployed
-    plan_heal.rule_parameters.cache_clear()
 
 
 @pytest.fixture

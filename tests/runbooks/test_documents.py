@@ -14,7 +14,7 @@ import yaml
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
-from express_path.handlers.plan_heal import parse
+from express_path.handlers.plan_heal import parse_request
 
 Runbook = dict[str, Any]
 Step = dict[str, Any]
@@ -255,7 +255,7 @@ def test_plan_function_understands_the_payloads(runbook: Runbook) -> None:
     for step in steps:
         payload = step["inputs"]["InputPayload"]
         event = {key: SAMPLE.get(key, "") if REFERENCE.search(value) else value for key, value in payload.items()}
-        assert parse(event).action == payload["action"]
+        assert parse_request(event).action == payload["action"]
 
 
 def test_answers_are_read_in_a_documented_way(runbook: Runbook) -> None:

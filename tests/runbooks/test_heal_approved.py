@@ -9,11 +9,9 @@ import pytest
 import yaml
 
 from express_path.domain.heal.approvals import ANSWER_SECONDS, REQUEST_SECONDS
-from express_path.handlers import plan_heal
 from sandbox.server import Sandbox
 from tests.support.heals import APPROVED, FUNCTION, HEAL, RUNBOOKS, Deployment, Run, Vpc, status, step, steps
 from tests.support.network import Builder
-from tests.support.rule import Context
 
 GOING = ("Pending", "InProgress", "Waiting")
 
@@ -167,7 +165,7 @@ def intercept(deployment: Deployment, action: str, then: Callable[[], None]) -> 
     pending = [then]
 
     def answer(event: dict[str, Any]) -> dict[str, Any]:
-        answered = plan_heal.handler(event, Context())
+        answered = deployment.plan(event)
         if event["action"] == action and pending:
             pending.pop()()
         return answered

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from express_path import healing
+from express_path.heal_steps import repeated_reads
 from sandbox.server import Sandbox
 from tests.support.heals import Deployment, Vpc, status, step, steps
 from tests.support.ledgers import LedgerTable
@@ -20,7 +20,7 @@ def patient(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> Iterator
     It builds on `deployment`, which sets a shorter time. For the same reason, the threads of these runs do not measure
     coverage, which other tests do.
     """
-    monkeypatch.setattr(healing, "TURN_SECONDS", 1)
+    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 1)
     tracing = threading.gettrace()
     threading.settrace(None)  # type: ignore[arg-type]
     yield deployment
@@ -120,7 +120,7 @@ def test_claim_of_a_run_that_does_not_end_is_respected_until_it_expires(
     deployment: Deployment, vpc: Vpc, ledger: LedgerTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second run fails and names the owner; when the claim has expired, it heals."""
-    monkeypatch.setattr(healing, "TURN_SECONDS", 0)
+    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0)
     with deployment.automation.killing(before="create", status="InProgress"):
         first = deployment.start(vpc.subnet)
         wait_until(lambda: ledger.item(f"TABLE#{vpc.table}"))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from express_path import looking, undoing
+from express_path.heal_steps import repeated_reads, undo
 from sandbox.stale_reads import Observation
 from tests.support.heals import UNDO, Deployment, Vpc, status, steps
 from tests.support.ledgers import LedgerTable, heal_id
@@ -147,7 +147,7 @@ def test_two_undos_of_one_heal_both_succeed(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One waits for the other, and finds that nothing is left to do."""
-    monkeypatch.setattr(looking, "SECONDS_APART", 0.02)
+    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0.02)
     heal = ledger.heal(builder, vpc.id, vpc.table)
     given = {"RunId": [heal], **{name: [value] for name, value in deployment.given.items()}}
     started = [deployment.ssm.start_automation_execution(DocumentName=UNDO, Parameters=given) for _ in range(2)]
@@ -161,8 +161,8 @@ def test_claim_of_a_run_that_goes_on_is_respected(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An undo waits for the run that has the table, and fails with its id rather than change anything."""
-    monkeypatch.setattr(undoing, "LOOKS_FOR_TURN", 2)
-    monkeypatch.setattr(undoing, "has_ended", lambda _ssm, run_id: run_id != heal_id(7))
+    monkeypatch.setattr(undo, "TURN_ATTEMPTS", 2)
+    monkeypatch.setattr(undo, "has_ended", lambda _ssm, run_id: run_id != heal_id(7))
     heal = ledger.heal(builder, vpc.id, vpc.table)
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7))
     deployment.sandbox.calls.clear()

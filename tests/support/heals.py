@@ -1,6 +1,7 @@
 """An account in which heals are deployed: the runbooks as they are shipped, their role and their function."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,15 @@ class Deployment:
         role = sandbox.client("iam").create_role(RoleName="automation", AssumeRolePolicyDocument=json.dumps(TRUST))
         self.given = {"AutomationAssumeRole": str(role["Role"]["Arn"]), "PlanFunctionName": FUNCTION}
         self.ledger = LedgerTable(sandbox)
-        automation.functions.register(FUNCTION, lambda event: plan_heal.handler(event, Context()))
+        self.services = plan_heal.compose_services(os.environ, sandbox.account_id)
+        # Lambda answers one request at a time; here, clients are made before several threads use them.
+        for name in ("dynamodb", "ec2", "s3", "ssm"):
+            getattr(self.services.aws, name)
+        automation.functions.register(FUNCTION, self.plan)
+
+    def plan(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Invoke the plan function."""
+        return plan_heal.handler(event, Context(), self.services)
 
     def publish(self, name: str) -> None:
         """Store a runbook, as the stack does."""

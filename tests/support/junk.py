@@ -13,11 +13,11 @@ def places(value: object, steps: Steps = ()) -> Iterator[Steps]:
     if steps:
         yield steps
     if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from places(each, (*steps, key))
+        for key, inner in value.items():
+            yield from places(inner, (*steps, key))
     elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from places(each, (*steps, index))
+        for index, inner in enumerate(value):
+            yield from places(inner, (*steps, index))
 
 
 def _with(value: object, steps: Steps, junk: object) -> object:
@@ -25,8 +25,8 @@ def _with(value: object, steps: Steps, junk: object) -> object:
         return junk
     first, *rest = steps
     if isinstance(value, list):
-        return [_with(each, tuple(rest), junk) if index == first else each for index, each in enumerate(value)]
-    return {key: _with(each, tuple(rest), junk) if key == first else each for key, each in value.items()}
+        return [_with(inner, tuple(rest), junk) if index == first else inner for index, inner in enumerate(value)]
+    return {key: _with(inner, tuple(rest), junk) if key == first else inner for key, inner in value.items()}
 
 
 @st.composite

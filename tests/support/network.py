@@ -70,7 +70,9 @@ class Builder:
 
     def make_main(self, vpc_id: str, table_id: str) -> None:
         """Make another table the main one of its VPC."""
-        association_id = next(each["RouteTableAssociationId"] for each in self._main(vpc_id)["Associations"])
+        association_id = next(
+            association["RouteTableAssociationId"] for association in self._main(vpc_id)["Associations"]
+        )
         self.ec2.replace_route_table_association(AssociationId=association_id, RouteTableId=table_id)
 
     def _main(self, vpc_id: str) -> dict[str, Any]:
@@ -117,7 +119,7 @@ class Builder:
             PrefixListName="customer",
             MaxEntries=10,
             AddressFamily=family,
-            Entries=[{"Cidr": each} for each in cidrs],
+            Entries=[{"Cidr": cidr} for cidr in cidrs],
         )
         return str(answer["PrefixList"]["PrefixListId"])
 
@@ -142,7 +144,7 @@ class Builder:
         table = self.memory.get_route_table(table_id)
         for destination in destinations:
             route = Route(table, destination, None, nat_gateway=self.memory.nat_gateways[nat_gateway_id])
-            table._routes[route.id] = route  # noqa: SLF001 -- moto has no other way past its checks
+            table._routes[route.id] = route  # noqa: SLF001  # moto has no other way past its checks
 
     def many_tables(self, vpc_id: str, number: int) -> list[str]:
         """Make many route tables, without a call each."""

@@ -1,11 +1,13 @@
 """The rule as a test drives it: deployed in a sandbox, its function in this process, AWS Config around it."""
 
+import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from express_path.handlers.evaluate import handler
+from express_path.evaluation import Services
+from express_path.handlers.evaluate import compose_services, handler
 from sandbox.config_items.items import ItemStyle
 from sandbox.config_items.kinds import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
 from sandbox.config_items.notifications import change_notification, rule_event
@@ -25,7 +27,7 @@ Item = dict[str, Any]
 
 
 class Context(LambdaContext):
-    """What Lambda tells a function about itself."""
+    """The context that Lambda passes to a function."""
 
     def __init__(self) -> None:
         """Name the function as the stack does."""
@@ -46,7 +48,7 @@ class Held(NamedTuple):
 
 
 class Rule:
-    """One rule and its function, which can be told to sleep through events that a test is not about."""
+    """One rule and its function, which can ignore events that a test is not about."""
 
     def __init__(
         self, sandbox: Sandbox, parameters: Mapping[str, str] | None = None, style: ItemStyle | None = None
@@ -54,14 +56,20 @@ class Rule:
         """Deploy the rule."""
         self.sandbox = sandbox
         self.loop = ConfigLoop(sandbox, self.invoke, rule=RULE, parameters=parameters, style=style)
+        self._services: Services | None = None
         self.asleep = False
         self.only_for = ""
 
-    def invoke(self, event: Event) -> Any:  # noqa: ANN401 -- a function may return anything
+    def invoke(self, event: Event) -> Any:  # noqa: ANN401  # a function may return anything
         """Invoke the function, unless it is to sleep through events, or through those of other resources."""
         if self.asleep or (self.only_for and self.only_for not in event["invokingEvent"]):
             return {"evaluations": []}
-        return handler(event, Context())
+        self._services = self._services or compose_services(os.environ)
+        return handler(event, Context(), self._services)
+
+    def restart(self) -> None:
+        """Let the function start cold at its next event, with the environment as it is then."""
+        self._services = None
 
     def take_as_known(self) -> None:
         """Let AWS Config take the network as it is for known, without a verdict; then forget the calls."""
@@ -86,7 +94,11 @@ class Rule:
 
     def answers(self, answers: list[Any]) -> dict[str, str]:
         """Return the reason of every subnet in some answers of the function."""
-        return {each["subnetId"]: str(each["reason"]) for answer in answers for each in answer["evaluations"]}
+        return {
+            evaluation["subnetId"]: str(evaluation["reason"])
+            for answer in answers
+            for evaluation in answer["evaluations"]
+        }
 
     def sweep(self) -> dict[str, str]:
         """Invoke the function as the schedule does; return the reason of every subnet that it posted."""
@@ -114,8 +126,8 @@ class Rule:
     def held(self) -> dict[str, Held]:
         """Return what AWS Config holds, by subnet."""
         return {
-            each.resource[1]: Held(
-                each.compliance, (each.annotation or "").partition(":")[0], each.annotation or "", each.ordering
+            result.resource[1]: Held(
+                result.compliance, (result.annotation or "").partition(":")[0], result.annotation or "", result.ordering
             )
-            for each in self.loop.results.of_rule(self.loop.rule.name)
+            for result in self.loop.results.of_rule(self.loop.rule.name)
         }

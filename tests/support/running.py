@@ -13,7 +13,6 @@ from botocore.client import ClientCreator
 from botocore.loaders import create_loader
 from botocore.model import ServiceModel
 
-from express_path.handlers.services import services
 from sandbox.server import Sandbox
 
 # Sessions of their own, which every cold start makes, need not read the services' models from disk each time.
@@ -33,7 +32,7 @@ def _same_methods(creator: ClientCreator, service_model: ServiceModel) -> dict[s
 @contextmanager
 def running() -> Iterator[Sandbox]:
     """Start a sandbox, or use the one that other tests keep running in this process: there can be only one."""
-    kept = next((each for each in gc.get_objects() if type(each) is Sandbox and _is_serving(each)), None)
+    kept = next((found for found in gc.get_objects() if type(found) is Sandbox and _is_serving(found)), None)
     if kept:
         yield kept
         return
@@ -49,7 +48,7 @@ def _is_serving(sandbox: Sandbox) -> bool:
 
 @contextmanager
 def emptied(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """Empty the sandbox, point the environment there, and let the function start cold."""
+    """Empty the sandbox and point the environment at it."""
     sandbox.reset()
     with pointed_at(sandbox, monkeypatch):
         yield sandbox
@@ -57,12 +56,10 @@ def emptied(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandb
 
 @contextmanager
 def pointed_at(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """Point the environment at the sandbox, keep what is in it, and let the function start cold."""
+    """Point the environment at the sandbox and keep what is in it."""
     for name, value in sandbox.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
     monkeypatch.setattr("botocore.session.create_loader", _loader)
     monkeypatch.setattr("botocore.client.ClientCreator._create_methods", _same_methods)
-    services.cache_clear()
     yield sandbox
-    services.cache_clear()

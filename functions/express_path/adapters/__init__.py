@@ -1,1 +1,1 @@
-"""Everything outside the core: AWS Config's events and answers, EC2's descriptions, dumps. The only boto3."""
+"""Everything that talks to AWS or reads its formats: events, descriptions, the ledger, and the runbooks' requests."""

@@ -1,4 +1,4 @@
-"""What the runbook that asks the approvers asks the plan function, and what it gets: plain JSON."""
+"""The approval runbook's requests to the plan function, and the answers: plain JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from express_path.domain.heal.ledger import StartedBy
 from express_path.domain.heal.records import HealSettings, Plan
 
 PLAN_APPROVAL = "planApproval"
-"""The question of the runbook that asks the approvers; its other fields are those of the heal's first question."""
+"""The action of the approval runbook's request; its other fields are those of the heal's first request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """The question whether to ask about the heal of a subnet: run_id is the run that would ask."""
+    """The request whether to ask for approval of the heal of a subnet; run_id is the run that would ask."""
 
     subnet_id: str
     dry_run: bool
@@ -28,12 +28,12 @@ class ApprovalRequest:
 
 
 def is_approval(event: object) -> bool:
-    """Whether an event is a question of the runbook that asks the approvers."""
+    """Whether an event is a request of the approval runbook."""
     return isinstance(event, Mapping) and event.get("action") == PLAN_APPROVAL
 
 
 def parse_approval_request(event: Mapping[str, Any]) -> ApprovalRequest:
-    """Read the runbook's question; raises EventError naming the field that is wrong."""
+    """Read a request. Raises EventError that names the invalid field."""
     found = parse_heal_request({**event, "action": HealAction.PLAN.value})
     return ApprovalRequest(found.subnet_id, found.dry_run, found.run_id, found.started_by)
 
@@ -41,7 +41,7 @@ def parse_approval_request(event: Mapping[str, Any]) -> ApprovalRequest:
 def approval_answer(
     plan: Plan, step: Ask, settings: HealSettings, moved: Sequence[str], now: datetime, void_run: str
 ) -> dict[str, Any]:
-    """What to ask, whom, and for how long the request and an approval count; what does not apply is NONE."""
+    """Return what to ask, whom, and how long the request and an approval are valid; what does not apply is NONE."""
     asks = step is Ask.ASK
     seconds = int(now.timestamp())
     return {

@@ -1,6 +1,6 @@
-"""EC2's descriptions, as boto3 and the AWS CLI return them, into the domain's records.
+"""Turn EC2's descriptions, as boto3 and the AWS CLI return them, into records.
 
-A missing or unreadable field raises RecordError: a verdict out of half a description would be a guess.
+A missing or invalid field raises RecordError, because a verdict must not be based on an incomplete description.
 Field names are those of the botocore model of ec2.
 """
 
@@ -46,7 +46,7 @@ _TARGET_FIELDS = (
     "CoreNetworkArn",
     "OdbNetworkArn",
 )
-"""The fields that can name a route's target; an instance's interface comes before the instance."""
+"""The fields that can name a route's target. An interface comes before its instance, because EC2 may return both."""
 _DESTINATION_FIELDS = (("DestinationCidrBlock", Family.IPV4), ("DestinationIpv6CidrBlock", Family.IPV6))
 _PROPAGATED = frozenset({"EnableVgwRoutePropagation", "Advertisement"})
 
@@ -59,23 +59,23 @@ def _tags(description: Description, resource: str) -> Tags:
 
 
 def vpc(description: Description) -> Vpc:
-    """An entry of DescribeVpcs."""
+    """Return the record of an entry of DescribeVpcs."""
     vpc_id = identifier(description, "VpcId", "Vpcs")
     return Vpc(vpc_id, optional_identifier(description, "OwnerId", vpc_id), _tags(description, vpc_id))
 
 
 def subnet(description: Description) -> Subnet:
-    """An entry of DescribeSubnets."""
+    """Return the record of an entry of DescribeSubnets."""
     subnet_id = identifier(description, "SubnetId", "Subnets")
     ipv6 = rows(description, "Ipv6CidrBlockAssociationSet", subnet_id)
-    states = [nested(each, "Ipv6CidrBlockState", subnet_id) for each in ipv6]
+    states = [nested(association, "Ipv6CidrBlockState", subnet_id) for association in ipv6]
     return Subnet(
         id=subnet_id,
         vpc_id=identifier(description, "VpcId", subnet_id),
         owner_id=identifier(description, "OwnerId", subnet_id),
         availability_zone_id=optional_identifier(description, "AvailabilityZoneId", subnet_id),
         ipv6_native=flag(description, "Ipv6Native", subnet_id),
-        has_ipv6=any(optional_identifier(each, "State", subnet_id) == "associated" for each in states),
+        has_ipv6=any(optional_identifier(state, "State", subnet_id) == "associated" for state in states),
         dns64=flag(description, "EnableDns64", subnet_id),
         tags=_tags(description, subnet_id),
         internet_closed=_is_closed(description, subnet_id),
@@ -83,7 +83,7 @@ def subnet(description: Description) -> Subnet:
 
 
 def _is_closed(description: Description, subnet_id: str) -> bool:
-    """Whether VPC Block Public Access blocks both directions; block-ingress lets traffic out.
+    """Whether VPC Block Public Access blocks both directions; block-ingress allows outbound traffic.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa.html
     """
@@ -92,20 +92,22 @@ def _is_closed(description: Description, subnet_id: str) -> bool:
 
 
 def route_table(description: Description) -> RouteTable:
-    """An entry of DescribeRouteTables."""
+    """Return the record of an entry of DescribeRouteTables."""
     table_id = identifier(description, "RouteTableId", "RouteTables")
     return RouteTable(
         id=table_id,
         vpc_id=identifier(description, "VpcId", table_id),
-        routes=tuple(_route(each, table_id) for each in _routes(description, table_id)),
-        associations=tuple(_association(each, table_id) for each in rows(description, "Associations", table_id)),
+        routes=tuple(_route(route, table_id) for route in _routes(description, table_id)),
+        associations=tuple(
+            _association(association, table_id) for association in rows(description, "Associations", table_id)
+        ),
         owner_id=optional_identifier(description, "OwnerId", table_id),
         tags=_tags(description, table_id),
     )
 
 
 def _routes(description: Description, table_id: str) -> list[Description]:
-    """EC2 describes no table without this list, so where it is missing, the routes are unknown, not none."""
+    """Return the routes. EC2 always returns this list, so if it is missing, the routes are unknown."""
     if description.get("Routes") is None:
         raise RecordError(table_id, "Routes", None, "a list of objects")
     return rows(description, "Routes", table_id)
@@ -143,7 +145,7 @@ def _association(description: Description, table_id: str) -> Association:
 
 
 def vpc_endpoint(description: Description) -> VpcEndpoint:
-    """An entry of DescribeVpcEndpoints; AWS spells states and types in several cases, the record in lower case."""
+    """Return the record of an entry of DescribeVpcEndpoints. States and types are in lower case."""
     endpoint_id = identifier(description, "VpcEndpointId", "VpcEndpoints")
     return VpcEndpoint(
         id=endpoint_id,
@@ -160,7 +162,7 @@ def vpc_endpoint(description: Description) -> VpcEndpoint:
 
 
 def nat_gateway(description: Description) -> NatGateway:
-    """An entry of DescribeNatGateways; a regional one has no subnet but a route table of its own."""
+    """Return the record of an entry of DescribeNatGateways; a regional one has a route table instead of a subnet."""
     gateway_id = identifier(description, "NatGatewayId", "NatGateways")
     return NatGateway(
         id=gateway_id,
@@ -173,7 +175,7 @@ def nat_gateway(description: Description) -> NatGateway:
 
 
 def network_interface(description: Description) -> NetworkInterface:
-    """An entry of DescribeNetworkInterfaces."""
+    """Return the record of an entry of DescribeNetworkInterfaces."""
     interface_id = identifier(description, "NetworkInterfaceId", "NetworkInterfaces")
     attachment = nested(description, "Attachment", interface_id)
     check = description.get("SourceDestCheck")

@@ -1,4 +1,4 @@
-"""Gathering a snapshot from the EC2 API in few calls, for one VPC or for a whole account and Region."""
+"""Read a snapshot of the network in few calls, for one VPC or for a whole account and Region."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -25,31 +25,31 @@ from express_path.domain.verdict.parameters import RuleParameters, Scope
 
 _PAGE_SIZES = {"describe_route_tables": 100}
 _PAGE_SIZE = 1000
-"""The largest pages that EC2 gives (botocore model: ec2), so that calls are few."""
+"""The largest pages that EC2 returns (botocore model: ec2), so that calls are few."""
 
 
 class SnapshotReader:
     """Reads snapshots of one account and Region; prefix lists are remembered between reads."""
 
     def __init__(self, aws: Aws, external_id: str = "") -> None:
-        """Read nothing yet; external_id is what the network account's role asks for, if anything."""
+        """Read nothing yet. external_id is what the network account's role requires, if anything."""
         self._aws = aws
         self._external_id = external_id
         self._prefix_lists = PrefixListReader(aws.ec2, aws.region)
 
     @gc_paused()
-    def read(self, account_id: str, vpc_id: str | None, asked: RuleParameters) -> Snapshot:
-        """The network of one VPC, or of the account's whole Region where vpc_id is None.
+    def read(self, account_id: str, vpc_id: str | None, parameters: RuleParameters) -> Snapshot:
+        """Read the network of one VPC, or of the account's whole Region if vpc_id is None.
 
-        It reaches as far as paths do: into the account's other VPCs and the network account only where a route leads to
-        a transit gateway. Raises ApiError where a needed read fails, RecordError where a description lacks a field;
-        optional reads that were denied are named in the snapshot.
+        The account's other VPCs and the network account are read only if a route leads to a transit gateway. Raises
+        ApiError if a required read fails, and RecordError if a description lacks a field. The snapshot names the
+        optional reads that were denied.
         """
         optional = OptionalReads()
-        snapshot = self._with_hops(self._network(account_id, vpc_id), vpc_id, asked, optional)
-        if asked.network_role_arn and _leads_to_transit_gateway(snapshot):
-            snapshot = self._with_network_account(snapshot, asked.network_role_arn, optional)
-        if asked.scope is Scope.DIRECTORY_BUCKETS and snapshot.express_prefix_lists:
+        snapshot = self._with_hops(self._network(account_id, vpc_id), vpc_id, parameters, optional)
+        if parameters.network_role_arn and _leads_to_transit_gateway(snapshot):
+            snapshot = self._with_network_account(snapshot, parameters.network_role_arn, optional)
+        if parameters.scope is Scope.DIRECTORY_BUCKETS and snapshot.express_prefix_lists:
             snapshot = self._with_directory_buckets(snapshot, optional)
         return replace(snapshot, denied=(*snapshot.denied, *optional.denied))
 
@@ -64,18 +64,18 @@ class SnapshotReader:
             subnets=subnets,
             route_tables=tables,
             vpc_endpoints=self._read("describe_vpc_endpoints", "VpcEndpoints", vpc_endpoint, of_vpc),
-            # Of one VPC they would tell nothing: a nat- target is enough, and the table that a regional one has of its
-            # own is neither a main table nor associated with a subnet.
+            # Not needed for one VPC: a target that starts with nat- is enough, and the route table of a regional NAT
+            # gateway is neither a main table nor associated with a subnet.
             nat_gateways={} if vpc_id else self._read("describe_nat_gateways", "NatGateways", nat_gateway, {}),
             prefix_lists=self._prefix_lists.read(_named_lists(tables), families_of(subnets.values())),
         )
 
     def _with_hops(
-        self, snapshot: Snapshot, vpc_id: str | None, asked: RuleParameters, optional: OptionalReads
+        self, snapshot: Snapshot, vpc_id: str | None, parameters: RuleParameters, optional: OptionalReads
     ) -> Snapshot:
         if _leads_to_transit_gateway(snapshot):
             gateways = read_transit_gateways(self._aws, optional)
-            if vpc_id and (gateways.route_tables or asked.network_role_arn):
+            if vpc_id and (gateways.route_tables or parameters.network_role_arn):
                 snapshot = self._network(snapshot.account_id, None)
             snapshot = replace(
                 snapshot,
@@ -90,27 +90,27 @@ class SnapshotReader:
         return snapshot
 
     def _with_network_account(self, snapshot: Snapshot, role_arn: str, optional: OptionalReads) -> Snapshot:
-        """What the network account sees besides: its transit gateways' routes, and the VPCs behind them.
+        """Add what the network account can read: its transit gateways' routes, and the VPCs behind them.
 
-        A role that cannot be assumed, or lacks a read that would be needed at home, shows nothing.
+        Nothing is added if the role cannot be assumed, or lacks a read that is required in the rule's own account.
         """
         role = optional.read(lambda: self._aws.assuming(role_arn, self._external_id))
         if role is None:
             return snapshot
         network_account = role_arn.split(":")[4]
-        seen_there = optional.read(lambda: SnapshotReader(role).read(network_account, None, RuleParameters()))
-        if seen_there is None:
+        central = optional.read(lambda: SnapshotReader(role).read(network_account, None, RuleParameters()))
+        if central is None:
             return snapshot
-        return replace(merged([snapshot, seen_there]), denied=seen_there.denied)
+        return replace(merged([snapshot, central]), denied=central.denied)
 
     def _with_directory_buckets(self, snapshot: Snapshot, optional: OptionalReads) -> Snapshot:
-        """Whether there are directory buckets, and where there is none, which subnets other accounts use as well."""
+        """Add whether there are directory buckets, and if there is none, which subnets other accounts use too."""
         has_buckets = optional.read(self.has_directory_buckets)
         shared = optional.read(lambda: read_shared_subnet_ids(self._aws)) if has_buckets is False else None
         return replace(snapshot, has_directory_buckets=has_buckets, shared_subnet_ids=shared)
 
     def vpc_of(self, subnet_id: str) -> str | None:
-        """The VPC that a subnet is in, None where there is no such subnet."""
+        """Return the VPC of a subnet, None if there is no such subnet."""
         by_id = {"Filters": [{"Name": "subnet-id", "Values": [subnet_id]}]}
         found = self._read("describe_subnets", "Subnets", subnet, by_id)
         return found[subnet_id].vpc_id if subnet_id in found else None
@@ -122,7 +122,7 @@ class SnapshotReader:
         return bool(targets(tables.values(), TargetKind.TRANSIT_GATEWAY))
 
     def empty(self, account_id: str) -> Snapshot:
-        """A snapshot without any resource, in which every subnet is gone."""
+        """Return a snapshot without any resource, in which every subnet counts as deleted."""
         return Snapshot(account_id, self._aws.region)
 
     def _read(

@@ -1,4 +1,4 @@
-"""Reading fields of AWS's descriptions strictly: what is missing or of another type is named, never guessed."""
+"""Read fields of AWS's descriptions strictly: a missing or invalid field raises RecordError, which names it."""
 
 import re
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ from express_path.errors import RecordError
 
 Description = Mapping[str, Any]
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""What no id holds, and what a terminal would obey if a dump brought it along."""
+"""Characters that no id contains, and that a terminal would interpret if a dump contained them."""
 
 
 class Identified(Protocol):
-    """A record with an id, under which it is kept."""
+    """A record with an id."""
 
     @property
     def id(self) -> str:
@@ -24,12 +24,12 @@ Record = TypeVar("Record", bound=Identified)
 
 
 def identifier(description: Description, field: str, resource: str) -> str:
-    """A field that must be an id or a word of AWS's own: a string with something in it, no control character."""
+    """Return a field that must be an id or an AWS keyword: a non-empty string without control characters."""
     return _without_control(free_text(description, field, resource), field, resource)
 
 
 def free_text(description: Description, field: str, resource: str) -> str:
-    """A field that must be a string with something in it, whatever that is: people choose it."""
+    """Return a field that must be a non-empty string with any content, such as a name that a person chose."""
     found = description.get(field)
     if not isinstance(found, str) or not found:
         raise RecordError(resource, field, found, "a non-empty string")
@@ -37,12 +37,12 @@ def free_text(description: Description, field: str, resource: str) -> str:
 
 
 def optional_identifier(description: Description, field: str, resource: str) -> str:
-    """A field that must be an id or a word of AWS's own; empty where it is absent or null."""
+    """Return a field that must be an id or an AWS keyword, empty if it is absent or null."""
     return _without_control(optional_free_text(description, field, resource), field, resource)
 
 
 def optional_free_text(description: Description, field: str, resource: str) -> str:
-    """A field that must be a string, whatever that is: people choose it; empty where it is absent or null."""
+    """Return a field that must be a string with any content, empty if it is absent or null."""
     found = description.get(field)
     if found is None:
         return ""
@@ -52,7 +52,7 @@ def optional_free_text(description: Description, field: str, resource: str) -> s
 
 
 def flag(description: Description, field: str, resource: str) -> bool:
-    """A field that must be true or false; absent or null means false."""
+    """Return a field that must be true or false; absent or null means false."""
     found = description.get(field)
     if found is None or isinstance(found, bool):
         return bool(found)
@@ -60,7 +60,7 @@ def flag(description: Description, field: str, resource: str) -> bool:
 
 
 def number(description: Description, field: str, resource: str) -> int | None:
-    """A field that must be a whole number; None where it is absent or null."""
+    """Return a field that must be a whole number, None if it is absent or null."""
     found = description.get(field)
     if found is None or (isinstance(found, int) and not isinstance(found, bool)):
         return found
@@ -68,17 +68,17 @@ def number(description: Description, field: str, resource: str) -> int | None:
 
 
 def rows(description: Description, field: str, resource: str) -> list[Description]:
-    """A field that must be a list of objects; absent or null means empty."""
+    """Return a field that must be a list of objects; absent or null means empty."""
     found = description.get(field)
     if found is None:
         return []
-    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
+    if not isinstance(found, list) or not all(isinstance(row, Mapping) for row in found):
         raise RecordError(resource, field, found, "a list of objects")
     return found
 
 
 def nested(description: Description, field: str, resource: str) -> Description:
-    """A field that must be an object; absent or null means empty."""
+    """Return a field that must be an object; absent or null means empty."""
     found = description.get(field)
     if found is None:
         return {}
@@ -88,17 +88,17 @@ def nested(description: Description, field: str, resource: str) -> Description:
 
 
 def ids(description: Description, field: str, resource: str) -> tuple[str, ...]:
-    """A field that must be a list of ids; absent or null means empty."""
+    """Return a field that must be a list of ids; absent or null means empty."""
     found = description.get(field)
     if found is None:
         return ()
-    if not isinstance(found, list) or not all(isinstance(each, str) and not _has_control(each) for each in found):
+    if not isinstance(found, list) or not all(isinstance(value, str) and not _has_control(value) for value in found):
         raise RecordError(resource, field, found, "a list of ids, without control characters")
     return tuple(found)
 
 
 def block(value: object, field: str, resource: str) -> Cidr:
-    """A field that must be a CIDR block."""
+    """Return a field that must be a CIDR block."""
     try:
         return parse_cidr(str(value))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What the plan function answers to the steps of the heal: JSON in which each text is one that a step may select."""
+"""The plan function's answers to the steps of a heal: JSON whose values a runbook's step can select."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,15 +12,15 @@ from express_path.domain.heal.records import Finding, HealSettings, Plan
 UNDO = "to undo: express-path undo {run_id}, or start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
 NOTHING_TO_UNDO = "nothing to undo: no heal associated the route table"
 NONE = "NONE"
-"""Stands for a run that does not exist, where an attribute value must not be empty."""
+"""In place of a run that does not exist, because the value of an attribute must not be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The claim that a run would make: on which record, as it was seen, and at what time.
+    """The claim that a run would make at a time, on the record that it read.
 
-    void_run is the run whose claim on the table no longer counts, because that run has ended; empty for none.
-    finished_endpoint_id is the endpoint that the interrupted run of the record associated.
+    void_run is the run whose claim on the table no longer counts, because that run has ended; empty if there is none.
+    finished_endpoint_id is the endpoint that the record's run associated before it was interrupted.
     """
 
     record: TableRecord
@@ -30,12 +30,12 @@ class Claim:
 
 
 def timestamp(now: datetime) -> str:
-    """A time in ISO 8601, as the ledger has it."""
+    """Return a time in ISO 8601, as the ledger stores it."""
     return now.isoformat(timespec="milliseconds")
 
 
 def plan_answer(plan: Plan, next_step: Next, settings: HealSettings, claim: Claim) -> dict[str, Any]:
-    """A plan as JSON, with what claiming its route table takes; what does not apply is an empty string."""
+    """Return a plan as JSON, with what is needed to claim its route table; what does not apply is an empty string."""
     return {
         **plan_fields(plan),
         "next": next_step.value,
@@ -49,7 +49,7 @@ def plan_answer(plan: Plan, next_step: Next, settings: HealSettings, claim: Clai
 
 
 def plan_fields(plan: Plan) -> dict[str, Any]:
-    """What a plan says by itself, as JSON; what does not apply is an empty string."""
+    """Return the plan itself as JSON; what does not apply is an empty string."""
     return {
         "action": plan.action.value,
         "subnetId": plan.verdict.subnet_id,
@@ -58,8 +58,8 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
         "endpointId": plan.endpoint_id or "",
         "serviceName": plan.service_name,
         "ipAddressType": plan.ip_address_type,
-        "blockers": [_finding(each) for each in plan.blockers],
-        "warnings": [_finding(each) for each in plan.warnings],
+        "blockers": [_finding(blocker) for blocker in plan.blockers],
+        "warnings": [_finding(warning) for warning in plan.warnings],
         "patches": dict(plan.patches),
         "verdict": verdict_answer(plan.verdict),
         "summary": summary(plan),
@@ -67,7 +67,7 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
 
 
 def _claim(claim: Claim) -> dict[str, str]:
-    """The record as it was seen, in the form of the attributes that the claim compares and writes."""
+    """Return the record that was read, as the attributes that the claim compares and writes."""
     record, seconds = claim.record, int(claim.now.timestamp())
     return {
         "seenRun": record.run_id or NONE,
@@ -82,7 +82,7 @@ def _claim(claim: Claim) -> dict[str, str]:
 def confirm_answer(
     plan: Plan, next_step: Next, election: Election, now: datetime, *, needs_approval: bool
 ) -> dict[str, Any]:
-    """What a run does now that the table is its own, and the generations of an election in the VPC."""
+    """Return what a run does after it claimed the table, and the generations of an election in the VPC."""
     return {
         "next": next_step.value,
         "needsApproval": str(needs_approval).lower(),
@@ -94,7 +94,7 @@ def confirm_answer(
 
 
 def elected_answer(plan: Plan, next_step: Next, election: Election, settings: HealSettings) -> dict[str, Any]:
-    """All that CreateVpcEndpoint takes, by the token of the elected creator."""
+    """Return the arguments of CreateVpcEndpoint, with the client token of the elected run."""
     return {
         "next": next_step.value,
         "serviceName": plan.service_name,
@@ -106,7 +106,7 @@ def elected_answer(plan: Plan, next_step: Next, election: Election, settings: He
 
 
 def target_answer(plan: Plan, next_step: Next, now: datetime, *, created: bool) -> dict[str, Any]:
-    """The endpoint to associate; created: this run created it."""
+    """Return the endpoint to associate; created: this run created it."""
     return {
         "next": next_step.value,
         "endpointId": plan.endpoint_id or "",
@@ -120,7 +120,7 @@ def _finding(finding: Finding) -> dict[str, str]:
 
 
 def summary(plan: Plan) -> str:
-    """A plan in one line, with every blocker and warning by name and what to do about it."""
+    """Return a plan in one line, with every blocker and warning by name and what to do about it."""
     line = f"{plan.action} for {plan.verdict.subnet_id}: {plan.verdict.annotation}"
-    line += "".join(f" | {each.blocker}: {each.evidence}; {each.cure}" for each in plan.blockers)
-    return line + "".join(f" | warning {each.blocker}: {each.evidence}; {each.cure}" for each in plan.warnings)
+    line += "".join(f" | {found.blocker}: {found.evidence}; {found.cure}" for found in plan.blockers)
+    return line + "".join(f" | warning {found.blocker}: {found.evidence}; {found.cure}" for found in plan.warnings)

@@ -1,4 +1,4 @@
-"""Reading what a pre-flight asks about besides the snapshot: reads only, and few."""
+"""Read what a pre-flight checks and the snapshot does not contain."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,18 +18,18 @@ from express_path.errors import ApiError
 
 Blocks = tuple[Cidr, ...]
 _NO_POLICY = frozenset({"NoSuchBucketPolicy", "NoSuchBucket"})
-"""What S3 answers where a bucket has no policy, or was deleted since it was listed."""
+"""S3's error codes if a bucket has no policy, or was deleted since it was listed."""
 
 
 def evidence_for(aws: Aws, evaluator: Evaluator, verdict: Verdict, *, calendar_open: bool) -> Evidence:
-    """What concerns a heal of the subnet of a verdict: its table's subnets, and the VPC's S3 Express endpoints.
+    """Read what a heal of the verdict's subnet could affect: its table's subnets, and the VPC's S3 Express endpoints.
 
-    Raises ApiError where any of it cannot be read: what is not known is not safe.
+    Raises ApiError if any of it cannot be read, because a heal is safe only if everything is known.
     """
-    tables = {each.id: evaluator.tracer.governing_table(each) for each in evaluator.snapshot.subnets.values()}
+    tables = {subnet.id: evaluator.tracer.governing_table(subnet) for subnet in evaluator.snapshot.subnets.values()}
     governed = frozenset(key for key, table in tables.items() if table and table.id == verdict.route_table_id)
-    endpoint_ids = [each.id for each in express_endpoints(evaluator.snapshot, verdict.vpc_id)]
-    known = {key: each.cidrs for key, each in evaluator.snapshot.prefix_lists.items() if each.cidrs is not None}
+    endpoint_ids = [endpoint.id for endpoint in express_endpoints(evaluator.snapshot, verdict.vpc_id)]
+    known = {key: record.cidrs for key, record in evaluator.snapshot.prefix_lists.items() if record.cidrs is not None}
     return replace(_read(aws, verdict.vpc_id, governed, endpoint_ids, known), calendar_open=calendar_open)
 
 
@@ -45,20 +45,20 @@ def _read(
     endpoints = pages(aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=gateways)
     interfaces = pages(aws.ec2, "ec2", "describe_network_interfaces", "NetworkInterfaces", **of_vpc)
     acls = pages(aws.ec2, "ec2", "describe_network_acls", "NetworkAcls", **of_vpc)
-    group_sets = frozenset(_groups(each) for each in interfaces if each.get("SubnetId") in subnet_ids)
+    group_sets = frozenset(_groups(interface) for interface in interfaces if interface.get("SubnetId") in subnet_ids)
     # By id: a group may be of another VPC (https://docs.aws.amazon.com/vpc/latest/userguide/security-group-assoc.html).
     group_ids = sorted(frozenset().union(*group_sets))
     groups = filtered(aws.ec2, "describe_security_groups", "SecurityGroups", "group-id", group_ids)
-    egress_rules = {identifier(each, "GroupId", "SecurityGroups"): _egress_rules(each) for each in groups}
+    egress_rules = {identifier(group, "GroupId", "SecurityGroups"): _egress_rules(group) for group in groups}
     return Evidence(
         group_sets=group_sets,
         egress_rules=egress_rules,
         prefix_lists={**known, **_unknown_lists(aws, egress_rules.values(), known)},
-        network_acls=tuple(_network_acl(each) for each in acls if _is_in_force(each, subnet_ids)),
+        network_acls=tuple(_network_acl(acl) for acl in acls if _is_associated(acl, subnet_ids)),
         dns_support=_vpc_attribute(aws, vpc_id, "enableDnsSupport"),
         dns_hostnames=_vpc_attribute(aws, vpc_id, "enableDnsHostnames"),
         policies=(*_endpoint_policies(endpoints, endpoint_ids), *_bucket_policies(aws)),
-        gateway_endpoints=sum(counts_against_quota(str(each.get("State"))) for each in endpoints),
+        gateway_endpoints=sum(counts_against_quota(str(endpoint.get("State"))) for endpoint in endpoints),
     )
 
 
@@ -69,13 +69,13 @@ def _groups(interface: Description) -> frozenset[str]:
 def _unknown_lists(
     aws: Aws, rules: Iterable[tuple[EgressRule, ...]], known: Mapping[str, Blocks]
 ) -> dict[str, Blocks | None]:
-    """The blocks of prefix lists that rules name and that the snapshot does not hold, None where they may not be read.
+    """Return the blocks of the rules' prefix lists that are not in the snapshot, None for a list that cannot be read.
 
-    Another account's list that is shared no more is not found.
+    Another account's list that is no longer shared is not found.
     """
-    named = {list_id for each in rules for rule in each for list_id in rule.prefix_list_ids}
+    named = {list_id for of_group in rules for rule in of_group for list_id in rule.prefix_list_ids}
     optional = OptionalReads()
-    return {each: optional.read(partial(_blocks, aws, each)) for each in sorted(named - known.keys())}
+    return {list_id: optional.read(partial(_blocks, aws, list_id)) for list_id in sorted(named - known.keys())}
 
 
 def _blocks(aws: Aws, list_id: str) -> Blocks:
@@ -98,22 +98,22 @@ def _egress_rules(group: Description) -> tuple[EgressRule, ...]:
         EgressRule(
             _ports(rule),
             (
-                *(block(each.get("CidrIp"), "CidrIp", group_id) for each in rows(rule, "IpRanges", group_id)),
-                *(block(each.get("CidrIpv6"), "CidrIpv6", group_id) for each in rows(rule, "Ipv6Ranges", group_id)),
+                *(block(row.get("CidrIp"), "CidrIp", group_id) for row in rows(rule, "IpRanges", group_id)),
+                *(block(row.get("CidrIpv6"), "CidrIpv6", group_id) for row in rows(rule, "Ipv6Ranges", group_id)),
             ),
-            tuple(identifier(each, "PrefixListId", group_id) for each in rows(rule, "PrefixListIds", group_id)),
+            tuple(identifier(row, "PrefixListId", group_id) for row in rows(rule, "PrefixListIds", group_id)),
         )
         for rule in rows(group, "IpPermissionsEgress", group_id)
     )
 
 
-def _is_in_force(acl: Description, subnet_ids: frozenset[str]) -> bool:
-    return any(each.get("SubnetId") in subnet_ids for each in rows(acl, "Associations", "NetworkAcls"))
+def _is_associated(acl: Description, subnet_ids: frozenset[str]) -> bool:
+    return any(association.get("SubnetId") in subnet_ids for association in rows(acl, "Associations", "NetworkAcls"))
 
 
 def _network_acl(acl: Description) -> NetworkAcl:
     acl_id = identifier(acl, "NetworkAclId", "NetworkAcls")
-    return NetworkAcl(acl_id, tuple(_entry(each, acl_id) for each in rows(acl, "Entries", acl_id)))
+    return NetworkAcl(acl_id, tuple(_entry(entry, acl_id) for entry in rows(acl, "Entries", acl_id)))
 
 
 def _entry(entry: Description, acl_id: str) -> AclEntry:
@@ -134,15 +134,15 @@ def _vpc_attribute(aws: Aws, vpc_id: str, attribute: Any) -> bool:  # noqa: ANN4
 
 
 def _endpoint_policies(endpoints: Sequence[Description], endpoint_ids: Sequence[str]) -> Iterator[Policy]:
-    for each in endpoints:
-        if each["VpcEndpointId"] in endpoint_ids and each.get("PolicyDocument"):
-            yield Policy(each["VpcEndpointId"], each["PolicyDocument"])
+    for endpoint in endpoints:
+        if endpoint["VpcEndpointId"] in endpoint_ids and endpoint.get("PolicyDocument"):
+            yield Policy(endpoint["VpcEndpointId"], endpoint["PolicyDocument"])
 
 
 def _bucket_policies(aws: Aws) -> Iterator[Policy]:
-    """The policies of this account's directory buckets; nobody else's can be seen.
+    """Yield the policies of this account's directory buckets; those of other accounts cannot be read.
 
-    One that cannot be read says why, because it must not stop the heals of every VPC in the Region.
+    For a policy that cannot be read, the Policy says why; an error would stop the heals of every VPC in the Region.
     https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketPolicy.html
     """
     buckets = unless_denied(lambda: pages(aws.s3, "s3", "list_directory_buckets", "Buckets"))

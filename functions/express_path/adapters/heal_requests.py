@@ -1,4 +1,4 @@
-"""What the steps of the heal ask the plan function: plain JSON, read strictly."""
+"""Read the requests of the heal's steps to the plan function: plain JSON, read strictly."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from express_path.errors import EventError
 
 
 class HealAction(StrEnum):
-    """The questions of the heal's steps, in their order."""
+    """The steps of a heal that need an answer, in their order."""
 
     PLAN = "plan"
     AWAIT_TURN = "awaitTurn"
@@ -21,17 +21,17 @@ class HealAction(StrEnum):
 
 
 CLAIMED = frozenset(HealAction) - {HealAction.PLAN, HealAction.VERIFY}
-"""The questions about a route table that a run has claimed or wants to claim: they name it."""
+"""The steps that name the route table which their run has claimed or will claim."""
 _FIELDS = frozenset({"action", "subnetId", "routeTableId", "runId", "startedBy", "dryRun"})
 _OPTIONAL = frozenset({"routeTableId", "runId", "startedBy", "dryRun"})
 
 
 @dataclass(frozen=True, slots=True)
 class HealRequest:
-    """One question of the runbook.
+    """One request of the runbook.
 
-    A dry run gets a blocked plan as an answer, a real one as a failure. run_id is the run that asks; route_table_id is
-    the route table that it claims, empty before there is a plan.
+    In a dry run, a blocked plan is the answer; else it is an error. run_id is the run that sends the request,
+    route_table_id the route table that it claims, empty before there is a plan.
     """
 
     action: HealAction
@@ -43,17 +43,17 @@ class HealRequest:
 
 
 def parse_heal_request(event: Mapping[str, Any]) -> HealRequest:
-    """Read the runbook's question; raises EventError naming the field that is wrong."""
+    """Read a request. Raises EventError that names the invalid field."""
     unknown = sorted(set(event) - _FIELDS)
     if unknown:
         raise EventError(unknown[0], event[unknown[0]], "one of the fields " + ", ".join(sorted(_FIELDS)))
-    action = HealAction(_one_of(event, "action", [each.value for each in HealAction]))
+    action = HealAction(_one_of(event, "action", [action.value for action in HealAction]))
     return HealRequest(
         action,
         _id(event, "subnetId", "subnet-"),
         dry_run=_one_of(event, "dryRun", ["false", "true"]) == "true",
         run_id=_text(event, "runId"),
-        started_by=StartedBy(_one_of(event, "startedBy", [each.value for each in StartedBy])),
+        started_by=StartedBy(_one_of(event, "startedBy", [starter.value for starter in StartedBy])),
         route_table_id=_id(event, "routeTableId", "rtb-") if action in CLAIMED else "",
     )
 
@@ -73,7 +73,10 @@ def _text(event: Mapping[str, Any], field: str) -> str:
 
 
 def _one_of(event: Mapping[str, Any], field: str, allowed: Sequence[str]) -> str:
-    """A field that must hold one of some words; absent or empty means the first. Automation passes booleans as such."""
+    """Return a field that must be one of the allowed words; an optional one that is absent or empty means the first.
+
+    Automation passes booleans as such.
+    """
     found = event.get(field)
     word = str(found).lower() if isinstance(found, bool) else found or (allowed[0] if field in _OPTIONAL else None)
     if not isinstance(word, str) or word not in allowed:

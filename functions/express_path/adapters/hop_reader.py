@@ -1,8 +1,9 @@
-"""Reading what following hops needs besides tables and endpoints: one read a kind of hop, not a hop."""
+"""Read what following hops needs in addition to route tables and endpoints: one read for each kind of hop."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from express_path.adapters.aws import DENIED, Aws, calling, filtered, pages
 from express_path.adapters.ec2_records import network_interface
@@ -21,16 +22,16 @@ _Result = TypeVar("_Result")
 
 
 class OptionalReads:
-    """Reads that may be denied, and the names of those that were."""
+    """Reads that may be denied, and the operations that were."""
 
     def __init__(self) -> None:
-        """Nothing was denied yet."""
+        """Begin with nothing denied."""
         self.denied: list[str] = []
 
     def read(self, read: Callable[[], _Result]) -> _Result | None:
-        """The result, None where a permission is missing; other failures raise.
+        """Return the result, None if a permission is missing; other failures raise.
 
-        Of a transit gateway's table, AWS tells others than its owner that it does not exist.
+        NotFound counts as missing permission: AWS reports another account's transit gateway route table as not found.
         """
         try:
             return read()
@@ -41,21 +42,22 @@ class OptionalReads:
             return None
 
 
-class TransitGateways(NamedTuple):
-    """What an account sees of transit gateways, by id; None in place of a mapping means "could not be read"."""
+@dataclass(frozen=True, slots=True)
+class TransitGateways:
+    """The transit gateway resources that an account can read, by id; None: could not be read."""
 
     attachments: Mapping[str, TransitGatewayAttachment] | None
     route_tables: Mapping[str, TransitGatewayRouteTable] | None
 
 
 def targets(tables: Iterable[RouteTable], kind: TargetKind) -> list[str]:
-    """The ids of all targets of one kind that routes lead to, sorted; blackholes lead nowhere."""
+    """Return the ids of all targets of one kind, sorted, without those of blackhole routes."""
     routes = (route for table in tables for route in table.routes if not route.is_blackhole)
     return sorted({route.target_id for route in routes if route.target_kind is kind})
 
 
 def read_network_interfaces(aws: Aws, tables: Iterable[RouteTable]) -> dict[str, NetworkInterface]:
-    """The network interfaces that routes lead to, by id or by the instance they are attached to."""
+    """Read the network interfaces that routes name by their own id or by that of their instance."""
     known = list(tables)
     interface_ids = targets(known, TargetKind.NETWORK_INTERFACE)
     instance_ids = targets(known, TargetKind.INSTANCE)
@@ -68,15 +70,17 @@ def read_network_interfaces(aws: Aws, tables: Iterable[RouteTable]) -> dict[str,
 
 
 def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str, Instance]:
-    """The instances that forwarding interfaces are attached to, with what their types' network cards carry.
+    """Read the instances of interfaces that forward traffic, with the bandwidth of their types' network cards.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NetworkCardInfo.html
     """
-    instance_ids = sorted({each.instance_id for each in interfaces if each.instance_id and not each.source_dest_check})
+    instance_ids = sorted(
+        {interface.instance_id for interface in interfaces if interface.instance_id and not interface.source_dest_check}
+    )
     if not instance_ids:
         return {}
     reservations = filtered(aws.ec2, "describe_instances", "Reservations", "instance-id", instance_ids)
-    types = {row["InstanceId"]: row["InstanceType"] for each in reservations for row in each["Instances"]}
+    types = {row["InstanceId"]: row["InstanceType"] for reservation in reservations for row in reservation["Instances"]}
     names = sorted(set(types.values()))
     described = filtered(aws.ec2, "describe_instance_types", "InstanceTypes", "instance-type", names)
     cards = {row["InstanceType"]: row["NetworkInfo"]["NetworkCards"] for row in described}
@@ -85,7 +89,7 @@ def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str
 
 def _instance(instance_id: str, instance_type: str, cards: list[Mapping[str, Any]]) -> Instance:
     def total(field: str) -> float | None:
-        """The sum over all cards in Gbit/s, None where AWS tells it of none."""
+        """Return the sum over all cards in Gbit/s, None if AWS documents it for none of them."""
         known = [float(card[field]) for card in cards if card.get(field) is not None]
         return sum(known) if known else None
 
@@ -93,7 +97,7 @@ def _instance(instance_id: str, instance_type: str, cards: list[Mapping[str, Any
 
 
 def read_transit_gateways(aws: Aws, optional: OptionalReads) -> TransitGateways:
-    """Attachments, and the routes of every transit gateway route table that one of them is associated with."""
+    """Read attachments, and the routes of every transit gateway route table that one of them is associated with."""
     described = optional.read(
         lambda: pages(aws.ec2, "ec2", "describe_transit_gateway_attachments", "TransitGatewayAttachments")
     )
@@ -101,7 +105,9 @@ def read_transit_gateways(aws: Aws, optional: OptionalReads) -> TransitGateways:
         lambda: pages(aws.ec2, "ec2", "describe_transit_gateway_vpc_attachments", "TransitGatewayVpcAttachments")
     )
     found = None if described is None and of_vpcs is None else attachments(described or [], of_vpcs or [])
-    table_ids = sorted({each.route_table_id for each in (found or {}).values() if each.route_table_id})
+    table_ids = sorted(
+        {attachment.route_table_id for attachment in (found or {}).values() if attachment.route_table_id}
+    )
     tables = {}
     for table_id in table_ids:
         table = optional.read(partial(read_transit_gateway_routes, aws, table_id))
@@ -111,7 +117,7 @@ def read_transit_gateways(aws: Aws, optional: OptionalReads) -> TransitGateways:
 
 
 def read_transit_gateway_routes(aws: Aws, table_id: str) -> dict[str, Any]:
-    """All pages of SearchTransitGatewayRoutes as one response; AdditionalRoutesAvailable is that of the last page."""
+    """Read all pages of SearchTransitGatewayRoutes as one; AdditionalRoutesAvailable is that of the last page."""
     with calling("ec2:SearchTransitGatewayRoutes"):
         paginator = aws.ec2.get_paginator("search_transit_gateway_routes")
         found = list(

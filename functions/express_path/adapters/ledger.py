@@ -1,4 +1,4 @@
-"""Reading the ledger from its DynamoDB table: consistent reads, because a claim must never be seen late."""
+"""Read the ledger from its DynamoDB table, with consistent reads, because a claim must be visible at once."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -26,40 +26,40 @@ if TYPE_CHECKING:
 
 _Word = TypeVar("_Word", bound=StrEnum)
 Item = Mapping[str, Mapping[str, Any]]
-"""An item as DynamoDB returns it: each attribute's value under its type."""
+"""An item as DynamoDB returns it: attribute values by their type."""
 
 
 class Ledger:
-    """The ledger of one account and Region. Every read raises ApiError, and RecordError for an item it cannot read."""
+    """The ledger of one account and Region. Every read may raise ApiError, and RecordError for an invalid item."""
 
     def __init__(self, dynamodb: "DynamoDBClient", table_name: str) -> None:
-        """Read the table of that name."""
+        """Read nothing yet."""
         self._dynamodb = dynamodb
-        self._table_name = table_name
+        self.table_name = table_name
 
     def view(self, route_table_id: str, vpc_id: str) -> LedgerView:
-        """What the ledger says about a route table and its VPC now."""
+        """Return the current records of a route table and its VPC."""
         return LedgerView(self.table(route_table_id), self.vpc(vpc_id))
 
     def table(self, route_table_id: str) -> TableRecord:
-        """The record of a route table; without an item, one in no state."""
+        """Return the record of a route table; if the ledger has none, one without a state."""
         item = self._item(TABLE_PREFIX + route_table_id)
         return table_record(route_table_id, item) if item else TableRecord(route_table_id)
 
     def vpc(self, vpc_id: str) -> VpcRecord:
-        """The record of a VPC; without an item, one in which no heal created an endpoint."""
+        """Return the record of a VPC; if the ledger has none, one in which no heal created an endpoint."""
         item = self._item(VPC_PREFIX + vpc_id)
         return vpc_record(vpc_id, item) if item else VpcRecord(vpc_id)
 
     def run(self, run_id: str) -> RunRecord | None:
-        """What a run changed, None where the ledger does not name it."""
+        """Return the record of a run, None if the ledger has none."""
         item = self._item(RUN_PREFIX + run_id)
         return run_record(item) if item else None
 
     def _item(self, item_id: str) -> Item | None:
         with calling("dynamodb:GetItem"):
             answer: Mapping[str, Any] = self._dynamodb.get_item(
-                TableName=self._table_name, Key={"id": {"S": item_id}}, ConsistentRead=True
+                TableName=self.table_name, Key={"id": {"S": item_id}}, ConsistentRead=True
             )
         return answer.get("Item")
 
@@ -148,7 +148,7 @@ def _one_of(item: Item, name: str, words: type[_Word]) -> _Word:
     try:
         return words(_text(item, name))
     except ValueError:
-        raise _unreadable(item, name, "one of " + ", ".join(each.value for each in words)) from None
+        raise _unreadable(item, name, "one of " + ", ".join(word.value for word in words)) from None
 
 
 def _unreadable(item: Item, name: str, allowed: str) -> RecordError:

@@ -1,4 +1,4 @@
-"""Reading much at once."""
+"""Save time where many records are made at once."""
 
 import gc
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Pause the garbage collector, also as a decorator.
+    """Pause the garbage collector; also a decorator.
 
-    A whole account or a dump makes many records and drops few, so that collecting meanwhile costs a fifth of the time
-    (`python -m benchmarks sweep`) and finds next to nothing.
+    Reading a whole account or a dump makes many records and drops few, so collecting meanwhile takes a fifth of the
+    time (`python -m benchmarks sweep`) and frees almost nothing.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""EC2's two descriptions of prefix lists into the domain's record: AWS's own with blocks, all of them with owners."""
+"""Join EC2's two descriptions of prefix lists: one has the blocks of AWS's lists, the other has all lists' owners."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,12 +14,12 @@ def prefix_lists(
     managed: Iterable[Description] = (),
     entries: Mapping[str, Sequence[Description]] | None = None,
 ) -> dict[str, PrefixList]:
-    """Join DescribePrefixLists, DescribeManagedPrefixLists and the Entries read by list id into records by id.
+    """Join DescribePrefixLists, DescribeManagedPrefixLists and the Entries by list id into records by id.
 
-    Entries alone tell what a route to their list matches, even where no list may be described.
+    Entries alone are enough to know what a route matches, even if their list may not be described.
     """
     listed = entries or {}
-    found = {each.id: each for each in map(_plain, plain)}
+    found = {record.id: record for record in map(_plain, plain)}
     for description in managed:
         record = _managed(description, listed.get(str(description.get("PrefixListId"))))
         known = found.get(record.id)
@@ -30,21 +30,21 @@ def prefix_lists(
 
 
 def _plain(description: Description) -> PrefixList:
-    """An entry of DescribePrefixLists, which holds AWS's own lists with their blocks but not their family.
+    """Return the record of an entry of DescribePrefixLists: an AWS-managed list with blocks but without a family.
 
-    A list without a single block tells nothing about its addresses, so it counts as unreadable.
+    A list without any blocks counts as unreadable, because its addresses are unknown.
     """
     list_id = identifier(description, "PrefixListId", "PrefixLists")
     found = description.get("Cidrs")
     if not isinstance(found, list):
         raise RecordError(list_id, "Cidrs", found, "a list of CIDR blocks")
-    cidrs = tuple(block(each, "Cidrs", list_id) for each in found)
+    cidrs = tuple(block(cidr, "Cidrs", list_id) for cidr in found)
     name = free_text(description, "PrefixListName", list_id)
     return PrefixList(list_id, name, _family(name, cidrs), cidrs or None)
 
 
 def _family(name: str, cidrs: Iterable[Cidr]) -> Family:
-    return next((each.family for each in cidrs), Family.IPV6 if ".ipv6." in name else Family.IPV4)
+    return next((cidr.family for cidr in cidrs), Family.IPV6 if ".ipv6." in name else Family.IPV4)
 
 
 def _managed(description: Description, entries: Sequence[Description] | None) -> PrefixList:
@@ -61,11 +61,11 @@ def _managed(description: Description, entries: Sequence[Description] | None) ->
 
 
 def _undescribed(list_id: str, entries: Sequence[Description]) -> PrefixList:
-    """A list of which only the entries are known; without a name and an owner it is no list of AWS's own."""
+    """Return a list of which only the entries are known; without a name and an owner it is not AWS-managed."""
     cidrs = entry_blocks(entries, list_id)
     return PrefixList(list_id, "", _family("", cidrs), cidrs, aws_owned=False)
 
 
 def entry_blocks(entries: Iterable[Description], list_id: str) -> tuple[Cidr, ...]:
-    """The blocks of GetManagedPrefixListEntries' Entries."""
-    return tuple(block(each.get("Cidr"), "Cidr", list_id) for each in entries)
+    """Return the blocks of GetManagedPrefixListEntries' Entries."""
+    return tuple(block(entry.get("Cidr"), "Cidr", list_id) for entry in entries)

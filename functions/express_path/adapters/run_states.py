@@ -1,4 +1,4 @@
-"""Whether an automation execution goes on, as Systems Manager reports it."""
+"""Find out whether an automation execution has ended."""
 
 from typing import TYPE_CHECKING
 
@@ -21,11 +21,11 @@ ENDED = frozenset(
         "Exited",
     }
 )
-"""The statuses of an execution that does nothing more (botocore model: ssm AutomationExecutionStatus)."""
+"""The statuses of an execution that has ended (botocore model: ssm AutomationExecutionStatus)."""
 
 
 def has_ended(ssm: "SSMClient", run_id: str) -> bool:
-    """Whether a run does nothing more, or is not known any more, so that its claims are void. Raises ApiError.
+    """Whether a run has ended or is no longer listed, so that its claims no longer count. Raises ApiError.
 
     https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetAutomationExecution.html
     """

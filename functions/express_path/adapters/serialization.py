@@ -1,13 +1,14 @@
-"""Verdicts as plain JSON, as the functions answer and the command writes them."""
+"""Verdicts as plain JSON: what the functions return and the command prints."""
 
 from typing import Any
 
-from express_path.domain.verdict.capacity import Capacity
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.verdict.capacity import Capacity, capacities, carrying
 from express_path.domain.verdict.evaluator import Verdict
 
 
 def verdict_answer(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as JSON."""
+    """Return a verdict as JSON."""
     return {
         "subnetId": verdict.subnet_id,
         "routeTableId": verdict.route_table_id,
@@ -19,10 +20,16 @@ def verdict_answer(verdict: Verdict) -> dict[str, Any]:
 
 
 def capacity_answer(capacity: Capacity) -> dict[str, Any]:
-    """What one hop can carry, in Gbit/s, as JSON; null where AWS does not tell."""
+    """Return what one hop can carry, in Gbit/s, as JSON; null if AWS does not document it."""
     return {
         "hopId": capacity.hop_id,
         "name": capacity.name,
         "baselineGbps": capacity.baseline_gbps,
         "peakGbps": capacity.peak_gbps,
     }
+
+
+def verdict_with_capacity(verdict: Verdict, snapshot: Snapshot | None) -> dict[str, Any]:
+    """Return a verdict as JSON, with what the hops of its path can carry. Without a snapshot there is no path."""
+    found = capacities(carrying(verdict.reason, verdict.path), snapshot) if snapshot else []
+    return {**verdict_answer(verdict), "capacity": [capacity_answer(capacity) for capacity in found]}

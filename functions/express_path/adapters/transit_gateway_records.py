@@ -1,4 +1,4 @@
-"""EC2's descriptions of transit gateways into the domain's records (field names of the botocore model of ec2)."""
+"""Turn EC2's descriptions of transit gateways into records (field names: botocore model of ec2)."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,8 @@ def attachments(
 ) -> dict[str, TransitGatewayAttachment]:
     """Join DescribeTransitGatewayAttachments (association) with DescribeTransitGatewayVpcAttachments (subnets)."""
     of_vpcs = {
-        identifier(each, "TransitGatewayAttachmentId", "TransitGatewayVpcAttachments"): each for each in vpc_attachments
+        identifier(attachment, "TransitGatewayAttachmentId", "TransitGatewayVpcAttachments"): attachment
+        for attachment in vpc_attachments
     }
     found = {}
     for description in described:
@@ -42,14 +43,14 @@ def _attachment(attachment_id: str, description: Description, of_vpc: Descriptio
 
 
 def transit_gateway_route_table(table_id: str, response: Description) -> TransitGatewayRouteTable:
-    """A SearchTransitGatewayRoutes response; AdditionalRoutesAvailable means that it left routes out."""
+    """Return the record of a SearchTransitGatewayRoutes response; AdditionalRoutesAvailable: it left routes out."""
     found = rows(response, "Routes", table_id)
     routes = tuple(route for description in found for route in _routes(description, table_id))
     return TransitGatewayRouteTable(table_id, routes, truncated=flag(response, "AdditionalRoutesAvailable", table_id))
 
 
 def _routes(description: Description, table_id: str) -> list[Route]:
-    """One route for each attachment: several mean equal-cost paths, of which any may carry a flow."""
+    """Return one route per attachment: several mean equal-cost paths, any of which may carry a flow."""
     destination = description.get("DestinationCidrBlock")
     prefix_list_id = optional_identifier(description, "PrefixListId", table_id)
     state = identifier(description, "State", f"a route of {table_id}").lower()
@@ -57,7 +58,8 @@ def _routes(description: Description, table_id: str) -> list[Route]:
     if optional_identifier(description, "Type", table_id) == "propagated":
         rank = Rank.PROPAGATED
     targets = [
-        optional_identifier(each, "TransitGatewayAttachmentId", table_id) for each in _attached(description, table_id)
+        optional_identifier(attachment, "TransitGatewayAttachmentId", table_id)
+        for attachment in _attached(description, table_id)
     ]
     return [
         Route(

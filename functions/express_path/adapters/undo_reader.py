@@ -1,4 +1,4 @@
-"""Reading what EC2 shows of a heal: the route tables of its VPC, and its endpoint by its id."""
+"""Read what an undo needs from EC2: the route tables of the heal's VPC, and the heal's endpoint."""
 
 from express_path.adapters.aws import Aws, pages
 from express_path.adapters.ec2_records import route_table, vpc_endpoint
@@ -7,9 +7,11 @@ from express_path.domain.heal.undo import Sight
 
 
 def read_sight(aws: Aws, heal: RunRecord) -> Sight:
-    """What EC2 shows now, which may be late (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html).
+    """Read what EC2 shows now, which may be outdated.
 
-    Both reads filter, so that what is gone is missing and not an error. Raises ApiError and RecordError.
+    https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
+
+    Both reads filter, so a deleted resource is missing instead of an error. Raises ApiError and RecordError.
     """
     of_vpc = [{"Name": "vpc-id", "Values": [heal.vpc_id]}]
     of_id = [{"Name": "vpc-endpoint-id", "Values": [heal.endpoint_id]}]

@@ -1,4 +1,4 @@
-"""What the runbook that undoes a heal asks the plan function, and what it gets: plain JSON."""
+"""The undo runbook's requests to the plan function, and the answers: plain JSON."""
 
 import json
 from collections.abc import Mapping
@@ -13,15 +13,15 @@ from express_path.domain.heal.undo import Refusal, Undo
 from express_path.errors import EventError
 
 NOBODY = "NONE"
-"""In place of a run's id where there is none, as a step's input must not be empty."""
+"""In place of a run's id if there is none, because the input of a step must not be empty."""
 
 
 class UndoAction(StrEnum):
-    """What the runbook wants to know, in the order in which it asks.
+    """The steps of an undo that need an answer, in their order.
 
-    PLAN: what is there to undo? AWAIT: has another run's claim ended? CHECK: is the association still to be removed?
-    REST: was it removed, and is the endpoint to be deleted? CONFIRM: is it still, now that the ledger says so?
-    DELETED: was it deleted?
+    PLAN: what is there to undo? AWAIT: has another run's claim ended? CHECK: must the association still be removed?
+    REST: was it removed, and must the endpoint be deleted? CONFIRM: must it still be deleted, after the ledger recorded
+    that? DELETED: was it deleted?
     """
 
     PLAN = "planUndo"
@@ -37,7 +37,7 @@ _FIELDS = ("action", "dryRun", "runId", "startedBy", "undoRunId", "unsuccessful"
 
 @dataclass(frozen=True, slots=True)
 class UndoRequest:
-    """One question: heal_run_id is the heal to undo, run_id the run that asks, refusals what EC2 would not delete."""
+    """One request: heal_run_id is the heal to undo, run_id the run that undoes it, refusals what EC2 did not delete."""
 
     action: UndoAction
     heal_run_id: str
@@ -46,12 +46,12 @@ class UndoRequest:
 
 
 def is_undo(event: object) -> bool:
-    """Whether an event is a question about an undo."""
+    """Whether an event is a request of the undo runbook."""
     return isinstance(event, Mapping) and event.get("action") in tuple(UndoAction)
 
 
 def parse_undo_request(event: Mapping[str, Any]) -> UndoRequest:
-    """Read the runbook's question; raises EventError naming the field that is wrong."""
+    """Read a request. Raises EventError that names the invalid field."""
     unknown = sorted(set(event) - set(_FIELDS), key=str)
     if unknown:
         raise EventError(str(unknown[0]), event[unknown[0]], "one of the fields " + ", ".join(_FIELDS))
@@ -71,29 +71,29 @@ def _run_id(event: Mapping[str, Any], field: str) -> str:
 
 
 def _refusals(event: Mapping[str, Any]) -> tuple[Refusal, ...]:
-    """The list Unsuccessful of DeleteVpcEndpoints, as such or as the JSON text that Automation may make of it.
+    """Return the list Unsuccessful of DeleteVpcEndpoints, which Automation may pass as a list or as JSON text.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_UnsuccessfulItem.html
     """
     found = event.get("unsuccessful") or []
     try:
         items = json.loads(found) if isinstance(found, str) else found
-        return tuple(Refusal(each["ResourceId"], each["Error"]["Code"], each["Error"]["Message"]) for each in items)
+        return tuple(Refusal(item["ResourceId"], item["Error"]["Code"], item["Error"]["Message"]) for item in items)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise EventError("unsuccessful", found, "the list Unsuccessful of ec2:DeleteVpcEndpoints") from error
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstance:
-    """What an answer says besides the change: the ledger's table, the time, and an owner whose claim is void."""
+class AnswerContext:
+    """What an answer contains in addition to the change: void_run is a run whose claim no longer counts."""
 
     ledger_table: str
     now: datetime
     void_run: str = NOBODY
 
 
-def undo_answer(undo: Undo, action: str, context: Circumstance, moves: tuple[str, ...] = ()) -> dict[str, Any]:
-    """What to change next, as JSON; moves say where the traffic of each subnet goes."""
+def undo_answer(undo: Undo, action: str, context: AnswerContext, moves: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return what to change next, as JSON; moves say where the traffic of each subnet will go."""
     heal = undo.heal
     return {
         "action": action,

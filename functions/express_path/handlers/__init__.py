@@ -1,1 +1,1 @@
-"""Lambda entries: each composes adapters and domain, and is the only place that logs and counts."""
+"""Lambda entry points: they parse, call and report. Only they log, emit metrics, and read the environment."""

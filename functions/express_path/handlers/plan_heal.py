@@ -1,57 +1,71 @@
-"""The runbooks' Lambda: it plans heals and undos, and verifies them. It reads; every change is a step of a runbook."""
+"""The runbooks' Lambda function: it parses the request of a step, has it answered, and logs the answer."""
 
 import json
 import os
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from express_path.adapters.approval_requests import ApprovalRequest, is_approval, parse_approval_request
-from express_path.adapters.event_checks import checked
-from express_path.adapters.heal_requests import HealRequest, parse_heal_request
-from express_path.adapters.undo_requests import UndoRequest, is_undo, parse_undo_request
-from express_path.approving import Approving
-from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
-from express_path.handlers.services import services
-from express_path.healing import Healing
-from express_path.planning import Planner
-from express_path.undoing import Undoing
+from express_path.adapters.approval_requests import is_approval, parse_approval_request
+from express_path.adapters.aws import Aws
+from express_path.adapters.config_rule.event_checks import checked
+from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.heal_requests import parse_heal_request
+from express_path.adapters.ledger import Ledger
+from express_path.adapters.undo_requests import is_undo, parse_undo_request
+from express_path.domain.heal.settings import parse_settings
+from express_path.domain.verdict.parameters import parse_parameters
+from express_path.errors import SettingError
+from express_path.heal_steps.services import Services
+from express_path.healing import Request, answer_step
 
 logger = Logger(service="express-path")
 
 
+def compose_services(environment: Mapping[str, str], account_id: str) -> Services:
+    """Make the services of an account with the settings of the function's environment.
+
+    Raises ParameterError, SettingError, or ApiError if no Region is set.
+    """
+    parameters = parse_parameters(json.loads(environment.get("RULE_PARAMETERS") or "{}"))
+    ledger_table = environment.get("LEDGER_TABLE_NAME", "")
+    if not ledger_table:
+        allowed = "the name of the ledger's DynamoDB table (output LedgerTableName)"
+        raise SettingError("LEDGER_TABLE_NAME", ledger_table, allowed)
+    aws = Aws.connect(environment.get("AWS_REGION"))
+    return Services(
+        account_id=account_id,
+        aws=aws,
+        snapshots=SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")),
+        ledger=Ledger(aws.dynamodb, ledger_table),
+        parameters=parameters,
+        read_settings=partial(parse_settings, environment),
+    )
+
+
 @cache
-def rule_parameters() -> RuleParameters:
-    """The rule's parameters, so that a heal judges as the rule does."""
-    return parse_parameters(json.loads(os.environ.get("RULE_PARAMETERS") or "{}"))
+def _warm_services(account_id: str) -> Services:
+    """Return the services of this runtime, made at its first invocation."""
+    return compose_services(os.environ, account_id)
 
 
 @logger.inject_lambda_context(clear_state=True)
-def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Answer a step of a runbook. What it raises fails the step."""
-    request = parse(event)
+def handler(event: dict[str, Any], context: LambdaContext, services: Services | None = None) -> dict[str, Any]:
+    """Answer a step of a runbook. Lambda passes no services, so the runtime's are used."""
+    request = parse_request(event)
     logger.set_correlation_id(request.run_id)
-    answer = _answer(request, context)
+    account_id = context.invoked_function_arn.split(":")[4]
+    answer = answer_step(services or _warm_services(account_id), request)
     logger.info("answered", extra={"action": request.action, "answer": answer})
     return answer
 
 
-def parse(event: dict[str, Any]) -> HealRequest | UndoRequest | ApprovalRequest:
-    """Read a question of any of the runbooks. Raises EventError."""
+def parse_request(event: dict[str, Any]) -> Request:
+    """Read the request of a step of any of the runbooks. Raises EventError."""
     checked(event, "event")
     if is_undo(event):
         return parse_undo_request(event)
     return parse_approval_request(event) if is_approval(event) else parse_heal_request(event)
-
-
-def _answer(request: HealRequest | UndoRequest | ApprovalRequest, context: LambdaContext) -> dict[str, Any]:
-    aws, snapshots = services()
-    account_id = context.invoked_function_arn.split(":")[4]
-    if isinstance(request, UndoRequest):
-        return Undoing(aws, snapshots, account_id, rule_parameters(), os.environ).answer(request)
-    planner = Planner(aws, snapshots, account_id, rule_parameters(), os.environ)
-    if isinstance(request, ApprovalRequest):
-        return Approving(aws, planner).answer(request)
-    return Healing(aws, planner).answer(request)

@@ -1,4 +1,4 @@
-"""The events by which AWS Config invokes the rule, read strictly.
+"""Read the events with which AWS Config invokes a rule, strictly.
 
 Shapes: https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_lambda-functions.html
 """
@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path.adapters.event_checks import checked, checked_json
-from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
+from express_path.adapters.config_rule.event_checks import checked, checked_json
 from express_path.errors import EventError
 
-TEST_TOKEN = "TESTMODE"  # noqa: S105  # the rule development kit's convention for an event that must report nothing
+TEST_TOKEN = "TESTMODE"  # noqa: S105  # the rule development kit's token for events that must not store results
 EPOCH_YEAR = 1970
-"""No item is older, and AWS Config takes times as seconds since then."""
+"""No item is older, because AWS Config takes times as seconds since 1970."""
 _CHANGE = "ConfigurationItemChangeNotification"
 _OVERSIZED = "OversizedConfigurationItemChangeNotification"
 _SCHEDULED = "ScheduledNotification"
@@ -22,16 +21,17 @@ _SCHEDULED = "ScheduledNotification"
 
 @dataclass(frozen=True, slots=True)
 class ConfigEvent:
-    """One invocation: on behalf of whom, under which parameters, with which answer token, and why.
+    """One invocation of a rule.
 
-    item is None for the scheduled notification. Where is_oversized, item is only a summary and must be fetched.
-    ordering_timestamp is that of the change, or of the notification.
+    parameters are the rule's own, as text; the rule parses them. item is None in a scheduled notification, and only a
+    summary if is_oversized (see history.whole_item). ordering_timestamp is the capture time of the item, or the
+    creation time of the scheduled notification. left_scope means that the resource is no longer in the rule's scope.
     """
 
     account_id: str
     rule_name: str
     result_token: str
-    parameters: RuleParameters
+    parameters: Mapping[str, object]
     ordering_timestamp: datetime
     left_scope: bool
     item: Mapping[str, Any] | None = None
@@ -40,12 +40,12 @@ class ConfigEvent:
 
     @property
     def is_test(self) -> bool:
-        """Whether AWS Config should check the evaluations and store none."""
+        """Whether AWS Config checks the evaluations without storing them (TestMode)."""
         return self.result_token == TEST_TOKEN
 
 
 def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
-    """Read an event; raises EventError or ParameterError before anything is evaluated."""
+    """Read an event. Raises EventError that names the field which is missing or invalid."""
     checked(event, "event")
     invoking = checked_json(event.get("invokingEvent"), "invokingEvent")
     message_type = invoking.get("messageType")
@@ -79,7 +79,7 @@ def _event(
     time: datetime,
     **why: Any,  # noqa: ANN401  # fields of ConfigEvent
 ) -> ConfigEvent:
-    """The event whose cause, an item or a notification, happened in the account of the rule."""
+    """Return the event; cause is the item or the notification, which must be of the rule's own account."""
     account_id = cause.get("awsAccountId") or event.get("accountId")
     if event.get("accountId") not in (None, account_id):
         raise EventError("awsAccountId", account_id, f"the account of the rule, {event['accountId']}")
@@ -94,10 +94,10 @@ def _event(
     )
 
 
-def _parameters(event: Mapping[str, Any]) -> RuleParameters:
-    """AWS Config leaves ruleParameters out where the rule has none."""
-    given = event.get("ruleParameters")
-    return parse_parameters({} if given in (None, "") else checked_json(given, "ruleParameters"))
+def _parameters(event: Mapping[str, Any]) -> Mapping[str, object]:
+    """Return the rule's parameters. AWS Config omits ruleParameters if the rule has none."""
+    parameters = event.get("ruleParameters")
+    return {} if parameters in (None, "") else checked_json(parameters, "ruleParameters")
 
 
 def _object(invoking: Mapping[str, Any], field: str) -> Mapping[str, Any]:
@@ -115,7 +115,7 @@ def _text(event: Mapping[str, Any], field: str) -> str:
 
 
 def _boolean(event: Mapping[str, Any], field: str) -> bool:
-    """A field that AWS Config always sends as true or false; absent, as in events made by hand, means false."""
+    """Return a field that AWS Config always sends as true or false; events written by hand may omit it (false)."""
     found = event.get(field, False)
     if not isinstance(found, bool):
         raise EventError(field, found, "true or false")

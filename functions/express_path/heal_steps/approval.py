@@ -1,34 +1,35 @@
-"""What the plan function does for the runbook that asks the approvers. It only reads."""
+"""Answer the steps of the runbook that asks people to approve heals. It only reads."""
 
 from dataclasses import replace
 from typing import Any
 
 from express_path.adapters.approval_requests import ApprovalRequest, approval_answer
-from express_path.adapters.aws import Aws
 from express_path.adapters.heal_answers import summary
 from express_path.adapters.run_states import has_ended
 from express_path.domain.heal.approvals import Ask, denial, next_step, open_request
 from express_path.domain.heal.looks import CHANGE, Look
 from express_path.domain.heal.records import Action, HealSettings
-from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import BlockedError, SettingError
-from express_path.planning import Planner
+from express_path.heal_steps.planning import Planner
+from express_path.heal_steps.services import Services
 
 
-class Approving:
+class ApprovalSteps:
     """Answers the steps that ask people to approve heals in one account."""
 
-    def __init__(self, aws: Aws, planner: Planner) -> None:
-        """Prepare; nothing is read before it is asked for."""
-        self._aws = aws
+    def __init__(self, services: Services, planner: Planner) -> None:
+        """Prepare; nothing is read yet."""
+        self._aws = services.aws
         self._planner = planner
 
     def answer(self, request: ApprovalRequest) -> dict[str, Any]:
-        """Whether to ask about the heal of a subnet, whom, and what.
+        """Return whether to ask for approval, whom to ask, and the message.
 
-        Unless it is a dry run, a blocked plan raises BlockedError. Raises SettingError where there is nobody to ask.
+        Unless it is a dry run, a blocked plan raises BlockedError. Raises SettingError if no approvers are configured.
         """
-        look = self._denied(self._planner.settled(request.subnet_id, request.started_by, CHANGE), request)
+        look = self._blocked_if_denied(
+            self._planner.settled_plan(request.subnet_id, request.started_by, CHANGE), request
+        )
         if look.plan.action is Action.BLOCKED and not request.dry_run:
             raise BlockedError(summary(look.plan), look.plan.patches)
         other = self._open_request(look, request)
@@ -37,26 +38,27 @@ class Approving:
         settings = self._planner.settings
         if step is Ask.ASK:
             _check_approvers(settings)
-        return approval_answer(look.plan, step, settings, _governed(look), look.now, void_run)
+        return approval_answer(look.plan, step, settings, _governed_subnets(look), look.now, void_run)
 
     @staticmethod
-    def _denied(look: Look, request: ApprovalRequest) -> Look:
-        """The same look, with its plan blocked where the approvers said no and AWS Config asks again."""
-        refused = denial(look.ledger.table, request.started_by) if look.ledger else None
-        if refused is None or look.plan.action is Action.NOTHING_TO_DO:
+    def _blocked_if_denied(look: Look, request: ApprovalRequest) -> Look:
+        """Return the same look, with its plan blocked if the approvers denied the heal that AWS Config starts again."""
+        denied = denial(look.ledger.table, request.started_by) if look.ledger else None
+        if denied is None or look.plan.action is Action.NOTHING_TO_DO:
             return look
-        blockers = (*look.plan.blockers, refused)
+        blockers = (*look.plan.blockers, denied)
         return look._replace(plan=replace(look.plan, action=Action.BLOCKED, blockers=blockers))
 
     @staticmethod
     def _open_request(look: Look, request: ApprovalRequest) -> str:
+        """Return the run that is already asking for approval, empty if there is none."""
         if look.ledger is None:
             return ""
         return open_request(look.ledger.table.approval, request.run_id, int(look.now.timestamp()))
 
 
 def _check_approvers(settings: HealSettings) -> None:
-    """Raise SettingError where the stack names nobody who could approve."""
+    """Raise SettingError if the stack does not configure whom to ask, where, or what to start."""
     required = {
         "APPROVERS": (settings.approvers, "the people to ask (stack parameter Approvers)"),
         "APPROVAL_TOPIC_ARN": (settings.approval_topic_arn, "an SNS topic (stack parameter ApprovalTopicArn)"),
@@ -67,9 +69,11 @@ def _check_approvers(settings: HealSettings) -> None:
             raise SettingError(name, "", allowed)
 
 
-def _governed(look: Look) -> list[str]:
-    """The subnets of the route table, whose traffic moves together."""
-    evaluator: Evaluator = look.evaluator
-    tables = {each: evaluator.tracer.governing_table(subnet) for each, subnet in evaluator.snapshot.subnets.items()}
+def _governed_subnets(look: Look) -> list[str]:
+    """Return the ids of the subnets that the route table of the plan governs: their traffic moves together."""
+    evaluator = look.evaluator
+    tables = {
+        subnet_id: evaluator.tracer.governing_table(subnet) for subnet_id, subnet in evaluator.snapshot.subnets.items()
+    }
     wanted = look.plan.verdict.route_table_id
-    return sorted(each for each, table in tables.items() if table is not None and table.id == wanted)
+    return sorted(subnet_id for subnet_id, table in tables.items() if table is not None and table.id == wanted)

@@ -1,11 +1,11 @@
-"""Fetching the items that oversized notifications sum up."""
+"""Fetching the items that oversized notifications summarize."""
 
 import json
 
 import pytest
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.config_history import recorded_items
+from express_path.adapters.config_rule.history import RecordedItem, whole_item
 from express_path.errors import ApiError
 from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox
@@ -21,16 +21,17 @@ def loop(sandbox: Sandbox) -> ConfigLoop:
 
 
 def test_item_and_the_one_before_are_fetched(aws: Aws, builder: Builder, loop: ConfigLoop) -> None:
-    """Two items come, newest first, each with its configuration as JSON text."""
+    """The whole item comes with the one recorded before it, each with its configuration as JSON text."""
     table = builder.table(builder.vpc())
     summaries = []
     for name in ("one", "two", "three"):
         builder.tag(table, "Name", name)
         loop.notice()
         summaries.append(loop.queued[-1]["configurationItemSummary"])
-    newest, before = recorded_items(aws.config, summaries[-1])
-    assert [each["tags"]["Name"] for each in (newest, before)] == ["three", "two"]
-    assert json.loads(newest["configuration"])["routeTableId"] == table
+    recorded = whole_item(aws.config, summaries[-1])
+    assert recorded.previous is not None
+    assert [item["tags"]["Name"] for item in (recorded.item, recorded.previous)] == ["three", "two"]
+    assert json.loads(recorded.item["configuration"])["routeTableId"] == table
 
 
 def test_items_after_the_notification_are_left_out(aws: Aws, builder: Builder, loop: ConfigLoop) -> None:
@@ -38,25 +39,25 @@ def test_items_after_the_notification_are_left_out(aws: Aws, builder: Builder, l
     table = builder.table(builder.vpc())
     loop.notice()
     summary = next(
-        each["configurationItemSummary"]
-        for each in loop.queued
-        if each["configurationItemSummary"]["resourceId"] == table
+        notification["configurationItemSummary"]
+        for notification in loop.queued
+        if notification["configurationItemSummary"]["resourceId"] == table
     )
     builder.tag(table, "Name", "later")
     loop.notice()
-    [item] = recorded_items(aws.config, summary)
-    assert item["tags"] == {}
+    recorded = whole_item(aws.config, summary)
+    assert (recorded.item["tags"], recorded.previous) == ({}, None)
 
 
 @pytest.mark.usefixtures("loop")
 def test_resource_that_is_not_recorded_has_no_items(aws: Aws) -> None:
-    """A resource that AWS Config never discovered has none, which is no error."""
+    """If AWS Config never discovered the resource, the summary is all there is."""
     summary = {
         "resourceType": "AWS::EC2::RouteTable",
         "resourceId": "rtb-0",
         "configurationItemCaptureTime": "2026-02-13T05:48:51.341Z",
     }
-    assert recorded_items(aws.config, summary) == []
+    assert whole_item(aws.config, summary) == RecordedItem(summary)
 
 
 def test_history_that_cannot_be_read_is_an_error(aws: Aws, sandbox: Sandbox, loop: ConfigLoop) -> None:
@@ -64,5 +65,5 @@ def test_history_that_cannot_be_read_is_an_error(aws: Aws, sandbox: Sandbox, loo
     loop.notice()
     sandbox.faults.deny("config", "GetResourceConfigHistory")
     with pytest.raises(ApiError) as raised:
-        recorded_items(aws.config, loop.queued[0]["configurationItemSummary"])
+        whole_item(aws.config, loop.queued[0]["configurationItemSummary"])
     assert (raised.value.operation, raised.value.code) == ("config:GetResourceConfigHistory", "AccessDeniedException")

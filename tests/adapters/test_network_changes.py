@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from express_path.adapters.config_items import cannot_change_path, change_of
+from express_path.adapters.network_changes import cannot_change_path, change_of
 from express_path.domain.verdict.fanout import Change, ResourceType
 from express_path.errors import EventError
 from tests.adapters.events import Object, item
@@ -18,7 +18,7 @@ def pascal(value: object) -> object:
     """Return a value with the first letter of every key in upper case, as newer resource types have them."""
     if isinstance(value, dict):
         return {key[0].upper() + key[1:]: pascal(below) for key, below in value.items()}
-    return [pascal(each) for each in value] if isinstance(value, list) else value
+    return [pascal(inner) for inner in value] if isinstance(value, list) else value
 
 
 SHAPES: dict[str, Callable[[Object], object]] = {
@@ -40,7 +40,7 @@ def diff(**properties: tuple[object, object]) -> Object:
 
 
 def related(resource_type: str, resource_id: str) -> Object:
-    """Return a relationship as an item of an event has it."""
+    """Return a relationship in the format of an event's item."""
     return {"resourceType": resource_type, "resourceId": resource_id, "resourceName": None, "name": "Contains"}
 
 
@@ -55,7 +55,7 @@ def test_change_names_resource_and_vpc(resource_type: ResourceType, shaped: Call
 @pytest.mark.parametrize("state", ["available", {"value": "available"}, None, {"code": 16, "name": "running"}])
 @all_shapes
 def test_state_may_be_a_string_or_an_object(state: object, shaped: Callable[[Object], object]) -> None:
-    """The state of an item comes as a string or as an object; nothing hangs on it, as EC2 is asked anyway."""
+    """The state of an item is a string or an object; it does not matter, because EC2 is read anyway."""
     configuration = shaped({"state": state, "vpcId": "vpc-1"})
     endpoint = item(resourceType="AWS::EC2::VPCEndpoint", resourceId="vpce-1", configuration=configuration)
     assert change_of(endpoint, None) == Change(ResourceType.VPC_ENDPOINT, "vpce-1", vpc_id="vpc-1")
@@ -205,13 +205,13 @@ def subnet(status: str = "OK") -> Object:
 
 @pytest.mark.parametrize("properties", DROPPED.values(), ids=DROPPED.keys())
 def test_subnet_items_about_attachments_alone_are_dropped(properties: dict[str, tuple[object, object]]) -> None:
-    """That interfaces and instances come and go turns no path: such items come in storms and are not read for."""
+    """Interfaces and instances that come and go do not change a path: nothing is read for these frequent items."""
     assert cannot_change_path(subnet(), diff(**properties))
 
 
 @pytest.mark.parametrize("properties", KEPT.values(), ids=KEPT.keys())
 def test_other_subnet_items_are_kept(properties: dict[str, tuple[object, object]]) -> None:
-    """Whatever else an item of a subnet tells, or does not tell, is looked at."""
+    """Any other item of a subnet is evaluated."""
     assert not cannot_change_path(subnet(), diff(**properties))
 
 

@@ -1,4 +1,4 @@
-"""What every event must be before anything of it is read: plain JSON that can be followed, printed, and sent to AWS."""
+"""Check that an event is plain JSON which can be traversed, printed and sent to AWS, before anything else reads it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,9 +11,9 @@ MAX_DEPTH = 100
 
 
 def checked(value: object, field: str) -> Mapping[str, Any]:
-    """A value that must be a JSON object; field is its place in the event. Raises EventError for anything else.
+    """Return a value that must be a JSON object; field is its place in the event. Raises EventError otherwise.
 
-    A lone surrogate is refused, because no request to AWS could hold it: it has no form in UTF-8
+    A lone surrogate is rejected, because UTF-8 cannot encode it, so no request to AWS could contain it
     (https://www.rfc-editor.org/rfc/rfc8259#section-8.2).
     """
     if not isinstance(value, Mapping):
@@ -22,12 +22,12 @@ def checked(value: object, field: str) -> Mapping[str, Any]:
     for _ in range(MAX_DEPTH):
         if not level:
             return value
-        level = [below for each in level for below in _within(each, field)]
+        level = [inner for outer in level for inner in _inside(outer, field)]
     raise EventError(field, value, f"a JSON object of at most {MAX_DEPTH} levels")
 
 
 def checked_json(text: object, field: str) -> Mapping[str, Any]:
-    """The JSON object that a text holds. Raises EventError where it is no text, or the text of anything else."""
+    """Return the JSON object that a text contains. Raises EventError if it is not text, or contains anything else."""
     try:
         value = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError) as error:
@@ -37,14 +37,14 @@ def checked_json(text: object, field: str) -> Mapping[str, Any]:
     return checked(value, field)
 
 
-def _within(value: object, field: str) -> Iterator[object]:
-    """The values directly inside a value."""
+def _inside(value: object, field: str) -> Iterator[object]:
+    """Yield the keys and values directly inside a value."""
     if isinstance(value, Mapping):
-        for key, below in value.items():
+        for key, inner in value.items():
             if not isinstance(key, str):
                 raise EventError(field, key, "an object whose names are strings")
             yield key
-            yield below
+            yield inner
     elif isinstance(value, list):
         yield from value
     elif isinstance(value, str):

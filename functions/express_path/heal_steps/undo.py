@@ -1,4 +1,4 @@
-"""What the plan function does for an undo: plan it, and look whether its changes took effect. It only reads."""
+"""Answer the steps of an undo: plan it, and check whether its changes took effect. It only reads."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -6,56 +6,43 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path import looking
-from express_path.adapters.aws import Aws
-from express_path.adapters.ec2_snapshot import SnapshotReader
-from express_path.adapters.ledger import Ledger
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.undo_reader import read_sight
-from express_path.adapters.undo_requests import NOBODY, Circumstance, UndoAction, UndoRequest, undo_answer
+from express_path.adapters.undo_requests import NOBODY, AnswerContext, UndoAction, UndoRequest, undo_answer
 from express_path.domain.heal.ledger import TableRecord
 from express_path.domain.heal.undo import Change, Records, Undo, check_deleted, check_heal, check_not_undone, make_undo
 from express_path.domain.heal.undo_effects import moves
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
-from express_path.domain.verdict.parameters import RuleParameters, Scope
-from express_path.errors import ClaimHeldError, ClaimLostError, NotDeletedError, NotDisassociatedError, SettingError
-from express_path.looking import look_settled, look_until
+from express_path.domain.verdict.parameters import Scope
+from express_path.errors import ClaimHeldError, ClaimLostError, NotDeletedError, NotDisassociatedError
+from express_path.heal_steps import repeated_reads
+from express_path.heal_steps.repeated_reads import read_settled, read_until
+from express_path.heal_steps.services import Services
 
-LOOKS_FOR_TURN = 40
-"""How often one invocation looks whether another run's claim has ended; the runbook's step tries several times."""
+TURN_ATTEMPTS = 40
+"""How often one invocation checks whether another run's claim has ended; the runbook's step tries several times."""
 UNDONE = "UNDONE"
-"""The answer to a run that waited, where the run that it waited for undid the same heal."""
+"""The answer to a run that waited if the other run undid the same heal."""
 
 
-class Undoing:
-    """Plans undos in one account."""
+class UndoSteps:
+    """Answers the steps of undos in one account."""
 
-    def __init__(
-        self,
-        aws: Aws,
-        snapshots: SnapshotReader,
-        account_id: str,
-        parameters: RuleParameters,
-        settings: Mapping[str, str],
-    ) -> None:
-        """Prepare; nothing is read before it is asked for. settings are the function's environment."""
-        self._aws = aws
-        self._snapshots = snapshots
-        self._account_id = account_id
-        self._parameters = parameters
-        self._ledger_table = settings.get("LEDGER_TABLE_NAME", "")
-        if not self._ledger_table:
-            raise SettingError("LEDGER_TABLE_NAME", "", "the name of the ledger's table")
-        self._ledger = Ledger(aws.dynamodb, self._ledger_table)
+    def __init__(self, services: Services) -> None:
+        """Prepare; nothing is read yet."""
+        self._services = services
+        self._aws = services.aws
+        self._ledger = services.ledger
 
     def answer(self, request: UndoRequest) -> dict[str, Any]:
-        """Answer one question of the runbook.
+        """Answer one step.
 
-        Raises UndoError where there is nothing to undo or not what the heal left, ClaimHeldError and ClaimLostError
-        where another run has the table, and NotDisassociatedError and NotDeletedError where a change is not seen.
+        Raises UndoError if there is nothing to undo, or if the heal's changes were changed since; ClaimHeldError and
+        ClaimLostError if another run has claimed the route table; NotDisassociatedError and NotDeletedError if EC2 does
+        not show a change.
         """
-        questions: Mapping[UndoAction, Callable[[UndoRequest], dict[str, Any]]] = {
+        steps: Mapping[UndoAction, Callable[[UndoRequest], dict[str, Any]]] = {
             UndoAction.PLAN: self._plan,
             UndoAction.AWAIT: self._await_turn,
             UndoAction.CHECK: self._check,
@@ -63,96 +50,103 @@ class Undoing:
             UndoAction.CONFIRM: self._confirm,
             UndoAction.DELETED: self._deleted,
         }
-        return questions[request.action](request)
+        return steps[request.action](request)
 
     def _plan(self, request: UndoRequest) -> dict[str, Any]:
         records = self._records(request)
         check_not_undone(records.heal)
         undo = self._still_associated(records)
-        return self._answer(request, records, undo, told=True)
+        return self._answer(request, records, undo, with_moves=True)
 
     def _await_turn(self, request: UndoRequest) -> dict[str, Any]:
-        """Wait until no other run has the table; nothing is left to do where that run undid the same heal."""
+        """Wait until no other run has claimed the table; nothing is left to do if that run undid the same heal."""
         records = self._records(request)
-        for _ in range(LOOKS_FOR_TURN):
+        for _ in range(TURN_ATTEMPTS):
             if records.heal.undo_run_id:
                 undone = Undo(records.heal, associated=False, is_live=False)
-                return undo_answer(undone, UNDONE, Circumstance(self._ledger_table, _now()))
+                return undo_answer(undone, UNDONE, AnswerContext(self._ledger.table_name, _now()))
             is_held = self._is_claimed_by_other(records.table, request.run_id)
             if not is_held or has_ended(self._aws.ssm, records.table.run_id):
                 return self._answer(request, records, self._still_associated(records))
-            time.sleep(looking.SECONDS_APART)
+            time.sleep(repeated_reads.SECONDS_APART)
             records = self._records(request)
         raise ClaimHeldError(records.heal.route_table_id, records.table.run_id)
 
     def _check(self, request: UndoRequest) -> dict[str, Any]:
-        """Plan again, now that the table is claimed."""
+        """Plan again, now that this run has claimed the table."""
         records = self._claimed(request)
         return self._answer(request, records, self._still_associated(records))
 
     def _rest(self, request: UndoRequest) -> dict[str, Any]:
-        """What is left once the association is removed."""
+        """Return what is left to do after the association was removed."""
         records = self._claimed(request)
-        undo = look_until(lambda: self._look(records), lambda seen: not seen.associated)
+        undo = read_until(lambda: self._current(records), lambda now: not now.associated)
         if undo.associated:
             raise NotDisassociatedError(undo.heal.route_table_id, undo.heal.endpoint_id)
-        return self._answer(request, records, look_settled(lambda: self._look(records)))
+        return self._answer(request, records, read_settled(lambda: self._current(records)))
 
     def _confirm(self, request: UndoRequest) -> dict[str, Any]:
-        """Look once more after the ledger says that the endpoint is deleted: no heal uses it from then on."""
+        """Plan once more after the ledger records the endpoint as deleted: no heal uses it from then on."""
         records = self._claimed(request)
-        undo = look_settled(lambda: self._look(records))
+        undo = read_settled(lambda: self._current(records))
         action = Change.KEEP_ENDPOINT if undo.is_live and not undo.deletes else undo.change
         return self._answer(request, records, undo, action)
 
     def _deleted(self, request: UndoRequest) -> dict[str, Any]:
-        """Whether EC2 deleted the endpoint: it answers the deletion with success even where it refused it."""
+        """Return what is left to do once EC2 deleted the endpoint: its answer is a success even if it refused to."""
         check_deleted(request.refusals)
         records = self._claimed(request)
-        undo = look_until(lambda: self._look(records), lambda seen: not seen.is_live)
+        undo = read_until(lambda: self._current(records), lambda now: not now.is_live)
         if undo.is_live:
             raise NotDeletedError(undo.heal.endpoint_id, "StillDescribed", "EC2 still describes it as usable")
         return self._answer(request, records, undo)
 
     def _records(self, request: UndoRequest) -> Records:
-        heal = check_heal(request.heal_run_id, self._ledger.run(request.heal_run_id), self._account_id)
+        heal = check_heal(request.heal_run_id, self._ledger.run(request.heal_run_id), self._services.account_id)
         view = self._ledger.view(heal.route_table_id, heal.vpc_id)
         associated_last = self._ledger.run(view.table.heal_run_id) if view.table.heal_run_id else None
         return Records(heal, view.table, view.vpc, associated_last)
 
     def _claimed(self, request: UndoRequest) -> Records:
-        """The records, where the table's claim is this run's. Raises ClaimLostError."""
+        """Return the records if this run has the claim on the table. Raises ClaimLostError."""
         records = self._records(request)
         if not records.table.is_claimed_by(request.run_id, int(_now().timestamp())):
             raise ClaimLostError(records.heal.route_table_id, request.run_id, records.table.run_id)
         return records
 
     def _still_associated(self, records: Records) -> Undo:
-        """A late answer must not hide the association that is to be removed, so one look without it is not enough."""
-        return look_until(lambda: self._look(records), lambda seen: seen.associated)
+        """Plan again while EC2 does not show the association: a late answer must not hide what is to be removed."""
+        return read_until(lambda: self._current(records), lambda now: now.associated)
 
-    def _look(self, records: Records) -> Undo:
+    def _current(self, records: Records) -> Undo:
+        """Plan the undo from what EC2 shows now."""
         return make_undo(records, read_sight(self._aws, records.heal), self._aws.region)
 
     def _is_claimed_by_other(self, table: TableRecord, run_id: str) -> bool:
         return table.is_claimed(int(_now().timestamp())) and table.run_id != run_id
 
     def _answer(
-        self, request: UndoRequest, records: Records, undo: Undo, action: Change | None = None, *, told: bool = False
+        self,
+        request: UndoRequest,
+        records: Records,
+        undo: Undo,
+        action: Change | None = None,
+        *,
+        with_moves: bool = False,
     ) -> dict[str, Any]:
         owner = records.table.run_id
         is_held = self._is_claimed_by_other(records.table, request.run_id)
         void_run = owner if is_held and has_ended(self._aws.ssm, owner) else NOBODY
-        context = Circumstance(self._ledger_table, _now(), void_run)
-        return undo_answer(undo, action or undo.change, context, self._moves(undo) if told else ())
+        context = AnswerContext(self._ledger.table_name, _now(), void_run)
+        return undo_answer(undo, action or undo.change, context, self._moves(undo) if with_moves else ())
 
     def _moves(self, undo: Undo) -> tuple[str, ...]:
-        """Where each subnet's traffic goes, as the rule judges it but for what its parameters leave out."""
+        """Return where the traffic of each subnet will go, including subnets that the rule's parameters leave out."""
         if not undo.associated:
             return ()
-        parameters = replace(self._parameters, scope=Scope.ALL, vpc_ids=frozenset(), exclude_tag="")
+        parameters = replace(self._services.parameters, scope=Scope.ALL, vpc_ids=frozenset(), exclude_tag="")
         heal = undo.heal
-        snapshot = self._snapshots.read(self._account_id, heal.vpc_id, parameters)
+        snapshot = self._services.snapshots.read(self._services.account_id, heal.vpc_id, parameters)
         return moves(Evaluator(Tracer(snapshot), parameters), heal.route_table_id, heal.endpoint_id)
 
 

@@ -1,0 +1,113 @@
+"""Report evaluations to AWS Config, and read the results that it has stored."""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from express_path.adapters.aws import calling, pages
+from express_path.adapters.config_rule.events import ConfigEvent
+from express_path.adapters.memory import gc_paused
+from express_path.errors import ReportError
+
+if TYPE_CHECKING:
+    from mypy_boto3_config import ConfigServiceClient
+    from mypy_boto3_config.literals import ComplianceTypeType
+    from mypy_boto3_config.type_defs import EvaluationTypeDef
+
+BATCH = 100
+"""The most evaluations of one PutEvaluations call (botocore model: config PutEvaluationsRequest)."""
+NOT_APPLICABLE = "NOT_APPLICABLE"
+
+
+class Evaluation(NamedTuple):
+    """One result to report. annotation has 1 to 256 characters (botocore model: config Evaluation).
+
+    ordering_timestamp is the time of the event that led to it, so that a late event does not replace a newer result
+    (https://docs.aws.amazon.com/config/latest/APIReference/API_Evaluation.html).
+    """
+
+    resource_type: str
+    resource_id: str
+    compliance: "ComplianceTypeType"
+    annotation: str
+    ordering_timestamp: datetime
+
+
+class StoredResult(NamedTuple):
+    """The result that AWS Config has stored for a resource; annotation is empty if there is none."""
+
+    compliance: str
+    annotation: str
+
+
+def put_evaluations(config: "ConfigServiceClient", event: ConfigEvent, evaluations: Iterable[Evaluation]) -> int:
+    """Report evaluations in answer to an event; return how many. If there are none, no call is made.
+
+    Each resource is reported once, by its last evaluation. Raises ReportError if AWS Config rejects some evaluations,
+    and ApiError if it rejects the call.
+    """
+    last = list({evaluation.resource_id: evaluation for evaluation in evaluations}.values())
+    failed: list[dict[str, object]] = []
+    for start in range(0, len(last), BATCH):
+        with calling("config:PutEvaluations"):
+            response = config.put_evaluations(
+                Evaluations=[_request(evaluation) for evaluation in last[start : start + BATCH]],
+                ResultToken=event.result_token,
+                TestMode=event.is_test,
+            )
+        failed.extend(dict(evaluation) for evaluation in response.get("FailedEvaluations", []))
+    if failed:
+        raise ReportError(failed)
+    return len(last)
+
+
+def _request(evaluation: Evaluation) -> "EvaluationTypeDef":
+    return {
+        "ComplianceResourceType": evaluation.resource_type,
+        "ComplianceResourceId": evaluation.resource_id,
+        "ComplianceType": evaluation.compliance,
+        "Annotation": evaluation.annotation,
+        "OrderingTimestamp": evaluation.ordering_timestamp,
+    }
+
+
+@gc_paused()
+def stored_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, StoredResult]:
+    """Return the stored result of every resource that the rule has reported, by resource id. Raises ApiError."""
+    rows = pages(
+        config,
+        "config",
+        "get_compliance_details_by_config_rule",
+        "EvaluationResults",
+        ConfigRuleName=rule_name,
+        PaginationConfig={"PageSize": BATCH},
+    )
+    stored = {}
+    for row in rows:
+        resource_id = row["EvaluationResultIdentifier"]["EvaluationResultQualifier"]["ResourceId"]
+        stored[resource_id] = StoredResult(row["ComplianceType"], row.get("Annotation", ""))
+    return stored
+
+
+def changed_evaluations(evaluations: Iterable[Evaluation], stored: Mapping[str, StoredResult]) -> list[Evaluation]:
+    """Return the evaluations whose compliance or annotation differs from the stored result.
+
+    A new resource that is NOT_APPLICABLE needs no report, because AWS Config removes such results by itself
+    (https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config.html).
+    """
+    return [evaluation for evaluation in evaluations if _is_changed(evaluation, stored.get(evaluation.resource_id))]
+
+
+def _is_changed(evaluation: Evaluation, result: StoredResult | None) -> bool:
+    if result is None:
+        return evaluation.compliance != NOT_APPLICABLE
+    return result != (evaluation.compliance, evaluation.annotation)
+
+
+def deleted_resource_ids(stored: Mapping[str, StoredResult], existing_ids: Collection[str]) -> list[str]:
+    """Return the ids of deleted resources whose stored result still counts, sorted.
+
+    They must be reported as NOT_APPLICABLE, or their results stay.
+    """
+    deleted = stored.keys() - set(existing_ids)
+    return sorted(resource_id for resource_id in deleted if stored[resource_id].compliance != NOT_APPLICABLE)

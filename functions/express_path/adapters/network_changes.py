@@ -1,0 +1,73 @@
+"""Turn AWS Config's configuration items into changes of the network."""
+
+from collections.abc import Mapping
+
+from express_path.adapters.config_rule.items import (
+    Item,
+    changed_properties,
+    check_item,
+    configuration_leaves,
+    diff_leaves,
+    is_deleted,
+    is_update,
+    leaves,
+    resource_ids,
+)
+from express_path.domain.verdict.fanout import Change, ResourceType
+
+_ATTACHED_TYPES = ("AWS::EC2::NetworkInterface", "AWS::EC2::Instance")
+"""The resource types that come and go in a subnet without any effect on its routes."""
+
+
+def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> Change:
+    """Return the change that an item reports. previous is the item recorded before it, if known.
+
+    Raises EventError if the item lacks its type or id, or has a type that the rule does not evaluate.
+    """
+    check_item(item, tuple(ResourceType))
+    now = list(configuration_leaves(item))
+    before = [*diff_leaves(diff, "previousValue"), *configuration_leaves(previous or {})]
+    updated = list(diff_leaves(diff, "updatedValue"))
+    related = list(leaves(item.get("relationships")))
+    return Change(
+        resource_type=ResourceType(item["resourceType"]),
+        resource_id=item["resourceId"],
+        vpc_id=next(resource_ids("vpc", [*now, *related, *before]), None),
+        owner_id=next((str(value) for name, value in now if name == "ownerid" and value), None),
+        earlier_subnet_ids=frozenset(resource_ids("subnet", before)),
+        main_changed=("main", True) in (*before, *updated),
+        deleted=is_deleted(item),
+    )
+
+
+def cannot_change_path(item: Item, diff: Item | None) -> bool:
+    """Whether an item reports a change that cannot change any verdict, so that nothing needs to be read.
+
+    - A subnet's item which only reports that a network interface or an instance in it was created or deleted. AWS
+      Config records one for each (https://docs.aws.amazon.com/config/latest/developerguide/faq.html, indirect
+      relationships).
+    - An interface endpoint's item, because no route can lead to an interface endpoint.
+    - An update of a directory bucket.
+    """
+    match item.get("resourceType"):
+        case ResourceType.DIRECTORY_BUCKET:
+            return is_update(item) and (diff or {}).get("changeType") == "UPDATE"
+        case ResourceType.VPC_ENDPOINT:
+            known = [*configuration_leaves(item), *diff_leaves(diff, "previousValue")]
+            return ("vpcendpointtype", "Interface") in known
+        case ResourceType.SUBNET:
+            changed = changed_properties(diff)
+            only_attached = bool(changed) and all(_is_attached(name, change) for name, change in changed.items())
+            return is_update(item) and only_attached
+        case _:
+            return False
+
+
+def _is_attached(name: str, change: Item) -> bool:
+    """Whether a changed property of a subnet is a network interface, an instance, or the count of free addresses."""
+    if name.lower().endswith(".availableipaddresscount"):
+        return True
+    sides = [change.get(side) for side in ("previousValue", "updatedValue")]
+    types = [side["resourceType"] for side in sides if isinstance(side, Mapping) and side.get("resourceType")]
+    is_relationship = name.lower().startswith("relationships")
+    return is_relationship and bool(types) and all(resource_type in _ATTACHED_TYPES for resource_type in types)

@@ -1,0 +1,183 @@
+"""Evaluate the subnets that an event of AWS Config concerns: events in, answers out. The handler reports them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from express_path.adapters.aws import Aws, unless_denied
+from express_path.adapters.config_rule.events import ConfigEvent
+from express_path.adapters.config_rule.history import whole_item
+from express_path.adapters.config_rule.items import Item
+from express_path.adapters.config_rule.results import (
+    Evaluation,
+    changed_evaluations,
+    deleted_resource_ids,
+    stored_results,
+)
+from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.network_changes import cannot_change_path, change_of
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import (
+    Account,
+    Evaluator,
+    Verdict,
+    deleted_verdict,
+    out_of_scope,
+    outside_vpc_ids,
+)
+from express_path.domain.verdict.fanout import Change, ResourceType, concerned_subnets
+from express_path.domain.verdict.parameters import RuleParameters, Scope, parse_parameters
+from express_path.errors import EventError
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What evaluations need from AWS; snapshots remembers prefix lists between events."""
+
+    aws: Aws
+    snapshots: SnapshotReader
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The verdicts to report. snapshot is the network they describe, None if none was read; note is for the log."""
+
+    verdicts: list[Verdict]
+    snapshot: Snapshot | None = None
+    note: str = ""
+
+    def evaluations(self, event: ConfigEvent) -> list[Evaluation]:
+        """Return what to report to AWS Config in answer to the event."""
+        return [_evaluation(verdict, event) for verdict in self.verdicts]
+
+    @property
+    def denied(self) -> tuple[str, ...]:
+        """The optional reads that AWS denied, such as sts:AssumeRole: what they would show counts as unknown."""
+        return self.snapshot.denied if self.snapshot else ()
+
+
+def evaluate(services: Services, event: ConfigEvent) -> Answer:
+    """Decide what an event changes. It reports nothing.
+
+    Raises EventError, ParameterError, ApiError or RecordError rather than conclude anything from partial knowledge.
+    """
+    rule = _Rule(services, event, parse_parameters(event.parameters))
+    return rule.evaluate_everything() if event.item is None else rule.evaluate_item(event.item)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """The rule with its parameters, invoked with one event."""
+
+    services: Services
+    event: ConfigEvent
+    parameters: RuleParameters
+
+    def evaluate_everything(self, note: str = "") -> Answer:
+        """Return the verdicts of all subnets that differ from what AWS Config has stored, and DELETED for deleted ones.
+
+        The stored results are read before the network, so that a subnet created in between does not count as deleted.
+        """
+        stored = stored_results(self.services.aws.config, self.event.rule_name)
+        evaluator = self._evaluator(None)
+        subnet_ids = [subnet.id for subnet in evaluator.snapshot.own_subnets]
+        all_ids = subnet_ids + deleted_resource_ids(stored, subnet_ids)
+        verdicts = {subnet_id: evaluator.verdict(subnet_id) for subnet_id in all_ids}
+        changed = changed_evaluations((_evaluation(verdict, self.event) for verdict in verdicts.values()), stored)
+        return Answer([verdicts[evaluation.resource_id] for evaluation in changed], evaluator.snapshot, note)
+
+    def evaluate_item(self, item: Item) -> Answer:
+        """Return the verdicts of the subnets that a changed resource concerns."""
+        region = self.services.aws.region
+        if item.get("awsRegion") not in (None, region):
+            raise EventError("awsRegion", item["awsRegion"], f"the Region of the function, {region}")
+        if cannot_change_path(item, self.event.diff):
+            return _nothing("this change cannot change a path")
+        change = self._change(item)
+        if change.resource_type is ResourceType.DIRECTORY_BUCKET:
+            return self._evaluate_directory_bucket(change)
+        if change.resource_type is ResourceType.SUBNET and (change.deleted or self.event.left_scope):
+            return Answer([self._removed(change)])
+        if change.resource_type is ResourceType.VPC_ENDPOINT and change.vpc_id is None:
+            return self.evaluate_everything("evaluating all subnets: the item does not name the endpoint's VPC")
+        return self._evaluate_outside_vpc_ids(change) or self._evaluate_concerned(change)
+
+    def _evaluate_directory_bucket(self, change: Change) -> Answer:
+        """Return the verdicts of all subnets if a bucket is the Region's first or was its last.
+
+        A listing of buckets may lag behind the event. So a bucket that was created counts as present (scope=ALL). After
+        a deletion the listing decides: while it shows a bucket, the verdicts stay, and the next scheduled notification
+        corrects them.
+        """
+        if self.parameters.scope is not Scope.DIRECTORY_BUCKETS:
+            return _nothing("directory buckets matter only if scope=DIRECTORY_BUCKETS")
+        if not change.deleted:
+            return replace(self, parameters=replace(self.parameters, scope=Scope.ALL)).evaluate_everything()
+        if unless_denied(self.services.snapshots.has_directory_buckets) is not False:
+            return _nothing("the Region has other directory buckets, or they cannot be listed")
+        return self.evaluate_everything()
+
+    def _evaluate_outside_vpc_ids(self, change: Change) -> Answer | None:
+        """Decide a change in a VPC that vpcIds leaves out from its item alone; None if the network must be read.
+
+        A subnet never changes its VPC. Other changes there concern subnets inside only through a transit gateway.
+        """
+        if change.vpc_id is None or self.parameters.includes(change.vpc_id):
+            return None
+        if change.resource_type is ResourceType.SUBNET:
+            if not change.owner_id:
+                return None
+            account, region = Account(self.event.account_id), self.services.aws.region
+            return Answer([outside_vpc_ids(account, region, change.resource_id, change.owner_id)])
+        is_endpoint = change.resource_type is ResourceType.VPC_ENDPOINT
+        if is_endpoint or not self.services.snapshots.leads_to_transit_gateway(change.vpc_id):
+            return _nothing("vpcIds leaves out every subnet concerned")
+        return None
+
+    def _evaluate_concerned(self, change: Change) -> Answer:
+        """Return the verdicts of the subnets concerned.
+
+        Of those that vpcIds leaves out, only a changed subnet itself is reported; the schedule reports the others.
+        """
+        evaluator = self._evaluator(change.vpc_id)
+        verdicts = map(evaluator.verdict, concerned_subnets(change, evaluator.tracer))
+        return Answer(list(self._included(verdicts, change)), evaluator.snapshot)
+
+    def _included(self, verdicts: Iterable[Verdict], change: Change) -> Iterable[Verdict]:
+        """Yield the verdicts to report; the VPC of a deleted subnet is not known, so its verdict is one of them."""
+        for verdict in verdicts:
+            is_changed = verdict.subnet_id == change.resource_id
+            if is_changed or not verdict.vpc_id or self.parameters.includes(verdict.vpc_id):
+                yield verdict
+
+    def _evaluator(self, vpc_id: str | None) -> Evaluator:
+        """Read the network of one VPC, or of the whole account and Region."""
+        snapshot = self.services.snapshots.read(self.event.account_id, vpc_id, self.parameters)
+        return Evaluator(Tracer(snapshot), self.parameters)
+
+    def _change(self, item: Item) -> Change:
+        if not self.event.is_oversized:
+            return change_of(item, self.event.diff)
+        change_of(item, None)  # rejects a summary without type or id before the item is fetched
+        recorded = whole_item(self.services.aws.config, item)
+        return change_of(recorded.item, None, recorded.previous)
+
+    def _removed(self, change: Change) -> Verdict:
+        """Return the verdict of a subnet that was deleted or left the rule's scope; no network is read."""
+        verdict_of = deleted_verdict if change.deleted else out_of_scope
+        return verdict_of(Account(self.event.account_id), self.services.aws.region, change.resource_id)
+
+
+def _nothing(reason: str) -> Answer:
+    """Return an answer without verdicts, which says why."""
+    return Answer([], note=f"nothing to evaluate: {reason}")
+
+
+def _evaluation(verdict: Verdict, event: ConfigEvent) -> Evaluation:
+    return Evaluation(
+        ResourceType.SUBNET.value,
+        verdict.subnet_id,
+        verdict.compliance.value,
+        verdict.annotation,
+        event.ordering_timestamp,
+    )

@@ -1,0 +1,197 @@
+"""Answer the steps of a heal. It only reads; every change is a step of the runbook."""
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from express_path.adapters.heal_answers import (
+    NOTHING_TO_UNDO,
+    UNDO,
+    Claim,
+    confirm_answer,
+    elected_answer,
+    plan_answer,
+    summary,
+    target_answer,
+    timestamp,
+)
+from express_path.adapters.heal_requests import HealAction, HealRequest
+from express_path.adapters.run_states import has_ended
+from express_path.adapters.serialization import verdict_answer
+from express_path.domain.heal.claims import Next, elect, is_unrecorded, may_be_finished, next_before_claim
+from express_path.domain.heal.looks import (
+    AGREED,
+    CHANGE,
+    CREATION,
+    READY,
+    Look,
+    endpoint_in_use,
+    found_instead,
+    is_ready,
+    next_change,
+    why_not_healed,
+)
+from express_path.domain.heal.records import Action, RemediationMode
+from express_path.domain.verdict.evaluator import Evaluator
+from express_path.errors import (
+    BlockedError,
+    ClaimHeldError,
+    ClaimLostError,
+    ElectionError,
+    EndpointNotReadyError,
+    NotCuredError,
+    TableChangedError,
+)
+from express_path.heal_steps import repeated_reads
+from express_path.heal_steps.planning import Planner
+from express_path.heal_steps.services import Services
+
+
+class HealSteps:
+    """Answers the steps of heals in one account."""
+
+    def __init__(self, services: Services, planner: Planner) -> None:
+        """Prepare; nothing is read yet."""
+        self._aws = services.aws
+        self._ledger = services.ledger
+        self._planner = planner
+
+    def answer(self, request: HealRequest) -> dict[str, Any]:
+        """Answer one step. An exception fails the step."""
+        steps = {
+            HealAction.PLAN: self.plan,
+            HealAction.AWAIT_TURN: self.await_turn,
+            HealAction.CONFIRM: self.confirm,
+            HealAction.ELECTED: self.elected,
+            HealAction.TARGET: self.target,
+            HealAction.VERIFY: self.verify,
+        }
+        return steps[request.action](request)
+
+    def plan(self, request: HealRequest) -> dict[str, Any]:
+        """Return what a heal would change. Unless it is a dry run, a blocked plan raises BlockedError."""
+        look = self._planner.settled_plan(
+            request.subnet_id, request.started_by, CHANGE, needs_approval=self._needs_approval(request)
+        )
+        if not request.dry_run:
+            _check_blocked(look)
+        claim = self._claim(look, request)
+        finishes = bool(claim.finished_endpoint_id)
+        step = next_before_claim(look.plan, look.ledger, dry_run=request.dry_run, finishes=finishes)
+        return plan_answer(look.plan, step, self._planner.settings, claim)
+
+    def await_turn(self, request: HealRequest) -> dict[str, Any]:
+        """Wait until no other run has claimed the route table, then plan again. Raises ClaimHeldError."""
+        for attempt in range(repeated_reads.TURN_ATTEMPTS):
+            record = self._ledger.table(request.route_table_id)
+            now = _seconds(datetime.now(UTC))
+            claimed = record.is_claimed(now) and record.run_id != request.run_id
+            if not claimed or (attempt == 0 and has_ended(self._aws.ssm, record.run_id)):
+                answer = self.plan(request)
+                if answer["next"] == Next.CLAIM and answer["routeTableId"] != request.route_table_id:
+                    raise TableChangedError(request.subnet_id, request.route_table_id, answer["routeTableId"])
+                return answer
+            time.sleep(repeated_reads.TURN_SECONDS)
+        raise ClaimHeldError(request.route_table_id, self._ledger.table(request.route_table_id).run_id)
+
+    def confirm(self, request: HealRequest) -> dict[str, Any]:
+        """Return what this run changes, now that it has claimed the route table: two plans in a row must agree."""
+        self._check_claim(request)
+        needs_approval = self._needs_approval(request)
+        look = self._planner.settled_plan(request.subnet_id, request.started_by, AGREED, needs_approval=needs_approval)
+        self._check(look, request)
+        snapshot, ledger = look.evaluator.snapshot, look.records
+        election = elect(ledger.vpc, snapshot, request.run_id)
+        step = next_change(look.plan)
+        if step is Next.CREATE and election.must_elect:
+            step = Next.ELECT
+        if is_unrecorded(look.plan, ledger.vpc, snapshot):
+            step = Next.CREATE
+        return confirm_answer(
+            look.plan, step, election, look.now, needs_approval=needs_approval and step is not Next.VERIFY
+        )
+
+    def elected(self, request: HealRequest) -> dict[str, Any]:
+        """Return which run's client token creates the endpoint, unless it exists by now. Raises ElectionError."""
+        self._check_claim(request)
+        look = self._planner.settled_plan(request.subnet_id, request.started_by, CREATION)
+        self._check(look, request)
+        snapshot, ledger = look.evaluator.snapshot, look.records
+        election = elect(ledger.vpc, snapshot, request.run_id)
+        if election.must_elect:
+            raise ElectionError(ledger.vpc.vpc_id)
+        step = Next.CREATE if is_unrecorded(look.plan, ledger.vpc, snapshot) else next_change(look.plan)
+        return elected_answer(look.plan, step, election, self._planner.settings)
+
+    def target(self, request: HealRequest) -> dict[str, Any]:
+        """Return the endpoint to associate, once it is available. Raises EndpointNotReadyError."""
+        self._check_claim(request)
+        look = self._planner.settled_plan(request.subnet_id, request.started_by, READY)
+        self._check(look, request)
+        step = next_change(look.plan)
+        if not is_ready(look) and step is not Next.VERIFY:
+            raise EndpointNotReadyError(request.subnet_id, found_instead(look))
+        record = look.records.vpc
+        created = request.run_id in record.token_runs and look.plan.endpoint_id in record.token_ids
+        return target_answer(look.plan, step, look.now, created=created)
+
+    def verify(self, request: HealRequest) -> dict[str, Any]:
+        """Return the verdict after a heal; read again for some seconds while routes settle. Raises NotCuredError."""
+
+        def fault(evaluator: Evaluator) -> str:
+            vpc_id = evaluator.verdict(request.subnet_id).vpc_id
+            return why_not_healed(evaluator, request.subnet_id, self._ledger.vpc(vpc_id).deleted_ids)
+
+        evaluator = repeated_reads.read_until(
+            lambda: self._planner.evaluator(request.subnet_id), lambda now: not fault(now)
+        )
+        if found := fault(evaluator):
+            raise NotCuredError(request.subnet_id, found)
+        verdict = evaluator.verdict(request.subnet_id)
+        table = self._ledger.table(str(verdict.route_table_id))
+        return {
+            **verdict_answer(verdict),
+            "endpointId": endpoint_in_use(evaluator, request.subnet_id),
+            "isRecorded": str(table.heal_run_id == request.run_id).lower(),
+            "now": timestamp(datetime.now(UTC)),
+            "undo": UNDO.format(run_id=table.heal_run_id) if table.heal_run_id else NOTHING_TO_UNDO,
+        }
+
+    def _needs_approval(self, request: HealRequest) -> bool:
+        return self._planner.settings.mode is RemediationMode.APPROVAL and not request.dry_run
+
+    def _claim(self, look: Look, request: HealRequest) -> Claim:
+        """Return the claim that the run would make, with the endpoint that an interrupted heal did not record."""
+        record = look.records.table
+        void_run = ""
+        if record.is_claimed(_seconds(look.now)) and record.run_id != request.run_id:
+            if not has_ended(self._aws.ssm, record.run_id):
+                return Claim(record, look.now)
+            void_run = record.run_id
+        heal = self._ledger.run(record.heal_run_id) if record.heal_run_id else None
+        if heal and may_be_finished(look.plan, record, heal, look.evaluator.snapshot):
+            return Claim(record, look.now, void_run, heal.endpoint_id)
+        return Claim(record, look.now, void_run)
+
+    def _check_claim(self, request: HealRequest) -> None:
+        """Raise ClaimLostError if this run does not, or no longer, have the claim on the route table."""
+        record = self._ledger.table(request.route_table_id)
+        if not record.is_claimed_by(request.run_id, _seconds(datetime.now(UTC))):
+            raise ClaimLostError(request.route_table_id, request.run_id, record.run_id)
+
+    @staticmethod
+    def _check(look: Look, request: HealRequest) -> None:
+        """Raise BlockedError if the plan is blocked, and TableChangedError if another table governs the subnet now."""
+        _check_blocked(look)
+        governing = look.plan.verdict.route_table_id or ""
+        if governing != request.route_table_id:
+            raise TableChangedError(request.subnet_id, request.route_table_id, governing)
+
+
+def _check_blocked(look: Look) -> None:
+    if look.plan.action is Action.BLOCKED:
+        raise BlockedError(summary(look.plan), look.plan.patches)
+
+
+def _seconds(now: datetime) -> int:
+    return int(now.timestamp())

@@ -1,0 +1,26 @@
+"""What the steps of the runbooks need from AWS and from the stack."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.ledger import Ledger
+from express_path.domain.heal.records import HealSettings
+from express_path.domain.verdict.parameters import RuleParameters
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The services of one account and Region. parameters are the rule's, so that heals judge subnets as the rule does.
+
+    Only heals and approvals read the settings: an undo must be possible even if one of them is invalid, for which
+    read_settings raises SettingError.
+    """
+
+    account_id: str
+    aws: Aws
+    snapshots: SnapshotReader
+    ledger: Ledger
+    parameters: RuleParameters
+    read_settings: Callable[[], HealSettings]

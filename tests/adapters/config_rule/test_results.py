@@ -1,0 +1,179 @@
+"""Reporting evaluations to AWS Config, and comparing them with the results that it has stored."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.config_rule.events import ConfigEvent
+from express_path.adapters.config_rule.results import (
+    Evaluation,
+    StoredResult,
+    changed_evaluations,
+    deleted_resource_ids,
+    put_evaluations,
+    stored_results,
+)
+from express_path.errors import ApiError, ReportError
+from sandbox.config_loop import ConfigLoop
+from sandbox.server import Sandbox
+
+CAPTURED = datetime(2026, 2, 13, 5, 48, 51, 341000, UTC)
+SUBNET = Evaluation("AWS::EC2::Subnet", "subnet-1", "COMPLIANT", "ENDPOINT: as it should be", CAPTURED)
+STORED = StoredResult("COMPLIANT", SUBNET.annotation)
+
+
+@pytest.fixture
+def loop(sandbox: Sandbox) -> ConfigLoop:
+    """A deployed rule."""
+    return ConfigLoop(sandbox, invoke=dict)
+
+
+@pytest.fixture
+def event(loop: ConfigLoop) -> ConfigEvent:
+    """An event of that rule, with a token that AWS Config issued."""
+    token = loop.results.issue_token(loop.rule.name)
+    return ConfigEvent("123456789012", loop.rule.name, token, {}, CAPTURED, left_scope=False)
+
+
+@pytest.fixture
+def stored_compliance(loop: ConfigLoop) -> Callable[[], dict[str, str]]:
+    """Return what AWS Config has stored: compliance by subnet."""
+    return lambda: {result.resource[1]: result.compliance for result in loop.results.of_rule(loop.rule.name)}
+
+
+def evaluations(number: int) -> list[Evaluation]:
+    """Return evaluations of as many subnets."""
+    return [SUBNET._replace(resource_id=f"subnet-{place}") for place in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("number", "batches"), [(1, [1]), (99, [99]), (100, [100]), (101, [100, 1]), (250, [100, 100, 50])]
+)
+def test_batches_hold_at_most_100(
+    aws: Aws, event: ConfigEvent, sandbox: Sandbox, number: int, batches: list[int]
+) -> None:
+    """PutEvaluations takes 100 evaluations, so more go in several calls, all under one token."""
+    assert put_evaluations(aws.config, event, evaluations(number)) == number
+    puts = sandbox.calls.of("config", "PutEvaluations")
+    assert [len(put.parameters["Evaluations"]) for put in puts] == batches
+    assert {put.parameters["ResultToken"] for put in puts} == {event.result_token}
+    assert {put.parameters["TestMode"] for put in puts} == {False}
+
+
+def test_nothing_to_report_costs_no_call(aws: Aws, event: ConfigEvent, sandbox: Sandbox) -> None:
+    """Without evaluations, AWS Config is not called."""
+    assert put_evaluations(aws.config, event, []) == 0
+    assert sandbox.calls.of("config") == []
+
+
+def test_duplicates_are_reported_once(aws: Aws, event: ConfigEvent, sandbox: Sandbox) -> None:
+    """A resource that is evaluated twice is reported once, by its last evaluation."""
+    last = SUBNET._replace(compliance="NON_COMPLIANT")
+    assert put_evaluations(aws.config, event, [SUBNET, *evaluations(2), last]) == 2
+    [put] = sandbox.calls.of("config", "PutEvaluations")
+    sent = {row["ComplianceResourceId"]: row["ComplianceType"] for row in put.parameters["Evaluations"]}
+    assert sent == {"subnet-0": "COMPLIANT", "subnet-1": "NON_COMPLIANT"}
+
+
+def test_evaluation_is_stored_with_the_time_of_the_event(aws: Aws, event: ConfigEvent, loop: ConfigLoop) -> None:
+    """AWS Config stores type and id of the resource, compliance, annotation, and the time of the change."""
+    put_evaluations(aws.config, event, [SUBNET])
+    [result] = loop.results.of_rule(loop.rule.name)
+    assert result.resource == ("AWS::EC2::Subnet", "subnet-1")
+    assert (result.compliance, result.annotation) == ("COMPLIANT", SUBNET.annotation)
+    assert result.ordering == pytest.approx(CAPTURED.timestamp())
+
+
+def test_refused_evaluations_of_all_batches_are_raised(
+    aws: Aws, event: ConfigEvent, loop: ConfigLoop, stored_compliance: Callable[[], dict[str, str]]
+) -> None:
+    """A refusal in the first batch does not keep the second from being sent; all that were refused are named."""
+    loop.results.rejected.update({"subnet-3", "subnet-120"})
+    with pytest.raises(ReportError) as raised:
+        put_evaluations(aws.config, event, evaluations(130))
+    assert [row["ComplianceResourceId"] for row in raised.value.failed] == ["subnet-3", "subnet-120"]
+    assert str(raised.value) == "AWS Config rejected 2 evaluations, the first: subnet-3, subnet-120"
+    assert len(stored_compliance()) == 128
+
+
+def test_test_mode_stores_nothing(
+    aws: Aws, event: ConfigEvent, stored_compliance: Callable[[], dict[str, str]]
+) -> None:
+    """In TestMode AWS Config checks and keeps nothing."""
+    assert put_evaluations(aws.config, replace(event, result_token="TESTMODE"), [SUBNET]) == 1
+    assert stored_compliance() == {}
+
+
+def test_expired_token_is_an_error(aws: Aws, event: ConfigEvent, loop: ConfigLoop) -> None:
+    """A token that AWS Config does not know any more is refused by it, and that is raised."""
+    loop.results.expire_tokens()
+    with pytest.raises(ApiError, match="config:PutEvaluations failed with InvalidResultToken"):
+        put_evaluations(aws.config, event, [SUBNET])
+
+
+def test_stored_results_are_read_to_their_last_page(aws: Aws, event: ConfigEvent, sandbox: Sandbox) -> None:
+    """AWS Config gives 100 results a page: 250 are three calls."""
+    put_evaluations(aws.config, event, evaluations(250))
+    stored = stored_results(aws.config, event.rule_name)
+    assert stored == {f"subnet-{number}": STORED for number in range(250)}
+    assert len(sandbox.calls.of("config", "GetComplianceDetailsByConfigRule")) == 3
+
+
+def test_rule_without_results_has_none_stored(aws: Aws, event: ConfigEvent) -> None:
+    """A rule that never reported has no results."""
+    assert stored_results(aws.config, event.rule_name) == {}
+
+
+def test_result_without_annotation_is_read(aws: Aws, event: ConfigEvent) -> None:
+    """AWS Config omits the annotation if there is none."""
+    evaluation: Any = {
+        "ComplianceResourceType": "AWS::EC2::Subnet",
+        "ComplianceResourceId": "subnet-1",
+        "ComplianceType": "COMPLIANT",
+        "OrderingTimestamp": CAPTURED,
+    }
+    aws.config.put_evaluations(Evaluations=[evaluation], ResultToken=event.result_token)
+    assert stored_results(aws.config, event.rule_name) == {"subnet-1": StoredResult("COMPLIANT", "")}
+
+
+def test_stored_evaluation_is_not_reported_again() -> None:
+    """An evaluation with the same compliance and annotation is not reported again."""
+    assert changed_evaluations([SUBNET], {"subnet-1": STORED}) == []
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {},
+        {"subnet-2": STORED},
+        {"subnet-1": StoredResult("NON_COMPLIANT", SUBNET.annotation)},
+        {"subnet-1": StoredResult("NOT_APPLICABLE", SUBNET.annotation)},
+        {"subnet-1": StoredResult("COMPLIANT", "ENDPOINT: by another route")},
+        {"subnet-1": StoredResult("COMPLIANT", "")},
+    ],
+)
+def test_changed_evaluation_is_reported(stored: dict[str, StoredResult]) -> None:
+    """Another compliance, another annotation, or nothing at all is stored: the evaluation is reported."""
+    assert changed_evaluations([SUBNET], stored) == [SUBNET]
+
+
+def test_not_applicable_of_a_new_resource_is_not_reported() -> None:
+    """AWS Config removes NOT_APPLICABLE results by itself: what it has not stored need not be reported."""
+    deleted = SUBNET._replace(compliance="NOT_APPLICABLE", annotation="DELETED: the subnet is gone")
+    assert changed_evaluations([deleted], {}) == []
+    assert changed_evaluations([deleted], {"subnet-1": STORED}) == [deleted]
+
+
+def test_deleted_resources_are_those_whose_result_still_counts() -> None:
+    """Deleted resources are found by their stored results, unless those are NOT_APPLICABLE already."""
+    stored = {
+        "subnet-3": StoredResult("NON_COMPLIANT", ""),
+        "subnet-2": STORED,
+        "subnet-1": STORED,
+        "subnet-4": StoredResult("NOT_APPLICABLE", ""),
+    }
+    assert deleted_resource_ids(stored, ["subnet-1", "subnet-9"]) == ["subnet-2", "subnet-3"]
