@@ -35,7 +35,7 @@ def _at_once(render: Callable[[Result], str]) -> Render:
 
 RENDER: Mapping[Format, Render] = {
     Format.TABLE: as_text_table,
-    Format.JSON: _at_once(as_json),
+    Format.JSON: as_json,
     Format.CSV: _at_once(as_csv),
     Format.MARKDOWN: _at_once(as_markdown),
     Format.HTML: _at_once(as_html),
