@@ -1,119 +1,68 @@
-"""Clients that move: to other Regions and into other accounts, all out of one session."""
+"""Connections to AWS: the command's timeouts and retries, who the caller is, and what a Region offers."""
 
-from collections.abc import Mapping
-from functools import cached_property
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Self, cast
+from dataclasses import dataclass
 
-import boto3
 from botocore.config import Config
 
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError
 
-if TYPE_CHECKING:
-    from mypy_boto3_cloudwatch import CloudWatchClient
-    from mypy_boto3_logs import CloudWatchLogsClient
-    from mypy_boto3_organizations import OrganizationsClient
-    from mypy_boto3_pricing import PricingClient
-
 FALLBACK_REGION = "us-east-1"
-"""Where to ask which Regions there are when the AWS settings name none: it is in force in every account."""
+"""The Region to call if the AWS settings name none: it is enabled in every account."""
 
-# Many accounts are read at once, and AWS throttles by account: standard mode backs off with jitter.
-_PATIENT = Config(retries={"mode": "standard", "total_max_attempts": 6}, connect_timeout=5, read_timeout=30)
+# Many accounts are read at once, and AWS throttles each account: standard mode backs off with jitter.
+SCAN_CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 6}, connect_timeout=5, read_timeout=30)
+"""The retries and timeouts, in seconds, of every command except `doctor`."""
+DOCTOR_CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=3, read_timeout=10)
+"""Those of `doctor`, which makes many calls: without an answer, each check ends within half a minute."""
 
 
-class AccountClients(Aws):
-    """The clients of one account and Region, from which those of other Regions and accounts can be had.
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The user or role whose credentials are used: its account (12 digits), and its ARN."""
 
-    A session for each would cost over 100 ms and 20 MiB, so all share one. Making clients from one session is not safe
-    among threads (https://boto3.amazonaws.com/v1/documentation/api/latest/guide/resources.html), so one at a time does.
-    """
-
-    _making_a_client = Lock()
-
-    def __init__(
-        self, session: boto3.Session, credentials: Mapping[str, str] | None = None, region: str | None = None
-    ) -> None:
-        """Use the session's credentials and Region unless others are given."""
-        super().__init__(session, credentials)
-        self._region = region or session.region_name
-
-    @classmethod
-    def anywhere(cls, profile: str | None = None) -> Self:
-        """The clients of the Region that the AWS settings name, else of one that answers for all."""
-        try:
-            return cls.connect(None, profile)
-        except ApiError as error:
-            if error.code != "NoRegionError":
-                raise
-            return cls.connect(FALLBACK_REGION, profile)
+    account_id: str
+    arn: str
 
     @property
-    def region(self) -> str:
-        """The Region of these clients."""
-        return self._region
+    def partition(self) -> str:
+        """The partition of the credentials, such as aws or aws-cn."""
+        return self.arn.split(":")[1]
 
-    def in_region(self, region: str) -> Self:
-        """The same account in another Region."""
-        return type(self)(self._session, self._credentials, region)
 
-    def assuming(self, role_arn: str, external_id: str = "") -> Self:
-        """The same Region in the account of a role. Raises ApiError where it may not be assumed."""
-        return super().assuming(role_arn, external_id).in_region(self._region)
+def connect(region: str | None = None, profile: str | None = None, client_config: Config = SCAN_CONFIG) -> Aws:
+    """Connect with the AWS settings, unless a Region or a profile is given. Raise ApiError if that is not possible."""
+    return Aws.connect(region, profile, client_config)
 
-    def _client(self, service: str) -> Any:  # noqa: ANN401  # each property has its own type
-        with calling(f"boto3:{service} in {self._region}"), self._making_a_client:
-            return self._session.client(
-                service,  # type: ignore[call-overload]
-                region_name=self._region,
-                config=_PATIENT,
-                **self._credentials,
-            )
 
-    @cached_property
-    def organizations(self) -> "OrganizationsClient":
-        """AWS Organizations."""
-        return cast("OrganizationsClient", self._client("organizations"))
+def connect_anywhere(profile: str | None = None) -> Aws:
+    """Connect to the Region of the AWS settings, or to FALLBACK_REGION if they name none. Raise ApiError."""
+    try:
+        return connect(None, profile)
+    except ApiError as error:
+        if error.code != "NoRegionError":
+            raise
+        return connect(FALLBACK_REGION, profile)
 
-    @cached_property
-    def cloudformation(self) -> Any:  # noqa: ANN401  # no types are installed for it
-        """CloudFormation."""
-        return self._client("cloudformation")
 
-    @cached_property
-    def cloudwatch(self) -> "CloudWatchClient":
-        """CloudWatch."""
-        return cast("CloudWatchClient", self._client("cloudwatch"))
+def read_caller(aws: Aws) -> Caller:
+    """Read whose credentials are used, which needs no permission. Raise ApiError."""
+    with calling("sts:GetCallerIdentity"):
+        answer = aws.sts.get_caller_identity()
+    return Caller(answer["Account"], answer["Arn"])
 
-    @cached_property
-    def logs(self) -> "CloudWatchLogsClient":
-        """CloudWatch Logs."""
-        return cast("CloudWatchLogsClient", self._client("logs"))
 
-    @cached_property
-    def pricing(self) -> "PricingClient":
-        """The Price List."""
-        return cast("PricingClient", self._client("pricing"))
+def enabled_regions(aws: Aws) -> list[str]:
+    """Read the Regions that are enabled in this account, sorted. Raise ApiError.
 
-    @cached_property
-    def caller(self) -> tuple[str, str]:
-        """Account id and partition of the credentials in use. Raises ApiError."""
-        with calling("sts:GetCallerIdentity"):
-            answer = self.sts.get_caller_identity()
-        return answer["Account"], answer["Arn"].split(":")[1]
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeRegions.html omits disabled Regions.
+    """
+    with calling("ec2:DescribeRegions"):
+        return sorted(row["RegionName"] for row in aws.ec2.describe_regions()["Regions"])
 
-    def enabled_regions(self) -> list[str]:
-        """The Regions that are in force in this account, sorted.
 
-        https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeRegions.html leaves out those that are off.
-        """
-        with calling("ec2:DescribeRegions"):
-            return sorted(row["RegionName"] for row in self.ec2.describe_regions()["Regions"])
-
-    def offers_s3_express(self) -> bool:
-        """Whether the Region has a prefix list of S3 Express, which is what makes the service reachable in a VPC."""
-        lists = pages(self.ec2, "ec2", "describe_prefix_lists", "PrefixLists")
-        return any(is_express_service(str(row.get("PrefixListName")), self._region) for row in lists)
+def offers_s3_express(aws: Aws) -> bool:
+    """Read whether the Region has a prefix list of S3 Express, which it needs to be reached from a VPC."""
+    lists = pages(aws.ec2, "ec2", "describe_prefix_lists", "PrefixLists")
+    return any(is_express_service(str(row.get("PrefixListName")), aws.region) for row in lists)

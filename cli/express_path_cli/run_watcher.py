@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import typer
 
+from express_path.adapters.aws import Aws
 from express_path.errors import ApiError
-from express_path_cli.organization.clients import AccountClients
 from express_path_cli.runbooks.automation_runs import Run, look_at_run
 
 POLL_SECONDS = 2.0
@@ -22,7 +22,7 @@ _MARKS = {
 _SILENT = frozenset({"Pending", "InProgress"})
 
 
-def follow(aws: AccountClients, run_id: str, look: str, tell: Callable[[str], None] = typer.echo) -> Run:
+def follow(aws: Aws, run_id: str, look: str, tell: Callable[[str], None] = typer.echo) -> Run:
     """Tell of each step once, when it ends or begins to wait, and return the run when it has ended.
 
     Ctrl-C and a look that fails end the following, not the run, which is said: with its status when it was last seen,

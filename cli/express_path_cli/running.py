@@ -10,8 +10,8 @@ import typer
 from express_path.errors import ApiError
 from express_path_cli import options
 from express_path_cli.account_region import AccountRegion
+from express_path_cli.connections import connect
 from express_path_cli.groups import Made
-from express_path_cli.organization.clients import AccountClients
 from express_path_cli.problems import COULD_NOT_TELL, DECLINED, OptionError, naming, say
 from express_path_cli.run_watcher import follow
 from express_path_cli.runbooks.automation_runs import Run, Stack, find_stack, start_run
@@ -39,7 +39,7 @@ def deployed_stack(
     profile: options.Profile = None,
 ) -> Deployed:
     """The stack of an account and Region. Raises ApiError and PlaceError."""
-    place = AccountRegion.of_caller(AccountClients.connect(region, profile))
+    place = AccountRegion.of_caller(connect(region, profile))
     other = stack if stack != DEFAULT_STACK else None
     own = options.as_written({"--stack": other, "--region": region, "--profile": profile})
     with naming(place):

@@ -204,7 +204,7 @@ def test_a_role_that_no_longer_lets_in_is_named(sandbox: Sandbox) -> None:
 
 def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
     """It is in the result without numbers, and in the failures with what to do."""
-    seen = Source(from_dump=FOLDER / "nat-gateway-not-listed").look(RuleParameters(), Silent())
+    seen = Source(from_dump=FOLDER / "nat-gateway-not-listed").read(RuleParameters(), Silent())
     nats = flagged_nats(seen.views, judge_all(seen.views, RuleParameters(), Selection()))
     asked = CostOptions(window(datetime.now(UTC), 1))
     with TaskPool(1, Silent()) as crew:

@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from express_path_cli import following
-from express_path_cli.organization.clients import AccountClients
+from express_path_cli.connections import connect
 from express_path_cli.runbooks.automation_runs import start_run
 from sandbox.server import Sandbox
 from tests.cli.healing_stack import LOOK, deployed, ended, make_stack, run_id_of, started, told_of_run, verdict
@@ -282,7 +282,7 @@ def test_a_start_whose_answer_is_lost_is_one_run(deployment: Deployment, vpc: Vp
 
     https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StartAutomationExecution.html
     """
-    aws = AccountClients.connect()
+    aws = connect()
     lost = [0]  # seconds to wait before asking again
     aws.ssm.meta.events.register_first(
         "needs-retry.ssm.StartAutomationExecution", lambda **_: lost.pop() if lost else None

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from express_path.adapters.aws import Aws
 from express_path_cli import options
+from express_path_cli.connections import connect
 from express_path_cli.dump.writer import write_dump
 from express_path_cli.problems import naming
 
@@ -25,7 +25,7 @@ def collect(
 
     Exit status: 0 done, 2 a required read failed. What may not be read and is optional is left out and named.
     """
-    aws = Aws.connect(region, profile)
+    aws = connect(region, profile)
     with naming(aws.region):
         for written in write_dump(aws, folder):
             if written.rows is None:

@@ -85,7 +85,7 @@ def cost(
     could not be determined; it is named on standard error, and the rest is still reported.
     """
     with watching(quiet=quiet) as watch, TaskPool(source.live.workers, watch) as task_pool:
-        seen = source.look(parameters, watch)
+        seen = source.read(parameters, watch)
         nats = flagged_nats(seen.views, judge_all(seen.views, parameters, Selection()))
         report = report_on(nats, seen, counted, task_pool)
     tell_about(Seen(failures=report.failures, notes=report.notes), quiet=quiet)

@@ -99,7 +99,7 @@ def diagnose(
     """
     _check(chart)
     with watching(quiet=quiet) as watch:
-        seen = source.look(parameters, watch)
+        seen = source.read(parameters, watch)
     tell_about(seen, quiet=quiet)
     verdicts = judge_all(seen.views, parameters, Selection())
     nats = nats_to_diagnose(seen, verdicts, subnet, source.elsewhere)

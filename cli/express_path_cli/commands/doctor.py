@@ -7,9 +7,9 @@ import typer
 from rich.console import Console
 
 from express_path_cli import options
+from express_path_cli.connections import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checkup import examine
-from express_path_cli.doctor.clients import CheckupAws
 from express_path_cli.formats.checkup_json import as_checkup_json
 from express_path_cli.formats.checkup_text import print_checkup
 from express_path_cli.progress import watching
@@ -45,7 +45,7 @@ def doctor(
     2 something that is needed could not be determined.
     """
     again = options.as_written({"--region": region, "--profile": profile})
-    context = CheckContext(CheckupAws.connect(region, profile), stack, again)
+    context = CheckContext(connect(region, profile, DOCTOR_CONFIG), stack, again)
     with watching(quiet=quiet) as watch:
         found = examine(context, watch)
     if form is Form.JSON:

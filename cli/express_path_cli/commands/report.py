@@ -41,7 +41,7 @@ def report(
     reported.
     """
     with gc_paused(), watching(quiet=quiet) as watch:
-        seen = source.look(parameters, watch)
+        seen = source.read(parameters, watch)
         verdicts = judge_all(seen.views, parameters, Selection())
     tell_about(seen, quiet=quiet)
     if seen.views or not seen.failures:

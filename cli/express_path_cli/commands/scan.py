@@ -107,7 +107,7 @@ def scan(
     is named on standard error, and the rest is still reported.
     """
     with gc_paused(), watching(quiet=quiet) as watch:
-        seen = source.look(parameters, watch)
+        seen = source.read(parameters, watch)
         seen = replace(seen, failures=[*seen.failures, *subnets.absent(seen.views, source.elsewhere)])
         verdicts = judge_all(seen.views, parameters, subnets)
     tell_about(seen, quiet=quiet)

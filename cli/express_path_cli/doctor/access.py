@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from express_path.adapters.aws import DENIED
 from express_path.errors import ApiError, ExpressPathError
+from express_path_cli.connections import offers_s3_express
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checks import Answer, fail, ok, unknown, warn
 from express_path_cli.doctor.permission_probes import Probe
@@ -18,14 +19,14 @@ def remedy(error: ExpressPathError) -> str:
 
 def identity(context: CheckContext) -> Answer:
     """Who makes the calls."""
-    account, arn = context.identity()
-    return ok(f"account {account}, as {arn}")
+    caller = context.caller()
+    return ok(f"account {caller.account_id}, as {caller.arn}")
 
 
 def service(context: CheckContext) -> Answer:
     """Whether the Region has S3 Express."""
     region = context.aws.region
-    if context.aws.offers_s3_express():
+    if offers_s3_express(context.aws):
         return ok(f"{region} offers S3 Express")
     return fail(f"{region} does not offer S3 Express: every subnet is NOT_APPLICABLE", "name another --region")
 

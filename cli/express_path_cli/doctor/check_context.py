@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from threading import Lock
 from typing import Generic, TypeVar
 
+from express_path.adapters.aws import Aws
 from express_path.errors import ExpressPathError
-from express_path_cli.doctor.clients import CheckupAws
+from express_path_cli.connections import read_caller
 from express_path_cli.doctor.function_reader import read_activity, read_function
 from express_path_cli.doctor.heal_checks import Remediation
 from express_path_cli.doctor.recorder_reader import read_recorder, read_recorder_status
@@ -47,20 +48,24 @@ class Fact(Generic[_Value]):
 class CheckContext:
     """One account and Region, and the stack and rule that are deployed there."""
 
-    def __init__(self, aws: CheckupAws, stack_name: str, again: str = "") -> None:
+    def __init__(self, aws: Aws, stack_name: str, again: str = "") -> None:
         """Read nothing yet; again holds the options with which the AWS CLI looks there too."""
         self.aws = aws
         self.again = again
         self.stack_name = stack_name
         self.now = datetime.now(UTC)
-        self.identity = Fact(lambda: aws.identity)
-        self.stack: Fact[StackRecord | None] = Fact(lambda: read_stack(aws.cloudformation, stack_name))
+        self.caller = Fact(lambda: read_caller(aws))
+        self.stack: Fact[StackRecord | None] = Fact(lambda: read_stack(aws.client("cloudformation"), stack_name))
         self.recorder = Fact(lambda: read_recorder(aws.config))
         self.recorder_status = Fact(lambda: read_recorder_status(aws.config))
         self.rules = Fact(lambda: find_rules(aws.config, self.rule_name))
         self.times = Fact(lambda: read_times(aws.config, self._deployed.name))
-        self.function: Fact[FunctionState | None] = Fact(lambda: read_function(aws.functions, self.function_name))
-        self.activity: Fact[Activity] = Fact(lambda: read_activity(aws.cloudwatch, self.function_name, self.now))
+        self.function: Fact[FunctionState | None] = Fact(
+            lambda: read_function(aws.client("lambda"), self.function_name)
+        )
+        self.activity: Fact[Activity] = Fact(
+            lambda: read_activity(aws.client("cloudwatch"), self.function_name, self.now)
+        )
         self.remediation: Fact[Remediation | None] = Fact(
             lambda: read_remediation(aws.config, self.rule.name) if self.rule else None
         )
@@ -91,7 +96,7 @@ class CheckContext:
     def function_account(self) -> str | None:
         """The account of the rule's function where that is another one, as in a rule of the organization."""
         account = self._deployed.function_arn.split(":")[4]
-        return None if account == self.identity()[0] else account
+        return None if account == self.caller().account_id else account
 
     def output(self, name: str) -> str:
         """An output of the stack, empty where there is no stack or no such output."""

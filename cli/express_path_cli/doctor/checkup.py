@@ -67,6 +67,6 @@ def _repeatable(answer: Answer | None, again: str) -> Answer | None:
 
 def _account(context: CheckContext) -> str | None:
     try:
-        return context.identity()[0]
+        return context.caller().account_id
     except ExpressPathError:
         return None

@@ -64,7 +64,7 @@ def role(context: CheckContext) -> Answer | None:
     arn = context.output("AutomationRoleArn") or (set_up.role_arn if set_up else "")
     if not arn:
         return None
-    if role_exists(context.aws.iam, arn):
+    if role_exists(context.aws.client("iam"), arn):
         return ok(f"{arn} is there")
     return fail(f"{arn} does not exist: every heal would fail", DEPLOY)
 
@@ -72,7 +72,7 @@ def role(context: CheckContext) -> Answer | None:
 def plan_function(context: CheckContext) -> Answer | None:
     """Whether the function that plans and verifies can run."""
     name = context.output("PlanFunctionArn").rpartition(":")[2]
-    return judge_function(name, read_function(context.aws.functions, name)) if name else None
+    return judge_function(name, read_function(context.aws.client("lambda"), name)) if name else None
 
 
 def ledger(context: CheckContext) -> Answer | None:
@@ -86,7 +86,7 @@ def approval(context: CheckContext) -> Answer | None:
     arn, approvers = context.parameter("ApprovalTopicArn"), context.parameter("Approvers")
     if not arn and context.parameter("RemediationMode") != "APPROVAL":
         return None
-    topic = read_topic(context.aws.sns, arn) if arn else None
+    topic = read_topic(context.aws.client("sns"), arn) if arn else None
     return judge_approval(arn, topic, approvers, context.parameter("ApprovalTopicKeyArn"))
 
 
@@ -106,7 +106,7 @@ def endpoint_quota(context: CheckContext) -> Answer:
     """Whether another endpoint may be made."""
     meant = context.parameter("GatewayEndpointQuota")
     used = count_gateway_endpoints(context.aws.ec2)
-    return judge_quota(used, read_endpoint_quota(context.aws.quotas), int(meant) if meant else None)
+    return judge_quota(used, read_endpoint_quota(context.aws.client("service-quotas")), int(meant) if meant else None)
 
 
 def automations(context: CheckContext) -> Answer | None:

@@ -75,7 +75,7 @@ def errors(context: CheckContext) -> Answer | None:
 def failed_events(context: CheckContext) -> Answer | None:
     """Whether events were given up."""
     url = context.output("FailedEventsQueueUrl")
-    return judge_queue(count_messages(context.aws.sqs, url), url) if url else None
+    return judge_queue(count_messages(context.aws.client("sqs"), url), url) if url else None
 
 
 def verdicts(context: CheckContext) -> Answer | None:

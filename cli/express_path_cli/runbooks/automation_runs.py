@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from express_path.adapters.aws import calling
+from express_path.adapters.aws import Aws, calling
 from express_path.adapters.run_states import ENDED
 from express_path.errors import ApiError
-from express_path_cli.organization.clients import AccountClients
 from express_path_cli.runbooks.stack_record import read_stack
 
 _NO_OUTPUT = "No output available yet because the step is not successfully executed"
@@ -50,9 +49,9 @@ class Run(NamedTuple):
         return self.status in ENDED
 
 
-def find_stack(aws: AccountClients, name: str) -> Stack:
+def find_stack(aws: Aws, name: str) -> Stack:
     """Read a stack's outputs. Raises ApiError, also where there is none, or it has no runbooks."""
-    stack = read_stack(aws.cloudformation, name)
+    stack = read_stack(aws.client("cloudformation"), name)
     if stack is None:
         raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"there is no stack {name} in {aws.region}")
     outputs = stack.outputs
@@ -68,7 +67,7 @@ def find_stack(aws: AccountClients, name: str) -> Stack:
     return Stack(outputs["HealDocumentName"], outputs["UndoDocumentName"], outputs["LedgerTableName"], common, approval)
 
 
-def start_run(aws: AccountClients, document: str, parameters: Mapping[str, str]) -> str:
+def start_run(aws: Aws, document: str, parameters: Mapping[str, str]) -> str:
     """Start a runbook and return the execution's id. Raises ApiError."""
     with calling("ssm:StartAutomationExecution"):
         answer = aws.ssm.start_automation_execution(
@@ -79,7 +78,7 @@ def start_run(aws: AccountClients, document: str, parameters: Mapping[str, str])
     return answer["AutomationExecutionId"]
 
 
-def look_at_run(aws: AccountClients, run_id: str) -> Run:
+def look_at_run(aws: Aws, run_id: str) -> Run:
     """An execution as it is now. Raises ApiError, also where there is no such execution."""
     with calling("ssm:GetAutomationExecution"):
         found: Mapping[str, Any] = aws.ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
