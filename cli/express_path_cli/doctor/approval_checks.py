@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from express_path_cli.doctor.checks import Answer, fail, ok, some, warn
+from express_path_cli.doctor.answers import Answer, fail, ok, some, warn
 
 _OF_SNS = "alias/aws/sns"
 

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from express_path.errors import ExpressPathError
-from express_path_cli.doctor.access import remedy
+from express_path_cli.doctor.access_questions import remedy
+from express_path_cli.doctor.answers import Answer, State, unknown
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.checks import Answer, State, unknown
 from express_path_cli.doctor.questions import QUESTIONS, Question
 from express_path_cli.problems import COULD_NOT_TELL
 from express_path_cli.progress import Watch

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from express_path_cli.doctor.checks import Answer, fail, ok, some, warn
+from express_path_cli.doctor.answers import Answer, fail, ok, some, warn
 
 DEPLOY = "deploy the stack again"
 CONCURRENT = 100

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from express_path_cli.doctor.checks import Answer, fail, ok, warn
+from express_path_cli.doctor.answers import Answer, fail, ok, warn
 
 WRITES = frozenset(
     f"dynamodb:{each}"

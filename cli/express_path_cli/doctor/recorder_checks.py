@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from express_path.domain.verdict.fanout import ResourceType
-from express_path_cli.doctor.checks import Answer, fail, moment, ok, warn
+from express_path_cli.doctor.answers import Answer, fail, moment, ok, warn
 
 WATCHED = tuple(sorted(str(each) for each in ResourceType if each is not ResourceType.DIRECTORY_BUCKET))
 """The resource types whose changes move paths. Directory buckets matter to scope=DIRECTORY_BUCKETS alone."""

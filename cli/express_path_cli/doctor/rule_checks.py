@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from express_path_cli.doctor.checks import Answer, fail, length, moment, ok, some, unknown, warn
+from express_path_cli.doctor.answers import Answer, fail, length, moment, ok, some, unknown, warn
 
 GRACE = timedelta(hours=2)
 """How late a scheduled run may be before it counts as missed: AWS Config names no hour for it."""

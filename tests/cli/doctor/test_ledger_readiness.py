@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from express_path_cli.doctor.answers import State
 from express_path_cli.doctor.approval_checks import Topic, judge_approval
-from express_path_cli.doctor.checks import State
 from express_path_cli.doctor.ledger_checks import WRITES, LedgerRecord, judge_ledger
 
 ROLES = "arn:aws:iam::123456789012:role/express-path/automation/*"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path_cli.doctor.checks import State
+from express_path_cli.doctor.answers import State
 from express_path_cli.doctor.recorder_checks import (
     WATCHED,
     Delivery,

@@ -1,7 +1,7 @@
 """Is the rule deployed, and does it run."""
 
+from express_path_cli.doctor.answers import Answer, fail, ok, some, warn
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.checks import Answer, fail, ok, some, warn
 from express_path_cli.doctor.function_reader import count_messages
 from express_path_cli.doctor.rule_checks import (
     RuleTimes,

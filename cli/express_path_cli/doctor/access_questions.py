@@ -5,8 +5,8 @@ from collections.abc import Callable
 from express_path.adapters.aws import DENIED
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.connections import offers_s3_express
+from express_path_cli.doctor.answers import Answer, fail, ok, unknown, warn
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.checks import Answer, fail, ok, unknown, warn
 from express_path_cli.doctor.permission_probes import Probe
 from express_path_cli.problems import hint_for
 

@@ -1,7 +1,7 @@
 """Is AWS Config recording what the rule waits for."""
 
+from express_path_cli.doctor.answers import Answer, fail
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.checks import Answer, fail
 from express_path_cli.doctor.recorder_checks import (
     judge_deliveries,
     judge_frequency,

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from express_path_cli.doctor.answers import Answer, fail, ok
 from express_path_cli.doctor.approval_checks import judge_approval
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.checks import Answer, fail, ok
 from express_path_cli.doctor.function_reader import read_function
 from express_path_cli.doctor.heal_checks import (
     DEPLOY,
