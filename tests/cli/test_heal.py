@@ -162,7 +162,7 @@ def test_a_run_that_fails_says_where(deployment: Deployment, vpc: Vpc) -> None:
     [line] = result.stderr.splitlines()
     assert "ended with Failed: create" in line
     assert "not authorized" in line
-    assert "to undo what it changed, if anything: express-path undo " in result.stdout
+    assert "to undo its changes, if any: express-path undo " in result.stdout
 
 
 def test_a_function_that_fails_is_told_without_its_trace(deployment: Deployment, vpc: Vpc) -> None:
@@ -244,7 +244,7 @@ def test_a_heal_that_is_lost_sight_of_can_be_undone(
     sandbox.faults.before("ssm", "StartAutomationExecution", lambda: spoil(sandbox) if next(starts) else None, times=2)
     lost = started(sandbox, "heal", vpc.subnet, "--apply", "--yes")
     run_id = told_of_run(lost.stdout, "heal")
-    assert f"to undo what it changes, once it has ended: express-path undo {run_id}\n" in lost.stdout
+    assert f"to undo its changes after it has ended: express-path undo {run_id}\n" in lost.stdout
     [line] = lost.stderr.splitlines()
     assert (lost.returncode, hint in line) == (2, True), line
     sandbox.faults.clear()

@@ -9,7 +9,7 @@ from express_path_cli.doctor.access_questions import remedy
 from express_path_cli.doctor.answers import Answer, State, unknown
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.questions import QUESTIONS, Question
-from express_path_cli.problems import COULD_NOT_TELL
+from express_path_cli.problems import UNDETERMINED
 from express_path_cli.progress import Watch
 
 WORKERS = 8
@@ -36,7 +36,7 @@ class Checkup(NamedTuple):
     def exit_status(self) -> int:
         """0 where all is OK or WARN, 1 where something fails, 2 where something needed could not be determined."""
         if any(each.answer.state is State.UNKNOWN and each.question.required for each in self.checks):
-            return COULD_NOT_TELL
+            return UNDETERMINED
         return FAILED if any(each.answer.state is State.FAIL for each in self.checks) else 0
 
 

@@ -57,7 +57,7 @@ class LiveOptions:
     def check(self) -> None:
         """Raise OptionError if the options cannot be used together."""
         if self.regions and self.all_regions:
-            raise OptionError("--region and --all-regions cannot be used together", "use only one of them")
+            raise OptionError("--region and --all-regions cannot be used together", "leave one of them out")
         if self.organization and not self.role_name:
             raise OptionError("--organization needs a role to read each account with", "add --role-name NAME")
         if self.role_name and not self.organization:

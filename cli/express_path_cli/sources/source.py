@@ -48,7 +48,7 @@ class Source:
         given = self.live.given()
         if self.from_dump and (given or self.aggregator):
             other = given[0] if given else "--aggregator"
-            raise OptionError(f"--from-dump and {other} cannot be used together", "use only one of them")
+            raise OptionError(f"--from-dump and {other} cannot be used together", "leave one of them out")
         ignored = [option for option in given if option != "--profile"]
         if self.aggregator and ignored:
             raise OptionError(
