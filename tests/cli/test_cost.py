@@ -275,7 +275,7 @@ def test_sources_without_metrics_are_one_line(option: str) -> None:
     result = cost(option, str(FOLDER / "nat-gateway-zonal"))
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
-    assert f"{option} holds no CloudWatch metrics (leave it out" in line
+    assert f"{option} has no CloudWatch metrics (leave it out" in line
 
 
 @pytest.mark.parametrize("days", ["0", "455"])

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from express_path_cli import following
+from express_path_cli import run_watcher
 from express_path_cli.connections import connect
 from express_path_cli.runbooks.automation_runs import start_run
 from sandbox.server import Sandbox
@@ -180,8 +180,8 @@ def test_a_function_that_fails_is_told_without_its_trace(deployment: Deployment,
 @pytest.mark.parametrize(
     ("subnet", "message"),
     [
-        ("subnet-00000000000000000", "there is no such subnet (name its --region"),
-        ("vpc-1", "(give the whole id: a subnet's looks like subnet-0a1b2c3d4e5f60718"),
+        ("subnet-00000000000000000", "this subnet does not exist (name its --region"),
+        ("vpc-1", "(give the whole ID: that of a subnet looks like subnet-0a1b2c3d4e5f60718"),
     ],
 )
 def test_a_subnet_that_is_not_there_is_not_healthy(subnet: str, message: str) -> None:
@@ -197,7 +197,7 @@ def test_a_run_that_cannot_be_looked_at_goes_on(deployment: Deployment, vpc: Vpc
     deployment.sandbox.faults.deny("ssm", "GetAutomationExecution")
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 2
-    assert "the run goes on: aws ssm get-automation-execution" in result.stdout
+    assert "the run continues: aws ssm get-automation-execution" in result.stdout
     assert "ssm:GetAutomationExecution failed with AccessDeniedException" in result.stderr
 
 
@@ -220,10 +220,10 @@ def test_ctrl_c_ends_the_following_not_the_run(
         raise KeyboardInterrupt
 
     deployment.automation.knobs.time_scale = 1
-    monkeypatch.setattr(following.time, "sleep", interrupt)
+    monkeypatch.setattr(run_watcher.time, "sleep", interrupt)
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 130
-    assert "the run goes on: aws ssm get-automation-execution" in result.stdout
+    assert "the run continues: aws ssm get-automation-execution" in result.stdout
 
 
 Spoil = Callable[[Sandbox], None]
@@ -306,7 +306,7 @@ def test_a_run_that_is_cancelled_says_so(deployment: Deployment, vpc: Vpc, monke
             ssm.stop_automation_execution(AutomationExecutionId=runs[0]["AutomationExecutionId"], Type="Cancel")
 
     deployment.automation.knobs.time_scale = 1
-    monkeypatch.setattr(following.time, "sleep", cancel)
+    monkeypatch.setattr(run_watcher.time, "sleep", cancel)
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 2
     assert ": AWS gives no reason (aws ssm get-automation-execution" in result.stderr
