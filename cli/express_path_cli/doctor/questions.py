@@ -1,7 +1,7 @@
-"""Every question of a check-up, in the order in which answers are shown."""
+"""Every question of a check-up, in the order of the output."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from express_path_cli.doctor import access_questions, heal_questions, recorder_questions, rule_questions
 from express_path_cli.doctor.answers import Answer
@@ -11,8 +11,9 @@ from express_path_cli.doctor.permission_probes import OPTIONAL, REQUIRED
 WHO, READS, CONFIG, RULE, HEALING = "Who and where", "What a scan reads", "AWS Config", "The rule", "Healing"
 
 
-class Question(NamedTuple):
-    """A named check; ask answers None where there is nothing to ask. Without an optional one all still works."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A named check. `ask` returns None if the question does not apply. The rule works without an optional one."""
 
     group: str
     name: str
@@ -23,8 +24,8 @@ class Question(NamedTuple):
 QUESTIONS = (
     Question(WHO, "identity", access_questions.identity),
     Question(WHO, "service", access_questions.service),
-    *(Question(READS, each.action, access_questions.read(each)) for each in REQUIRED),
-    *(Question(READS, each.action, access_questions.read(each), required=False) for each in OPTIONAL),
+    *(Question(READS, probe.action, access_questions.read(probe)) for probe in REQUIRED),
+    *(Question(READS, probe.action, access_questions.read(probe), required=False) for probe in OPTIONAL),
     Question(READS, "network-role", access_questions.network_role, required=False),
     Question(CONFIG, "recorder", recorder_questions.recorder),
     Question(CONFIG, "last-recording", recorder_questions.last_recording),

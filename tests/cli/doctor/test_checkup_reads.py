@@ -96,7 +96,7 @@ def test_the_route_table_of_anothers_transit_gateway(sandbox: Sandbox, aws: Aws)
     [probe] = [each for each in OPTIONAL if each.action == "ec2:SearchTransitGatewayRoutes"]
     assert probe.trial(aws) == ""
     sandbox.faults.fail("ec2", "SearchTransitGatewayRoutes", "InvalidRouteTableID.NotFound", 400)
-    assert "another account's" in probe.trial(aws)
+    assert "belongs to another account" in probe.trial(aws)
     sandbox.faults.clear()
     sandbox.faults.deny("ec2", "SearchTransitGatewayRoutes")
     with pytest.raises(ApiError):
