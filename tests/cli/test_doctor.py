@@ -293,7 +293,7 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
         lambda it: it.dynamodb.delete_resource_policy(ResourceArn=it.arn("LedgerTable")),
         "ledger",
         "FAIL",
-        "can be written by others",
+        "not only the runbooks can write",
         "OnlyRunbooksWrite",
     ),
     "plan function is gone": (

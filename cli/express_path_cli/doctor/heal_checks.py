@@ -85,7 +85,7 @@ def judge_quota(used: int, quota: int, parameter: int | None) -> Answer:
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html
     """
-    usage = f"{used} of at most {some(quota, 'gateway endpoint')} in the Region"
+    usage = f"{used} of {some(quota, 'gateway endpoint')} allowed in the Region"
     if used >= quota:
         return fail(
             f"{usage}: heals cannot create one",
