@@ -1,28 +1,31 @@
-"""Getting back to the accounts that a network was read with, for what belongs to one of them alone."""
+"""Access to the accounts that a network was read from, to read more about one of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from express_path_cli.organization.clients import AccountClients
+from express_path.adapters.aws import Aws
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class AccountAccess:
-    """The clients of each account that was read, by its id; and the network account's role, if there is one.
+    """The clients of each account that was read, by account id, and the network account's role, if there is one.
 
-    A dump and an aggregator reach nobody.
+    A dump and an aggregator give access to no account.
     """
 
-    accounts: Mapping[str, AccountClients] = field(default_factory=dict)
+    accounts: Mapping[str, Aws] = field(default_factory=dict)
     network_role_arn: str = ""
     external_id: str = ""
 
-    def clients(self, account_id: str | None, region: str) -> AccountClients | None:
-        """Clients of an account in a Region, None where nothing leads there. Raises ApiError where a role refuses."""
+    def clients(self, account_id: str | None, region: str) -> Aws | None:
+        """Return the clients of an account in a Region, or None without access to it.
+
+        Raise ApiError if the role cannot be assumed.
+        """
         known = self.accounts.get(account_id or "")
         if known:
-            return known.in_region(region)
+            return replace(known, region=region)
         if account_id and f"::{account_id}:role/" in self.network_role_arn and self.accounts:
-            anyone = next(iter(self.accounts.values()))
-            return anyone.in_region(region).assuming(self.network_role_arn, self.external_id)
+            first = next(iter(self.accounts.values()))
+            return replace(first, region=region).assuming(self.network_role_arn, self.external_id)
         return None

@@ -1,21 +1,23 @@
-"""An account in one Region: where something is read, and where it fails."""
+"""One account in one Region: the unit that the command reads, and that its messages name."""
 
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import Self
 
-from express_path_cli.organization.clients import AccountClients
+from express_path.adapters.aws import Aws
+from express_path_cli.connections import read_caller
 
 
-class AccountRegion(NamedTuple):
-    """An account in one Region."""
+@dataclass(frozen=True, slots=True)
+class AccountRegion:
+    """An account (12 digits) in one Region, with its clients."""
 
     account_id: str
-    aws: AccountClients
+    aws: Aws
 
     @classmethod
-    def of_caller(cls, aws: AccountClients) -> Self:
-        """The account of the credentials in use. Raises ApiError."""
-        return cls(aws.caller[0], aws)
+    def of_caller(cls, aws: Aws) -> Self:
+        """Return the account of the credentials in use. Raise ApiError."""
+        return cls(read_caller(aws).account_id, aws)
 
     def __str__(self) -> str:
-        """As a person says it."""
         return f"account {self.account_id} {self.aws.region}"

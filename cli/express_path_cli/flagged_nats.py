@@ -1,4 +1,4 @@
-"""The NATs on flagged paths: what each is, whose, and which subnets send S3 Express traffic through it."""
+"""The NATs on flagged paths: their kind, their owner, and the subnets that send S3 Express traffic through them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ _NATS = (TargetKind.NAT_GATEWAY, TargetKind.NETWORK_INTERFACE)
 
 
 class NatKind(StrEnum):
-    """What a NAT is; CloudWatch has NAT metrics of the gateways alone."""
+    """The kinds of NATs. CloudWatch has NAT metrics only of the gateways."""
 
     ZONAL = "zonal NAT gateway"
     REGIONAL = "regional NAT gateway"
@@ -26,13 +26,13 @@ class NatKind(StrEnum):
     INSTANCE = "NAT instance"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FlaggedNat:
     """A NAT that S3 Express traffic of flagged subnets crosses.
 
-    id is that of the gateway, or of a NAT instance's network interface. account_id is its owner's, None where nobody
-    whose network was read lists it; gateway is None then, and for a NAT instance. subnet_ids and route_table_ids are
-    sorted: those subnets' tables in force.
+    `id` is that of the gateway, or of a NAT instance's network interface. `account_id` is its owner's, or None if no
+    account that was read lists it; `gateway` is None then, and for a NAT instance. `subnet_ids` and `route_table_ids`
+    are sorted; the latter are the tables that govern those subnets.
     """
 
     id: str
@@ -46,36 +46,36 @@ class FlaggedNat:
 
     @property
     def where(self) -> str:
-        """How what fails of it is named."""
+        """How messages name it."""
         return f"{self.id} {self.region}"
 
 
 def flagged_nats(views: Sequence[View], verdicts: Iterable[Verdict]) -> list[FlaggedNat]:
-    """Every NAT that any S3 Express address of a flagged subnet is led through, by Region and id.
+    """Return every NAT on a path from a flagged subnet to any S3 Express address, sorted by Region and ID.
 
-    A verdict names one path; here all count, as where zones or prefixes use several NATs.
+    A verdict names one path. Here all count, because zones or prefixes may use several NATs.
     """
-    by_place = {(view.account.id, view.region): view for view in views}
+    by_account = {(view.account.id, view.region): view for view in views}
     users: dict[tuple[str, Hop], list[Verdict]] = defaultdict(list)
     snapshots: dict[str, Snapshot] = {}
     for verdict in filter(is_flagged, verdicts):
-        view = by_place[verdict.account_id, verdict.region]
+        view = by_account[verdict.account_id, verdict.region]
         snapshots[verdict.region] = view.tracer.snapshot
         for hop in _nats_of(view, verdict.subnet_id):
             users[verdict.region, hop].append(verdict)
     found = [_described(snapshots[region], hop, used_by) for (region, hop), used_by in users.items()]
-    return sorted(found, key=lambda each: (each.region, each.id))
+    return sorted(found, key=lambda nat: (nat.region, nat.id))
 
 
 def _nats_of(view: View, subnet_id: str) -> set[Hop]:
-    """The NATs, each with its route's destination left out, so that it is the same from everywhere."""
+    """Return the NATs, without the routes' destinations, so that a NAT is equal from all subnets."""
     subnet = view.tracer.snapshot.subnets[subnet_id]
     table = view.tracer.governing_table(subnet)
     return {hop._replace(destination="") for hop in _nat_hops(view.tracer.paths(table, subnet) if table else ())}
 
 
 def _nat_hops(paths: Iterable[Traced]) -> Iterator[Hop]:
-    """The NAT of each path that crosses one: its last hop that can be one, as appliances come before."""
+    """Yield the NAT of each path that crosses one: the last hop that can be a NAT, because appliances come first."""
     for traced in paths:
         for outcome in traced.outcomes:
             if outcome.reason in NAT_REASONS:
@@ -89,7 +89,7 @@ def _described(snapshot: Snapshot, hop: Hop, users: Sequence[Verdict]) -> Flagge
     else:
         interface = (snapshot.network_interfaces or {})[hop.id]
         kind, vpc_id = NatKind.INSTANCE, snapshot.subnets[interface.subnet_id].vpc_id
-    # Only a VPC's owner makes NAT gateways there: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-sharing.html
+    # Only the owner of a VPC can create NAT gateways in it: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-sharing.html
     vpc = snapshot.vpcs.get(vpc_id or "")
     return FlaggedNat(
         hop.id,
@@ -97,8 +97,8 @@ def _described(snapshot: Snapshot, hop: Hop, users: Sequence[Verdict]) -> Flagge
         snapshot.region,
         vpc.owner_id or None if vpc else None,
         vpc_id,
-        tuple(sorted({each.subnet_id for each in users})),
-        tuple(sorted({each.route_table_id for each in users if each.route_table_id})),
+        tuple(sorted({verdict.subnet_id for verdict in users})),
+        tuple(sorted({verdict.route_table_id for verdict in users if verdict.route_table_id})),
         gateway,
     )
 

@@ -1,51 +1,51 @@
-"""What a person can do about an error of AWS, by its code."""
+"""What to do about an error of AWS, by its code."""
 
 from express_path.adapters.aws import DENIED
 from express_path.errors import ApiError
 
-_STACK = "deploy the stack first, or name it with --stack; --region says where it is"
+_STACK = "deploy the stack first, or name it with --stack, and its Region with --region"
 _BY_CODE = {
     ("NoCredentialsError", "PartialCredentialsError"): "sign in (aws sso login), set AWS_PROFILE, or use --profile",
     ("ExpiredToken", "ExpiredTokenException", "RequestExpired"): "these credentials have expired: sign in again",
     ("UnauthorizedSSOTokenError", "SSOTokenLoadError", "TokenRetrievalError"): "run: aws sso login",
     # EC2 answers AuthFailure: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
     ("InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "AuthFailure"): (
-        "the credentials are not valid here: sign in again; a Region that is off for the account answers so, too"
+        "the credentials are not valid here: sign in again; a Region that is disabled for the account causes this, too"
     ),
-    ("ProfileNotFound",): "aws configure list-profiles shows the profiles that there are",
+    ("ProfileNotFound",): "run `aws configure list-profiles` to list your profiles",
     ("NoRegionError",): "use --region, or set AWS_REGION",
-    ("InvalidRegionError",): "a Region's name looks like us-east-1",
-    ("OptInRequired",): "the Region is off for this account: switch it on, or leave it out",
+    ("InvalidRegionError",): "a Region name looks like us-east-1",
+    ("OptInRequired",): "the Region is disabled for this account: enable it, or leave it out",
     ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError"): (
-        "no answer: is the network up, and is the Region's name right?"
+        "there was no answer: check the network and the Region's name"
     ),
-    ("AWSOrganizationsNotInUseException",): "this account is in no organization: leave --organization out",
+    ("AWSOrganizationsNotInUseException",): "this account is not in an organization: leave --organization out",
     ("NoSuchConfigurationAggregatorException",): (
-        "aws configservice describe-configuration-aggregators shows those of this account and Region"
+        "run `aws configservice describe-configuration-aggregators` to list those of this account and Region"
     ),
     ("NoRunbooks", "cloudformation:ValidationError"): _STACK,
     ("AutomationExecutionNotFoundException",): "express-path heals lists the runs of past heals",
     ("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"): (
-        "try again later, or read many places with fewer --workers: AWS refused for too many calls, after waiting, too"
+        "AWS throttled the calls, also after retries: try again later, or use fewer --workers"
     ),
     ("InvalidAutomationExecutionParametersException",): (
-        "give the whole id: a subnet's looks like subnet-0a1b2c3d4e5f60718, a run's is printed by heal"
+        "give the whole ID: that of a subnet looks like subnet-0a1b2c3d4e5f60718, and heal prints that of a run"
     ),
-    ("AutomationDefinitionNotFoundException",): "the stack's runbook is gone: deploy the stack again",
-    ("logs:ResourceNotFoundException",): "aws logs describe-log-groups shows those of the account and Region",
+    ("AutomationDefinitionNotFoundException",): "the stack's runbook was deleted: deploy the stack again",
+    ("logs:ResourceNotFoundException",): "run `aws logs describe-log-groups` to list those of the account and Region",
 }
 _HINTS = {code: hint for codes, hint in _BY_CODE.items() for code in codes}
 _BY_OPERATION = {
-    "sts:AssumeRole": "the role must exist, trust this account, and you need sts:AssumeRole on it",
+    "sts:AssumeRole": "the role must exist and trust this account, and you need sts:AssumeRole on it",
     "organizations:ListAccounts": (
-        "allow organizations:ListAccounts; only the management account and delegated administrators may have it"
+        "allow organizations:ListAccounts, which works only in the management account and for delegated administrators"
     ),
 }
-"""What is missing where an operation is denied, if not the permission alone."""
+"""What to do about denied operations that need more than the permission."""
 
 
 def hint_of(error: ApiError) -> str:
-    """What a person can do about it, by the code, where need be of one service; empty where nothing is known."""
+    """Return what to do about an error, by its service and code or by its code, or an empty text."""
     service = error.operation.partition(":")[0]
     return _HINTS.get(f"{service}:{error.code}") or _HINTS.get(error.code) or _permission(error)
 
@@ -55,7 +55,7 @@ def _permission(error: ApiError) -> str:
         return ""
     # https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
     if "explicit deny in a service control policy" in error.message:
-        return f"the organization forbids {error.operation} by a service control policy, whatever the account allows"
+        return f"a service control policy of the organization denies {error.operation}"
     return _BY_OPERATION.get(
-        error.operation, f"allow {error.operation}, or use credentials that may; docs/doctor.md has the policy"
+        error.operation, f"allow {error.operation}, or use credentials that allow it; docs/doctor.md has the policy"
     )

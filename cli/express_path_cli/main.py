@@ -10,11 +10,10 @@ from typing import Annotated
 import typer
 
 from express_path_cli.commands import collect, cost, diagnose, doctor, explain, heal, heals, report, scan, undo
-from express_path_cli.groups import with_groups
-from express_path_cli.problems import DEBUG, Command, Reporting
+from express_path_cli.problems import DEBUG, RootCommand, Subcommand
 
 app = typer.Typer(
-    cls=Reporting,
+    cls=RootCommand,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -22,40 +21,40 @@ app = typer.Typer(
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(given: bool) -> None:
+    if given:
         typer.echo(f"express-path {version('express-path')}")
         raise typer.Exit
 
 
-def _show_traces(asked: bool) -> None:
-    if asked:
+def _show_traces(given: bool) -> None:
+    if given:
         os.environ[DEBUG] = "1"
 
 
 @app.callback()
 def main(
-    debug: Annotated[  # its callback heeds it, here and after a subcommand's name
+    debug: Annotated[  # handled by its callback, before and after a subcommand's name
         bool,
         typer.Option(
             "--debug", callback=_show_traces, is_eager=True, expose_value=False, help="Show the trace of an error."
         ),
     ] = False,
     _version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and end.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Tell by which path each subnet reaches S3 Express One Zone, and whether it crosses a NAT."""
+    """Find subnets that reach S3 Express One Zone through a NAT, and fix them."""
 
 
 def help_of(function: Callable[..., None]) -> str:
-    """A command's help: its docstring, with each paragraph in one line."""
+    """Return a command's help: its docstring, with each paragraph in one line."""
     paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
-    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _examples(module: ModuleType) -> str:
-    """A module's EXAMPLES (command, #, what it is for) as --help shows them."""
+    """Return a module's EXAMPLES (command, #, purpose) as --help shows them."""
     examples = (line.partition("#") for line in module.EXAMPLES.strip().splitlines())
     lines = [f"[cyan]{command.strip()}[/cyan]  [dim]# {comment.strip()}[/dim]" for command, _, comment in examples]
     return "\n\n".join(["[bold]Examples[/bold]", *lines])
@@ -73,8 +72,8 @@ COMMANDS: Mapping[str, ModuleType] = {
     "doctor": doctor,
     "collect": collect,
 }
-"""Every subcommand, in the order in which --help lists them, with the module that holds its function."""
+"""Every subcommand in the order of --help, with the module that contains its function."""
 
 for _name, _module in COMMANDS.items():
     _function: Callable[..., None] = getattr(_module, _name)
-    app.command(_name, cls=Command, help=help_of(_function), epilog=_examples(_module))(with_groups(_function))
+    app.command(_name, cls=Subcommand, help=help_of(_function), epilog=_examples(_module))(_function)

@@ -1,7 +1,7 @@
-"""The options that several commands share."""
+"""The options that several commands share, and the functions that turn their values into what the commands need."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,43 +9,43 @@ import typer
 
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters, parse_parameters
 from express_path.errors import ParameterError
-from express_path_cli.groups import Made
 from express_path_cli.problems import OptionError
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 
-_WHERE = "Where to look"
+WHERE = "Where to look"
+WHAT = "What to decide"
 HOW = "How to show it"
-"""The panel of --help for what a command writes."""
+"""The panels of --help."""
 
 FromDump = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Read a dump (express-path collect) instead of AWS.", rich_help_panel=_WHERE),
+    typer.Option(
+        metavar="DIR", help="Read a dump, which express-path collect writes, instead of AWS.", rich_help_panel=WHERE
+    ),
 ]
 Regions = Annotated[
     list[str] | None,
-    typer.Option("--region", metavar="REGION", help="A Region to read; repeatable.", rich_help_panel=_WHERE),
+    typer.Option("--region", metavar="REGION", help="A Region to read; repeatable.", rich_help_panel=WHERE),
 ]
 Region = Annotated[
     str | None,
-    typer.Option(metavar="REGION", help="The Region; else that of your AWS settings.", rich_help_panel=_WHERE),
+    typer.Option(metavar="REGION", help="The Region. Default: the one in your AWS settings.", rich_help_panel=WHERE),
 ]
 AllRegions = Annotated[
     bool,
-    typer.Option("--all-regions", help="Every enabled Region that offers S3 Express.", rich_help_panel=_WHERE),
+    typer.Option("--all-regions", help="Every enabled Region that offers S3 Express.", rich_help_panel=WHERE),
 ]
 Profile = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The profile of your AWS settings.", rich_help_panel=_WHERE)
+    str | None, typer.Option(metavar="NAME", help="The profile of your AWS settings.", rich_help_panel=WHERE)
 ]
-Organization = Annotated[
+AllAccounts = Annotated[
     bool,
-    typer.Option("--organization", help="Every active account of the organization.", rich_help_panel=_WHERE),
+    typer.Option("--organization", help="Every active account of the organization.", rich_help_panel=WHERE),
 ]
 RoleName = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME", help="With --organization: the role to read each account with.", rich_help_panel=_WHERE
-    ),
+    typer.Option(metavar="NAME", help="With --organization: the role that reads each account.", rich_help_panel=WHERE),
 ]
 AggregatorName = Annotated[
     str | None,
@@ -53,25 +53,25 @@ AggregatorName = Annotated[
         "--aggregator",
         metavar="NAME",
         help="Read this AWS Config aggregator instead: every account, no role, limited to what the aggregator records.",
-        rich_help_panel=_WHERE,
+        rich_help_panel=WHERE,
     ),
 ]
 HiddenDump = Annotated[Path | None, typer.Option("--from-dump", hidden=True)]
 HiddenAggregator = Annotated[str | None, typer.Option("--aggregator", hidden=True)]
-"""Options that other commands have, hidden where they lead nowhere: whoever gives them is told why."""
+"""Options that do not work with a command. They are hidden, and accepted only to explain why they do not work."""
 ExternalId = Annotated[
-    str, typer.Option(metavar="ID", help="The external id that roles ask for.", rich_help_panel=_WHERE)
+    str, typer.Option(metavar="ID", help="The external ID that the roles require.", rich_help_panel=WHERE)
 ]
 Workers = Annotated[
     int,
     typer.Option(
-        min=1, max=64, metavar="NUMBER", help="How many accounts and Regions to read at once.", rich_help_panel=_WHERE
+        min=1, max=64, metavar="NUMBER", help="How many accounts and Regions to read at once.", rich_help_panel=WHERE
     ),
 ]
 
 
-def _names() -> list[str]:
-    """The beginnings of rule parameters that a shell completes."""
+def _complete_parameter() -> list[str]:
+    """Return what a shell completes --parameter to."""
     return [f"{name}=" for name in PARAMETERS]
 
 
@@ -80,63 +80,45 @@ Parameters = Annotated[
     typer.Option(
         "--parameter",
         metavar="NAME=VALUE",
-        autocompletion=_names,
+        autocompletion=_complete_parameter,
         help="A rule parameter, such as publicSubnets=NON_COMPLIANT; repeatable.",
-        rich_help_panel="What to decide",
+        rich_help_panel=WHAT,
     ),
 ]
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", help="No progress and no notes; errors are still told.", rich_help_panel=HOW),
+    typer.Option("--quiet", "-q", help="Do not show progress or notes. Errors are still shown.", rich_help_panel=HOW),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write there, not to the terminal.", rich_help_panel=HOW),
+    typer.Option("--output", "-o", metavar="FILE", help="Write to this file, not the terminal.", rich_help_panel=HOW),
 ]
 
 
-def as_written(named: Mapping[str, str | None]) -> str:
-    """Options that have a value, as they go on behind a command that people copy into their shell."""
-    return "".join(f" {name} {shlex.quote(value)}" for name, value in named.items() if value)
+def as_command_line(options: Mapping[str, str | None]) -> str:
+    """Return the options that have a value, quoted, to append to a command that people copy into their shell."""
+    return "".join(f" {name} {shlex.quote(value)}" for name, value in options.items() if value)
 
 
-def live_of(
-    *,
-    region: Regions = None,
-    all_regions: AllRegions = False,
-    profile: Profile = None,
-    organization: Organization = False,
-    role_name: RoleName = None,
-    external_id: ExternalId = "",
-    workers: Workers = 8,
-) -> LiveOptions:
-    """Which live accounts and Regions to read."""
-    regions = tuple(dict.fromkeys(region or ()))
-    return LiveOptions(regions, all_regions, profile, organization, role_name, external_id, workers)
+def unique(regions: Sequence[str] | None) -> tuple[str, ...]:
+    """Return each given Region once, in their order."""
+    return tuple(dict.fromkeys(regions or ()))
 
 
-Live = Annotated[LiveOptions, Made(live_of)]
-
-
-def source_of(*, from_dump: FromDump = None, aggregator: AggregatorName = None, live: Live) -> Source:
-    """Where to look for whole networks. Raises OptionError for options that cannot be used together."""
-    return Source(from_dump, aggregator, live)
-
-
-def metered_source_of(*, from_dump: HiddenDump = None, aggregator: HiddenAggregator = None, live: Live) -> Source:
-    """Where to look for networks and for what crossed them, which live accounts alone can tell. Raises OptionError."""
+def metered_source(from_dump: Path | None, aggregator: str | None, live: LiveOptions) -> Source:
+    """Return a source whose accounts also have CloudWatch metrics. Raise OptionError for a dump or an aggregator."""
     if from_dump or aggregator:
         raise OptionError(
-            f"{'--from-dump' if from_dump else '--aggregator'} holds no CloudWatch metrics",
+            f"{'--from-dump' if from_dump else '--aggregator'} has no CloudWatch metrics",
             "leave it out; --organization --role-name reads every account",
         )
     return Source(live=live)
 
 
-def parameters_of(*, parameter: Parameters = None) -> RuleParameters:
-    """Rule parameters out of name=value. Raises ParameterError."""
+def rule_parameters(pairs: Sequence[str] | None) -> RuleParameters:
+    """Return the rule parameters in NAME=VALUE pairs. Raise ParameterError for one that is not valid."""
     values: dict[str, str] = {}
-    for pair in parameter or ():
+    for pair in pairs or ():
         name, separator, value = pair.partition("=")
         if not separator:
             raise ParameterError(pair, "", "name=value, such as publicSubnets=NON_COMPLIANT")
@@ -144,11 +126,3 @@ def parameters_of(*, parameter: Parameters = None) -> RuleParameters:
             raise ParameterError(name, value, "given once")
         values[name] = value
     return parse_parameters(values)
-
-
-Asked = Annotated[RuleParameters, Made(parameters_of)]
-"""A command's rule parameters."""
-Where = Annotated[Source, Made(source_of)]
-"""Where a command looks, if it can look at several accounts and Regions."""
-WhereMetered = Annotated[Source, Made(metered_source_of)]
-"""Where a command looks that needs CloudWatch, too."""

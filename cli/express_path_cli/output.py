@@ -1,4 +1,4 @@
-"""Where results go: to the terminal or the pipe, or whole into a file."""
+"""Write results to the terminal, a pipe, or a file."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from express_path_cli.result import Result, Seen
 from express_path_cli.summary import summary
 
 STDOUT = Path("-")
-"""What a file is called that stands for standard output."""
+"""The file name that stands for standard output."""
 
 
 def write_result(result: Result, chosen: Format, file: Path | None, *, quiet: bool) -> None:
@@ -30,16 +30,15 @@ def write_result(result: Result, chosen: Format, file: Path | None, *, quiet: bo
         console = Console()
         console.file.writelines(as_table(result.verdicts, console))
     elif sys.stdout:
-        document = typer.get_binary_stream("stdout")  # documents are UTF-8, whatever the terminal's encoding
+        document = typer.get_binary_stream("stdout")  # documents are always UTF-8
         document.writelines(map(str.encode, RENDER[chosen](result)))
         document.flush()
 
 
 def write_file(file: Path, pieces: Iterable[str]) -> None:
-    """Write a whole file or none: what was there before stays until the new one is complete. Raises OptionError.
+    """Write a file completely or not at all: an old file is kept until the new one is complete. Raise OptionError.
 
-    The new one keeps the old one's permissions. Links are followed, and what is no file, such as a pipe, is written to
-    as it is.
+    The new file keeps the permissions of the old one. Symbolic links are followed, and a pipe is written to directly.
     """
     try:
         if file.is_dir():
@@ -50,7 +49,7 @@ def write_file(file: Path, pieces: Iterable[str]) -> None:
             _replace(file.resolve(), pieces)
     except OSError as error:
         raise OptionError(
-            f"{file} cannot be written: {error.strerror}", "name a file in a folder that you may write, and has room"
+            f"{file} cannot be written: {error.strerror}", "use a folder that you can write to and that has space"
         ) from error
 
 
@@ -63,7 +62,7 @@ def _replace(file: Path, pieces: Iterable[str]) -> None:
     unfinished = file.with_name(f".express-path-{os.getpid()}.unfinished")
     try:
         if file.exists():
-            unfinished.touch(mode=0o600)  # what few may read, nobody else reads meanwhile
+            unfinished.touch(mode=0o600)  # keep a private file private while it is written
         _write(unfinished, pieces)
         if file.exists():
             copymode(file, unfinished)
@@ -72,8 +71,8 @@ def _replace(file: Path, pieces: Iterable[str]) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def tell_about(seen: Seen, *, quiet: bool) -> None:
-    """Name on standard error what could not be looked at, and, unless quiet, what is to be known of the rest."""
+def show_failures_and_notes(seen: Seen, *, quiet: bool) -> None:
+    """Write to standard error what could not be read and, unless quiet, the notes."""
     for failure in seen.failures:
         trace(failure.error)
         say(f"{failure.where}: {one_line(failure.error)}")

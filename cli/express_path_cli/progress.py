@@ -1,4 +1,4 @@
-"""Telling a person at a terminal how far a scan is; nobody else is told."""
+"""A progress bar for a person at a terminal."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,42 +9,42 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 
 class Watch(Protocol):
-    """Who is told how far the work is."""
+    """A receiver of progress."""
 
-    def expect(self, places: int) -> None:
-        """So many places more will be read."""
+    def expect(self, tasks: int) -> None:
+        """Add a number of tasks to those expected."""
 
-    def done(self, place: str) -> None:
-        """One of them has been."""
+    def done(self, name: str) -> None:
+        """Count one task as finished."""
 
 
 class Silent:
-    """Tells nobody."""
+    """A watch that shows nothing."""
 
-    def expect(self, places: int) -> None:
-        """Say nothing."""
+    def expect(self, tasks: int) -> None:
+        """Show nothing."""
 
-    def done(self, place: str) -> None:
-        """Say nothing."""
+    def done(self, name: str) -> None:
+        """Show nothing."""
 
 
 class _Bar:
     def __init__(self, progress: Progress, task: TaskID) -> None:
         self._progress, self._task, self._total = progress, task, 0
 
-    def expect(self, places: int) -> None:
+    def expect(self, tasks: int) -> None:
         """Make the bar longer."""
-        self._total += places
+        self._total += tasks
         self._progress.update(self._task, total=self._total)
 
-    def done(self, place: str) -> None:
-        """Move the bar on by one, and name the place."""
-        self._progress.update(self._task, advance=1, description=place)
+    def done(self, name: str) -> None:
+        """Advance the bar by one, and show the task's name."""
+        self._progress.update(self._task, advance=1, description=name)
 
 
 @contextmanager
 def watching(*, quiet: bool) -> Iterator[Watch]:
-    """A progress bar on standard error where that is a terminal and nobody asked for quiet; it leaves no trace."""
+    """Show a progress bar on standard error, unless quiet or not at a terminal. It is erased at the end."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield Silent()

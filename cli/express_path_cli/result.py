@@ -1,9 +1,8 @@
-"""What a scan found: verdicts, and what could not be looked at."""
+"""What a scan found: verdicts, and what could not be read."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer
@@ -13,8 +12,9 @@ from express_path.errors import ExpressPathError
 from express_path_cli.account_access import AccountAccess
 
 
-class View(NamedTuple):
-    """One account in one Region: for whom, in which network, and the subnets that it lists."""
+@dataclass(frozen=True, slots=True)
+class View:
+    """One account in one Region: the account, the network that its traffic is traced in, and the subnets it lists."""
 
     account: Account
     tracer: Tracer
@@ -22,34 +22,35 @@ class View(NamedTuple):
 
     @property
     def region(self) -> str:
-        """The Region, such as us-east-1."""
+        """Return the Region, such as us-east-1."""
         return self.tracer.snapshot.region
 
     def evaluator(self, parameters: RuleParameters) -> Evaluator:
-        """The evaluator of this account's subnets."""
+        """Return the evaluator of this account's subnets."""
         return Evaluator(self.tracer, parameters, self.account)
 
 
-class Failure(NamedTuple):
-    """What could not be looked at, such as an account or one of its Regions, and why."""
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What could not be read, such as an account or one of its Regions, and why."""
 
     where: str
     error: ExpressPathError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Seen:
-    """What was looked at, what could not be, what to know of the source, and how to get back to its accounts."""
+    """What was read, what could not be, notes on the source, and the access to the accounts that were read."""
 
     views: Sequence[View] = ()
     failures: Sequence[Failure] = ()
     notes: Sequence[str] = ()
-    reach: AccountAccess = field(default_factory=AccountAccess, repr=False)
+    account_access: AccountAccess = field(default_factory=AccountAccess, repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Result:
-    """The verdicts to show, sorted by account, Region and subnet; when and how they were made; and what is missing."""
+    """The verdicts to show, sorted by account, Region and subnet, when and how they were made, and what is missing."""
 
     verdicts: Sequence[Verdict]
     made_at: datetime
@@ -60,9 +61,9 @@ class Result:
 
 
 Render = Callable[[Result], Iterable[str]]
-"""A format: the whole document as text, in pieces, since of many subnets it takes more memory than the result."""
+"""A format: returns the document in pieces, because the text of many subnets takes more memory than the result."""
 
 
 def is_flagged(verdict: Verdict) -> bool:
-    """Whether a verdict says that something should change."""
+    """Return whether a verdict is NON_COMPLIANT."""
     return verdict.compliance is Compliance.NON_COMPLIANT

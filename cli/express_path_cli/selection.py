@@ -1,7 +1,7 @@
-"""Which subnets a scan is about, which verdicts it shows, and which make it fail."""
+"""Select the subnets to evaluate, the verdicts to show, and those that make a scan fail."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict, has_tag
@@ -11,44 +11,44 @@ from express_path_cli.result import Failure, View
 
 NEVER = "never"
 WORDS = (*Compliance, *Reason)
-"""What names a verdict: its compliance or its reason."""
+"""The words for verdicts: each compliance and each reason."""
 
 
-class Selection(NamedTuple):
-    """The subnets to judge, by VPC and tag (key or key=value); empty means any."""
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The subnets to evaluate, by VPC and tag (KEY or KEY=VALUE). Empty selects all."""
 
     vpc_ids: frozenset[str] = frozenset()
     tags: tuple[str, ...] = ()
 
-    def absent(self, views: Sequence[View], hint: str) -> list[Failure]:
-        """The VPCs asked for that no view has: most likely misspelt, or elsewhere, where the hint leads."""
+    def missing_vpcs(self, views: Sequence[View], hint: str) -> list[Failure]:
+        """Return a failure for each selected VPC that no view has. The hint says where else it may be."""
         known = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
-        error = OptionError("no such VPC was found", hint)
-        return [Failure(f"--vpc {each}", error) for each in sorted(self.vpc_ids - known)]
+        error = OptionError("this VPC was not found", hint)
+        return [Failure(f"--vpc {vpc_id}", error) for vpc_id in sorted(self.vpc_ids - known)]
 
     def unused_tags(self, views: Sequence[View]) -> list[str]:
-        """The tags asked for that no subnet of the views has, which mostly are misspelt."""
-        held = [view.tracer.snapshot.subnets[each].tags for view in views for each in view.subnet_ids]
-        return [tag for tag in self.tags if not any(has_tag(each, tag) for each in held)]
+        """Return the selected tags that no subnet of the views has, which are usually misspelled."""
+        used = [view.tracer.snapshot.subnets[subnet_id].tags for view in views for subnet_id in view.subnet_ids]
+        return [tag for tag in self.tags if not any(has_tag(tags, tag) for tags in used)]
 
     def subnet_ids(self, view: View) -> Sequence[str]:
-        """The subnets of a view that are meant."""
+        """Return the selected subnets of a view."""
         if not self.vpc_ids and not self.tags:
             return view.subnet_ids
         subnets = view.tracer.snapshot.subnets
         return [
-            each
-            for each in view.subnet_ids
-            if (not self.vpc_ids or subnets[each].vpc_id in self.vpc_ids)
-            and all(has_tag(subnets[each].tags, tag) for tag in self.tags)
+            subnet_id
+            for subnet_id in view.subnet_ids
+            if (not self.vpc_ids or subnets[subnet_id].vpc_id in self.vpc_ids)
+            and all(has_tag(subnets[subnet_id].tags, tag) for tag in self.tags)
         ]
 
 
 def judge_all(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> list[Verdict]:
-    """The verdict on every selected subnet, sorted by account, Region and subnet."""
-    return sorted(
-        _judged(views, parameters, selection), key=lambda each: (each.account_id, each.region, each.subnet_id)
-    )
+    """Return the verdict on every selected subnet, sorted by account, Region and subnet."""
+    verdicts = _judged(views, parameters, selection)
+    return sorted(verdicts, key=lambda verdict: (verdict.account_id, verdict.region, verdict.subnet_id))
 
 
 def _judged(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> Iterator[Verdict]:
@@ -57,7 +57,7 @@ def _judged(views: Sequence[View], parameters: RuleParameters, selection: Select
 
 
 def parse_words(option: str, given: Sequence[str], *more: str) -> frozenset[str]:
-    """Words that name verdicts, in any case. Raises OptionError for one that does not."""
+    """Return words for verdicts, which may be in any case. Raise OptionError for an unknown word."""
     allowed = (*WORDS, *more)
     for word in given:
         if word.upper() not in allowed and word.lower() not in more:
@@ -66,5 +66,5 @@ def parse_words(option: str, given: Sequence[str], *more: str) -> frozenset[str]
 
 
 def matches(verdict: Verdict, words: frozenset[str]) -> bool:
-    """Whether a verdict has a compliance or a reason among the words."""
+    """Return whether the compliance or the reason of a verdict is one of the words."""
     return verdict.compliance in words or verdict.reason in words

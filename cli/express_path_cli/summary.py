@@ -1,4 +1,4 @@
-"""A result in one sentence: how many subnets have each compliance, and how many are dropped or excluded."""
+"""Summarize a result: how many subnets have each compliance, and how many are dropped or excluded."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 
 COMPLIANCES = (Compliance.NON_COMPLIANT, Compliance.COMPLIANT, Compliance.NOT_APPLICABLE)
-"""The compliances in the order in which a summary counts them."""
+"""The compliances in the order of the summary."""
 DROPPED_FIX = (
     "AWS drops the traffic, so S3 Express cannot be reached. Replace or delete the route whose target is gone, add a "
     "subnet in that zone to the transit gateway attachment, or exclude the subnet from VPC Block Public Access; each "
@@ -21,14 +21,14 @@ EXCLUDED_FIX = (
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
-    """How many subnets have each compliance, and how many of them are DROPPED or EXCLUDED, in one sentence."""
-    counts = Counter(each.compliance for each in verdicts)
+    """Return how many subnets have each compliance, and how many of them are DROPPED or EXCLUDED, in one sentence."""
+    counts = Counter(verdict.compliance for verdict in verdicts)
     listed = ", ".join(f"{counts[compliance]} {compliance}" for compliance in COMPLIANCES)
-    apart = "; ".join(_apart(verdicts))
-    return f"{len(verdicts)} subnet{'' if len(verdicts) == 1 else 's'}: {listed}" + (f" ({apart})" if apart else "")
+    details = "; ".join(_details(verdicts))
+    return f"{len(verdicts)} subnet{'' if len(verdicts) == 1 else 's'}: {listed}" + (f" ({details})" if details else "")
 
 
-def _apart(verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _details(verdicts: Sequence[Verdict]) -> Iterator[str]:
     if dropped(verdicts):
         yield f"{dropped(verdicts)} DROPPED"
     excluded = exclusions(verdicts)
@@ -38,19 +38,19 @@ def _apart(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def dropped(verdicts: Sequence[Verdict]) -> int:
-    """How many subnets cannot reach S3 Express because AWS drops the traffic."""
-    return sum(each.reason is Reason.DROPPED for each in verdicts)
+    """Return how many subnets cannot reach S3 Express because AWS drops the traffic."""
+    return sum(verdict.reason is Reason.DROPPED for verdict in verdicts)
 
 
 def exclusions(verdicts: Sequence[Verdict]) -> dict[str, int]:
-    """How many subnets each tag or parameter excludes, most first."""
-    notes = (each.note for each in verdicts if each.reason is Reason.EXCLUDED)
+    """Return how many subnets each tag or parameter excludes, most first."""
+    notes = (verdict.note for verdict in verdicts if verdict.reason is Reason.EXCLUDED)
     ways = Counter(note.rpartition(" on ")[0] or "the rule's scope or vpcIds" for note in notes)
     return dict(sorted(ways.items(), key=lambda way: (-way[1], way[0])))
 
 
 def advice(verdicts: Sequence[Verdict]) -> list[str]:
-    """What to do about subnets that are counted separately; empty if there are none."""
-    reasons = {each.reason for each in verdicts}
+    """Return what to do about subnets that are counted separately."""
+    reasons = {verdict.reason for verdict in verdicts}
     fixes = {Reason.DROPPED: DROPPED_FIX, Reason.EXCLUDED: EXCLUDED_FIX}
     return [f"{reason}: {fix}" for reason, fix in fixes.items() if reason in reasons]

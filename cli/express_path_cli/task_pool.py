@@ -1,4 +1,4 @@
-"""Doing the same to many accounts and Regions at once, and keeping what fails beside what succeeds."""
+"""Run the same task for many accounts and Regions at once, and keep the failures with the results."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -9,39 +9,39 @@ from express_path.errors import ExpressPathError
 from express_path_cli.progress import Watch
 from express_path_cli.result import Failure
 
-_Task = TypeVar("_Task")
-_Done = TypeVar("_Done")
+_Subject = TypeVar("_Subject")
+_Value = TypeVar("_Value")
 
 
 class TaskPool:
-    """Some workers, used as a context manager; failures holds what could not be done, by name."""
+    """A pool of threads, used as a context manager. `failures` are the tasks that failed, by name."""
 
     def __init__(self, workers: int, watch: Watch) -> None:
-        """So many tasks are worked on at once; watch is told of each."""
+        """Run up to `workers` tasks at once, and report each finished one to the watch."""
         self.failures: list[Failure] = []
-        self._pool = ThreadPoolExecutor(workers)
+        self._threads = ThreadPoolExecutor(workers)
         self._watch = watch
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Return the pool."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait for what has begun, unless interrupted; what has not, never does."""
-        self._pool.shutdown(wait=kind is not KeyboardInterrupt, cancel_futures=True)
+        """Wait for the tasks that run, except after Ctrl-C, and cancel those that have not started."""
+        self._threads.shutdown(wait=kind is not KeyboardInterrupt, cancel_futures=True)
 
-    def each(
-        self, tasks: Sequence[_Task], work: Callable[[_Task], _Done], name: Callable[[_Task], str] = str
-    ) -> Iterator[tuple[_Task, _Done]]:
-        """Do a work for each task and yield those that succeed, as they are done."""
-        self._watch.expect(len(tasks))
-        running: dict[Future[_Done], _Task] = {self._pool.submit(work, task): task for task in tasks}
+    def run(
+        self, subjects: Sequence[_Subject], task: Callable[[_Subject], _Value], name: Callable[[_Subject], str] = str
+    ) -> Iterator[tuple[_Subject, _Value]]:
+        """Run the task for each subject, and yield the subject and value of those that succeed, as they finish."""
+        self._watch.expect(len(subjects))
+        running: dict[Future[_Value], _Subject] = {self._threads.submit(task, subject): subject for subject in subjects}
         for future in as_completed(running):
-            task = running[future]
-            self._watch.done(name(task))
+            subject = running[future]
+            self._watch.done(name(subject))
             try:
-                yield task, future.result()
+                yield subject, future.result()
             except ExpressPathError as error:
-                self.failures.append(Failure(name(task), error))
+                self.failures.append(Failure(name(subject), error))

@@ -1,4 +1,4 @@
-"""What several formats say in the same words."""
+"""Names and texts that several formats share."""
 
 from functools import cache
 
@@ -18,19 +18,19 @@ REMEDY_URL = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-express-n
 
 
 def path_text(verdict: Verdict) -> str:
-    """The hops of a verdict in one line, such as 0.0.0.0/0 -> nat-1; empty where no hop was followed."""
+    """Return the hops of a verdict in one line, such as 0.0.0.0/0 -> nat-1, or an empty text without hops."""
     return ", then ".join(f"{hop.destination} -> {hop.id}" for hop in verdict.path)
 
 
 @cache
 def reason_text(reason: Reason) -> str:
-    """What a reason means, in half a sentence."""
+    """Return what a reason means, as part of a sentence."""
     return annotate(reason, Outcome(reason), None).partition(": ")[2]
 
 
 @cache
 def partition(region: str) -> str:
-    """The partition of a Region, by its name.
+    """Return the partition of a Region, by its name.
 
     https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html
     """
@@ -45,10 +45,10 @@ def partition(region: str) -> str:
 
 
 def subnet_arn(verdict: Verdict) -> str:
-    """The subnet's ARN, as of the account it was judged for."""
+    """Return the subnet's ARN in the account that it was evaluated for."""
     return f"arn:{partition(verdict.region)}:ec2:{verdict.region}:{verdict.account_id}:subnet/{verdict.subnet_id}"
 
 
 def subnet_uid(verdict: Verdict) -> str:
-    """What stays the same for a subnet from scan to scan, so that findings are updated and not doubled."""
+    """Return an ID that is the same in every scan, so that findings are updated, not duplicated."""
     return f"{RULE_NAME}/{verdict.account_id}/{verdict.region}/{verdict.subnet_id}"

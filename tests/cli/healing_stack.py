@@ -102,5 +102,5 @@ def told_of_run(shown: str, what: str) -> str:
     """The id of the run that was started, of which is said how to look at it where nobody follows it any more."""
     [run_id] = [line.rpartition(" ")[2] for line in shown.splitlines() if line.startswith(f"{what}: ")]
     look = f"aws ssm get-automation-execution --automation-execution-id {run_id} --region us-east-1"
-    assert f"no longer following run {run_id}, last seen started; the run goes on: {look}\n" in shown
+    assert f"stopped watching run {run_id}, last status started; the run continues: {look}\n" in shown
     return run_id

@@ -204,7 +204,7 @@ def test_folder_that_holds_something_is_left_alone(sandbox: Sandbox, tmp_path: P
     (tmp_path / "notes.txt").write_text("mine")
     result = collect(tmp_path)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"express-path: {tmp_path}: already holds something; name a folder that is new or empty" in result.stderr
+    assert f"express-path: {tmp_path}: is not empty; use a new or empty folder" in result.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["notes.txt"]
     assert list(sandbox.calls) == []
 

@@ -32,7 +32,7 @@ def test_command_is_installed() -> None:
     """The environment has the command, and it tells what it is for."""
     result = run("--help")
     assert result.returncode == 0
-    assert "by which path each subnet reaches S3 Express" in " ".join(result.stdout.split())
+    assert "Find subnets that reach S3 Express One Zone through a NAT" in " ".join(result.stdout.split())
     assert {"scan", "collect"} <= set(result.stdout.split())
 
 
@@ -159,7 +159,7 @@ def test_wrong_usage_is_refused(arguments: list[str]) -> None:
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert line.startswith("express-path: ")
-    assert line.endswith("--help shows what there is)")
+    assert line.endswith("--help shows the options)")
 
 
 def test_json_is_pure() -> None:

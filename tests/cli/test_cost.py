@@ -204,7 +204,7 @@ def test_a_role_that_no_longer_lets_in_is_named(sandbox: Sandbox) -> None:
 
 def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
     """It is in the result without numbers, and in the failures with what to do."""
-    seen = Source(from_dump=dump_of("nat-gateway-not-listed")).look(RuleParameters(), Silent())
+    seen = Source(from_dump=dump_of("nat-gateway-not-listed")).read(RuleParameters(), Silent())
     nats = flagged_nats(seen.views, judge_all(seen.views, RuleParameters(), Selection()))
     asked = CostOptions(window(datetime.now(UTC), 1))
     with TaskPool(1, Silent()) as crew:
@@ -275,7 +275,7 @@ def test_sources_without_metrics_are_one_line(option: str) -> None:
     result = cost(option, str(dump_of("nat-gateway-zonal")))
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
-    assert f"{option} holds no CloudWatch metrics (leave it out" in line
+    assert f"{option} has no CloudWatch metrics (leave it out" in line
 
 
 @pytest.mark.parametrize("days", ["0", "455"])

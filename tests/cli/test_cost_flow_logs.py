@@ -228,6 +228,6 @@ def test_what_flow_logs_tell_is_told_without_metrics(sandbox: Sandbox, logged: L
 
 def test_without_the_blocks_of_s3_express_nothing_is_measured() -> None:
     """A query for no address would find nothing, which looks like no traffic."""
-    seen = Source(from_dump=dump_of("region-without-the-service")).look(RuleParameters(), Silent())
+    seen = Source(from_dump=dump_of("region-without-the-service")).read(RuleParameters(), Silent())
     with pytest.raises(OptionError, match="prefix list of S3 Express"):
         express_blocks(seen.views, seen.views[0].region)

@@ -395,9 +395,9 @@ def test_the_chart_is_written_as_svg(network: BehindNatGateway, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--from-dump", str(dump_of("nat-gateway-zonal"))), "--from-dump holds no CloudWatch metrics (leave"),
-        (("--aggregator", "all"), "--aggregator holds no CloudWatch metrics"),
-        (("--chart", "nat.png"), "--chart nat.png: charts are written as SVG (end the name in .svg"),
+        (("--from-dump", str(dump_of("nat-gateway-zonal"))), "--from-dump has no CloudWatch metrics (leave"),
+        (("--aggregator", "all"), "--aggregator has no CloudWatch metrics"),
+        (("--chart", "nat.png"), "--chart nat.png: charts are SVG files (use a name that ends in .svg"),
         (("--from", "noon"), "--from noon: not a valid time (use a time such as 2026-03-01T09:00 (UTC)"),
     ],
 )

@@ -142,7 +142,7 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
         "recorded-types",
         "FAIL",
         f"does not record {TABLE}",
-        "take them out",
+        "remove them",
     ),
     "recorded daily": (
         lambda it: it.set_recorder({"allSupported": True}, {"recordingFrequency": "DAILY"}),
@@ -293,7 +293,7 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
         lambda it: it.dynamodb.delete_resource_policy(ResourceArn=it.arn("LedgerTable")),
         "ledger",
         "FAIL",
-        "can be written by others",
+        "not only the runbooks can write",
         "OnlyRunbooksWrite",
     ),
     "plan function is gone": (
@@ -406,7 +406,7 @@ def test_a_region_that_is_off_is_no_missing_permission(sandbox: Sandbox) -> None
     assert status == 2
     for name in ("service", "ec2:DescribeSubnets", "ec2:DescribeNetworkInterfaces"):
         assert "AuthFailure" in checks[name]["finding"]
-        assert "a Region that is off" in checks[name]["fix"]
+        assert "a Region that is disabled" in checks[name]["fix"]
         assert "allow" not in checks[name]["fix"]
 
 

@@ -7,6 +7,7 @@ from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.account_access import AccountAccess
+from express_path_cli.connections import read_caller
 from express_path_cli.flagged_nats import FlaggedNat, NatKind, flagged_nats
 from express_path_cli.progress import Silent
 from express_path_cli.result import Seen
@@ -28,7 +29,7 @@ ROLE = f"arn:aws:iam::{NETWORK_ACCOUNT}:role/Network"
 def look(source: Source | None = None, parameters: RuleParameters | None = None) -> tuple[Seen, list[FlaggedNat]]:
     """Return what a source shows, live unless another is given, and the NATs on its flagged paths."""
     asked = parameters or RuleParameters()
-    seen = (source or Source()).look(asked, Silent())
+    seen = (source or Source()).read(asked, Silent())
     return seen, flagged_nats(seen.views, judge_all(seen.views, asked, Selection()))
 
 
@@ -87,28 +88,28 @@ def test_a_network_accounts_gateway_is_reached_by_its_role(sandbox: Sandbox) -> 
     spoke = hub.join(spoke_account)
     seen, [nat] = look(parameters=RuleParameters(network_role_arn=ROLE))
     assert (nat.id, nat.account_id, nat.subnet_ids) == (hub.nat, NETWORK_ACCOUNT, (spoke.subnet,))
-    clients = seen.reach.clients(nat.account_id, nat.region)
+    clients = seen.account_access.clients(nat.account_id, nat.region)
     assert clients is not None
-    assert clients.caller[0] == NETWORK_ACCOUNT
+    assert read_caller(clients).account_id == NETWORK_ACCOUNT
     sandbox.faults.deny("sts", "AssumeRole")
     with pytest.raises(ApiError, match="sts:AssumeRole"):
-        seen.reach.clients(nat.account_id, nat.region)
+        seen.account_access.clients(nat.account_id, nat.region)
 
 
 def test_an_account_that_was_read_is_reached_in_any_region(sandbox: Sandbox) -> None:
     """The clients are the account's own, in the Region asked for; nothing leads to an account that was not read."""
     BehindNatGateway(Account(sandbox))
     seen, _ = look(Source(live=LiveOptions(regions=("us-east-1",))))
-    clients = seen.reach.clients(sandbox.account_id, "eu-west-1")
+    clients = seen.account_access.clients(sandbox.account_id, "eu-west-1")
     assert clients is not None
     assert clients.region == "eu-west-1"
-    assert seen.reach.clients(NETWORK_ACCOUNT, "us-east-1") is None
-    assert seen.reach.clients(None, "us-east-1") is None
+    assert seen.account_access.clients(NETWORK_ACCOUNT, "us-east-1") is None
+    assert seen.account_access.clients(None, "us-east-1") is None
 
 
 def test_a_dump_reaches_nobody() -> None:
     """There are no credentials in a dump, whatever role is named."""
     seen, [nat] = look(Source(from_dump=dump_of("nat-gateway-zonal")))
     assert isinstance(nat.gateway, NatGateway)
-    assert seen.reach.clients(nat.account_id, nat.region) is None
+    assert seen.account_access.clients(nat.account_id, nat.region) is None
     assert AccountAccess(network_role_arn=ROLE).clients(NETWORK_ACCOUNT, "us-east-1") is None

@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 
-from express_path_cli import following
-from express_path_cli.organization.clients import AccountClients
+from express_path_cli import run_watcher
+from express_path_cli.connections import connect
 from express_path_cli.runbooks.automation_runs import start_run
 from sandbox.server import Sandbox
 from tests.cli.healing_stack import LOOK, deployed, ended, make_stack, run_id_of, started, told_of_run, verdict
@@ -162,7 +162,7 @@ def test_a_run_that_fails_says_where(deployment: Deployment, vpc: Vpc) -> None:
     [line] = result.stderr.splitlines()
     assert "ended with Failed: create" in line
     assert "not authorized" in line
-    assert "to undo what it changed, if anything: express-path undo " in result.stdout
+    assert "to undo its changes, if any: express-path undo " in result.stdout
 
 
 def test_a_function_that_fails_is_told_without_its_trace(deployment: Deployment, vpc: Vpc) -> None:
@@ -180,8 +180,8 @@ def test_a_function_that_fails_is_told_without_its_trace(deployment: Deployment,
 @pytest.mark.parametrize(
     ("subnet", "message"),
     [
-        ("subnet-00000000000000000", "there is no such subnet (name its --region"),
-        ("vpc-1", "(give the whole id: a subnet's looks like subnet-0a1b2c3d4e5f60718"),
+        ("subnet-00000000000000000", "this subnet does not exist (name its --region"),
+        ("vpc-1", "(give the whole ID: that of a subnet looks like subnet-0a1b2c3d4e5f60718"),
     ],
 )
 def test_a_subnet_that_is_not_there_is_not_healthy(subnet: str, message: str) -> None:
@@ -197,7 +197,7 @@ def test_a_run_that_cannot_be_looked_at_goes_on(deployment: Deployment, vpc: Vpc
     deployment.sandbox.faults.deny("ssm", "GetAutomationExecution")
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 2
-    assert "the run goes on: aws ssm get-automation-execution" in result.stdout
+    assert "the run continues: aws ssm get-automation-execution" in result.stdout
     assert "ssm:GetAutomationExecution failed with AccessDeniedException" in result.stderr
 
 
@@ -220,10 +220,10 @@ def test_ctrl_c_ends_the_following_not_the_run(
         raise KeyboardInterrupt
 
     deployment.automation.knobs.time_scale = 1
-    monkeypatch.setattr(following.time, "sleep", interrupt)
+    monkeypatch.setattr(run_watcher.time, "sleep", interrupt)
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 130
-    assert "the run goes on: aws ssm get-automation-execution" in result.stdout
+    assert "the run continues: aws ssm get-automation-execution" in result.stdout
 
 
 Spoil = Callable[[Sandbox], None]
@@ -244,7 +244,7 @@ def test_a_heal_that_is_lost_sight_of_can_be_undone(
     sandbox.faults.before("ssm", "StartAutomationExecution", lambda: spoil(sandbox) if next(starts) else None, times=2)
     lost = started(sandbox, "heal", vpc.subnet, "--apply", "--yes")
     run_id = told_of_run(lost.stdout, "heal")
-    assert f"to undo what it changes, once it has ended: express-path undo {run_id}\n" in lost.stdout
+    assert f"to undo its changes after it has ended: express-path undo {run_id}\n" in lost.stdout
     [line] = lost.stderr.splitlines()
     assert (lost.returncode, hint in line) == (2, True), line
     sandbox.faults.clear()
@@ -282,7 +282,7 @@ def test_a_start_whose_answer_is_lost_is_one_run(deployment: Deployment, vpc: Vp
 
     https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StartAutomationExecution.html
     """
-    aws = AccountClients.connect()
+    aws = connect()
     lost = [0]  # seconds to wait before asking again
     aws.ssm.meta.events.register_first(
         "needs-retry.ssm.StartAutomationExecution", lambda **_: lost.pop() if lost else None
@@ -306,7 +306,7 @@ def test_a_run_that_is_cancelled_says_so(deployment: Deployment, vpc: Vpc, monke
             ssm.stop_automation_execution(AutomationExecutionId=runs[0]["AutomationExecutionId"], Type="Cancel")
 
     deployment.automation.knobs.time_scale = 1
-    monkeypatch.setattr(following.time, "sleep", cancel)
+    monkeypatch.setattr(run_watcher.time, "sleep", cancel)
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 2
     assert ": AWS gives no reason (aws ssm get-automation-execution" in result.stderr

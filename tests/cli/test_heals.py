@@ -122,7 +122,7 @@ def test_a_run_without_changes_is_not_found(run_id: str) -> None:
     result = invoke(["heals", "--run", run_id])
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
-    assert f"no heal with the run id {run_id}" in line
+    assert f"no heal with the run ID {run_id}" in line
 
 
 def test_many_heals_come_in_pages(deployment: Deployment) -> None:

@@ -206,7 +206,7 @@ def test_what_a_service_control_policy_forbids_is_no_missing_permission() -> Non
     """The line does not send people to IAM for what the organization forbids."""
     why = "not authorized to perform: ec2:DescribeVpcs with an explicit deny in a service control policy"
     line = one_line(ApiError("ec2:DescribeVpcs", "UnauthorizedOperation", why))
-    assert "the organization forbids ec2:DescribeVpcs" in line
+    assert "a service control policy of the organization denies ec2:DescribeVpcs" in line
     assert "allow ec2:" not in line
 
 
@@ -216,7 +216,7 @@ def test_what_a_service_control_policy_forbids_is_no_missing_permission() -> Non
         ("ExpiredToken", "sign in again"),
         ("InvalidClientTokenId", "sign in again"),
         ("AccessDenied", "allow sts:GetCallerIdentity"),
-        ("AuthFailure", "a Region that is off for the account answers so"),
+        ("AuthFailure", "a Region that is disabled for the account causes this"),
     ],
 )
 def test_credentials_that_do_not_work_are_one_line(sandbox: Sandbox, code: str, hint: str) -> None:

@@ -36,8 +36,8 @@ def test_a_vpc_that_is_not_there_is_named() -> None:
     result = invoke(["scan", "--from-dump", NAT, "--format", "json", "--vpc", "vpc-0elsewhere", "--vpc", vpc])
     assert result.exit_code == 2
     assert result.stderr == (
-        "express-path: --vpc vpc-0elsewhere: no such VPC was found "
-        "(a scan without --vpc lists the subnets that there are, each with its VPC)\n"
+        "express-path: --vpc vpc-0elsewhere: this VPC was not found "
+        "(a scan without --vpc lists all subnets with their VPCs)\n"
     )
     assert len(json.loads(result.stdout)["subnets"]) == len(subnets())
     assert subnets("--vpc", "vpc-0elsewhere") == {}

@@ -52,7 +52,7 @@ def test_it_shows_the_changes_and_makes_them(deployment: Deployment, vpc: Vpc, h
     ):
         assert line in planned.splitlines()
     assert done.splitlines()[-2:] == [
-        f"undone: {vpc.table} does not use {endpoint} any longer",
+        f"undone: {vpc.table} no longer uses {endpoint}",
         f"deleted: {endpoint}",
     ]
     assert deployment.endpoints(vpc.id) == []

@@ -1,4 +1,4 @@
-"""Configuration items, as AWS Config's advanced queries return them, back into the shapes of EC2's own answers.
+"""Convert configuration items from AWS Config's advanced queries to the shapes of EC2's own answers.
 
 Items of classic EC2 types are EC2's descriptions in camel case, with fewer keys
 (https://github.com/awslabs/aws-config-resource-schema); those of newer types are CloudFormation's, in Pascal case.
@@ -13,9 +13,9 @@ from express_path.errors import RecordError
 
 
 def description(item: Mapping[str, Any]) -> Description:
-    """The configuration of an item as EC2 describes the resource, with the item's tags.
+    """Return the configuration of an item as EC2 describes the resource, with the item's tags.
 
-    Raises RecordError where the item has no configuration.
+    Raise RecordError if the item has no configuration.
     """
     found = item.get("configuration")
     configuration = json.loads(found) if isinstance(found, str) else found
@@ -25,16 +25,16 @@ def description(item: Mapping[str, Any]) -> Description:
 
 
 def _pascal(value: Any) -> Any:  # noqa: ANN401  # any JSON
-    """Keys with a capital; a state is a string in EC2 where the schema of the queries has {"value": ...}."""
+    """Capitalize keys; a state is a string in EC2, and {"value": ...} in the schema of the queries."""
     if isinstance(value, Mapping):
         if set(value) == {"value"}:
             return value["value"]
         return {key[:1].upper() + key[1:]: _pascal(below) for key, below in value.items()}
-    return [_pascal(each) for each in value] if isinstance(value, list) else value
+    return [_pascal(element) for element in value] if isinstance(value, list) else value
 
 
 def _tags(found: Any) -> list[Description]:  # noqa: ANN401  # any JSON
-    """Queries have a list of {"key", "value", "tag"}; rule events have a mapping."""
+    """Return tags as EC2 has them: queries return a list of {"key", "value", "tag"}, rule events a mapping."""
     if isinstance(found, Mapping):
         return [{"Key": key, "Value": value} for key, value in found.items()]
-    return [{"Key": each["key"], "Value": each.get("value") or ""} for each in found or ()]
+    return [{"Key": tag["key"], "Value": tag.get("value") or ""} for tag in found or ()]

@@ -1,4 +1,4 @@
-"""Reading an organization's network from an AWS Config aggregator: advanced queries, no role in any account.
+"""Read an organization's network from an AWS Config aggregator by advanced queries, without a role in any account.
 
 https://docs.aws.amazon.com/config/latest/developerguide/querying-AWS-resources.html
 """
@@ -6,10 +6,10 @@ https://docs.aws.amazon.com/config/latest/developerguide/querying-AWS-resources.
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
-from express_path.adapters.aws import calling, pages
+from express_path.adapters.aws import Aws, calling, pages
 from express_path.adapters.ec2_records import nat_gateway, network_interface, route_table, subnet, vpc, vpc_endpoint
 from express_path.adapters.fields import Description, Record
 from express_path.adapters.hop_reader import targets
@@ -21,24 +21,24 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.errors import ApiError
 from express_path_cli.aggregator.items import description
-from express_path_cli.organization.clients import AccountClients
 
-LACKING = (
-    "routes to Cloud WAN and database networks lack their targets, transit gateways their routes: UNRESOLVED_EGRESS",
+LIMITS = (
+    "routes to Cloud WAN and to database networks have no target, and transit gateways no routes: UNRESOLVED_EGRESS",
     "without an item of AWS::EC2::VPCBlockPublicAccessOptions, a path to an internet gateway is UNRESOLVED_EGRESS",
-    "items are as late as AWS Config's recorders, and what an account does not record looks as if it could not be read",
+    "items are as late as AWS Config's recorders, and what an account does not record counts as unreadable",
 )
-"""What a reader of the verdicts must know of this source, in sentences."""
+"""The limits of this source that affect verdicts, shown as notes."""
 
 _PAGE = 100
 """The most items that a query returns at once (botocore model: config SelectAggregateResourceConfig)."""
 
-AccountRegion = tuple[str, str]
-"""Account id and Region."""
+AccountKey = tuple[str, str]
+"""An account id (12 digits) and a Region."""
 
 
-class BadSource(NamedTuple):
-    """An account and Region that the aggregator could not copy, or not lately, and AWS Config's words for why."""
+@dataclass(frozen=True, slots=True)
+class BadSource:
+    """An account and Region that the aggregator could not copy, or whose copy is outdated, and AWS Config's reason."""
 
     account_id: str
     region: str
@@ -47,15 +47,15 @@ class BadSource(NamedTuple):
 
 
 class Aggregator:
-    """The items of one aggregator of the caller's account and Region."""
+    """The items of one aggregator in the caller's account and Region."""
 
-    def __init__(self, aws: AccountClients, name: str) -> None:
-        """Read nothing yet."""
+    def __init__(self, aws: Aws, name: str) -> None:
+        """Take the clients; nothing is read yet."""
         self._aws = aws
         self._name = name
 
     def bad_sources(self) -> list[BadSource]:
-        """The sources whose items are missing or old. Raises ApiError, also where there is no such aggregator."""
+        """Read the sources whose items are missing or outdated. Raise ApiError, also if there is no such aggregator."""
         rows = pages(
             self._aws.config,
             "config",
@@ -64,7 +64,7 @@ class Aggregator:
             ConfigurationAggregatorName=self._name,
             UpdateStatus=["FAILED", "OUTDATED"],
         )
-        return sorted(
+        sources = [
             BadSource(
                 str(row.get("SourceId")),
                 str(row.get("AwsRegion")),
@@ -72,13 +72,14 @@ class Aggregator:
                 str(row.get("LastErrorMessage") or row.get("LastErrorCode") or "no reason was given"),
             )
             for row in rows
-        )
+        ]
+        return sorted(sources, key=lambda source: (source.account_id, source.region))
 
     def snapshots(self, regions: Sequence[str]) -> list[Snapshot]:
-        """One snapshot for each account and Region with a subnet, of all Regions where none is named.
+        """Read a snapshot of each account and Region with a subnet, in all Regions if none is named.
 
-        Prefix lists are read from EC2 in each Region by the caller: AWS's own are the same for every account, and are
-        no configuration items. Raises ApiError, and RecordError for an item that cannot be read.
+        AWS-managed prefix lists are not configuration items, and are the same for every account, so they are read from
+        EC2 in the caller's account. Raise ApiError, and RecordError for an item that cannot be read.
         """
         subnets = self._subnets(regions)
         tables = self._records("AWS::EC2::RouteTable", route_table, regions)
@@ -86,69 +87,72 @@ class Aggregator:
         endpoints = self._records("AWS::EC2::VPCEndpoint", vpc_endpoint, regions)
         gateways = self._records("AWS::EC2::NatGateway", nat_gateway, regions)
         lists = self._prefix_lists(subnets, regions)
-        interfaces = self._interfaces([table for each in tables.values() for table in each.values()], regions)
+        interfaces = self._interfaces([table for by_id in tables.values() for table in by_id.values()], regions)
         buckets = self._descriptions("AWS::S3Express::DirectoryBucket", regions)
         return [
             Snapshot(
-                account_id=place[0],
-                region=place[1],
-                vpcs=vpcs.get(place, {}),
-                subnets=subnets[place],
-                route_tables=tables.get(place, {}),
-                vpc_endpoints=endpoints.get(place, {}),
-                nat_gateways=gateways.get(place, {}),
-                prefix_lists=lists[place],
-                network_interfaces=interfaces.get(place, {}),
-                # Buckets that are not recorded are not there to be seen, so none is never certain.
-                has_directory_buckets=True if place in buckets else None,
+                account_id=account_id,
+                region=region,
+                vpcs=vpcs.get((account_id, region), {}),
+                subnets=subnets[account_id, region],
+                route_tables=tables.get((account_id, region), {}),
+                vpc_endpoints=endpoints.get((account_id, region), {}),
+                nat_gateways=gateways.get((account_id, region), {}),
+                prefix_lists=lists[account_id, region],
+                network_interfaces=interfaces.get((account_id, region), {}),
+                # A bucket may exist without being recorded, so its absence is unknown.
+                has_directory_buckets=True if (account_id, region) in buckets else None,
             )
-            for place in sorted(subnets)
+            for account_id, region in sorted(subnets)
         ]
 
-    def _subnets(self, regions: Sequence[str]) -> dict[AccountRegion, dict[str, Subnet]]:
-        """Subnets; internet gateways are open to them where an account's Block Public Access lets traffic out.
+    def _subnets(self, regions: Sequence[str]) -> dict[AccountKey, dict[str, Subnet]]:
+        """Read the subnets, and open internet gateways to them if the account's Block Public Access lets traffic out.
 
-        If it blocks both directions, exclusions may open them, which only EC2 tells.
+        If it blocks both directions, exclusions may open a subnet, but no configuration item contains them.
         """
         found = self._records("AWS::EC2::Subnet", _subnet, regions)
-        for place, options in self._descriptions("AWS::EC2::VPCBlockPublicAccessOptions", regions).items():
-            if all(each.get("InternetGatewayBlockMode") in ("off", "block-ingress") for each in options):
-                for key, each in found.get(place, {}).items():
-                    found[place][key] = replace(each, internet_closed=each.internet_closed or False)
+        for account, options in self._descriptions("AWS::EC2::VPCBlockPublicAccessOptions", regions).items():
+            if all(option.get("InternetGatewayBlockMode") in ("off", "block-ingress") for option in options):
+                for subnet_id, known in found.get(account, {}).items():
+                    found[account][subnet_id] = replace(known, internet_closed=known.internet_closed or False)
         return found
 
     def _records(
         self, resource_type: str, reader: Callable[[Description], Record], regions: Sequence[str]
-    ) -> dict[AccountRegion, dict[str, Record]]:
+    ) -> dict[AccountKey, dict[str, Record]]:
         described = self._descriptions(resource_type, regions)
-        return {place: {each.id: each for each in map(reader, found)} for place, found in described.items()}
+        return {
+            account: {record.id: record for record in map(reader, descriptions)}
+            for account, descriptions in described.items()
+        }
 
-    def _interfaces(self, tables: Iterable[RouteTable], regions: Sequence[str]) -> dict[AccountRegion, dict[str, Any]]:
-        """The network interfaces that routes lead to: an organization has too many to read them all."""
+    def _interfaces(self, tables: Iterable[RouteTable], regions: Sequence[str]) -> dict[AccountKey, dict[str, Any]]:
+        """Read the network interfaces that routes point to: an organization has too many to read them all."""
         wanted = targets(tables, TargetKind.NETWORK_INTERFACE)
-        found: dict[AccountRegion, dict[str, Any]] = defaultdict(dict)
+        found: dict[AccountKey, dict[str, Any]] = defaultdict(dict)
         for start in range(0, len(wanted), _PAGE):
-            ids = ", ".join(f"'{each}'" for each in wanted[start : start + _PAGE])
+            ids = ", ".join(f"'{interface_id}'" for interface_id in wanted[start : start + _PAGE])
             described = self._descriptions("AWS::EC2::NetworkInterface", regions, f" AND resourceId IN ({ids})")
-            for place, rows in described.items():
-                found[place].update({record.id: record for record in map(network_interface, rows)})
+            for account, rows in described.items():
+                found[account].update({record.id: record for record in map(network_interface, rows)})
         return found
 
     def _descriptions(
-        self, resource_type: str, regions: Sequence[str], further: str = ""
-    ) -> dict[AccountRegion, list[Description]]:
-        found: dict[AccountRegion, list[Description]] = defaultdict(list)
-        for item in self._items(resource_type, regions, further):
+        self, resource_type: str, regions: Sequence[str], condition: str = ""
+    ) -> dict[AccountKey, list[Description]]:
+        found: dict[AccountKey, list[Description]] = defaultdict(list)
+        for item in self._items(resource_type, regions, condition):
             found[str(item["accountId"]), str(item["awsRegion"])].append(description(item))
         return found
 
-    def _items(self, resource_type: str, regions: Sequence[str], further: str) -> Iterator[Mapping[str, Any]]:
-        condition = f"resourceType = '{resource_type}'"
+    def _items(self, resource_type: str, regions: Sequence[str], condition: str) -> Iterator[Mapping[str, Any]]:
+        where = f"resourceType = '{resource_type}'"
         if regions:
-            condition += " AND awsRegion IN ({})".format(", ".join(f"'{each}'" for each in regions))
+            where += " AND awsRegion IN ({})".format(", ".join(f"'{region}'" for region in regions))
         with calling("config:SelectAggregateResourceConfig"):
             found = self._aws.config.get_paginator("select_aggregate_resource_config").paginate(
-                Expression=f"SELECT resourceId, accountId, awsRegion, configuration, tags WHERE {condition}{further}",
+                Expression=f"SELECT resourceId, accountId, awsRegion, configuration, tags WHERE {where}{condition}",
                 ConfigurationAggregatorName=self._name,
                 PaginationConfig={"PageSize": _PAGE},
             )
@@ -156,32 +160,35 @@ class Aggregator:
                 yield from map(json.loads, page["Results"])
 
     def _prefix_lists(
-        self, subnets: Mapping[AccountRegion, Mapping[str, Subnet]], regions: Sequence[str]
-    ) -> dict[AccountRegion, Mapping[str, PrefixList]]:
+        self, subnets: Mapping[AccountKey, Mapping[str, Subnet]], regions: Sequence[str]
+    ) -> dict[AccountKey, Mapping[str, PrefixList]]:
         customers = self._descriptions("AWS::EC2::PrefixList", regions)
         by_region: dict[str, set[Family]] = defaultdict(set)
         for (_, region), found in subnets.items():
             by_region[region] |= families_of(found.values())
         own = {region: self._own_lists(region, families) for region, families in sorted(by_region.items())}
         return {
-            place: {**prefix_lists([], *_with_entries(customers.get(place, []))), **own[place[1]]} for place in subnets
+            (account_id, region): {
+                **prefix_lists([], *_with_entries(customers.get((account_id, region), []))),
+                **own[region],
+            }
+            for account_id, region in subnets
         }
 
     def _own_lists(self, region: str, families: set[Family]) -> Mapping[str, PrefixList]:
         try:
-            found = PrefixListReader(self._aws.in_region(region).ec2, region).read((), families)
+            found = PrefixListReader(replace(self._aws, region=region).ec2, region).read((), families)
         except ApiError as error:
             raise ApiError(f"{error.operation} in {region}", error.code, error.message) from error
-        return {list_id: each for list_id, each in found.items() if each.aws_owned}
+        return {list_id: prefix_list for list_id, prefix_list in found.items() if prefix_list.aws_owned}
 
 
 def _subnet(described: Description) -> Subnet:
-    """A subnet's item; if it lacks the state of VPC Block Public Access, that state is unknown."""
+    """Return a subnet; if its item has no state of VPC Block Public Access, that state is unknown."""
     known = described.get("BlockPublicAccessStates") is not None
     return subnet(described) if known else replace(subnet(described), internet_closed=None)
 
 
 def _with_entries(lists: Sequence[Description]) -> tuple[Sequence[Description], dict[str, list[Description]]]:
-    """Managed prefix lists, and the entries of those whose item has them."""
-    entries = {str(each["PrefixListId"]): each["Entries"] for each in lists if each.get("Entries") is not None}
-    return lists, entries
+    """Return managed prefix lists, and the entries of those whose items have them."""
+    return lists, {str(row["PrefixListId"]): row["Entries"] for row in lists if row.get("Entries") is not None}

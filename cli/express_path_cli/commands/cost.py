@@ -1,5 +1,6 @@
 """express-path cost: what S3 Express traffic costs at the NAT gateways on flagged paths."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -8,73 +9,89 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
 from express_path_cli.cost.charges import window
 from express_path_cli.cost.report import CostOptions, CostReport, report_on
 from express_path_cli.flagged_nats import flagged_nats
 from express_path_cli.formats.cost_json import as_cost_json
 from express_path_cli.formats.cost_table import as_cost_table, as_text_table
-from express_path_cli.groups import Made
-from express_path_cli.output import STDOUT, tell_about, write_file
-from express_path_cli.problems import COULD_NOT_TELL, say
+from express_path_cli.output import STDOUT, show_failures_and_notes, write_file
+from express_path_cli.problems import UNDETERMINED, say
 from express_path_cli.progress import watching
 from express_path_cli.result import Seen
 from express_path_cli.selection import Selection, judge_all
+from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.source import Source
 from express_path_cli.task_pool import TaskPool
 
 _WHAT = "What to count"
-_LONGEST = 454
+_MAX_DAYS = 454
 EXAMPLES = """
-express-path cost  # at most, for the last 30 days
-express-path cost --flow-logs vpc-flow-logs --days 7  # also as flow logs measure it
+express-path cost  # the most that it can cost, for the last 30 days
+express-path cost --flow-logs vpc-flow-logs --days 7  # also measured from flow logs
 express-path cost --organization --role-name Audit --format json  # every account
 """
 
 
 class Form(StrEnum):
-    """How costs are written."""
+    """The output formats for costs."""
 
     TABLE = "table"
     JSON = "json"
 
 
-def _counted(
-    *,
-    days: Annotated[
-        int,
-        typer.Option(min=1, max=_LONGEST, metavar="NUMBER", help="How many days to look back.", rich_help_panel=_WHAT),
-    ] = 30,
-    price_per_gb: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1000,
-            metavar="USD",
-            help="The price of a GB that a NAT gateway processes; else that of the AWS Price List.",
-            rich_help_panel=_WHAT,
-        ),
-    ] = None,
-    flow_logs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOG-GROUP",
-            help="Measure S3 Express's share in the flow logs of this log group of CloudWatch Logs, which charges by "
-            "the GB scanned.",
-            rich_help_panel=_WHAT,
-        ),
-    ] = None,
-) -> CostOptions:
-    return CostOptions(window(datetime.now(UTC), days), price_per_gb, flow_logs)
+Days = Annotated[
+    int,
+    typer.Option(min=1, max=_MAX_DAYS, metavar="NUMBER", help="How many days to look back.", rich_help_panel=_WHAT),
+]
+PricePerGb = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1000,
+        metavar="USD",
+        help="The price of a GB that a NAT gateway processes. Default: that of the AWS Price List.",
+        rich_help_panel=_WHAT,
+    ),
+]
+FlowLogs = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LOG-GROUP",
+        help="Measure the share of S3 Express in the flow logs of this CloudWatch Logs log group. CloudWatch Logs "
+        "charges for each GB scanned.",
+        rich_help_panel=_WHAT,
+    ),
+]
+OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """Where to look for NATs, and what to count."""
+
+    source: Source
+    parameters: RuleParameters
+    counted: CostOptions
 
 
 def cost(
     *,
-    source: options.WhereMetered,
-    parameters: options.Asked,
-    counted: Annotated[CostOptions, Made(_counted)],
-    form: Annotated[
-        Form, typer.Option("--format", "-f", help="How it is written.", rich_help_panel=options.HOW)
-    ] = Form.TABLE,
+    from_dump: options.HiddenDump = None,
+    aggregator: options.HiddenAggregator = None,
+    region: options.Regions = None,
+    all_regions: options.AllRegions = False,
+    profile: options.Profile = None,
+    organization: options.AllAccounts = False,
+    role_name: options.RoleName = None,
+    external_id: options.ExternalId = "",
+    workers: options.Workers = 8,
+    parameter: options.Parameters = None,
+    days: Days = 30,
+    price_per_gb: PricePerGb = None,
+    flow_logs: FlowLogs = None,
+    form: OutputFormat = Form.TABLE,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -84,14 +101,23 @@ def cost(
     of S3 Express. A gateway endpoint saves these costs, but not the hourly charges. Exit status: 0 done, 2 something
     could not be determined; it is named on standard error, and the rest is still reported.
     """
+    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
+    source, parameters = options.metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
+    counted = CostOptions(window(datetime.now(UTC), days), price_per_gb, flow_logs)
+    raise typer.Exit(_cost(_Request(source, parameters, counted), form, output, quiet=quiet))
+
+
+def _cost(request: _Request, form: Form, output: Path | None, *, quiet: bool) -> int:
+    """Read, calculate and write, and return the exit status."""
+    source, parameters = request.source, request.parameters
     with watching(quiet=quiet) as watch, TaskPool(source.live.workers, watch) as task_pool:
-        seen = source.look(parameters, watch)
+        seen = source.read(parameters, watch)
         nats = flagged_nats(seen.views, judge_all(seen.views, parameters, Selection()))
-        report = report_on(nats, seen, counted, task_pool)
-    tell_about(Seen(failures=report.failures, notes=report.notes), quiet=quiet)
+        report = report_on(nats, seen, request.counted, task_pool)
+    show_failures_and_notes(Seen(failures=report.failures, notes=report.notes), quiet=quiet)
     if seen.views or not seen.failures:
         _write(report, form, output, quiet=quiet)
-    raise typer.Exit(COULD_NOT_TELL if report.failures else 0)
+    return UNDETERMINED if report.failures else 0
 
 
 def _write(report: CostReport, form: Form, output: Path | None, *, quiet: bool) -> None:

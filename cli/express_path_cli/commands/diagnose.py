@@ -1,5 +1,6 @@
 """express-path diagnose: whether a NAT on the path throttles S3 Express traffic."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -8,30 +9,32 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
 from express_path_cli.diagnosis.diagnosing import NatDiagnosis, diagnose_all, nats_to_diagnose
 from express_path_cli.diagnosis.timing import HOURS, Timing, timing
 from express_path_cli.formats.chart_svg import as_svg
 from express_path_cli.formats.diagnosis_json import as_diagnosis_json
 from express_path_cli.formats.diagnosis_text import panels, print_diagnoses
-from express_path_cli.groups import Made
-from express_path_cli.output import tell_about, write_file
-from express_path_cli.problems import COULD_NOT_TELL, OptionError, say
+from express_path_cli.output import show_failures_and_notes, write_file
+from express_path_cli.problems import UNDETERMINED, OptionError, say
 from express_path_cli.progress import watching
 from express_path_cli.result import Seen
 from express_path_cli.selection import Selection, judge_all
+from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.source import Source
 from express_path_cli.task_pool import TaskPool
 
 _WHEN = "When to look at"
 EXAMPLES = """
 express-path diagnose  # every NAT on a flagged path, the last 24 hours
-express-path diagnose subnet-0a1b2c3d4e5f60718 --hours 3 --chart nat.svg  # what this subnet crosses
+express-path diagnose subnet-0a1b2c3d4e5f60718 --hours 3 --chart nat.svg  # the NATs that this subnet crosses
 express-path diagnose --from 2026-03-01T09:00 --to 2026-03-01T15:00 --format json  # an incident, in UTC
 """
 
 
 class Form(StrEnum):
-    """How diagnoses are written."""
+    """The output formats for diagnoses."""
 
     TEXT = "text"
     JSON = "json"
@@ -40,7 +43,7 @@ class Form(StrEnum):
 Subnet = Annotated[
     str | None,
     typer.Argument(
-        metavar="SUBNET", help="Only the NATs that this subnet crosses; those on all flagged paths unless given."
+        metavar="SUBNET", help="Only the NATs that this subnet crosses. Default: those on all flagged paths."
     ),
 ]
 Hours = Annotated[
@@ -49,87 +52,114 @@ Hours = Annotated[
         min=1,
         max=455 * 24,
         metavar="NUMBER",
-        help=f"How many hours to look back, from --to or from now; {HOURS} unless given.",
+        help=f"How many hours to look back, from --to or from now. Default: {HOURS}.",
         rich_help_panel=_WHEN,
     ),
 ]
 Since = Annotated[
     str | None,
-    typer.Option("--from", metavar="TIME", help="Begin then: ISO 8601, UTC unless it says.", rich_help_panel=_WHEN),
+    typer.Option(
+        "--from", metavar="TIME", help="The start, in ISO 8601; UTC without a time zone.", rich_help_panel=_WHEN
+    ),
 ]
-Until = Annotated[str | None, typer.Option("--to", metavar="TIME", help="End then; else now.", rich_help_panel=_WHEN)]
+Until = Annotated[
+    str | None, typer.Option("--to", metavar="TIME", help="The end. Default: now.", rich_help_panel=_WHEN)
+]
 Period = Annotated[
     int | None,
     typer.Option(
         min=60,
         metavar="SECONDS",
-        help="Length of a period; else the finest that CloudWatch has, for at most 720 of them.",
+        help="The length of a period. Default: the shortest that CloudWatch has, for at most 720 periods.",
         rich_help_panel=_WHEN,
     ),
 ]
-
-
 Chart = Annotated[
     Path | None,
-    typer.Option(metavar="FILE.svg", help="Write the charts there, too, as SVG.", rich_help_panel=options.HOW),
+    typer.Option(metavar="FILE.svg", help="Also write the charts to this SVG file.", rich_help_panel=options.HOW),
 ]
+OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
-Written = Annotated[Form, typer.Option("--format", "-f", help="How it is written.", rich_help_panel=options.HOW)]
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """Where to look for NATs, those of which subnet, if only of one, and when."""
 
-def _timing(*, hours: Hours = None, since: Since = None, until: Until = None, period: Period = None) -> Timing:
-    return timing(datetime.now(UTC), hours, since, until, period)
+    source: Source
+    parameters: RuleParameters
+    subnet_id: str | None
+    timing: Timing
 
 
 def diagnose(
     *,
     subnet: Subnet = None,
-    source: options.WhereMetered,
-    parameters: options.Asked,
-    during: Annotated[Timing, Made(_timing)],
+    from_dump: options.HiddenDump = None,
+    aggregator: options.HiddenAggregator = None,
+    region: options.Regions = None,
+    all_regions: options.AllRegions = False,
+    profile: options.Profile = None,
+    organization: options.AllAccounts = False,
+    role_name: options.RoleName = None,
+    external_id: options.ExternalId = "",
+    workers: options.Workers = 8,
+    parameter: options.Parameters = None,
+    hours: Hours = None,
+    since: Since = None,
+    until: Until = None,
+    period: Period = None,
     chart: Chart = None,
-    form: Written = Form.TEXT,
+    form: OutputFormat = Form.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
     """Show whether a NAT gateway on a flagged path throttles S3 Express traffic, with a chart.
 
-    Looks in CloudWatch for throughput that runs flat at a ceiling, refused connections, dropped packets, and peaks
-    near the most that a NAT gateway carries. Exit status: 0 no symptom, 1 some, 2 something could not be determined;
-    it is named on standard error, and the rest is still reported.
+    Symptoms are flat throughput, refused connections, dropped packets, and peaks near a NAT gateway's maximum. Exit
+    status: 0 none, 1 some, 2 something could not be determined; it is named on standard error, the rest is reported.
     """
+    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
+    source, parameters = options.metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
+    request = _Request(source, parameters, subnet, timing(datetime.now(UTC), hours, since, until, period))
+    raise typer.Exit(_diagnose(request, chart, form, quiet=quiet))
+
+
+def _diagnose(request: _Request, chart: Path | None, form: Form, *, quiet: bool) -> int:
+    """Read, diagnose and write, and return the exit status."""
     _check(chart)
     with watching(quiet=quiet) as watch:
-        seen = source.look(parameters, watch)
-    tell_about(seen, quiet=quiet)
-    verdicts = judge_all(seen.views, parameters, Selection())
-    nats = nats_to_diagnose(seen, verdicts, subnet, source.elsewhere)
-    with watching(quiet=quiet) as watch, TaskPool(source.live.workers, watch) as task_pool:
-        told = diagnose_all(nats, verdicts, seen, during, task_pool)
-    tell_about(Seen(failures=task_pool.failures), quiet=quiet)
+        seen = request.source.read(request.parameters, watch)
+    show_failures_and_notes(seen, quiet=quiet)
+    verdicts = judge_all(seen.views, request.parameters, Selection())
+    nats = nats_to_diagnose(seen, verdicts, request.subnet_id, request.source.elsewhere)
+    with watching(quiet=quiet) as watch, TaskPool(request.source.live.workers, watch) as task_pool:
+        diagnoses = diagnose_all(nats, verdicts, seen, request.timing, task_pool)
+    show_failures_and_notes(Seen(failures=task_pool.failures), quiet=quiet)
     if seen.views or not seen.failures:
-        _draw(told, chart, quiet=quiet)
-        _write(told, during, form)
+        _draw(diagnoses, chart, quiet=quiet)
+        _write(diagnoses, request.timing, form)
     failed = seen.failures or task_pool.failures
-    raise typer.Exit(COULD_NOT_TELL if failed else any(each.has_symptoms for each in told))
+    return UNDETERMINED if failed else any(diagnosis.has_symptoms for diagnosis in diagnoses)
 
 
 def _check(chart: Path | None) -> None:
     if chart and chart.suffix.lower() != ".svg":
-        raise OptionError(f"--chart {chart}: charts are written as SVG", "end the name in .svg; any browser shows it")
+        raise OptionError(
+            f"--chart {chart}: charts are SVG files", "use a name that ends in .svg, which any browser shows"
+        )
 
 
-def _draw(told: list[NatDiagnosis], chart: Path | None, *, quiet: bool) -> None:
+def _draw(diagnoses: list[NatDiagnosis], chart: Path | None, *, quiet: bool) -> None:
     if chart is None:
         return
-    drawn = panels(told)
+    drawn = panels(diagnoses)
     if drawn:
         write_file(chart, [as_svg(drawn)])
     if not (drawn and quiet):
         say(f"wrote {chart}" if drawn else f"{chart} was not written: there are no datapoints to draw")
 
 
-def _write(told: list[NatDiagnosis], during: Timing, form: Form) -> None:
+def _write(diagnoses: list[NatDiagnosis], during: Timing, form: Form) -> None:
     if form is Form.JSON:
-        typer.echo(as_diagnosis_json(told, during), nl=False)
+        typer.echo(as_diagnosis_json(diagnoses, during), nl=False)
     else:
-        print_diagnoses(Console(highlight=False), told, during)
+        print_diagnoses(Console(highlight=False), diagnoses, during)

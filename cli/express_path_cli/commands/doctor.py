@@ -1,4 +1,4 @@
-"""express-path doctor: why nothing happens."""
+"""express-path doctor: check whether AWS Config, the rule, your permissions and healing work."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -7,13 +7,13 @@ import typer
 from rich.console import Console
 
 from express_path_cli import options
+from express_path_cli.connections import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checkup import examine
-from express_path_cli.doctor.clients import CheckupAws
 from express_path_cli.formats.checkup_json import as_checkup_json
 from express_path_cli.formats.checkup_text import print_checkup
 from express_path_cli.progress import watching
-from express_path_cli.running import DEFAULT_STACK
+from express_path_cli.runbook_commands import DEFAULT_STACK
 
 EXAMPLES = """
 express-path doctor  # this account, in the Region of your AWS settings
@@ -23,33 +23,35 @@ express-path doctor --format json  # for other tools
 
 
 class Form(StrEnum):
-    """How a check-up is written."""
+    """The output formats for a check-up."""
 
     TEXT = "text"
     JSON = "json"
 
 
+StackName = Annotated[str, typer.Option(metavar="NAME", help="The stack that deployed the rule.")]
+OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
+
+
 def doctor(
     *,
-    stack: Annotated[str, typer.Option(metavar="NAME", help="The stack that deployed the rule.")] = DEFAULT_STACK,
+    stack: StackName = DEFAULT_STACK,
     region: options.Region = None,
     profile: options.Profile = None,
-    form: Annotated[
-        Form, typer.Option("--format", "-f", help="How it is written.", rich_help_panel=options.HOW)
-    ] = Form.TEXT,
+    form: OutputFormat = Form.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say whether AWS Config records, the rule runs, you may read, and healing can work; with the fix of each fault.
+    """Check whether AWS Config records, the rule runs, you have the permissions, and healing works, and show fixes.
 
-    Only reads; what is denied is named, and all else still asked. Exit status: 0 all is OK or WARN, 1 something FAILs,
-    2 something that is needed could not be determined.
+    It only reads. Reads that are denied are named, and all other checks still run. Exit status: 0 all checks are OK or
+    WARN, 1 a check is FAIL, 2 a required check could not be determined.
     """
-    again = options.as_written({"--region": region, "--profile": profile})
-    context = CheckContext(CheckupAws.connect(region, profile), stack, again)
+    aws_options = options.as_command_line({"--region": region, "--profile": profile})
+    context = CheckContext(connect(region, profile, DOCTOR_CONFIG), stack, aws_options)
     with watching(quiet=quiet) as watch:
-        found = examine(context, watch)
+        checkup = examine(context, watch)
     if form is Form.JSON:
-        typer.echo(as_checkup_json(found), nl=False)
+        typer.echo(as_checkup_json(checkup), nl=False)
     else:
-        print_checkup(Console(highlight=False), found)
-    raise typer.Exit(found.exit_status)
+        print_checkup(Console(highlight=False), checkup)
+    raise typer.Exit(checkup.exit_status)

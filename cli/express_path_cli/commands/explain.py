@@ -10,7 +10,7 @@ from express_path_cli import options
 from express_path_cli.explanation.explanation import Subject
 from express_path_cli.formats.explanation_json import as_explanation_json
 from express_path_cli.formats.explanation_text import as_explanation, as_patches
-from express_path_cli.problems import COULD_NOT_TELL, one_line, say, trace
+from express_path_cli.problems import UNDETERMINED, one_line, say, trace
 
 EXAMPLES = """
 express-path explain subnet-0a1b2c3d4e5f60718  # live, in the Region of your AWS settings
@@ -19,39 +19,42 @@ express-path explain subnet-0a1b2c3d4e5f60718 --from-dump dump  # without AWS
 
 
 class Form(StrEnum):
-    """How an explanation is written."""
+    """The output formats for an explanation."""
 
     TEXT = "text"
     JSON = "json"
 
 
+SubnetId = Annotated[str, typer.Argument(metavar="SUBNET", help="The subnet ID.")]
+OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
+
+
 def explain(
     *,
-    subnet: Annotated[str, typer.Argument(metavar="SUBNET", help="The subnet's id.")],
+    subnet: SubnetId,
     from_dump: options.FromDump = None,
     region: options.Region = None,
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
-    parameters: options.Asked,
-    form: Annotated[
-        Form, typer.Option("--format", "-f", help="How it is written.", rich_help_panel=options.HOW)
-    ] = Form.TEXT,
+    parameter: options.Parameters = None,
+    form: OutputFormat = Form.TEXT,
 ) -> None:
-    """Show one subnet's path hop by hop, why each route won or lost, and what a heal would do.
+    """Show one subnet's path hop by hop, why each route won or lost, and what a heal would change.
 
-    Of each table on the way, every route that matches S3 Express addresses is listed with the reason. The change that
-    a heal would make is shown for CloudFormation, Terraform and the AWS CLI, with all that stands in its way; nothing
-    is changed. Exit status: 0 explained, 2 something could not be determined; it is named on standard error, and the
-    rest is still explained.
+    For each route table on the path, every route that matches S3 Express addresses is listed with the reason. The
+    change that a heal would make is shown for CloudFormation, Terraform and the AWS CLI, with everything that blocks
+    it; nothing is changed. Exit status: 0 explained, 2 something could not be determined; it is named on standard
+    error, and the rest is still explained.
     """
-    told = Subject(subnet, from_dump, region, profile, external_id).explain(parameters)
+    subject = Subject(subnet, from_dump, region, profile, external_id)
+    explanation = subject.explain(options.rule_parameters(parameter))
     if form is Form.JSON:
-        typer.echo(as_explanation_json(told), nl=False)
+        typer.echo(as_explanation_json(explanation), nl=False)
     else:
         console = Console(highlight=False)
-        console.print(as_explanation(told))
-        console.print(as_patches(told), soft_wrap=True)
-    if told.proposal.failure:
-        trace(told.proposal.failure)
-        say(one_line(told.proposal.failure))
-        raise typer.Exit(COULD_NOT_TELL)
+        console.print(as_explanation(explanation))
+        console.print(as_patches(explanation), soft_wrap=True)
+    if explanation.proposal.failure:
+        trace(explanation.proposal.failure)
+        say(one_line(explanation.proposal.failure))
+        raise typer.Exit(UNDETERMINED)

@@ -1,4 +1,4 @@
-"""express-path heals: what past heals changed, as the ledger of a deployed stack records it."""
+"""express-path heals: what past heals changed, from the ledger of a deployed stack."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -12,9 +12,9 @@ from express_path_cli.formats.heals_json import as_heals_json
 from express_path_cli.formats.heals_table import as_heals_table
 from express_path_cli.output import STDOUT, write_file
 from express_path_cli.problems import OptionError, naming
+from express_path_cli.runbook_commands import DEFAULT_STACK, StackName, deployment_of
 from express_path_cli.runbooks.heal_history import PastHeal, past_heals
 from express_path_cli.runbooks.ledger_history import read_history
-from express_path_cli.running import WhereDeployed
 
 _WHAT = "What to list"
 EXAMPLES = """
@@ -25,50 +25,56 @@ express-path heals --run 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # one of them
 
 
 class Form(StrEnum):
-    """How heals are written."""
+    """The output formats for heals."""
 
     TABLE = "table"
     JSON = "json"
 
 
+VpcIds = Annotated[
+    list[str] | None,
+    typer.Option("--vpc", metavar="VPC", help="Only heals of this VPC; repeatable.", rich_help_panel=_WHAT),
+]
+RunIds = Annotated[
+    list[str] | None,
+    typer.Option("--run", metavar="RUN-ID", help="Only the heal of this run; repeatable.", rich_help_panel=_WHAT),
+]
+OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
+
+
 def heals(
     *,
-    vpc: Annotated[
-        list[str] | None,
-        typer.Option("--vpc", metavar="VPC", help="Only heals of this VPC; repeatable.", rich_help_panel=_WHAT),
-    ] = None,
-    run: Annotated[
-        list[str] | None,
-        typer.Option("--run", metavar="RUN-ID", help="Only the heal of this run; repeatable.", rich_help_panel=_WHAT),
-    ] = None,
-    deployed: WhereDeployed,
-    form: Annotated[
-        Form, typer.Option("--format", "-f", help="How it is written.", rich_help_panel=options.HOW)
-    ] = Form.TABLE,
+    vpc: VpcIds = None,
+    run: RunIds = None,
+    stack: StackName = DEFAULT_STACK,
+    region: options.Region = None,
+    profile: options.Profile = None,
+    form: OutputFormat = Form.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List what past heals changed, when, by which run, what became of it, and the command that undoes it.
+    """List what past heals changed, when, by which run, their state, and the command that undoes each.
 
     Reads the ledger of the stack, and changes nothing. Exit status: 0 listed, 2 a run is not in the ledger, or the
     ledger could not be read.
     """
-    with naming(deployed.place):
-        history = read_history(deployed.place.aws.dynamodb, deployed.stack.ledger_table)
+    deployment = deployment_of(stack, region, profile)
+    aws = deployment.account_region.aws
+    with naming(deployment.account_region):
+        history = read_history(aws.dynamodb, deployment.stack.ledger_table)
     found = past_heals(history, vpc or (), run or ())
     _check_all_found(found, run or ())
-    again, region = deployed.options, deployed.place.aws.region
     if form is Form.JSON:
-        _write(as_heals_json(found, region, again), output)
+        _write(as_heals_json(found, aws.region, deployment.options), output)
     else:
-        _write((f"{line}\n" for line in as_heals_table(found, region, again)), output)
+        _write((f"{line}\n" for line in as_heals_table(found, aws.region, deployment.options)), output)
 
 
 def _check_all_found(found: Iterable[PastHeal], run_ids: Iterable[str]) -> None:
-    missing = sorted(set(run_ids) - {each.run.run_id for each in found})
+    missing = sorted(set(run_ids) - {heal.run.run_id for heal in found})
     if missing:
         raise OptionError(
-            f"the ledger has no heal with the run id {missing[0]} that changed something",
-            "leave --run and --vpc out to list all heals, or name their --region and --profile",
+            f"the ledger has no heal with the run ID {missing[0]} that changed something",
+            "list all heals without --run and --vpc, or name the --region and --profile of the stack",
         )
 
 

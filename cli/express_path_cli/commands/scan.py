@@ -1,22 +1,25 @@
 """express-path scan: a verdict on every subnet."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from express_path.adapters.memory import gc_paused
+from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
 from express_path_cli.formats.registry import Format
-from express_path_cli.groups import Made
-from express_path_cli.output import tell_about, write_result
-from express_path_cli.problems import COULD_NOT_TELL, OptionError, say
+from express_path_cli.output import show_failures_and_notes, write_result
+from express_path_cli.problems import UNDETERMINED, OptionError, say
 from express_path_cli.progress import watching
-from express_path_cli.result import Result
+from express_path_cli.result import Result, Seen
 from express_path_cli.selection import NEVER, WORDS, Selection, judge_all, matches, parse_words
+from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.source import Source
 
-_WHAT = "What to decide"
 EXAMPLES = """
 express-path scan  # this account, in the Region of your AWS settings
 express-path scan --all-regions --verdict NON_COMPLIANT  # every Region, only what should change
@@ -26,78 +29,79 @@ express-path scan --format sarif --output paths.sarif  # for code scanning
 """
 
 
-def _words(incomplete: str) -> list[str]:
-    """The words that a shell completes, in the case that was begun with."""
-    return [each.lower() if incomplete.islower() else each for each in WORDS]
+def _complete_word(incomplete: str) -> list[str]:
+    """Return what a shell completes a compliance or a reason to, in the case of what was typed."""
+    return [word.lower() if incomplete.islower() else word for word in WORDS]
 
 
-def _words_or_never(incomplete: str) -> list[str]:
-    return [*_words(incomplete), NEVER]
+def _complete_word_or_never(incomplete: str) -> list[str]:
+    return [*_complete_word(incomplete), NEVER]
 
 
-def _subnets(
-    *,
-    vpc: Annotated[
-        list[str] | None,
-        typer.Option(metavar="VPC-ID", help="Only subnets of this VPC; repeatable.", rich_help_panel=_WHAT),
-    ] = None,
-    tag: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY[=VALUE]", help="Only subnets with this tag; several: with all of them.", rich_help_panel=_WHAT
-        ),
-    ] = None,
-) -> Selection:
-    for each in tag or ():
-        if each.startswith("="):
-            raise OptionError(f"--tag {each} has no key", "KEY or KEY=VALUE, such as team=data")
-    return Selection(frozenset(vpc or ()), tuple(tag or ()))
+VpcIds = Annotated[
+    list[str] | None,
+    typer.Option("--vpc", metavar="VPC-ID", help="Only subnets of this VPC; repeatable.", rich_help_panel=options.WHAT),
+]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag",
+        metavar="KEY[=VALUE]",
+        help="Only subnets with this tag; if repeated, with all of them.",
+        rich_help_panel=options.WHAT,
+    ),
+]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WORD",
+        autocompletion=_complete_word_or_never,
+        help="Exit with status 1 if a subnet has this compliance or reason; repeatable. Default: NON_COMPLIANT. "
+        "Use `never` to always exit 0, unless a read failed.",
+        rich_help_panel=options.WHAT,
+    ),
+]
+Shown = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--verdict",
+        metavar="WORD",
+        autocompletion=_complete_word,
+        help="Show only subnets with this compliance or reason; repeatable. The exit status still counts all.",
+        rich_help_panel=options.HOW,
+    ),
+]
+OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
-def _failing(
-    *,
-    fail_on: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WORD",
-            autocompletion=_words_or_never,
-            help="End with status 1 if a subnet has this compliance or reason; repeatable. Default: NON_COMPLIANT. "
-            "Use `never` to always exit 0, unless a read failed.",
-            rich_help_panel=_WHAT,
-        ),
-    ] = None,
-) -> frozenset[str]:
-    words = parse_words("--fail-on", fail_on or ["NON_COMPLIANT"], NEVER)
-    if NEVER in words and len(words) > 1:
-        raise OptionError("--fail-on never and another --fail-on cannot be used together", "leave one of them out")
-    return words
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What to scan, which words for verdicts make the scan fail, and which are shown."""
 
-
-def _shown(
-    *,
-    verdict: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WORD",
-            autocompletion=_words,
-            help="Show only subnets of this compliance or reason; repeatable. The exit status still counts all.",
-            rich_help_panel=options.HOW,
-        ),
-    ] = None,
-) -> frozenset[str]:
-    return parse_words("--verdict", verdict or WORDS)
+    source: Source
+    parameters: RuleParameters
+    selection: Selection
+    failing: frozenset[str]
+    shown: frozenset[str]
 
 
 def scan(
     *,
-    source: options.Where,
-    parameters: options.Asked,
-    subnets: Annotated[Selection, Made(_subnets)],
-    failing: Annotated[frozenset[str], Made(_failing)],
-    shown: Annotated[frozenset[str], Made(_shown)],
-    output_format: Annotated[
-        Format, typer.Option("--format", "-f", help="How verdicts are written.", rich_help_panel=options.HOW)
-    ] = Format.TABLE,
+    from_dump: options.FromDump = None,
+    aggregator: options.AggregatorName = None,
+    region: options.Regions = None,
+    all_regions: options.AllRegions = False,
+    profile: options.Profile = None,
+    organization: options.AllAccounts = False,
+    role_name: options.RoleName = None,
+    external_id: options.ExternalId = "",
+    workers: options.Workers = 8,
+    parameter: options.Parameters = None,
+    vpc: VpcIds = None,
+    tag: Tags = None,
+    fail_on: FailOn = None,
+    verdict: Shown = None,
+    output_format: OutputFormat = Format.TABLE,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -106,15 +110,45 @@ def scan(
     Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something could not be determined. What could not be read
     is named on standard error, and the rest is still reported.
     """
-    with gc_paused(), watching(quiet=quiet) as watch:
-        seen = source.look(parameters, watch)
-        seen = replace(seen, failures=[*seen.failures, *subnets.absent(seen.views, source.elsewhere)])
-        verdicts = judge_all(seen.views, parameters, subnets)
-    tell_about(seen, quiet=quiet)
-    for each in subnets.unused_tags(seen.views) if seen.views else ():
-        say(f"no subnet has the tag {each}")
+    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
+    source, parameters = Source(from_dump, aggregator, live), options.rule_parameters(parameter)
+    shown = parse_words("--verdict", verdict or WORDS)
+    request = _Request(source, parameters, _selection(vpc, tag), _failing(fail_on), shown)
+    raise typer.Exit(_scan(request, output_format, output, quiet=quiet))
+
+
+def _scan(request: _Request, output_format: Format, output: Path | None, *, quiet: bool) -> int:
+    """Read, evaluate and write, and return the exit status."""
+    seen, verdicts = _read(request, quiet=quiet)
     if seen.views or not seen.failures:
-        listed = [each for each in verdicts if matches(each, shown)]
-        result = Result(listed, datetime.now(UTC), seen.failures, seen.views, seen.notes, parameters)
+        listed = [verdict for verdict in verdicts if matches(verdict, request.shown)]
+        result = Result(listed, datetime.now(UTC), seen.failures, seen.views, seen.notes, request.parameters)
         write_result(result, output_format, output, quiet=quiet)
-    raise typer.Exit(COULD_NOT_TELL if seen.failures else any(matches(each, failing) for each in verdicts))
+    return UNDETERMINED if seen.failures else any(matches(verdict, request.failing) for verdict in verdicts)
+
+
+def _read(request: _Request, *, quiet: bool) -> tuple[Seen, list[Verdict]]:
+    """Read the network, evaluate the selected subnets, and report what could not be read or found."""
+    source, selection = request.source, request.selection
+    with gc_paused(), watching(quiet=quiet) as watch:
+        seen = source.read(request.parameters, watch)
+        seen = replace(seen, failures=[*seen.failures, *selection.missing_vpcs(seen.views, source.elsewhere)])
+        verdicts = judge_all(seen.views, request.parameters, selection)
+    show_failures_and_notes(seen, quiet=quiet)
+    for tag in selection.unused_tags(seen.views) if seen.views else ():
+        say(f"no subnet has the tag {tag}")
+    return seen, verdicts
+
+
+def _selection(vpc_ids: list[str] | None, tags: list[str] | None) -> Selection:
+    for tag in tags or ():
+        if tag.startswith("="):
+            raise OptionError(f"--tag {tag} has no key", "use KEY or KEY=VALUE, such as team=data")
+    return Selection(frozenset(vpc_ids or ()), tuple(tags or ()))
+
+
+def _failing(given: list[str] | None) -> frozenset[str]:
+    words = parse_words("--fail-on", given or ["NON_COMPLIANT"], NEVER)
+    if NEVER in words and len(words) > 1:
+        raise OptionError("--fail-on never and another --fail-on cannot be used together", "leave one of them out")
+    return words

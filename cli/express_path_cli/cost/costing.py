@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from express_path.adapters.aws import Aws
 from express_path.errors import ApiError
 from express_path_cli.cost.charges import (
     ASSUMED_PRICE,
@@ -17,10 +18,9 @@ from express_path_cli.cost.charges import (
 )
 from express_path_cli.cost.nat_prices import listed_prices
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
-from express_path_cli.metered_places import MeteredPlace
 from express_path_cli.metrics.nat_metrics import meters_of, read_metrics
 from express_path_cli.metrics.series import Series
-from express_path_cli.organization.clients import AccountClients
+from express_path_cli.nats_by_owner import OwnedNats
 from express_path_cli.problems import OptionError, one_line
 from express_path_cli.result import Failure
 from express_path_cli.task_pool import TaskPool
@@ -47,16 +47,16 @@ class NatCost:
     measured: Measured | None = None
 
 
-def read_traffic(places: Sequence[MeteredPlace], during: Window, task_pool: TaskPool) -> dict[str, tuple[Series, ...]]:
+def read_traffic(places: Sequence[OwnedNats], during: Window, task_pool: TaskPool) -> dict[str, tuple[Series, ...]]:
     """The traffic of every NAT gateway that can be read, by its id."""
 
-    def read(at: MeteredPlace) -> dict[str, tuple[Series, ...]]:
-        aws = at.place.aws
+    def read(at: OwnedNats) -> dict[str, tuple[Series, ...]]:
+        aws = at.owner.aws
         meters = meters_of(aws, [nat.gateway for nat in at.nats if nat.gateway])
         series = read_metrics(aws, meters, TRAFFIC, during.start, during.end, _PERIOD)
         return {nat.id: tuple(one for one in series if one.meter.nat_gateway_id == nat.id) for nat in at.nats}
 
-    traffic = {key: series for _, found in task_pool.each(places, read) for key, series in found.items()}
+    traffic = {key: series for _, found in task_pool.run(places, read) for key, series in found.items()}
     unmetered = [nat for at in places for nat in at.nats if traffic.get(nat.id) == ()]
     task_pool.failures += [Failure(nat.where, _NO_ZONES) for nat in unmetered]
     return {key: series for key, series in traffic.items() if series}
@@ -71,7 +71,7 @@ class Prices:
         self._given = None if given is None else Price(given, Basis.GIVEN)
         self._listed: dict[str, Mapping[str, Price]] = {}
 
-    def of(self, nat: FlaggedNat, aws: AccountClients) -> Price:
+    def of(self, nat: FlaggedNat, aws: Aws) -> Price:
         """The price at one NAT gateway; AWS is asked once for each Region."""
         if self._given:
             return self._given
@@ -81,7 +81,7 @@ class Prices:
         own = listed.get("RegionalNatGateway") if nat.kind is NatKind.REGIONAL else None
         return own or listed.get("NatGateway", ASSUMED_PRICE)
 
-    def _ask(self, region: str, aws: AccountClients) -> Mapping[str, Price]:
+    def _ask(self, region: str, aws: Aws) -> Mapping[str, Price]:
         try:
             found = listed_prices(aws, region)
             why = "the Price List has none in US dollars"
@@ -97,13 +97,13 @@ class Prices:
 
 def costs_of(
     nats: Sequence[FlaggedNat],
-    places: Sequence[MeteredPlace],
+    places: Sequence[OwnedNats],
     traffic: Mapping[str, tuple[Series, ...]],
     prices: Prices,
     during: Window,
 ) -> list[NatCost]:
     """What each NAT costs at most, in the order of the NATs."""
-    clients = {nat.id: at.place.aws for at in places for nat in at.nats}
+    clients = {nat.id: at.owner.aws for at in places for nat in at.nats}
     return [
         _cost(nat, prices.of(nat, clients[nat.id]), traffic, during) if nat.id in clients else NatCost(nat)
         for nat in nats

@@ -3,14 +3,16 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from express_path.adapters.aws import calling, filtered, pages
+from express_path.adapters.aws import Aws, calling, filtered, pages
 from express_path.domain.network.addresses import Cidr
 from express_path.errors import ApiError
 from express_path_cli.cost.charges import Window
 from express_path_cli.cost.flow_records import FlowLog, NatPlace
-from express_path_cli.organization.clients import AccountClients
+
+if TYPE_CHECKING:
+    from mypy_boto3_logs import CloudWatchLogsClient
 
 POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 900.0
@@ -36,9 +38,9 @@ class Reading(NamedTuple):
     bytes_scanned: float
 
 
-def read_log_group(aws: AccountClients, name: str) -> LogGroup:
+def read_log_group(aws: Aws, name: str) -> LogGroup:
     """What a log group holds. Raises ApiError, also where there is none of that name."""
-    rows = pages(aws.logs, "logs", "describe_log_groups", "logGroups", logGroupNamePrefix=name)
+    rows = pages(aws.client("logs"), "logs", "describe_log_groups", "logGroups", logGroupNamePrefix=name)
     group = next((row for row in rows if row["logGroupName"] == name), None)
     if group is None:
         raise ApiError("logs:DescribeLogGroups", "ResourceNotFoundException", f"{aws.region} has no log group {name}")
@@ -55,7 +57,7 @@ def _flow_log(row: Mapping[str, Any]) -> FlowLog:
     return FlowLog(row["FlowLogId"], row["ResourceId"], row.get("TrafficType", "ALL"), fields, row["CreationTime"])
 
 
-def read_nat_places(aws: AccountClients, gateway_ids: Sequence[str]) -> dict[str, NatPlace]:
+def read_nat_places(aws: Aws, gateway_ids: Sequence[str]) -> dict[str, NatPlace]:
     """Where NAT gateways of this account and Region are, by id; those that are gone are absent. Raises ApiError."""
     rows = filtered(aws.ec2, "describe_nat_gateways", "NatGateways", "nat-gateway-id", gateway_ids)
     return {row["NatGatewayId"]: _place(row) for row in rows}
@@ -68,7 +70,7 @@ def _place(row: Mapping[str, Any]) -> NatPlace:
 
 
 def read_express_bytes(
-    aws: AccountClients,
+    aws: Aws,
     log_group: str,
     fields: Sequence[str],
     interfaces: Sequence[str],
@@ -116,9 +118,10 @@ def query_text(fields: Sequence[str], interfaces: Iterable[str], cidrs: Iterable
     )
 
 
-def _run(aws: AccountClients, log_group: str, text: str, of: Window) -> Mapping[str, Any]:
+def _run(aws: Aws, log_group: str, text: str, of: Window) -> Mapping[str, Any]:
+    logs: CloudWatchLogsClient = aws.client("logs")
     with calling("logs:StartQuery"):
-        query_id = aws.logs.start_query(
+        query_id = logs.start_query(
             logGroupName=log_group,
             startTime=int(of.start.timestamp()),
             endTime=int(of.end.timestamp()) - 1,  # the end is included (botocore model: logs StartQuery)
@@ -128,22 +131,22 @@ def _run(aws: AccountClients, log_group: str, text: str, of: Window) -> Mapping[
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         with calling("logs:GetQueryResults"):
-            answer = aws.logs.get_query_results(queryId=query_id)
+            answer = logs.get_query_results(queryId=query_id)
         if answer["status"] == "Complete":
             return answer
         running = answer["status"] in _UNFINISHED
         if not running or time.monotonic() > deadline:
             if running:
-                _stop(aws, query_id)
+                _stop(logs, query_id)
             message = f"query {query_id} did not complete; fewer --days scan less"
             raise ApiError("logs:GetQueryResults", answer["status"], message)
         time.sleep(POLL_SECONDS)
 
 
-def _stop(aws: AccountClients, query_id: str) -> None:
+def _stop(logs: "CloudWatchLogsClient", query_id: str) -> None:
     """A query is paid for by what it scans, so none goes on for nobody."""
     with calling("logs:StopQuery"):
-        aws.logs.stop_query(queryId=query_id)
+        logs.stop_query(queryId=query_id)
 
 
 def _rows(answer: Mapping[str, Any]) -> Iterator[dict[str, str]]:

@@ -11,8 +11,8 @@ from express_path_cli.cost.charges import Measured, Price, Window, charged_bytes
 from express_path_cli.cost.costing import NatCost
 from express_path_cli.cost.flow_logs import LogGroup, Reading, read_express_bytes, read_log_group, read_nat_places
 from express_path_cli.cost.flow_records import FlowLog, NatPlace, NotRecordedError, recording
-from express_path_cli.metered_places import MeteredPlace
 from express_path_cli.metrics.series import Series
+from express_path_cli.nats_by_owner import OwnedNats
 from express_path_cli.problems import OptionError
 from express_path_cli.result import Failure, View
 from express_path_cli.task_pool import TaskPool
@@ -49,26 +49,26 @@ def _allow(snapshot: Snapshot) -> str:
 
 
 def measure(
-    log_group: str, places: Sequence[MeteredPlace], views: Sequence[View], during: Window, task_pool: TaskPool
+    log_group: str, places: Sequence[OwnedNats], views: Sequence[View], during: Window, task_pool: TaskPool
 ) -> Shares:
     """The shares of all places; what fails is kept as the crew's failures."""
 
-    def read(metered: MeteredPlace) -> Shares:
-        return _measure_place(log_group, metered, express_blocks(views, metered.place.aws.region), during)
+    def read(metered: OwnedNats) -> Shares:
+        return _measure_place(log_group, metered, express_blocks(views, metered.owner.aws.region), during)
 
     found: dict[str, Share] = {}
     scanned = 0.0
-    for metered, shares in task_pool.each(places, read, lambda metered: f"{metered}: flow logs"):
+    for metered, shares in task_pool.run(places, read, lambda metered: f"{metered}: flow logs"):
         found |= shares.by_gateway
         scanned += shares.bytes_scanned
         task_pool.failures += [
-            Failure(f"{each.nat_gateway_id} {metered.place.aws.region}", each) for each in shares.untold
+            Failure(f"{each.nat_gateway_id} {metered.owner.aws.region}", each) for each in shares.untold
         ]
     return Shares(found, scanned)
 
 
-def _measure_place(name: str, metered: MeteredPlace, blocks: Sequence[Cidr], during: Window) -> Shares:
-    aws = metered.place.aws
+def _measure_place(name: str, metered: OwnedNats, blocks: Sequence[Cidr], during: Window) -> Shares:
+    aws = metered.owner.aws
     group = read_log_group(aws, name)
     where = read_nat_places(aws, [nat.id for nat in metered.nats])
     told: dict[tuple[tuple[str, ...], Window], list[NatPlace]] = defaultdict(list)

@@ -3,11 +3,11 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from express_path.adapters.aws import pages
+from express_path.adapters.aws import Aws, pages
 from express_path_cli.cost.charges import Basis, Price
-from express_path_cli.organization.clients import AccountClients
 
 _ENDPOINT = "us-east-1"
 """The Price List answers in a few Regions only, for all of them
@@ -17,14 +17,14 @@ _ENDPOINT = "us-east-1"
 _USAGE_TYPE = re.compile(r"(?:[A-Z0-9]+-)?(?P<kind>NatGateway|RegionalNatGateway)-Bytes")
 
 
-def listed_prices(aws: AccountClients, region: str) -> dict[str, Price]:
+def listed_prices(aws: Aws, region: str) -> dict[str, Price]:
     """The price for zonal and private NAT gateways (NatGateway) and for regional ones (RegionalNatGateway) in a Region.
 
     What AWS does not list in US dollars is absent. Raises ApiError.
     """
     wanted = {"productFamily": "NAT Gateway", "regionCode": region}
     filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()]
-    pricing = aws.in_region(_ENDPOINT).pricing
+    pricing = replace(aws, region=_ENDPOINT).client("pricing")
     rows = pages(pricing, "pricing", "get_products", "PriceList", ServiceCode="AmazonEC2", Filters=filters)
     # Of several prices of a kind, the highest keeps the bound a bound: sorted, it comes last.
     return dict(sorted(_prices(json.loads(str(row)) for row in rows)))

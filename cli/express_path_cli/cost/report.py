@@ -7,7 +7,7 @@ from express_path_cli.cost.charges import Window
 from express_path_cli.cost.costing import NatCost, Prices, costs_of, read_traffic
 from express_path_cli.cost.measuring import measure, with_shares
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
-from express_path_cli.metered_places import MeteredPlace, places_of
+from express_path_cli.nats_by_owner import OwnedNats, nats_by_owner
 from express_path_cli.result import Failure, Seen
 from express_path_cli.task_pool import TaskPool
 
@@ -50,7 +50,7 @@ class CostReport:
 
 def report_on(nats: Sequence[FlaggedNat], seen: Seen, asked: CostOptions, task_pool: TaskPool) -> CostReport:
     """Read traffic and prices, and flow logs where a log group is named; what fails is kept beside the rest."""
-    places = places_of(nats, seen.reach, task_pool)
+    places = nats_by_owner(nats, seen.account_access, task_pool)
     prices = Prices(asked.usd_per_gb)
     costs = costs_of(nats, places, read_traffic(places, asked.window, task_pool), prices, asked.window)
     report = CostReport(asked.window, costs, not (seen.failures or task_pool.failures), asked.log_group)
@@ -61,7 +61,7 @@ def report_on(nats: Sequence[FlaggedNat], seen: Seen, asked: CostOptions, task_p
 
 
 def _measured(
-    report: CostReport, log_group: str, places: Sequence[MeteredPlace], seen: Seen, task_pool: TaskPool
+    report: CostReport, log_group: str, places: Sequence[OwnedNats], seen: Seen, task_pool: TaskPool
 ) -> CostReport:
     shares = measure(log_group, places, seen.views, report.window, task_pool)
     costs = with_shares(report.costs, shares.by_gateway)

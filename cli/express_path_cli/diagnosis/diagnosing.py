@@ -8,8 +8,8 @@ from express_path_cli.diagnosis.symptoms import Diagnosis, State, diagnose
 from express_path_cli.diagnosis.symptoms_load import METRICS
 from express_path_cli.diagnosis.timing import Timing
 from express_path_cli.flagged_nats import FlaggedNat, flagged_nats
-from express_path_cli.metered_places import MeteredPlace, places_of
 from express_path_cli.metrics.nat_metrics import meters_of, read_metrics
+from express_path_cli.nats_by_owner import OwnedNats, nats_by_owner
 from express_path_cli.problems import OptionError
 from express_path_cli.result import Seen, is_flagged
 from express_path_cli.task_pool import TaskPool
@@ -53,14 +53,14 @@ def diagnose_all(
     nats: Sequence[FlaggedNat], verdicts: Iterable[Verdict], seen: Seen, during: Timing, task_pool: TaskPool
 ) -> list[NatDiagnosis]:
     """What the metrics of each NAT tell, those with symptoms first; what fails is kept as the crew's failures."""
-    places = places_of(nats, seen.reach, task_pool)
+    places = nats_by_owner(nats, seen.account_access, task_pool)
 
-    def read(metered: MeteredPlace) -> dict[str, tuple[Diagnosis, ...]]:
+    def read(metered: OwnedNats) -> dict[str, tuple[Diagnosis, ...]]:
         return _diagnose_place(metered, during)
 
     found = {
         key: told
-        for _, here in task_pool.each(places, read, lambda metered: f"{metered}: metrics")
+        for _, here in task_pool.run(places, read, lambda metered: f"{metered}: metrics")
         for key, told in here.items()
     }
     tables = {each.subnet_id: each.route_table_id for each in verdicts if is_flagged(each)}
@@ -68,9 +68,9 @@ def diagnose_all(
     return sorted(told, key=lambda each: not each.has_symptoms)
 
 
-def _diagnose_place(metered: MeteredPlace, during: Timing) -> dict[str, tuple[Diagnosis, ...]]:
+def _diagnose_place(metered: OwnedNats, during: Timing) -> dict[str, tuple[Diagnosis, ...]]:
     start, end, period = during
-    aws = metered.place.aws
+    aws = metered.owner.aws
     meters = meters_of(aws, [nat.gateway for nat in metered.nats if nat.gateway])
     series = read_metrics(aws, meters, METRICS, start, end, period)
     told = [diagnose(meter, series, start, end, period) for meter in meters]

@@ -1,1 +1,1 @@
-"""The check-up: is AWS Config recording, is the rule running, may these credentials read, can healing work."""
+"""The check-up: does AWS Config record, does the rule run, are reads allowed, can healing work."""

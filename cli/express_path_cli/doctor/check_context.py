@@ -1,12 +1,13 @@
-"""What a check-up looks at: the facts that several questions share, each read once, when first asked for."""
+"""What the questions of a check-up share: clients, and reads that are made once, when first needed."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 from threading import Lock
 from typing import Generic, TypeVar
 
+from express_path.adapters.aws import Aws
 from express_path.errors import ExpressPathError
-from express_path_cli.doctor.clients import CheckupAws
+from express_path_cli.connections import read_caller
 from express_path_cli.doctor.function_reader import read_activity, read_function
 from express_path_cli.doctor.heal_checks import Remediation
 from express_path_cli.doctor.recorder_reader import read_recorder, read_recorder_status
@@ -18,26 +19,26 @@ from express_path_cli.wording import RULE_NAME
 _Value = TypeVar("_Value")
 
 
-class Fact(Generic[_Value]):
-    """A read that several questions need. Whoever asks first makes it, the others wait; they share its failure too."""
+class SharedRead(Generic[_Value]):
+    """A read that several questions need. The first one makes it, and the others wait; all get its value or error."""
 
     def __init__(self, read: Callable[[], _Value]) -> None:
-        """Read nothing yet."""
+        """Take the read; it is not made yet."""
         self._read = read
         self._lock = Lock()
-        self._found: list[_Value | ExpressPathError] = []
+        self._outcome: list[_Value | ExpressPathError] = []
 
     def __call__(self) -> _Value:
-        """The value. Raises what the read raised."""
+        """Return the value. Raise the error of the read."""
         with self._lock:
-            if not self._found:
-                self._found.append(self._once())
-        [found] = self._found
-        if isinstance(found, ExpressPathError):
-            raise found
-        return found
+            if not self._outcome:
+                self._outcome.append(self._value_or_error())
+        [outcome] = self._outcome
+        if isinstance(outcome, ExpressPathError):
+            raise outcome
+        return outcome
 
-    def _once(self) -> _Value | ExpressPathError:
+    def _value_or_error(self) -> _Value | ExpressPathError:
         try:
             return self._read()
         except ExpressPathError as error:
@@ -47,35 +48,41 @@ class Fact(Generic[_Value]):
 class CheckContext:
     """One account and Region, and the stack and rule that are deployed there."""
 
-    def __init__(self, aws: CheckupAws, stack_name: str, again: str = "") -> None:
-        """Read nothing yet; again holds the options with which the AWS CLI looks there too."""
+    def __init__(self, aws: Aws, stack_name: str, aws_options: str = "") -> None:
+        """Read nothing yet. `aws_options` are the options that select the same account and Region in the AWS CLI."""
         self.aws = aws
-        self.again = again
+        self.aws_options = aws_options
         self.stack_name = stack_name
         self.now = datetime.now(UTC)
-        self.identity = Fact(lambda: aws.identity)
-        self.stack: Fact[StackRecord | None] = Fact(lambda: read_stack(aws.cloudformation, stack_name))
-        self.recorder = Fact(lambda: read_recorder(aws.config))
-        self.recorder_status = Fact(lambda: read_recorder_status(aws.config))
-        self.rules = Fact(lambda: find_rules(aws.config, self.rule_name))
-        self.times = Fact(lambda: read_times(aws.config, self._deployed.name))
-        self.function: Fact[FunctionState | None] = Fact(lambda: read_function(aws.functions, self.function_name))
-        self.activity: Fact[Activity] = Fact(lambda: read_activity(aws.cloudwatch, self.function_name, self.now))
-        self.remediation: Fact[Remediation | None] = Fact(
+        self.caller = SharedRead(lambda: read_caller(aws))
+        self.stack: SharedRead[StackRecord | None] = SharedRead(
+            lambda: read_stack(aws.client("cloudformation"), stack_name)
+        )
+        self.recorder = SharedRead(lambda: read_recorder(aws.config))
+        self.recorder_status = SharedRead(lambda: read_recorder_status(aws.config))
+        self.rules = SharedRead(lambda: find_rules(aws.config, self.rule_name))
+        self.times = SharedRead(lambda: read_times(aws.config, self._deployed.name))
+        self.function: SharedRead[FunctionState | None] = SharedRead(
+            lambda: read_function(aws.client("lambda"), self.function_name)
+        )
+        self.activity: SharedRead[Activity] = SharedRead(
+            lambda: read_activity(aws.client("cloudwatch"), self.function_name, self.now)
+        )
+        self.remediation: SharedRead[Remediation | None] = SharedRead(
             lambda: read_remediation(aws.config, self.rule.name) if self.rule else None
         )
 
     @property
     def rule_name(self) -> str:
-        """The rule's name by the stack's output, else its default name."""
+        """The rule's name from the stack's output, or its default name."""
         try:
             return self.output("RuleName") or RULE_NAME
         except ExpressPathError:
-            return RULE_NAME  # that the stack cannot be read is told by the question about it
+            return RULE_NAME  # the question about the stack reports that it cannot be read
 
     @property
     def rule(self) -> Rule | None:
-        """The deployed rule, None where there is none."""
+        """The deployed rule, or None if there is none."""
         return next(iter(self.rules()), None)
 
     @property
@@ -89,16 +96,16 @@ class CheckContext:
 
     @property
     def function_account(self) -> str | None:
-        """The account of the rule's function where that is another one, as in a rule of the organization."""
+        """The account of the rule's function if that is another one, as for a rule of the organization, or None."""
         account = self._deployed.function_arn.split(":")[4]
-        return None if account == self.identity()[0] else account
+        return None if account == self.caller().account_id else account
 
     def output(self, name: str) -> str:
-        """An output of the stack, empty where there is no stack or no such output."""
+        """Return an output of the stack, or an empty text without such an output or stack."""
         stack = self.stack()
         return stack.outputs.get(name, "") if stack else ""
 
     def parameter(self, name: str) -> str:
-        """A parameter of the stack, empty where there is no stack or no such parameter."""
+        """Return a parameter of the stack, or an empty text without such a parameter or stack."""
         stack = self.stack()
         return stack.parameters.get(name, "") if stack else ""

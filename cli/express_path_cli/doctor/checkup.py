@@ -1,21 +1,22 @@
-"""Asking all questions, several at once; one that cannot be answered never hides the others."""
+"""Ask all questions of a check-up, several at once. One that cannot be answered does not hide the others."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from express_path.errors import ExpressPathError
-from express_path_cli.doctor.access import remedy
+from express_path_cli.doctor.access_questions import remedy
+from express_path_cli.doctor.answers import Answer, State, unknown
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.checks import Answer, State, unknown
 from express_path_cli.doctor.questions import QUESTIONS, Question
-from express_path_cli.problems import COULD_NOT_TELL
+from express_path_cli.problems import UNDETERMINED
 from express_path_cli.progress import Watch
 
 WORKERS = 8
-"""How many questions are asked at once."""
+"""How many questions are answered at once."""
 FAILED = 1
-"""Exit status where something fails."""
+"""The exit status if a check fails."""
 
 
 class Check(NamedTuple):
@@ -25,8 +26,9 @@ class Check(NamedTuple):
     answer: Answer
 
 
-class Checkup(NamedTuple):
-    """All that was asked; account is None where not even that is known."""
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """All checks of an account and Region. The account is None if the caller's identity could not be read."""
 
     account: str | None
     region: str
@@ -34,18 +36,18 @@ class Checkup(NamedTuple):
 
     @property
     def exit_status(self) -> int:
-        """0 where all is OK or WARN, 1 where something fails, 2 where something needed could not be determined."""
-        if any(each.answer.state is State.UNKNOWN and each.question.required for each in self.checks):
-            return COULD_NOT_TELL
-        return FAILED if any(each.answer.state is State.FAIL for each in self.checks) else 0
+        """Return 0 if all are OK or WARN, 1 if a check fails, 2 if a required one could not be determined."""
+        if any(check.answer.state is State.UNKNOWN and check.question.required for check in self.checks):
+            return UNDETERMINED
+        return FAILED if any(check.answer.state is State.FAIL for check in self.checks) else 0
 
 
 def examine(context: CheckContext, watch: Watch) -> Checkup:
-    """Ask everything."""
+    """Ask all questions, and return the answers in their order."""
 
     def ask(question: Question) -> Answer | None:
         try:
-            return _repeatable(question.ask(context), context.again)
+            return _with_aws_options(question.ask(context), context.aws_options)
         except ExpressPathError as error:
             return unknown(str(error), remedy(error))
         finally:
@@ -58,15 +60,15 @@ def examine(context: CheckContext, watch: Watch) -> Checkup:
     return Checkup(_account(context), context.aws.region, checks)
 
 
-def _repeatable(answer: Answer | None, again: str) -> Answer | None:
-    """The answer with the options of this call at the end of its command, if that is one of the AWS CLI."""
+def _with_aws_options(answer: Answer | None, aws_options: str) -> Answer | None:
+    """Return the answer with these options added to its command, if that is one of the AWS CLI."""
     if answer is None or not answer.command.startswith("aws "):
         return answer
-    return answer._replace(command=answer.command + again)
+    return replace(answer, command=answer.command + aws_options)
 
 
 def _account(context: CheckContext) -> str | None:
     try:
-        return context.identity()[0]
+        return context.caller().account_id
     except ExpressPathError:
         return None

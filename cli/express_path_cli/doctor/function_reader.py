@@ -1,4 +1,4 @@
-"""Reading how the deployed functions are, and what waits in the queue of failed events."""
+"""Read the state of the deployed functions, and the queue of failed events."""
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
 
 def read_function(functions: "LambdaClient", name: str) -> FunctionState | None:
-    """The state of a function of this account and Region, None where there is no such function. Raises ApiError."""
+    """Read the state of a function of this account and Region, or return None if it does not exist. Raise ApiError."""
     try:
         with calling("lambda:GetFunctionConfiguration"):
             found = functions.get_function_configuration(FunctionName=name)
@@ -34,33 +34,34 @@ def read_function(functions: "LambdaClient", name: str) -> FunctionState | None:
 
 
 def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datetime) -> Activity:
-    """What CloudWatch counted of a function in the last day, and the hour of its last invocation within a week.
+    """Read what CloudWatch counted for a function in the last day, and the hour of its last invocation within a week.
 
-    https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html. Raises ApiError.
+    https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html. Raise ApiError.
     """
     with calling("cloudwatch:GetMetricData"):
         answer = cloudwatch.get_metric_data(
-            MetricDataQueries=[_query(each, function_name) for each in ("Invocations", "Errors")],
+            MetricDataQueries=[_query(metric, function_name) for metric in ("Invocations", "Errors")],
             StartTime=now - _WEEK,
             EndTime=now,
         )
-    for each in answer["MetricDataResults"]:
-        if each["StatusCode"] != "Complete":
-            raise ApiError("cloudwatch:GetMetricData", each["StatusCode"], f"{each['Label']} of {function_name}")
-    counted = {
-        each["Id"]: dict(zip(each["Timestamps"], each["Values"], strict=True)) for each in answer["MetricDataResults"]
+    results = answer["MetricDataResults"]
+    for result in results:
+        if result["StatusCode"] != "Complete":
+            raise ApiError("cloudwatch:GetMetricData", result["StatusCode"], f"{result['Label']} of {function_name}")
+    by_time = {result["Id"]: dict(zip(result["Timestamps"], result["Values"], strict=True)) for result in results}
+    last_day = {
+        metric: sum(count for time, count in counts.items() if now - time <= _DAY) for metric, counts in by_time.items()
     }
-    lately = {name: sum(n for at, n in values.items() if now - at <= _DAY) for name, values in counted.items()}
-    invoked = [at for at, number in counted["invocations"].items() if number]
-    return Activity(int(lately["invocations"]), int(lately["errors"]), max(invoked, default=None))
+    invoked = [time for time, count in by_time["invocations"].items() if count]
+    return Activity(int(last_day["invocations"]), int(last_day["errors"]), max(invoked, default=None))
 
 
 def _query(metric: str, function_name: str) -> Any:  # noqa: ANN401  # a literal of the stubs
-    named = [{"Name": "FunctionName", "Value": function_name}]
+    dimensions = [{"Name": "FunctionName", "Value": function_name}]
     return {
         "Id": metric.lower(),
         "MetricStat": {
-            "Metric": {"Namespace": "AWS/Lambda", "MetricName": metric, "Dimensions": named},
+            "Metric": {"Namespace": "AWS/Lambda", "MetricName": metric, "Dimensions": dimensions},
             "Period": _HOUR,
             "Stat": "Sum",
         },
@@ -68,7 +69,7 @@ def _query(metric: str, function_name: str) -> Any:  # noqa: ANN401  # a literal
 
 
 def count_messages(sqs: "SQSClient", url: str) -> int:
-    """How many messages are in a queue, about. Raises ApiError."""
+    """Read the approximate number of messages in a queue. Raise ApiError."""
     with calling("sqs:GetQueueAttributes"):
         found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
     return int(found["Attributes"]["ApproximateNumberOfMessages"])

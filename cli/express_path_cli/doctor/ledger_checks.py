@@ -1,14 +1,15 @@
-"""Whether the ledger of heals is there, can be restored, and can be written by the runbooks alone."""
+"""Check whether the ledger of heals exists, can be restored, and only the runbooks can write to it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
-from express_path_cli.doctor.checks import Answer, fail, ok, warn
+from express_path_cli.doctor.answers import Answer, fail, ok, warn
 
 WRITES = frozenset(
-    f"dynamodb:{each}"
-    for each in (
+    f"dynamodb:{operation}"
+    for operation in (
         "BatchWriteItem",
         "DeleteItem",
         "PartiQLDelete",
@@ -19,14 +20,15 @@ WRITES = frozenset(
         "UpdateTimeToLive",
     )
 )
-"""The actions that the table's resource policy denies to all but the runbooks' role
+"""The actions that the table's resource policy denies to everyone except the runbooks' role
 (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html)."""
 RUNBOOK_ROLES = "role/express-path/automation/*"
-"""What the ARNs of roles that may write end with."""
+"""The resource part of the ARNs of roles that may write."""
 
 
-class LedgerRecord(NamedTuple):
-    """The ledger's table: its status and how it is protected; policy is its resource policy, None for none."""
+@dataclass(frozen=True, slots=True)
+class LedgerRecord:
+    """The ledger's table: its status, its protection, and its resource policy, or None."""
 
     status: str
     is_protected: bool
@@ -35,39 +37,39 @@ class LedgerRecord(NamedTuple):
 
 
 def judge_ledger(name: str, found: LedgerRecord | None) -> Answer:
-    """Whether heals and undos can rely on the ledger; found is None where there is no such table."""
+    """Return whether heals and undos can rely on the ledger. `found` is None if the table does not exist."""
     if found is None:
         return fail(
             f"ledger {name} does not exist: every heal and undo fails",
             "restore the table from a backup, or deploy the stack with the LedgerTableName of an existing ledger",
         )
     if found.status != "ACTIVE":
-        return fail(f"ledger {name} is {found.status}", "wait until it is ACTIVE, or see the table's state in DynamoDB")
+        return fail(f"ledger {name} is {found.status}", "wait until it is ACTIVE, or check the table in DynamoDB")
     if not _only_runbooks_write(found.policy):
         return fail(
-            f"ledger {name} can be written by others than the runbooks, so undos cannot trust it",
+            f"not only the runbooks can write to ledger {name}, so undos cannot trust it",
             "deploy the stack again, or give the table the resource policy in template.yaml (OnlyRunbooksWrite)",
         )
     if not found.is_protected:
         return warn(
-            f"ledger {name} can be deleted, and no heal could be undone any more",
+            f"ledger {name} can be deleted, and heals could no longer be undone",
             "turn on deletion protection",
             f"aws dynamodb update-table --table-name {name} --deletion-protection-enabled",
         )
     if not found.is_restorable:
         return warn(
             f"ledger {name} has no point-in-time recovery",
-            "turn it on",
+            "turn on point-in-time recovery",
             f"aws dynamodb update-continuous-backups --table-name {name} "
             "--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true",
         )
-    return ok(f"ledger {name} is there, and only the runbooks write to it")
+    return ok(f"ledger {name} exists, and only the runbooks write to it")
 
 
 def _only_runbooks_write(policy: Mapping[str, Any] | None) -> bool:
-    """Whether one statement denies every write to every principal but roles with the runbooks' path."""
+    """Return whether one statement denies every write to every principal except roles with the runbooks' path."""
     statements = _listed((policy or {}).get("Statement"))
-    return any(isinstance(each, Mapping) and _denies_others(each) for each in statements)
+    return any(isinstance(statement, Mapping) and _denies_others(statement) for statement in statements)
 
 
 def _denies_others(statement: Mapping[str, Any]) -> bool:
@@ -85,10 +87,10 @@ def _denies_others(statement: Mapping[str, Any]) -> bool:
 
 
 def _is_named(action: str, patterns: list[Any]) -> bool:
-    """Whether any of the patterns stands for an action; IAM compares actions without case."""
-    return any(fnmatchcase(action.lower(), str(each).lower()) for each in patterns)
+    """Return whether any of the patterns matches an action. IAM ignores the case of actions."""
+    return any(fnmatchcase(action.lower(), str(pattern).lower()) for pattern in patterns)
 
 
 def _listed(value: object) -> list[Any]:
-    """A policy's element, which may be one value or a list of them."""
+    """Return a policy's element, which may be one value or a list, as a list."""
     return value if isinstance(value, list) else [value]

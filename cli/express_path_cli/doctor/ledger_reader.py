@@ -1,4 +1,4 @@
-"""Reading how the ledger's table is set up and protected, and the topic that tells approvers."""
+"""Read the protection of the ledger's table, and the topic that notifies approvers."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_ledger(dynamodb: "DynamoDBClient", name: str) -> LedgerRecord | None:
-    """The ledger's table, None where there is none of that name. Raises ApiError."""
+    """Read the ledger's table, or return None if it does not exist. Raise ApiError."""
     try:
         with calling("dynamodb:DescribeTable"):
             table = dynamodb.describe_table(TableName=name)["Table"]
@@ -46,7 +46,7 @@ def _policy(dynamodb: "DynamoDBClient", arn: str) -> Mapping[str, Any] | None:
 
 
 def read_topic(sns: "SNSClient", arn: str) -> Topic | None:
-    """An SNS topic, None where there is none. Raises ApiError."""
+    """Read an SNS topic, or return None if it does not exist. Raise ApiError."""
     try:
         with calling("sns:GetTopicAttributes"):
             found = sns.get_topic_attributes(TopicArn=arn)["Attributes"]

@@ -1,23 +1,24 @@
-"""Trying each read that a scan makes, for real and as cheaply as EC2 allows: one small page, which nobody looks at."""
+"""Try each read that a scan makes, with the smallest page that AWS allows. The result is ignored."""
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError
 
 
-class Probe(NamedTuple):
-    """A read: the IAM action that it needs, what it tells, and the trial, which says what else is to be known."""
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A read: the IAM action that it needs, what it shows a scan, and a trial, which returns why it was not tried."""
 
     action: str
-    tells: str
+    shows: str
     trial: Callable[[Aws], str]
 
 
 def _page(operation: str) -> Callable[[Aws], str]:
-    """A trial that reads the smallest page of an EC2 call (botocore model: ec2)."""
+    """Return a trial that reads the smallest page of an EC2 call (botocore model: ec2)."""
     name = "".join(part.capitalize() for part in operation.split("_"))
 
     def read(aws: Aws) -> str:
@@ -29,24 +30,25 @@ def _page(operation: str) -> Callable[[Aws], str]:
 
 
 def _entries(aws: Aws) -> str:
-    """Read the entries of S3 Express's own prefix list, else of any that the Region has."""
+    """Read the entries of the S3 Express prefix list, or of any other in the Region."""
     lists = pages(aws.ec2, "ec2", "describe_prefix_lists", "PrefixLists")
-    found = sorted(lists, key=lambda each: not is_express_service(each["PrefixListName"], aws.region))
+    found = sorted(lists, key=lambda row: not is_express_service(row["PrefixListName"], aws.region))
     if not found:
-        return "there is no prefix list to try it on"
+        return "there is no prefix list to try it with"
     with calling("ec2:GetManagedPrefixListEntries"):
         aws.ec2.get_managed_prefix_list_entries(PrefixListId=found[0]["PrefixListId"], MaxResults=1)
     return ""
 
 
 def _routes(aws: Aws) -> str:
-    """Search a transit gateway's route table, where the account sees one."""
+    """Search a transit gateway's route table, if the account has one."""
     limits = {"MaxItems": 100}
     operation, field = "describe_transit_gateway_attachments", "TransitGatewayAttachments"
-    seen: list[Mapping[str, Mapping[str, str]]] = list(pages(aws.ec2, "ec2", operation, field, PaginationConfig=limits))
-    tables = [each["Association"]["TransitGatewayRouteTableId"] for each in seen if each.get("Association")]
+    found = pages(aws.ec2, "ec2", operation, field, PaginationConfig=limits)
+    attachments: list[Mapping[str, Mapping[str, str]]] = list(found)
+    tables = [row["Association"]["TransitGatewayRouteTableId"] for row in attachments if row.get("Association")]
     if not tables:
-        return "there is no transit gateway to try it on"
+        return "there is no transit gateway to try it with"
     try:
         with calling("ec2:SearchTransitGatewayRoutes"):
             aws.ec2.search_transit_gateway_routes(
@@ -55,7 +57,7 @@ def _routes(aws: Aws) -> str:
     except ApiError as error:
         if not error.code.endswith(".NotFound"):
             raise
-        return "the transit gateway is another account's, whose role networkRoleArn would name"
+        return "the transit gateway belongs to another account; networkRoleArn can name a role there"
     return ""
 
 
@@ -73,20 +75,20 @@ def _shared(aws: Aws) -> str:
 
 REQUIRED = (
     Probe("ec2:DescribeSubnets", "which subnets there are", _page("describe_subnets")),
-    Probe("ec2:DescribeRouteTables", "where their routes lead", _page("describe_route_tables")),
+    Probe("ec2:DescribeRouteTables", "where their routes point to", _page("describe_route_tables")),
     Probe("ec2:DescribeVpcs", "which VPCs there are, and their tags", _page("describe_vpcs")),
     Probe("ec2:DescribeVpcEndpoints", "which endpoints are there", _page("describe_vpc_endpoints")),
     Probe("ec2:DescribeNatGateways", "which NAT gateways are there", _page("describe_nat_gateways")),
     Probe("ec2:DescribePrefixLists", "which addresses S3 Express has", _page("describe_prefix_lists")),
     Probe(
         "ec2:DescribeManagedPrefixLists",
-        "which customer prefix lists and IPv6 lists there are, where there are any",
+        "which customer prefix lists and IPv6 lists there are, if any",
         _page("describe_managed_prefix_lists"),
     ),
 )
-"""Reads without which a scan may end without a verdict (adapters/ec2_snapshot.py, prefix_list_reader.py)."""
+"""Reads without which a scan may fail (adapters/ec2_snapshot.py, prefix_list_reader.py)."""
 OPTIONAL = (
-    Probe("ec2:GetManagedPrefixListEntries", "what customer prefix lists and IPv6 lists hold", _entries),
+    Probe("ec2:GetManagedPrefixListEntries", "what customer prefix lists and IPv6 lists contain", _entries),
     Probe(
         "ec2:DescribeNetworkInterfaces", "which interfaces forward: NAT instances", _page("describe_network_interfaces")
     ),
@@ -102,12 +104,12 @@ OPTIONAL = (
         "which subnets transit gateways use",
         _page("describe_transit_gateway_vpc_attachments"),
     ),
-    Probe("ec2:SearchTransitGatewayRoutes", "where transit gateways lead", _routes),
+    Probe("ec2:SearchTransitGatewayRoutes", "where transit gateways route traffic to", _routes),
     Probe(
         "s3express:ListAllMyDirectoryBuckets",
         "whether there are directory buckets, for scope=DIRECTORY_BUCKETS",
         _buckets,
     ),
-    Probe("ram:ListResources", "which subnets other accounts use as well, for scope=DIRECTORY_BUCKETS", _shared),
+    Probe("ram:ListResources", "which subnets are shared with other accounts, for scope=DIRECTORY_BUCKETS", _shared),
 )
-"""Reads without which a scan counts what they tell as unknown."""
+"""Reads without which a scan counts what they show as unknown."""

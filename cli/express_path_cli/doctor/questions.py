@@ -1,18 +1,19 @@
-"""Every question of a check-up, in the order in which answers are shown."""
+"""Every question of a check-up, in the order of the output."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from express_path_cli.doctor import access, healing, recording, rule
+from express_path_cli.doctor import access_questions, heal_questions, recorder_questions, rule_questions
+from express_path_cli.doctor.answers import Answer
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.checks import Answer
 from express_path_cli.doctor.permission_probes import OPTIONAL, REQUIRED
 
 WHO, READS, CONFIG, RULE, HEALING = "Who and where", "What a scan reads", "AWS Config", "The rule", "Healing"
 
 
-class Question(NamedTuple):
-    """A named check; ask answers None where there is nothing to ask. Without an optional one all still works."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A named check. `ask` returns None if the question does not apply. The rule works without an optional one."""
 
     group: str
     name: str
@@ -21,36 +22,36 @@ class Question(NamedTuple):
 
 
 QUESTIONS = (
-    Question(WHO, "identity", access.identity),
-    Question(WHO, "service", access.service),
-    *(Question(READS, each.action, access.read(each)) for each in REQUIRED),
-    *(Question(READS, each.action, access.read(each), required=False) for each in OPTIONAL),
-    Question(READS, "network-role", access.network_role, required=False),
-    Question(CONFIG, "recorder", recording.recorder),
-    Question(CONFIG, "last-recording", recording.last_recording),
-    Question(CONFIG, "recorded-types", recording.recorded_types),
-    Question(CONFIG, "frequency", recording.frequency),
-    Question(CONFIG, "delivery", recording.delivery),
-    Question(RULE, "stack", rule.stack),
-    Question(RULE, "rule", rule.rule),
-    Question(RULE, "last-run", rule.last_run),
-    Question(RULE, "last-error", rule.last_error),
-    Question(RULE, "function", rule.function),
-    Question(RULE, "errors", rule.errors, required=False),
-    Question(RULE, "failed-events", rule.failed_events, required=False),
-    Question(RULE, "verdicts", rule.verdicts, required=False),
-    Question(HEALING, "mode", healing.mode),
-    Question(HEALING, "remediation", healing.remediation),
-    Question(HEALING, "heal-runbook", healing.runbook("HealDocumentName")),
-    Question(HEALING, "approval-runbook", healing.runbook("ApprovalDocumentName")),
-    Question(HEALING, "undo-runbook", healing.runbook("UndoDocumentName")),
-    Question(HEALING, "role", healing.role),
-    Question(HEALING, "plan-function", healing.plan_function),
-    Question(HEALING, "ledger", healing.ledger),
-    Question(HEALING, "approval", healing.approval),
-    Question(HEALING, "exceptions", healing.exceptions, required=False),
-    Question(HEALING, "endpoint-service", healing.endpoint_service),
-    Question(HEALING, "endpoint-quota", healing.endpoint_quota, required=False),
-    Question(HEALING, "automations", healing.automations, required=False),
-    Question(HEALING, "calendar", healing.calendar, required=False),
+    Question(WHO, "identity", access_questions.identity),
+    Question(WHO, "service", access_questions.service),
+    *(Question(READS, probe.action, access_questions.read(probe)) for probe in REQUIRED),
+    *(Question(READS, probe.action, access_questions.read(probe), required=False) for probe in OPTIONAL),
+    Question(READS, "network-role", access_questions.network_role, required=False),
+    Question(CONFIG, "recorder", recorder_questions.recorder),
+    Question(CONFIG, "last-recording", recorder_questions.last_recording),
+    Question(CONFIG, "recorded-types", recorder_questions.recorded_types),
+    Question(CONFIG, "frequency", recorder_questions.frequency),
+    Question(CONFIG, "delivery", recorder_questions.delivery),
+    Question(RULE, "stack", rule_questions.stack),
+    Question(RULE, "rule", rule_questions.rule),
+    Question(RULE, "last-run", rule_questions.last_run),
+    Question(RULE, "last-error", rule_questions.last_error),
+    Question(RULE, "function", rule_questions.function),
+    Question(RULE, "errors", rule_questions.errors, required=False),
+    Question(RULE, "failed-events", rule_questions.failed_events, required=False),
+    Question(RULE, "verdicts", rule_questions.verdicts, required=False),
+    Question(HEALING, "mode", heal_questions.mode),
+    Question(HEALING, "remediation", heal_questions.remediation),
+    Question(HEALING, "heal-runbook", heal_questions.runbook("HealDocumentName")),
+    Question(HEALING, "approval-runbook", heal_questions.runbook("ApprovalDocumentName")),
+    Question(HEALING, "undo-runbook", heal_questions.runbook("UndoDocumentName")),
+    Question(HEALING, "role", heal_questions.role),
+    Question(HEALING, "plan-function", heal_questions.plan_function),
+    Question(HEALING, "ledger", heal_questions.ledger),
+    Question(HEALING, "approval", heal_questions.approval),
+    Question(HEALING, "exceptions", heal_questions.exceptions, required=False),
+    Question(HEALING, "endpoint-service", heal_questions.endpoint_service),
+    Question(HEALING, "endpoint-quota", heal_questions.endpoint_quota, required=False),
+    Question(HEALING, "automations", heal_questions.automations, required=False),
+    Question(HEALING, "calendar", heal_questions.calendar, required=False),
 )

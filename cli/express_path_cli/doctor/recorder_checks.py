@@ -1,15 +1,15 @@
-"""What the settings of AWS Config's recorder mean for the changes that the rule waits for."""
+"""Check whether AWS Config's recorder records and delivers the changes that the rule needs."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
 
 from express_path.domain.verdict.fanout import ResourceType
-from express_path_cli.doctor.checks import Answer, fail, moment, ok, warn
+from express_path_cli.doctor.answers import Answer, fail, moment, ok, warn
 
-WATCHED = tuple(sorted(str(each) for each in ResourceType if each is not ResourceType.DIRECTORY_BUCKET))
-"""The resource types whose changes move paths. Directory buckets matter to scope=DIRECTORY_BUCKETS alone."""
+WATCHED = tuple(sorted(str(kind) for kind in ResourceType if kind is not ResourceType.DIRECTORY_BUCKET))
+"""The resource types whose changes can change paths. Directory buckets matter only with scope=DIRECTORY_BUCKETS."""
 
 
 class Strategy(StrEnum):
@@ -33,18 +33,20 @@ class Frequency(StrEnum):
     DAILY = "DAILY"
 
 
-class Recorder(NamedTuple):
-    """A recorder's settings; listed are the types that its strategy includes or excludes, overrides are by type."""
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """A recorder's settings: the types that its strategy includes or excludes, and frequencies that differ by type."""
 
     name: str
     strategy: Strategy
     listed: frozenset[str] = frozenset()
     frequency: Frequency = Frequency.CONTINUOUS
-    overrides: Mapping[str, Frequency] = {}
+    overrides: Mapping[str, Frequency] = field(default_factory=dict)
 
 
-class RecorderStatus(NamedTuple):
-    """What a recorder does now; last_status is that of the latest recording event, such as Success or Failure."""
+@dataclass(frozen=True, slots=True)
+class RecorderStatus:
+    """The status of a recorder. `last_status` is that of the latest recording event, such as Success or Failure."""
 
     name: str
     recording: bool
@@ -53,7 +55,8 @@ class RecorderStatus(NamedTuple):
     changed: datetime | None = None
 
 
-class Delivery(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Delivery:
     """The last delivery of one kind: history, snapshot or stream."""
 
     kind: str
@@ -62,33 +65,33 @@ class Delivery(NamedTuple):
 
 
 def records(recorder: Recorder, resource_type: str) -> bool:
-    """Whether a recorder records a resource type that AWS Config supports."""
+    """Return whether a recorder records a resource type that AWS Config supports."""
     if recorder.strategy is Strategy.ALL:
         return True
     return (resource_type in recorder.listed) is (recorder.strategy is Strategy.INCLUSION)
 
 
 def frequency_of(recorder: Recorder, resource_type: str) -> Frequency:
-    """How often a recorder records a resource type, if it does: an override counts more than the default."""
+    """Return how often a recorder records a resource type: an override replaces the default."""
     return recorder.overrides.get(resource_type, recorder.frequency)
 
 
 def judge_types(recorder: Recorder) -> Answer:
-    """Whether all watched types are recorded."""
-    missing = [each for each in WATCHED if not records(recorder, each)]
+    """Return whether all watched types are recorded."""
+    missing = [kind for kind in WATCHED if not records(recorder, kind)]
     if not missing:
         return ok(f"recorder {recorder.name} records route tables, subnets, VPC endpoints and NAT gateways")
-    how = "add them to" if recorder.strategy is Strategy.INCLUSION else "take them out of the exceptions from"
+    how = "add them to" if recorder.strategy is Strategy.INCLUSION else "remove them from the exclusions of"
     return fail(
-        f"recorder {recorder.name} does not record {', '.join(missing)}: their changes invoke nothing",
+        f"recorder {recorder.name} does not record {', '.join(missing)}: their changes do not invoke the rule",
         f"AWS Config, Settings: {how} the recorded resource types",
     )
 
 
 def judge_frequency(recorder: Recorder) -> Answer | None:
-    """Whether watched types are recorded continuously; None where none is recorded at all."""
-    recorded = [each for each in WATCHED if records(recorder, each)]
-    daily = [each for each in recorded if frequency_of(recorder, each) is Frequency.DAILY]
+    """Return whether watched types are recorded continuously, or None if none is recorded."""
+    recorded = [kind for kind in WATCHED if records(recorder, kind)]
+    daily = [kind for kind in recorded if frequency_of(recorder, kind) is Frequency.DAILY]
     if not recorded:
         return None
     if not daily:
@@ -100,38 +103,38 @@ def judge_frequency(recorder: Recorder) -> Answer | None:
 
 
 def judge_recording(status: RecorderStatus) -> Answer:
-    """Whether the recorder is on."""
+    """Return whether the recorder is on."""
     if status.recording:
         return ok(f"recorder {status.name} is recording")
     since = f" since {moment(status.changed)}" if status.changed else ""
     return fail(
-        f"recorder {status.name} is stopped{since}: no change invokes the rule",
+        f"recorder {status.name} is stopped{since}: changes do not invoke the rule",
         "start it",
         f"aws configservice start-configuration-recorder --configuration-recorder-name {status.name}",
     )
 
 
 def judge_last_recording(status: RecorderStatus) -> Answer:
-    """Whether the latest recording event succeeded."""
+    """Return whether the latest recording event succeeded."""
     if status.last_status.lower() != "failure":
-        return ok(f"the last recording event is {status.last_status or 'not told'}")
+        return ok(f"the last recording event is {status.last_status or 'unknown'}")
     return fail(
         f"the last recording event failed: {status.error or 'AWS Config gives no reason'}",
-        f"let the recorder's role do what was refused: "
-        f"aws configservice describe-configuration-recorders names the role of {status.name}",
+        f"allow the recorder's role what was denied; "
+        f"`aws configservice describe-configuration-recorders` shows the role of {status.name}",
     )
 
 
 def judge_deliveries(bucket: str, deliveries: Sequence[Delivery]) -> Answer:
-    """Whether what is recorded is also delivered to the bucket and the topic of the delivery channel.
+    """Return whether the last deliveries to the bucket and the topic of the delivery channel succeeded.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_DeliveryChannelStatus.html
     """
-    failed = [each for each in deliveries if each.status.lower() == "failure"]
+    failed = [delivery for delivery in deliveries if delivery.status.lower() == "failure"]
     if not failed:
         return ok(f"delivers to the bucket {bucket}")
-    reasons = "; ".join(f"{each.kind}: {each.error or 'no reason given'}" for each in failed)
+    reasons = "; ".join(f"{delivery.kind}: {delivery.error or 'no reason given'}" for delivery in failed)
     return warn(
         f"the last delivery to the bucket {bucket} or its topic failed: {reasons}",
-        "let AWS Config write there: the policies of the bucket, its key and the topic must allow it",
+        "allow AWS Config to write in the policies of the bucket, its key and the topic",
     )

@@ -1,6 +1,6 @@
-"""Reading AWS Config's recorder and delivery channel.
+"""Read AWS Config's recorder and delivery channel.
 
-Of recorders that are linked to another service, these calls tell only when asked to, and no rule sees what they record
+Service-linked recorders are left out: these calls return them only on request, and rules do not get what they record
 (https://docs.aws.amazon.com/config/latest/APIReference/API_DescribeConfigurationRecorders.html).
 """
 
@@ -25,31 +25,33 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 
 def read_recorder(config: "ConfigServiceClient") -> Recorder | None:
-    """The settings of the account's own recorder, None where there is none. Raises ApiError, RecordError."""
+    """Read the settings of the account's own recorder, or return None without one. Raise ApiError, RecordError."""
     with calling("config:DescribeConfigurationRecorders"):
         found = config.describe_configuration_recorders()
     return next(map(_recorder, rows(found, "ConfigurationRecorders", "config")), None)
 
 
 def read_recorder_status(config: "ConfigServiceClient") -> RecorderStatus | None:
-    """What the account's own recorder does now, None where there is none. Raises ApiError, RecordError."""
+    """Read the status of the account's own recorder, or return None without one. Raise ApiError, RecordError."""
     with calling("config:DescribeConfigurationRecorderStatus"):
         found = config.describe_configuration_recorder_status()
     return next(map(_status, rows(found, "ConfigurationRecordersStatus", "config")), None)
 
 
 def read_bucket(config: "ConfigServiceClient") -> str | None:
-    """The bucket of the delivery channel, None where there is no channel. Raises ApiError, RecordError."""
+    """Read the bucket of the delivery channel, or return None without a channel. Raise ApiError, RecordError."""
     with calling("config:DescribeDeliveryChannels"):
         found = config.describe_delivery_channels()
-    return next((identifier(each, "s3BucketName", "delivery channel") for each in found["DeliveryChannels"]), None)
+    return next(
+        (identifier(channel, "s3BucketName", "delivery channel") for channel in found["DeliveryChannels"]), None
+    )
 
 
 def read_deliveries(config: "ConfigServiceClient") -> list[Delivery]:
-    """The last deliveries of the channel, by kind. Raises ApiError."""
+    """Read the last deliveries of the channel, by kind. Raise ApiError."""
     with calling("config:DescribeDeliveryChannelStatus"):
         found = config.describe_delivery_channel_status()
-    return [each for row in rows(found, "DeliveryChannelsStatus", "config") for each in _deliveries(row)]
+    return [delivery for row in rows(found, "DeliveryChannelsStatus", "config") for delivery in _deliveries(row)]
 
 
 def _recorder(row: Description) -> Recorder:
@@ -72,7 +74,7 @@ def _recorder(row: Description) -> Recorder:
 
 
 def _strategy(group: Description, name: str) -> Strategy:
-    """The strategy that is named, or, in settings from before there were any, the one that they amount to."""
+    """Return the recording strategy. Settings older than strategies are converted to the equivalent one."""
     named = nested(group, "recordingStrategy", name).get("useOnly")
     if named:
         return _word(Strategy, named, "recordingStrategy", name)
@@ -80,9 +82,9 @@ def _strategy(group: Description, name: str) -> Strategy:
 
 
 def _word(words: type[_Word], found: object, field: str, name: str) -> _Word:
-    for each in words:
-        if each == found:
-            return each
+    for word in words:
+        if word == found:
+            return word
     raise RecordError(f"recorder {name}", field, found, ", ".join(words))
 
 

@@ -1,8 +1,9 @@
-"""Reading what AWS Config knows of the deployed rule."""
+"""Read the deployed rule from AWS Config, with its results and its remediation."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
 from express_path.adapters.fields import Description, identifier, nested, rows
@@ -12,13 +13,14 @@ from express_path_cli.doctor.rule_checks import RuleTimes
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
 
-MOST_COUNTED = 1000
-"""How many results are counted at most, as AWS Config gives a hundred a call."""
+MAX_COUNTED = 1000
+"""The most results that are counted, because AWS Config returns only a hundred per call."""
 _HOURS = {"One_Hour": 1, "Three_Hours": 3, "Six_Hours": 6, "Twelve_Hours": 12, "TwentyFour_Hours": 24}
 
 
-class Rule(NamedTuple):
-    """A rule of AWS Config; period is that of its schedule, None where it has none."""
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of AWS Config. `period` is that of its schedule, None without one."""
 
     name: str
     state: str
@@ -27,14 +29,14 @@ class Rule(NamedTuple):
 
 
 def find_rules(config: "ConfigServiceClient", name: str) -> list[Rule]:
-    """The rules of that name in this account and Region: its own first, then those of packs and the organization.
+    """Read the rules of that name: the account's own first, then those of conformance packs and the organization.
 
-    A conformance pack appends -conformance-pack-... to a rule's name, an organization puts OrgConfigRule- before it and
-    a suffix behind. Raises ApiError, RecordError.
+    A conformance pack appends -conformance-pack-... to a rule's name. An organization adds the prefix OrgConfigRule-
+    and a suffix. Raise ApiError, RecordError.
     """
     found = pages(config, "config", "describe_config_rules", "ConfigRules")
-    rules = [_rule(each) for each in found if _is_named(identifier(each, "ConfigRuleName", "rule"), name)]
-    return sorted(rules, key=lambda each: (each.name != name, each.name))
+    rules = [_rule(row) for row in found if _is_named(identifier(row, "ConfigRuleName", "rule"), name)]
+    return sorted(rules, key=lambda rule: (rule.name != name, rule.name))
 
 
 def _is_named(found: str, name: str) -> bool:
@@ -44,7 +46,8 @@ def _is_named(found: str, name: str) -> bool:
 def _rule(row: Description) -> Rule:
     name = identifier(row, "ConfigRuleName", "rule")
     source = nested(row, "Source", name)
-    scheduled = [each for each in rows(source, "SourceDetails", name) if each["MessageType"] == "ScheduledNotification"]
+    details = rows(source, "SourceDetails", name)
+    scheduled = [detail for detail in details if detail["MessageType"] == "ScheduledNotification"]
     period = _period(scheduled[0]) if scheduled else None
     return Rule(
         name,
@@ -55,12 +58,15 @@ def _rule(row: Description) -> Rule:
 
 
 def _period(details: Description) -> timedelta:
-    """A schedule that says nothing is daily (https://docs.aws.amazon.com/config/latest/APIReference/API_SourceDetail.html)."""
+    """Return the period of a schedule, by default a day.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_SourceDetail.html
+    """
     return timedelta(hours=_HOURS[details.get("MaximumExecutionFrequency") or "TwentyFour_Hours"])
 
 
 def read_times(config: "ConfigServiceClient", name: str) -> RuleTimes:
-    """When AWS Config last invoked the rule and took results, as far as it tells. Raises ApiError."""
+    """Read when AWS Config last invoked the rule and got results, if it reports that. Raise ApiError."""
     with calling("config:DescribeConfigRuleEvaluationStatus"):
         found = config.describe_config_rule_evaluation_status(ConfigRuleNames=[name])
     for row in found["ConfigRulesEvaluationStatus"]:
@@ -77,20 +83,20 @@ def read_times(config: "ConfigServiceClient", name: str) -> RuleTimes:
 
 
 def count_flagged(config: "ConfigServiceClient", name: str) -> int:
-    """How many subnets AWS Config holds as NON_COMPLIANT, counting up to MOST_COUNTED. Raises ApiError."""
+    """Read how many subnets are NON_COMPLIANT in AWS Config, counting up to MAX_COUNTED. Raise ApiError."""
     operation = "get_compliance_details_by_config_rule"
     wanted = {"ConfigRuleName": name, "ComplianceTypes": ["NON_COMPLIANT"]}
-    limits = {"MaxItems": MOST_COUNTED, "PageSize": 100}
+    limits = {"MaxItems": MAX_COUNTED, "PageSize": 100}
     return len(pages(config, "config", operation, "EvaluationResults", PaginationConfig=limits, **wanted))
 
 
 def read_remediation(config: "ConfigServiceClient", name: str) -> Remediation | None:
-    """What AWS Config is set to do about flagged subnets, None where nothing. Raises ApiError."""
+    """Read the rule's remediation, or return None without one. Raise ApiError."""
     with calling("config:DescribeRemediationConfigurations"):
         found = config.describe_remediation_configurations(ConfigRuleNames=[name])["RemediationConfigurations"]
-    for each in found:
-        role = each.get("Parameters", {}).get("AutomationAssumeRole", {}).get("StaticValue", {}).get("Values", [])
-        return Remediation(each.get("Automatic", False), each["TargetId"], _first(role))
+    for row in found:
+        role = row.get("Parameters", {}).get("AutomationAssumeRole", {}).get("StaticValue", {}).get("Values", [])
+        return Remediation(row.get("Automatic", False), row["TargetId"], _first(role))
     return None
 
 
@@ -99,16 +105,16 @@ def _first(values: Sequence[str]) -> str:
 
 
 def list_exceptions(config: "ConfigServiceClient", name: str) -> list[str]:
-    """The subnets that automatic remediation leaves alone. Raises ApiError.
+    """Read the subnets with an exception from automatic remediation. Raise ApiError.
 
-    AWS Config pages this list, although botocore's model has no paginator for it.
+    AWS Config returns this list in pages, although botocore has no paginator for it.
     """
     found: list[str] = []
     token = ""
     while True:
         with calling("config:DescribeRemediationExceptions"):
             answer = config.describe_remediation_exceptions(ConfigRuleName=name, **_from(token))
-        found += [each["ResourceId"] for each in answer["RemediationExceptions"]]
+        found += [exception["ResourceId"] for exception in answer["RemediationExceptions"]]
         token = answer.get("NextToken", "")
         if not token:
             return found

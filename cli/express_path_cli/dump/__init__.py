@@ -1,1 +1,1 @@
-"""Reading and writing dumps: folders with the JSON output of the AWS CLI."""
+"""Read and write dumps: folders with the JSON output of the AWS CLI."""

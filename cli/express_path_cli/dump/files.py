@@ -3,15 +3,16 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from express_path.adapters.fields import Description, Record
 from express_path.errors import DumpError, RecordError
 
 
-class DumpFile(NamedTuple):
-    """One file of a dump: its name, the list it must hold and the AWS CLI call that makes it."""
+@dataclass(frozen=True, slots=True)
+class DumpFile:
+    """One file of a dump: its name, the list that it must contain, and the AWS CLI command that creates it."""
 
     name: str
     field: str
@@ -57,19 +58,19 @@ ROUTES_COMMAND = (
 )
 IDENTITY = "identity.json"
 _TOKENS = ("NextToken", "ContinuationToken", "nextToken")
-"""What an answer holds that is only one page (botocore model: paginators of ec2, ram, and s3 ListDirectoryBuckets)."""
-_NOTHING = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
-"""White space and byte order marks, in UTF-8 and UTF-16: PowerShell leaves such files behind where a call is denied."""
+"""The fields that mark an incomplete list (botocore model: paginators of ec2, ram, and s3 ListDirectoryBuckets)."""
+_EMPTY = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
+"""White space and byte order marks, in UTF-8 and UTF-16: PowerShell writes such files if a call is denied."""
 
 
 def record_fault(path: Path, error: RecordError) -> DumpError:
-    """The fault of a record, with the file it is in."""
-    return DumpError(str(path), str(error), "dumps hold the unmodified output of the AWS CLI")
+    """Return the fault of a record, with its file."""
+    return DumpError(str(path), str(error), "use the unmodified output of the AWS CLI")
 
 
 @contextmanager
 def faults_of(path: Path) -> Iterator[None]:
-    """Name the file beside the resource and field at fault."""
+    """Raise each RecordError as DumpError, which names the file as well as the resource and field."""
     try:
         yield
     except RecordError as error:
@@ -77,35 +78,37 @@ def faults_of(path: Path) -> Iterator[None]:
 
 
 def by_id(path: Path, records: Iterable[Record]) -> dict[str, Record]:
-    """Records by id; pages may overlap. Raises DumpError where a record is described twice, and not alike."""
+    """Return records by ID; pages may overlap. Raise DumpError if two descriptions of a record differ."""
     found: dict[str, Record] = {}
     for record in records:
         if found.setdefault(record.id, record) != record:
-            raise DumpError(str(path), f"describes {record.id} twice, and not alike", "make it again by one call")
+            raise DumpError(
+                str(path), f"describes {record.id} twice, with differences", "create it again with one command"
+            )
     return found
 
 
 def read_required(folder: Path, file: DumpFile) -> list[Description]:
-    """The list of a required file. Raises DumpError where it is missing, empty, malformed or of another call."""
+    """Read the list of a required file. Raise DumpError if it is missing, empty, malformed or from another command."""
     path = folder / file.name
     if not path.is_file():
-        raise DumpError(str(path), "this required file is missing", f"make it with: {file.command} > {file.name}")
+        raise DumpError(str(path), "this required file is missing", f"create it with: {file.command} > {file.name}")
     found = read_list(path, file.field, file.command)
     if found is None:
-        raise DumpError(str(path), "this required file is empty", f"make it with: {file.command} > {file.name}")
+        raise DumpError(str(path), "this required file is empty", f"create it with: {file.command} > {file.name}")
     return found
 
 
 def read_optional(folder: Path, file: DumpFile) -> list[Description] | None:
-    """The list of an optional file, None where the file is missing or empty: not readable, which is never "none"."""
+    """Read the list of an optional file, or return None, which means unknown, if it is missing or empty."""
     return read_list(folder / file.name, file.field, file.command)
 
 
 def read_folder(folder: Path, field: str, command: str) -> dict[str, Description]:
-    """The responses in a folder that holds one file per id; files that are empty are left out."""
+    """Read the responses in a folder with one file per ID. Empty files are skipped."""
     if folder.is_file():
         raise DumpError(
-            str(folder), "is a file where a folder is due", f"make one file in it for each id: {command}<id>"
+            str(folder), "is a file, but must be a folder", f"create one file in it for each ID with: {command}<id>"
         )
     found = {}
     for path in sorted(folder.glob("*.json")):
@@ -117,28 +120,30 @@ def read_folder(folder: Path, field: str, command: str) -> dict[str, Description
 
 
 def read_list(path: Path, field: str, command: str) -> list[Description] | None:
-    """The list under field of one response, None where the file is missing or empty."""
+    """Read the list in a field of one response, or return None if the file is missing or empty."""
     response = read_response(path, command)
     return None if response is None else _list_of(response, field, path, command)
 
 
 def read_response(path: Path, command: str) -> Description | None:
-    """One call's JSON object, None where the file is missing or empty. Raises DumpError where it is anything else."""
+    """Read one command's JSON object, or return None if the file is missing or empty. Raise DumpError otherwise."""
     content = path.read_bytes() if path.is_file() else b""
-    if not content.strip(_NOTHING):
+    if not content.strip(_EMPTY):
         return None
-    remedy = f"make it again with: {command} > {path.name}"
+    remedy = f"create it again with: {command} > {path.name}"
     try:
         response = json.loads(content, object_pairs_hook=_object)
     except _RepeatedKeyError as error:
-        raise DumpError(str(path), f"holds the key {error.key!r} twice in one object", remedy) from error
+        raise DumpError(str(path), f"has the key {error.key!r} twice in one object", remedy) from error
     except (ValueError, RecursionError) as error:
         raise DumpError(str(path), f"not JSON, or cut short ({error})", remedy) from error
     if not isinstance(response, Mapping):
         raise DumpError(str(path), "not the JSON object that the AWS CLI prints", remedy)
     for token in _TOKENS:
         if response.get(token):
-            raise DumpError(str(path), f"holds a {token}, so the list is not whole", f"{remedy} without --max-items")
+            raise DumpError(
+                str(path), f"contains a {token}, so the list is incomplete", f"{remedy} without --max-items"
+            )
     return response
 
 
@@ -146,13 +151,13 @@ class _RepeatedKeyError(Exception):
     """A JSON object has the same key twice."""
 
     def __init__(self, key: str) -> None:
-        """Keep the first key that is repeated."""
+        """Keep the first repeated key."""
         self.key = key
         super().__init__(key)
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """One JSON object. JSON leaves open which value of a repeated key counts, so such an object is refused.
+    """Return one JSON object. JSON does not define which value of a repeated key counts, so it is an error.
 
     https://www.rfc-editor.org/rfc/rfc8259#section-4
     """
@@ -165,11 +170,11 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _list_of(response: Description, field: str, path: Path, command: str) -> list[Description]:
     found = response.get(field)
-    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
-        held = ", ".join(sorted(map(str, response))) or "nothing"
+    if not isinstance(found, list) or not all(isinstance(row, Mapping) for row in found):
+        fields = ", ".join(sorted(map(str, response))) or "nothing"
         raise DumpError(
             str(path),
-            f"holds {held} where a list named {field} is due, so it is another call's output",
-            f"make it again with: {command} > {path.name}",
+            f"contains {fields}, but must contain the list {field}: it is the output of another command",
+            f"create it again with: {command} > {path.name}",
         )
     return found

@@ -1,9 +1,9 @@
-"""One folder of a dump into the network of one account and Region."""
+"""Read one folder of a dump: the network of one account and Region."""
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from express_path.adapters.ec2_records import nat_gateway, route_table, subnet, vpc, vpc_endpoint
 from express_path.adapters.fields import Description, Record, identifier
@@ -20,26 +20,27 @@ _ACCOUNT = re.compile(r"[0-9]{12}")
 _REGION = re.compile(r"[a-z]+(-[a-z]+)+-[0-9]+")
 
 
-class Folder(NamedTuple):
-    """What a folder holds: the network, and the network interfaces that cannot be read."""
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The contents of a folder: the network, and the network interfaces that cannot be read."""
 
     snapshot: Snapshot
     incomplete: Sequence[Incomplete]
 
 
 def read_folder(folder: Path) -> Folder:
-    """The network of one account and Region. Raises DumpError naming the file and its fault."""
-    account_id, region = _identity(folder)
+    """Read the network of one account and Region. Raise DumpError, which names the file and its fault."""
+    identity = _identity(folder)
     interfaces = read_interfaces(folder)
     snapshot = Snapshot(
-        account_id=account_id,
-        region=region,
+        account_id=identity.account_id,
+        region=identity.region,
         vpcs=_required(folder, files.VPCS, vpc),
         subnets=_required(folder, files.SUBNETS, subnet),
         route_tables=_required(folder, files.ROUTE_TABLES, route_table),
         vpc_endpoints=_required(folder, files.VPC_ENDPOINTS, vpc_endpoint),
         nat_gateways=_required(folder, files.NAT_GATEWAYS, nat_gateway),
-        prefix_lists=read_prefix_lists(folder, region),
+        prefix_lists=read_prefix_lists(folder, identity.region),
         network_interfaces=interfaces.complete,
         transit_gateway_attachments=_attachments(folder),
         transit_gateway_route_tables=_transit_gateway_route_tables(folder),
@@ -50,20 +51,28 @@ def read_folder(folder: Path) -> Folder:
     return Folder(snapshot, interfaces.incomplete)
 
 
-def _identity(folder: Path) -> tuple[str, str]:
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    """The account (12 digits) and the Region of a folder."""
+
+    account_id: str
+    region: str
+
+
+def _identity(folder: Path) -> _Identity:
     path = folder / files.IDENTITY
     command = 'aws sts get-caller-identity, plus "Region"'
     identity = files.read_response(path, command)
     if identity is None:
-        raise DumpError(str(path), "this required file is missing or empty", f"make it with: {command}")
+        raise DumpError(str(path), "this required file is missing or empty", f"create it with: {command}")
     with files.faults_of(path):
-        return (
-            _spelt(identity, "Account", _ACCOUNT, "an account's id of 12 digits"),
-            _spelt(identity, "Region", _REGION, "a Region's name such as us-east-1"),
+        return _Identity(
+            _matching(identity, "Account", _ACCOUNT, "an account ID of 12 digits"),
+            _matching(identity, "Region", _REGION, "a Region name such as us-east-1"),
         )
 
 
-def _spelt(identity: Description, field: str, pattern: re.Pattern[str], allowed: str) -> str:
+def _matching(identity: Description, field: str, pattern: re.Pattern[str], allowed: str) -> str:
     found = identifier(identity, field, files.IDENTITY)
     if not pattern.fullmatch(found):
         raise RecordError(files.IDENTITY, field, found, allowed)
@@ -77,9 +86,10 @@ def _required(folder: Path, file: files.DumpFile, reader: Callable[[Description]
 
 
 def _has_directory_buckets(folder: Path) -> bool | None:
-    """Whether there are any; ListBuckets has the same field for other buckets, and an Owner besides.
+    """Return whether there are any, or None if unknown.
 
-    https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListBuckets.html
+    ListBuckets has the same field for other buckets, plus an Owner
+    (https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListBuckets.html).
     """
     file = files.DIRECTORY_BUCKETS
     buckets = files.read_optional(folder, file)
@@ -87,13 +97,13 @@ def _has_directory_buckets(folder: Path) -> bool | None:
         return None
     path = folder / file.name
     if "Owner" in (files.read_response(path, file.command) or {}):
-        fault = "holds an Owner, so it is the output of aws s3api list-buckets"
-        raise DumpError(str(path), fault, f"make it again with: {file.command} > {file.name}")
+        fault = "contains an Owner, so it is the output of aws s3api list-buckets"
+        raise DumpError(str(path), fault, f"create it again with: {file.command} > {file.name}")
     return bool(buckets)
 
 
 def _shared_subnet_ids(folder: Path) -> frozenset[str] | None:
-    """The subnets that the account shares with others, None where that cannot be read."""
+    """Return the subnets that the account shares with others, or None if unknown."""
     file = files.SHARED_SUBNETS
     resources = files.read_optional(folder, file)
     if resources is None:
@@ -104,17 +114,17 @@ def _shared_subnet_ids(folder: Path) -> frozenset[str] | None:
 
 def _attachments(folder: Path) -> dict[str, TransitGatewayAttachment] | None:
     described = files.read_optional(folder, files.ATTACHMENTS)
-    of_vpcs = files.read_optional(folder, files.VPC_ATTACHMENTS)
-    if described is None and of_vpcs is None:
+    vpc_attachments = files.read_optional(folder, files.VPC_ATTACHMENTS)
+    if described is None and vpc_attachments is None:
         return None
     with files.faults_of(folder / files.ATTACHMENTS.name):
         attachments(described or [], [])
     with files.faults_of(folder / files.VPC_ATTACHMENTS.name):
-        return attachments(described or [], of_vpcs or [])
+        return attachments(described or [], vpc_attachments or [])
 
 
 def _transit_gateway_route_tables(folder: Path) -> dict[str, TransitGatewayRouteTable] | None:
-    files.read_optional(folder, files.TRANSIT_GATEWAY_ROUTE_TABLES)  # tells no more than the routes, but must be sound
+    files.read_optional(folder, files.TRANSIT_GATEWAY_ROUTE_TABLES)  # adds nothing to the routes, but must be valid
     responses = files.read_folder(folder / files.ROUTES_FOLDER, "Routes", files.ROUTES_COMMAND)
     tables = {}
     for table_id, response in responses.items():

@@ -1,4 +1,4 @@
-"""The prefix lists of a dump, joined from three calls, and checked: a wrong list would make every subnet look fine."""
+"""Read the prefix lists of a dump from three commands, and check them: a wrong list could hide every NAT path."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,18 +11,18 @@ from express_path_cli.dump import files
 
 
 def read_prefix_lists(folder: Path, region: str) -> dict[str, PrefixList]:
-    """The prefix lists of one folder; each file is read by itself first, so that a fault names its own file.
+    """Read the prefix lists of one folder. Each file is checked on its own, so that an error names the right file.
 
-    Raises DumpError, also where a file holds AWS-managed prefix lists and none of them belongs to the Region.
+    Raise DumpError, also if a file has AWS-managed prefix lists but none of the Region.
     """
     plain = files.read_required(folder, files.PREFIX_LISTS)
     if not plain:
-        raise _fault(folder, files.PREFIX_LISTS, "holds no prefix list, and every Region has some", region)
+        raise _fault(folder, files.PREFIX_LISTS, "has no prefix list, but every Region has some", region)
     managed = files.read_optional(folder, files.MANAGED_PREFIX_LISTS) or []
     responses = files.read_folder(folder / files.ENTRIES_FOLDER, "Entries", files.ENTRIES_COMMAND)
     entries = {list_id: response["Entries"] for list_id, response in responses.items()}
-    _check(folder, files.PREFIX_LISTS, region, (prefix_lists([each]).popitem()[1] for each in plain))
-    _check(folder, files.MANAGED_PREFIX_LISTS, region, (prefix_lists([], [each]).popitem()[1] for each in managed))
+    _check(folder, files.PREFIX_LISTS, region, (prefix_lists([row]).popitem()[1] for row in plain))
+    _check(folder, files.MANAGED_PREFIX_LISTS, region, (prefix_lists([], [row]).popitem()[1] for row in managed))
     for list_id, listed in entries.items():
         with files.faults_of(folder / files.ENTRIES_FOLDER / f"{list_id}.json"):
             entry_blocks(listed, list_id)
@@ -33,30 +33,33 @@ def _check(folder: Path, file: files.DumpFile, region: str, records: Iterable[Pr
     path = folder / file.name
     with files.faults_of(path):
         lists = files.by_id(path, records).values()
-    names = sorted(each.name for each in lists if each.aws_owned)
-    if names and not any(_is_of_region(each, region) for each in names):
-        fault = f"holds {', '.join(names[:3])} and no prefix list of {region}, the Region in {files.IDENTITY}"
+    names = sorted(prefix_list.name for prefix_list in lists if prefix_list.aws_owned)
+    if names and not any(_is_of_region(name, region) for name in names):
+        fault = f"has {', '.join(names[:3])} and no prefix list of {region}, the Region in {files.IDENTITY}"
         raise _fault(folder, file, fault, region)
 
 
 def _is_of_region(name: str, region: str) -> bool:
-    """Whether an AWS-managed prefix list is a Region's, such as com.amazonaws.us-east-1.s3; global ones are of none.
+    """Return whether an AWS-managed prefix list belongs to a Region, such as com.amazonaws.us-east-1.s3.
 
-    https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html
+    Global prefix lists belong to no Region
+    (https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html).
     """
     return region in name.split(".")
 
 
 def check_express_lists(folder: Path, snapshot: Snapshot) -> None:
-    """Raise DumpError where there is a gateway endpoint of S3 Express, but no prefix list of S3 Express."""
+    """Raise DumpError if there is a gateway endpoint of S3 Express, but no prefix list of S3 Express."""
     if snapshot.express_prefix_lists:
         return
     for endpoint in snapshot.vpc_endpoints.values():
         if endpoint.endpoint_type == "gateway" and endpoint.service_name.endswith(".s3express"):
-            fault = f"holds no s3express prefix list, although {endpoint.id} is a gateway endpoint of S3 Express"
+            fault = f"has no s3express prefix list, although {endpoint.id} is a gateway endpoint of S3 Express"
             raise _fault(folder, files.PREFIX_LISTS, fault, snapshot.region)
 
 
 def _fault(folder: Path, file: files.DumpFile, fault: str, region: str) -> DumpError:
-    remedy = f"make it again in {region} with: {file.command} > {file.name}; or correct the Region in {files.IDENTITY}"
+    remedy = (
+        f"create it again in {region} with: {file.command} > {file.name}; or correct the Region in {files.IDENTITY}"
+    )
     return DumpError(str(folder / file.name), fault, remedy)

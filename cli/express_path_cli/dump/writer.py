@@ -1,11 +1,12 @@
-"""Writing a dump from the live APIs: what the AWS CLI would print, one file per call."""
+"""Write a dump from the live APIs: the output of the AWS CLI, one file per command."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from express_path.adapters.aws import Aws, calling, pages, unless_denied
 from express_path.adapters.hop_reader import read_transit_gateway_routes
@@ -23,28 +24,29 @@ _OPTIONAL = (
 )
 
 
-class Written(NamedTuple):
-    """One file of a dump and how many rows it holds; None where the read was denied, and no file was written."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One file of a dump and its number of rows, or None if the read was denied and no file was written."""
 
     path: Path
     rows: int | None
 
 
 def write_dump(aws: Aws, folder: Path) -> Iterator[Written]:
-    """Write the dump of one account and Region, yielding each file when it is done; identity.json comes last.
+    """Write the dump of one account and Region, and yield each file when it is written.
 
-    A dump that was cut short therefore lacks its identity and is refused. Raises ApiError where a required read fails,
-    DumpError where the folder already holds something or cannot be written.
+    identity.json is written last, so that an unfinished dump lacks it and is rejected. Raise ApiError if a required
+    read fails, and DumpError if the folder is not empty or cannot be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise DumpError(str(folder), "already holds something", "name a folder that is new or empty")
+        raise DumpError(str(folder), "is not empty", "use a new or empty folder")
     _make(folder)
     is_offered = False
     for file in files.REQUIRED:
         rows = _rows(aws, file)
-        is_offered |= any(is_express_service(str(each.get("PrefixListName")), aws.region) for each in rows)
+        is_offered |= any(is_express_service(str(row.get("PrefixListName")), aws.region) for row in rows)
         yield _write(folder / file.name, file.field, rows)
-    # Where the service is not offered, its host, which lists directory buckets, does not exist.
+    # The host that lists directory buckets exists only in Regions that offer the service.
     for file in (*_OPTIONAL, files.DIRECTORY_BUCKETS, files.SHARED_SUBNETS) if is_offered else _OPTIONAL:
         yield _write(folder / file.name, file.field, unless_denied(partial(_rows, aws, file)))
     yield from _write_prefix_lists(aws, folder)
@@ -56,17 +58,17 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DumpError(str(folder), str(error.strerror), "name a folder that can be made") from error
+        raise DumpError(str(folder), str(error.strerror), "use a folder that can be created") from error
 
 
 def _write_prefix_lists(aws: Aws, folder: Path) -> Iterator[Written]:
-    """The entries of the lists whose blocks DescribePrefixLists leaves out: customers', and S3 Express's own."""
+    """Write the entries that DescribePrefixLists leaves out: of customer lists, and of the IPv6 list of S3 Express."""
     file = files.MANAGED_PREFIX_LISTS
     lists = unless_denied(partial(_rows, aws, file))
     yield _write(folder / file.name, file.field, lists)
-    for each in lists or []:
-        if each.get("OwnerId") != "AWS" or is_express_service(each["PrefixListName"], aws.region):
-            list_id = each["PrefixListId"]
+    for row in lists or []:
+        if row.get("OwnerId") != "AWS" or is_express_service(row["PrefixListName"], aws.region):
+            list_id = row["PrefixListId"]
             read = partial(pages, aws.ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
             yield _write(folder / files.ENTRIES_FOLDER / f"{list_id}.json", "Entries", unless_denied(read))
 
@@ -75,8 +77,8 @@ def _write_transit_gateway_routes(aws: Aws, folder: Path) -> Iterator[Written]:
     file = files.TRANSIT_GATEWAY_ROUTE_TABLES
     tables = unless_denied(partial(_rows, aws, file))
     yield _write(folder / file.name, file.field, tables)
-    for each in tables or []:
-        table_id = each["TransitGatewayRouteTableId"]
+    for row in tables or []:
+        table_id = row["TransitGatewayRouteTableId"]
         path = folder / files.ROUTES_FOLDER / f"{table_id}.json"
         response = unless_denied(partial(read_transit_gateway_routes, aws, table_id))
         yield Written(path, None) if response is None else _write_response(path, response, len(response["Routes"]))
@@ -106,17 +108,15 @@ def _write_response(path: Path, response: Mapping[str, object], rows: int) -> Wr
         path.parent.mkdir(exist_ok=True)
         path.write_text(_json(response), encoding="utf-8")
     except OSError as error:
-        raise DumpError(
-            str(path), str(error.strerror), "collect again, into a new folder, once there is room"
-        ) from error
+        raise DumpError(str(path), str(error.strerror), "free some space, and collect into a new folder") from error
     return Written(path, rows)
 
 
 def _json(response: Mapping[str, object]) -> str:
-    """As the AWS CLI prints it: four spaces, times in ISO 8601."""
+    """Return JSON as the AWS CLI prints it: indented by four spaces, times in ISO 8601."""
 
     def time(value: object) -> str:
-        """A time as the AWS CLI prints it. Raises TypeError for anything else."""
+        """Return a time as the AWS CLI prints it. Raise TypeError for anything else."""
         if isinstance(value, datetime):
             return value.isoformat()
         raise TypeError(f"{value!r} has no JSON form")

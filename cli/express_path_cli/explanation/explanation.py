@@ -12,10 +12,10 @@ from express_path.domain.verdict.capacity import Capacity, capacities, carrying
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.account_region import AccountRegion
+from express_path_cli.connections import connect
 from express_path_cli.dump.reader import read_dump
 from express_path_cli.explanation.contest import Contest, RecordingTracer, contests
 from express_path_cli.explanation.healing import Proposal, propose
-from express_path_cli.organization.clients import AccountClients
 from express_path_cli.problems import OptionError, naming
 from express_path_cli.result import View
 from express_path_cli.sources.live import LiveOptions
@@ -48,7 +48,7 @@ class Subject:
         if self.from_dump:
             Source(self.from_dump, live=LiveOptions(profile=self.profile, external_id=self.external_id)).check()
             return explained(self._dumped(self.from_dump).evaluator(parameters), self.subnet_id, None)
-        place = AccountRegion.of_caller(AccountClients.connect(self.region, self.profile))
+        place = AccountRegion.of_caller(connect(self.region, self.profile))
         with naming(place):
             snapshot = self._read(place, parameters)
         return explained(Evaluator(Tracer(snapshot), parameters), self.subnet_id, place)

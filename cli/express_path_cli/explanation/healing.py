@@ -11,7 +11,7 @@ from express_path.domain.heal.records import HealSettings, Plan
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path_cli.account_region import AccountRegion
-from express_path_cli.problems import PlaceError, naming
+from express_path_cli.problems import LocatedError, naming
 
 UNCHECKED = (
     "security groups, network ACLs, endpoint and bucket policies, DNS attributes",
@@ -25,7 +25,7 @@ class Proposal(NamedTuple):
 
     plan: Plan
     unchecked: tuple[str, ...]
-    failure: PlaceError | None = None
+    failure: LocatedError | None = None
 
 
 def propose(evaluator: Evaluator, verdict: Verdict, place: AccountRegion | None) -> Proposal:
@@ -37,7 +37,7 @@ def propose(evaluator: Evaluator, verdict: Verdict, place: AccountRegion | None)
         try:
             with naming(place):
                 looked, unchecked = evidence_for(place.aws, evaluator, verdict, calendar_open=True), UNCHECKED[1:]
-        except PlaceError as error:
+        except LocatedError as error:
             failure = error
     plan = make_plan(evaluator, verdict.subnet_id, PlanContext(looked, HealSettings(), datetime.now(UTC)))
     return Proposal(plan, unchecked, failure)

@@ -8,7 +8,7 @@ from typing import Any
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.formats.json_pieces import in_pieces
+from express_path_cli.formats.json_rows import json_array
 from express_path_cli.result import Result
 from express_path_cli.wording import (
     REMEDY,
@@ -31,7 +31,8 @@ _STATUS = {
 def as_asff(result: Result) -> Iterator[str]:
     """A list of findings, one for each subnet, whose ids are the same in every scan; a call takes 100 of them."""
     stamp = result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return in_pieces(list, lambda verdict: _finding(verdict, stamp), result.verdicts)
+    yield from json_array(_finding(verdict, stamp) for verdict in result.verdicts)
+    yield "\n"
 
 
 def _finding(verdict: Verdict, stamp: str) -> dict[str, Any]:

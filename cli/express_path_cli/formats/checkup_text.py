@@ -7,7 +7,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from express_path_cli.doctor.checks import State
+from express_path_cli.doctor.answers import State
 from express_path_cli.doctor.checkup import Check, Checkup
 
 _STYLES = {State.OK: "green", State.WARN: "yellow", State.FAIL: "bold red", State.UNKNOWN: "magenta"}

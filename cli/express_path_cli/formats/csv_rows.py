@@ -3,6 +3,7 @@
 import csv
 import io
 
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import Result
 from express_path_cli.wording import path_text
 
@@ -21,16 +22,32 @@ COLUMNS = (
 
 
 def as_csv(result: Result) -> str:
-    """A header, then a row for each subnet (RFC 4180); the path in one cell, what cannot be seen empty.
+    """Return a header, then a row for each subnet (RFC 4180), with the path in one cell. Unknown values are empty.
 
-    A value that a spreadsheet would take for a formula, which AWS never writes but a dump may hold, gets an apostrophe
+    A value that a spreadsheet would run as a formula, which only a forged dump can contain, gets an apostrophe
     (https://owasp.org/www-community/attacks/CSV_Injection).
     """
     written = io.StringIO(newline="")
     writer = csv.writer(written)
     writer.writerow(COLUMNS)
-    writer.writerows(map(_cell, (*each[:9], path_text(each))) for each in result.verdicts)
+    writer.writerows(map(_cell, _row(verdict)) for verdict in result.verdicts)
     return written.getvalue()
+
+
+def _row(verdict: Verdict) -> tuple[str | None, ...]:
+    """Return the values in the order of COLUMNS."""
+    return (
+        verdict.account_id,
+        verdict.region,
+        verdict.vpc_id,
+        verdict.subnet_id,
+        verdict.availability_zone_id,
+        verdict.route_table_id,
+        verdict.compliance,
+        verdict.reason,
+        verdict.annotation,
+        path_text(verdict),
+    )
 
 
 def _cell(value: str | None) -> str | None:

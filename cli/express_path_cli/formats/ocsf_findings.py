@@ -6,7 +6,7 @@ from typing import Any
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.formats.json_pieces import in_pieces
+from express_path_cli.formats.json_rows import json_array
 from express_path_cli.result import Result
 from express_path_cli.wording import (
     REMEDY,
@@ -31,10 +31,12 @@ _STATUS = {
 def as_ocsf(result: Result) -> Iterator[str]:
     """A list of findings, one for each subnet, with the cloud profile."""
     milliseconds = round(result.made_at.timestamp() * 1000)
-    return in_pieces(list, lambda verdict: _finding(verdict, milliseconds), result.verdicts)
+    metadata = _metadata()
+    yield from json_array(_finding(verdict, milliseconds, metadata) for verdict in result.verdicts)
+    yield "\n"
 
 
-def _finding(verdict: Verdict, milliseconds: int) -> dict[str, Any]:
+def _finding(verdict: Verdict, milliseconds: int, metadata: dict[str, Any]) -> dict[str, Any]:
     failed = verdict.compliance is Compliance.NON_COMPLIANT
     return {
         "category_uid": 2,
@@ -49,7 +51,7 @@ def _finding(verdict: Verdict, milliseconds: int) -> dict[str, Any]:
         "severity_id": 3 if failed else 1,
         "severity": "Medium" if failed else "Informational",
         "message": verdict.annotation,
-        "metadata": _metadata(),
+        "metadata": metadata,
         "finding_info": _finding_info(verdict, milliseconds),
         "compliance": _compliance(verdict),
         "cloud": _cloud(verdict),

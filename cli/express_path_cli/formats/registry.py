@@ -1,4 +1,4 @@
-"""The formats by name."""
+"""The output formats by name."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -16,7 +16,7 @@ from express_path_cli.result import Render, Result
 
 
 class Format(StrEnum):
-    """How verdicts are written."""
+    """The output formats for verdicts."""
 
     TABLE = "table"
     JSON = "json"
@@ -29,19 +29,19 @@ class Format(StrEnum):
     OCSF = "ocsf"
 
 
-def _at_once(render: Callable[[Result], str]) -> Render:
+def _as_one_piece(render: Callable[[Result], str]) -> Render:
     return lambda result: [render(result)]
 
 
 RENDER: Mapping[Format, Render] = {
     Format.TABLE: as_text_table,
-    Format.JSON: _at_once(as_json),
-    Format.CSV: _at_once(as_csv),
-    Format.MARKDOWN: _at_once(as_markdown),
-    Format.HTML: _at_once(as_html),
-    Format.JUNIT: _at_once(as_junit),
+    Format.JSON: as_json,
+    Format.CSV: _as_one_piece(as_csv),
+    Format.MARKDOWN: _as_one_piece(as_markdown),
+    Format.HTML: _as_one_piece(as_html),
+    Format.JUNIT: _as_one_piece(as_junit),
     Format.SARIF: as_sarif,
     Format.ASFF: as_asff,
     Format.OCSF: as_ocsf,
 }
-"""How each format is made out of a result."""
+"""The function that renders each format."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.formats.json_pieces import in_pieces
+from express_path_cli.formats.json_rows import json_document
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
 from express_path_cli.wording import REMEDY, REMEDY_URL, path_text, reason_text, subnet_arn, subnet_uid
@@ -18,10 +18,10 @@ _REASONS = list(Reason)
 
 def as_sarif(result: Result) -> Iterator[str]:
     """One run; a rule for each reason, a result for each subnet, a notification for what could not be determined."""
-    return in_pieces(lambda results: _log(result, results), _result, result.verdicts)
+    return json_document(_log(result), "results", map(_result, result.verdicts))
 
 
-def _log(result: Result, results: list[Any]) -> dict[str, Any]:
+def _log(result: Result) -> dict[str, Any]:
     run = {
         "tool": {"driver": _driver()},
         "invocations": [
@@ -31,7 +31,7 @@ def _log(result: Result, results: list[Any]) -> dict[str, Any]:
                 "toolExecutionNotifications": [_notification(each) for each in result.failures],
             }
         ],
-        "results": results,
+        "results": [],  # one for each verdict
         "properties": {
             "express-path/dropped": dropped(result.verdicts),
             "express-path/excluded": exclusions(result.verdicts),

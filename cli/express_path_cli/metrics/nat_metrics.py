@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import calling, filtered, pages
+from express_path.adapters.aws import Aws, calling, filtered, pages
 from express_path.domain.network.resources import NatGateway
 from express_path.errors import ApiError
 from express_path_cli.metrics.series import Meter, Series, finest_period
-from express_path_cli.organization.clients import AccountClients
 
 if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_cloudwatch.type_defs import DimensionTypeDef, MetricDataQueryTypeDef
 
 NAMESPACE = "AWS/NATGateway"
@@ -22,7 +22,7 @@ _DATAPOINTS = 100_800
 
 
 def read_metrics(
-    aws: AccountClients,
+    aws: Aws,
     meters: Sequence[Meter],
     statistics: Mapping[str, str],
     start: datetime,
@@ -66,12 +66,13 @@ def _query(index: int, meter: Meter, metric: str, statistic: str, period: int) -
 
 
 def _results(
-    aws: AccountClients, queries: Sequence["MetricDataQueryTypeDef"], start: datetime, end: datetime
+    aws: Aws, queries: Sequence["MetricDataQueryTypeDef"], start: datetime, end: datetime
 ) -> list[Mapping[str, Any]]:
     """The rows of all pages; a message about the whole call means that part of it was left out."""
     found: list[Mapping[str, Any]] = []
+    cloudwatch: CloudWatchClient = aws.client("cloudwatch")
     with calling(_OPERATION):
-        paginator = aws.cloudwatch.get_paginator("get_metric_data")
+        paginator = cloudwatch.get_paginator("get_metric_data")
         for page in paginator.paginate(
             MetricDataQueries=queries,
             StartTime=start,
@@ -105,7 +106,7 @@ def _points(results: Iterable[Mapping[str, Any]], queries: int) -> list[tuple[tu
     return [tuple(sorted(each.items())) for each in points]
 
 
-def meters_of(aws: AccountClients, gateways: Iterable[NatGateway]) -> list[Meter]:
+def meters_of(aws: Aws, gateways: Iterable[NatGateway]) -> list[Meter]:
     """What CloudWatch counts apart of NAT gateways of this account and Region, in their order. Raises ApiError.
 
     AWS does not say whether it spells zones by name or by id, so its own list of metrics decides. That leaves out a
@@ -123,7 +124,7 @@ def meters_of(aws: AccountClients, gateways: Iterable[NatGateway]) -> list[Meter
     return meters
 
 
-def _addressed_zones(aws: AccountClients, gateway_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+def _addressed_zones(aws: Aws, gateway_ids: Sequence[str]) -> dict[str, dict[str, str]]:
     """The zones in which each regional NAT gateway has an address, as id by name."""
     rows = filtered(aws.ec2, "describe_nat_gateways", "NatGateways", "nat-gateway-id", gateway_ids)
     return {
@@ -136,11 +137,11 @@ def _addressed_zones(aws: AccountClients, gateway_ids: Sequence[str]) -> dict[st
     }
 
 
-def _listed_zones(aws: AccountClients, gateway_id: str) -> set[str]:
+def _listed_zones(aws: Aws, gateway_id: str) -> set[str]:
     """The zones in which CloudWatch heard of a regional NAT gateway lately, as it spells them."""
     of_gateway = [{"Name": "NatGatewayId", "Value": gateway_id}, {"Name": "AvailabilityZone"}]
     asked = {"Namespace": NAMESPACE, "MetricName": "BytesInFromSource", "Dimensions": of_gateway}
-    rows = pages(aws.cloudwatch, "cloudwatch", "list_metrics", "Metrics", **asked)
+    rows = pages(aws.client("cloudwatch"), "cloudwatch", "list_metrics", "Metrics", **asked)
     return {each["Value"] for row in rows for each in row["Dimensions"] if each["Name"] == "AvailabilityZone"}
 
 

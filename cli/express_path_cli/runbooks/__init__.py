@@ -1,1 +1,1 @@
-"""Starting the runbooks of a deployed stack, watching them, and reading the history of heals."""
+"""The runbooks of a deployed stack: start them, watch their runs, and read the history of heals."""

@@ -1,23 +1,24 @@
-"""Starting and watching the runbooks of a deployed stack: Systems Manager does the work by the runbook's role."""
+"""Start the runbooks of a deployed stack, and read their runs. Systems Manager executes them with their role."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
-from express_path.adapters.aws import calling
+from express_path.adapters.aws import Aws, calling
 from express_path.adapters.run_states import ENDED
 from express_path.errors import ApiError
-from express_path_cli.organization.clients import AccountClients
 from express_path_cli.runbooks.stack_record import read_stack
 
 _NO_OUTPUT = "No output available yet because the step is not successfully executed"
 
 
-class Stack(NamedTuple):
-    """What a deployed stack says about its runbooks and its ledger.
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The runbooks and the ledger of a deployed stack.
 
-    common holds the parameters that every run gets. approval_document is the runbook that asks the approvers, empty
-    unless the stack's heals need an approval.
+    `common` are the parameters that every run gets. `approval_document` is the runbook that asks the approvers; it is
+    empty unless the stack's heals need an approval.
     """
 
     heal_document: str
@@ -27,7 +28,8 @@ class Stack(NamedTuple):
     approval_document: str = ""
 
 
-class StepRun(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StepRun:
     """One step of a run: its name, its status, and why it failed, if it did."""
 
     name: str
@@ -35,8 +37,9 @@ class StepRun(NamedTuple):
     failure: str
 
 
-class Run(NamedTuple):
-    """An execution as it is now; outputs hold the text of what is known so far, by step and name (plan.Summary)."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The current state of a run. `outputs` are the texts known so far, by step and name, such as plan.Summary."""
 
     id: str
     status: str
@@ -46,18 +49,18 @@ class Run(NamedTuple):
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more will happen."""
+        """Return whether the run has ended."""
         return self.status in ENDED
 
 
-def find_stack(aws: AccountClients, name: str) -> Stack:
-    """Read a stack's outputs. Raises ApiError, also where there is none, or it has no runbooks."""
-    stack = read_stack(aws.cloudformation, name)
+def find_stack(aws: Aws, name: str) -> Stack:
+    """Read a stack's outputs. Raise ApiError, also if there is no such stack or it has no runbooks."""
+    stack = read_stack(aws.client("cloudformation"), name)
     if stack is None:
         raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"there is no stack {name} in {aws.region}")
     outputs = stack.outputs
     needed = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn", "LedgerTableName")
-    missing = [each for each in needed if each not in outputs]
+    missing = [output for output in needed if output not in outputs]
     if missing:
         raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"stack {name} has no output {missing[0]}")
     common = {
@@ -68,19 +71,19 @@ def find_stack(aws: AccountClients, name: str) -> Stack:
     return Stack(outputs["HealDocumentName"], outputs["UndoDocumentName"], outputs["LedgerTableName"], common, approval)
 
 
-def start_run(aws: AccountClients, document: str, parameters: Mapping[str, str]) -> str:
-    """Start a runbook and return the execution's id. Raises ApiError."""
+def start_run(aws: Aws, document: str, parameters: Mapping[str, str]) -> str:
+    """Start a runbook and return the run's ID. Raise ApiError."""
     with calling("ssm:StartAutomationExecution"):
         answer = aws.ssm.start_automation_execution(
             DocumentName=document,
             Parameters={name: [value] for name, value in parameters.items()},
-            ClientToken=str(uuid4()),  # a retry whose first answer was lost must not start a second run
+            ClientToken=str(uuid4()),  # a retry after a lost answer must not start a second run
         )
     return answer["AutomationExecutionId"]
 
 
-def look_at_run(aws: AccountClients, run_id: str) -> Run:
-    """An execution as it is now. Raises ApiError, also where there is no such execution."""
+def read_run(aws: Aws, run_id: str) -> Run:
+    """Read the current state of a run. Raise ApiError, also if there is no such run."""
     with calling("ssm:GetAutomationExecution"):
         found: Mapping[str, Any] = aws.ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
     outputs = {name: ", ".join(values) for name, values in found.get("Outputs", {}).items()}
@@ -88,8 +91,8 @@ def look_at_run(aws: AccountClients, run_id: str) -> Run:
         run_id,
         found["AutomationExecutionStatus"],
         tuple(
-            StepRun(each["StepName"], each["StepStatus"], each.get("FailureMessage", ""))
-            for each in found.get("StepExecutions", [])
+            StepRun(step["StepName"], step["StepStatus"], step.get("FailureMessage", ""))
+            for step in found.get("StepExecutions", [])
         ),
         {name: value for name, value in outputs.items() if value != _NO_OUTPUT},
         str(found.get("FailureMessage") or ""),

@@ -1,4 +1,4 @@
-"""What became of past heals, out of the ledger's history."""
+"""The state of past heals, from the ledger's history."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from express_path.domain.heal.ledger import RunKind, RunRecord, TableRecord
 
 
 class HealState(StrEnum):
-    """What became of a heal.
+    """The state of a heal.
 
-    UNFINISHED: it still runs, or it ended before it could verify its change. REPLACED: a later heal associated the
-    route table, so that one is to be undone instead.
+    UNFINISHED: it still runs, or it ended before it verified its change. REPLACED: a later heal associated the route
+    table, so undo that heal instead.
     """
 
     HEALED = "HEALED"
@@ -24,8 +24,8 @@ class HealState(StrEnum):
 class PastHeal:
     """A heal that changed something.
 
-    undo is the run that undid it, None where there is none or its item is gone. later_run_id is the heal that replaced
-    it, empty for none.
+    `undo` is the run that undid it, None if there is none or its item was deleted. `later_run_id` is the heal that
+    replaced it, or empty.
     """
 
     run: RunRecord
@@ -35,37 +35,37 @@ class PastHeal:
 
     @property
     def changed_at(self) -> str:
-        """When it was undone, else when it changed the table, else when it started, in ISO 8601."""
+        """Return when it was undone, or when it changed the table, or when it started, in ISO 8601."""
         undone_at = self.undo.finished_at if self.undo else ""
         return undone_at or self.run.associated_at or self.run.started_at
 
     @property
     def can_be_undone(self) -> bool:
-        """Whether an undo of it has something to do."""
+        """Return whether there is something to undo."""
         return self.state in (HealState.HEALED, HealState.UNFINISHED)
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Every run and every route table that the ledger names, by id."""
+    """Every run and every route table in the ledger, by ID."""
 
     runs: Mapping[str, RunRecord]
     tables: Mapping[str, TableRecord]
 
 
 def past_heals(history: History, vpc_ids: Iterable[str] = (), run_ids: Iterable[str] = ()) -> list[PastHeal]:
-    """The heals that changed something, by VPC, the latest of each first; only those of some VPCs and runs if named."""
+    """Return the heals that changed something, by VPC, latest first; only those of some VPCs and runs if named."""
     vpcs, runs = frozenset(vpc_ids), frozenset(run_ids)
     wanted = [
-        each
-        for each in history.runs.values()
-        if each.kind is RunKind.HEAL
-        and (each.associated_at or each.created_endpoint)
-        and (not vpcs or each.vpc_id in vpcs)
-        and (not runs or each.run_id in runs)
+        run
+        for run in history.runs.values()
+        if run.kind is RunKind.HEAL
+        and (run.associated_at or run.created_endpoint)
+        and (not vpcs or run.vpc_id in vpcs)
+        and (not runs or run.run_id in runs)
     ]
-    latest_first = sorted(wanted, key=lambda each: (each.started_at, each.run_id), reverse=True)
-    return [_past(each, history) for each in sorted(latest_first, key=lambda each: each.vpc_id)]
+    latest_first = sorted(wanted, key=lambda run: (run.started_at, run.run_id), reverse=True)
+    return [_past(run, history) for run in sorted(latest_first, key=lambda run: run.vpc_id)]
 
 
 def _past(run: RunRecord, history: History) -> PastHeal:

@@ -1,4 +1,4 @@
-"""Reading the whole ledger, for a person who asks what heals did: the functions never need it."""
+"""Read the whole ledger, to list past heals. The Lambda functions only read single items."""
 
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def read_history(dynamodb: "DynamoDBClient", table_name: str) -> History:
-    """Every run and route table of a ledger. Raises ApiError, and RecordError for an item that cannot be read.
+    """Read every run and route table of a ledger. Raise ApiError, and RecordError for an item that cannot be read.
 
     A scan reads every item, page by page (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html).
     """
     items = pages(dynamodb, "dynamodb", "scan", "Items", TableName=table_name, ConsistentRead=True)
-    by_id: dict[str, Item] = {each["id"]["S"]: each for each in items}
-    runs = [run_record(each) for key, each in by_id.items() if key.startswith(RUN_PREFIX)]
-    names = [key.removeprefix(TABLE_PREFIX) for key in by_id if key.startswith(TABLE_PREFIX)]
+    by_id: dict[str, Item] = {item["id"]["S"]: item for item in items}
+    runs = [run_record(item) for key, item in by_id.items() if key.startswith(RUN_PREFIX)]
+    table_ids = [key.removeprefix(TABLE_PREFIX) for key in by_id if key.startswith(TABLE_PREFIX)]
     return History(
-        {each.run_id: each for each in runs},
-        {each: table_record(each, by_id[TABLE_PREFIX + each]) for each in names},
+        {run.run_id: run for run in runs},
+        {table_id: table_record(table_id, by_id[TABLE_PREFIX + table_id]) for table_id in table_ids},
     )

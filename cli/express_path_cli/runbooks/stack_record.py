@@ -1,14 +1,19 @@
-"""Reading a deployed stack: its status, and what it says of itself."""
+"""Read a deployed stack: its status, outputs and parameters."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import calling
 from express_path.errors import ApiError
 
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
 
-class StackRecord(NamedTuple):
-    """A stack: its status, why it has that, and its outputs and parameters by name."""
+
+@dataclass(frozen=True, slots=True)
+class StackRecord:
+    """A stack: its status, the reason for it, and its outputs and parameters by name."""
 
     name: str
     status: str
@@ -17,10 +22,10 @@ class StackRecord(NamedTuple):
     parameters: Mapping[str, str]
 
 
-def read_stack(cloudformation: Any, name: str) -> StackRecord | None:  # noqa: ANN401  # no types are installed for it
-    """A stack of this account and Region, None where there is none of that name. Raises ApiError.
+def read_stack(cloudformation: "CloudFormationClient", name: str) -> StackRecord | None:
+    """Read a stack of this account and Region, or return None if there is no stack of that name. Raise ApiError.
 
-    CloudFormation has no error code of its own for that: the message of a ValidationError says so
+    CloudFormation has no error code for a missing stack, only a ValidationError whose message says so
     (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html).
     """
     try:
@@ -34,6 +39,6 @@ def read_stack(cloudformation: Any, name: str) -> StackRecord | None:  # noqa: A
         name,
         found["StackStatus"],
         found.get("StackStatusReason", ""),
-        {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", [])},
-        {each["ParameterKey"]: each.get("ParameterValue", "") for each in found.get("Parameters", [])},
+        {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])},
+        {parameter["ParameterKey"]: parameter.get("ParameterValue", "") for parameter in found.get("Parameters", [])},
     )

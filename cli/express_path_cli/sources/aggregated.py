@@ -1,46 +1,50 @@
-"""Reading an AWS Config aggregator: a whole organization at once, as far as configuration items tell."""
+"""Read an AWS Config aggregator: a whole organization at once, limited to what configuration items contain."""
 
 from collections.abc import Collection, Sequence
 
 from express_path.errors import ApiError
 from express_path_cli.account_access import AccountAccess
-from express_path_cli.aggregator.reader import LACKING, Aggregator, BadSource
-from express_path_cli.organization.clients import AccountClients
+from express_path_cli.aggregator.reader import LIMITS, Aggregator, BadSource
+from express_path_cli.connections import connect
 from express_path_cli.problems import OptionError, naming, without_region
 from express_path_cli.progress import Watch
 from express_path_cli.result import Failure
-from express_path_cli.sources.live import LiveOptions, Read
+from express_path_cli.sources.live import LiveOptions, ReadResult
 
 
-def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> Read:
-    """Everything that the aggregator holds of the Regions asked for, of all where none is.
+def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> ReadResult:
+    """Read what the aggregator holds of the selected Regions, or of all if none is selected.
 
-    Accounts that it could not copy are failures, those that it has not copied lately are notes. Raises ApiError.
+    Accounts that it could not copy are failures; those whose copy is outdated are notes. Raise ApiError.
     """
     watch.expect(1)
-    with without_region("set AWS_REGION to the aggregator's: --region says which of its items are read"):
-        aws = AccountClients.connect(None, options.profile)
+    with without_region("set AWS_REGION to the aggregator's Region; --region selects which of its items are read"):
+        aws = connect(None, options.profile)
     aggregator = Aggregator(aws, name)
     with naming(f"aggregator {name} in {aws.region}"):
-        bad = [each for each in aggregator.bad_sources() if not options.regions or each.region in options.regions]
+        sources = aggregator.bad_sources()
         snapshots = aggregator.snapshots(options.regions)
     watch.done(name)
-    failures = [Failure(_place(each), _as_error(each)) for each in bad if not each.outdated]
-    failures += _empty(name, options.regions, {each.region for each in snapshots})
-    late = [f"{_place(each)}: its items are outdated ({each.why})" for each in bad if each.outdated]
-    return Read(snapshots, failures, [*(f"aggregator {name}: {each}" for each in LACKING), *late], AccountAccess())
+    bad = [source for source in sources if not options.regions or source.region in options.regions]
+    failures = [Failure(_account_region(source), _as_error(source)) for source in bad if not source.outdated]
+    failures += _empty(name, options.regions, {snapshot.region for snapshot in snapshots})
+    outdated = [
+        f"{_account_region(source)}: its items are outdated ({source.why})" for source in bad if source.outdated
+    ]
+    limits = [f"aggregator {name}: {limit}" for limit in LIMITS]
+    return ReadResult(snapshots, failures, [*limits, *outdated], AccountAccess())
 
 
-def _empty(name: str, regions: Sequence[str], held: Collection[str]) -> list[Failure]:
-    """The Regions asked for of which nothing is held, or all of them: no subnet there, or none recorded."""
+def _empty(name: str, selected: Sequence[str], found: Collection[str]) -> list[Failure]:
+    """Return a failure for each selected Region without a recorded subnet, or one if no Region has any."""
     error = OptionError(
-        "it holds no subnet", "does it aggregate the Region, and do its accounts record AWS::EC2::Subnet?"
+        "it holds no subnet", "check that it aggregates the Region and that its accounts record AWS::EC2::Subnet"
     )
-    lacking = [f"aggregator {name} {each}" for each in regions if each not in held]
-    return [Failure(each, error) for each in lacking or ([] if held else [f"aggregator {name}"])]
+    empty = [f"aggregator {name} {region}" for region in selected if region not in found]
+    return [Failure(where, error) for where in empty or ([] if found else [f"aggregator {name}"])]
 
 
-def _place(source: BadSource) -> str:
+def _account_region(source: BadSource) -> str:
     return f"account {source.account_id} {source.region}"
 
 

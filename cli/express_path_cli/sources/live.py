@@ -1,31 +1,39 @@
-"""Reading live accounts: some Regions or all, one account or an organization's, several at once."""
+"""Read live accounts: one account or an organization, in some Regions or all, several at once."""
 
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
+from express_path.adapters.aws import Aws
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.account_access import AccountAccess
 from express_path_cli.account_region import AccountRegion
-from express_path_cli.organization.accounts import Member, active_members, member_clients
-from express_path_cli.organization.clients import FALLBACK_REGION, AccountClients
+from express_path_cli.connections import (
+    FALLBACK_REGION,
+    Caller,
+    connect,
+    connect_anywhere,
+    enabled_regions,
+    offers_s3_express,
+    read_caller,
+)
+from express_path_cli.organization import Member, active_members, member_role_arn
 from express_path_cli.problems import OptionError, naming, without_region
 from express_path_cli.progress import Watch
 from express_path_cli.result import Failure
 from express_path_cli.task_pool import TaskPool
 
 _ROLE_NAME = re.compile(r"(?!arn:)([!-.0-~]+/)*[\w+=,.@-]{1,64}", re.ASCII)
-"""https://docs.aws.amazon.com/IAM/latest/APIReference/API_Role.html: a path, if there is one, and a name."""
+"""An optional path and a name (https://docs.aws.amazon.com/IAM/latest/APIReference/API_Role.html)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """Which accounts and Regions are read, and how many of them at once; no Region means that of the AWS settings."""
+    """Which accounts and Regions to read, and how many at once. Without a Region, that of the AWS settings is read."""
 
     regions: tuple[str, ...] = ()
     all_regions: bool = False
@@ -36,114 +44,135 @@ class LiveOptions:
     workers: int = 8
 
     def given(self) -> list[str]:
-        """The options that only make sense live."""
-        said = {
+        """Return the names of the given options that need live accounts."""
+        options = {
             "--all-regions": self.all_regions,
             "--profile": self.profile,
             "--organization": self.organization,
             "--role-name": self.role_name,
             "--external-id": self.external_id,
         }
-        return [name for name, value in said.items() if value]
+        return [name for name, value in options.items() if value]
 
     def check(self) -> None:
-        """Raise OptionError where options do not go together."""
+        """Raise OptionError if the options cannot be used together."""
         if self.regions and self.all_regions:
             raise OptionError("--region and --all-regions cannot be used together", "leave one of them out")
         if self.organization and not self.role_name:
             raise OptionError("--organization needs a role to read each account with", "add --role-name NAME")
         if self.role_name and not self.organization:
-            raise OptionError("--role-name is for --organization", "add it, or use a --profile that assumes the role")
+            raise OptionError(
+                "--role-name needs --organization", "add --organization, or use a --profile that assumes the role"
+            )
         if self.role_name and not _ROLE_NAME.fullmatch(self.role_name):
             raise OptionError(
-                f"--role-name {self.role_name}: no role has such a name",
-                "the same name in every account, such as Audit, no ARN; after its path, if it has one: audit/Reader",
+                f"--role-name {self.role_name}: not a valid role name",
+                "give the name that the role has in every account, with its path if it has one, such as Audit or "
+                "audit/Reader, not an ARN",
             )
 
 
-class Read(NamedTuple):
-    """What was read, what could not be, what is to be known about it, and how its accounts are reached again."""
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """What was read, what failed, notes on what the source lacks, and the access to the accounts that were read."""
 
     snapshots: list[Snapshot]
     failures: list[Failure]
     notes: list[str]
-    reach: AccountAccess
+    account_access: AccountAccess
 
 
-def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) -> Read:
-    """Read every account and Region asked for; what fails is kept beside the rest.
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The caller's account, in the first Region that answers."""
 
-    Raises OptionError, and ApiError where not even the caller is known.
+    caller: Caller
+    aws: Aws
+
+    @property
+    def account_region(self) -> AccountRegion:
+        """The account and Region, as messages name it."""
+        return AccountRegion(self.caller.account_id, self.aws)
+
+
+def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) -> ReadResult:
+    """Read every selected account and Region; what fails is kept with the rest.
+
+    Raise OptionError, and ApiError if the caller's identity cannot be read.
     """
     options.check()
     home = _home(options)
 
-    def read(place: AccountRegion) -> Snapshot:
-        return SnapshotReader(place.aws, options.external_id).read(place.account_id, None, parameters)
+    def read(account_region: AccountRegion) -> Snapshot:
+        return SnapshotReader(account_region.aws, options.external_id).read(account_region.account_id, None, parameters)
 
     with TaskPool(options.workers, watch) as task_pool:
-        accounts = _accounts(options, home, task_pool) if options.organization else [home]
-        places = (
-            _offering(accounts, task_pool)
+        accounts = _member_accounts(options, home, task_pool) if options.organization else [home.account_region]
+        selected = (
+            _where_offered(accounts, task_pool)
             if options.all_regions
-            else _chosen(accounts, options.regions or (home.aws.region,))
+            else _in_regions(accounts, options.regions or (home.aws.region,))
         )
-        snapshots = [snapshot for _, snapshot in task_pool.each(places, read)]
-    by_id = {each.account_id: each.aws for each in accounts}
-    reach = AccountAccess(by_id, parameters.network_role_arn or "", options.external_id)
-    return Read(snapshots, sorted(task_pool.failures, key=lambda each: each.where), _notes(snapshots), reach)
+        snapshots = [snapshot for _, snapshot in task_pool.run(selected, read)]
+    clients = {account.account_id: account.aws for account in accounts}
+    access = AccountAccess(clients, parameters.network_role_arn or "", options.external_id)
+    failures = sorted(task_pool.failures, key=lambda failure: failure.where)
+    return ReadResult(snapshots, failures, _denials(snapshots), access)
 
 
-def _home(options: LiveOptions) -> AccountRegion:
-    """Who asks, in the first Region that tells: one that is off for the account, or misspelt, must not hide the others.
+def _home(options: LiveOptions) -> Home:
+    """Return the caller in the first Region that answers, because one that is disabled must not hide the others.
 
-    Raises ApiError where none tells: what the first one answered.
+    Raise ApiError, that of the first Region, if none answers.
     """
     if options.all_regions:
-        first = AccountClients.anywhere(options.profile)
+        first = connect_anywhere(options.profile)
     else:
         with without_region("use --region or --all-regions, or set AWS_REGION"):
-            first = AccountClients.connect(options.regions[0] if options.regions else None, options.profile)
+            first = connect(options.regions[0] if options.regions else None, options.profile)
     try:
-        return AccountRegion.of_caller(first)
+        return Home(read_caller(first), first)
     except ApiError:
         for region in (FALLBACK_REGION,) if options.all_regions else options.regions[1:]:
             with suppress(ApiError):
-                return AccountRegion.of_caller(first.in_region(region))
+                aws = replace(first, region=region)
+                return Home(read_caller(aws), aws)
         raise
 
 
-def _accounts(options: LiveOptions, home: AccountRegion, task_pool: TaskPool) -> list[AccountRegion]:
-    """Each account of the organization that lets itself be read, in the home Region."""
+def _member_accounts(options: LiveOptions, home: Home, task_pool: TaskPool) -> list[AccountRegion]:
+    """Return each account of the organization whose role can be assumed, in the home Region."""
 
-    def enter(member: Member) -> AccountClients:
-        return member_clients(home.aws, member.id, str(options.role_name), options.external_id)
+    def enter(member: Member) -> Aws:
+        role_arn = member_role_arn(home.caller, member.id, str(options.role_name))
+        return home.aws.assuming(role_arn, options.external_id) if role_arn else home.aws
 
-    with naming(home):
-        members = active_members(home.aws)
+    with naming(home.account_region):
+        members = active_members(home.aws.client("organizations"))
     if not members:
-        raise OptionError("organizations:ListAccounts names no active account", "leave --organization out")
-    return [AccountRegion(member.id, aws) for member, aws in task_pool.each(members, enter, _name_of)]
+        raise OptionError("organizations:ListAccounts returned no active account", "remove --organization")
+    return [AccountRegion(member.id, aws) for member, aws in task_pool.run(members, enter)]
 
 
-def _name_of(member: Member) -> str:
-    return f"account {member.id} ({member.name})" if member.name else f"account {member.id}"
+def _in_regions(accounts: Sequence[AccountRegion], regions: Sequence[str]) -> list[AccountRegion]:
+    return [
+        AccountRegion(account.account_id, replace(account.aws, region=region))
+        for account in accounts
+        for region in regions
+    ]
 
 
-def _chosen(accounts: Sequence[AccountRegion], regions: Sequence[str]) -> list[AccountRegion]:
-    return [AccountRegion(each.account_id, each.aws.in_region(region)) for each in accounts for region in regions]
+def _where_offered(accounts: Sequence[AccountRegion], task_pool: TaskPool) -> list[AccountRegion]:
+    """Return each account in each Region that is enabled there and offers S3 Express."""
+    enabled = task_pool.run(accounts, lambda account: enabled_regions(account.aws))
+    possible = [here for account, regions in enabled for here in _in_regions([account], regions)]
+    offers = task_pool.run(possible, lambda account_region: offers_s3_express(account_region.aws))
+    return [account_region for account_region, is_offered in offers if is_offered]
 
 
-def _offering(accounts: Sequence[AccountRegion], task_pool: TaskPool) -> list[AccountRegion]:
-    """Each account in each Region that is in force there and offers S3 Express."""
-    enabled = task_pool.each(accounts, lambda place: place.aws.enabled_regions())
-    possible = [here for place, regions in enabled for here in _chosen([place], regions)]
-    return [place for place, offers in task_pool.each(possible, lambda place: place.aws.offers_s3_express()) if offers]
-
-
-def _notes(snapshots: Sequence[Snapshot]) -> list[str]:
+def _denials(snapshots: Sequence[Snapshot]) -> list[str]:
     return sorted(
-        f"account {each.account_id} {each.region}: {operation} was denied; what it would tell counts as unknown"
-        for each in snapshots
-        for operation in each.denied
+        f"account {snapshot.account_id} {snapshot.region}: {operation} was denied; what it returns counts as unknown"
+        for snapshot in snapshots
+        for operation in snapshot.denied
     )

@@ -1,4 +1,4 @@
-"""Where the network is read from: a dump, the live API, an organization, an aggregator. One engine judges them all."""
+"""The source that a network is read from: a dump, live accounts, an organization, or an aggregator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,74 +17,69 @@ from express_path_cli.sources.aggregated import read_aggregator
 from express_path_cli.sources.live import LiveOptions, read_live
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Source:
-    """Where to look, as the options say it: a dump or an aggregator where one is given, else the live API."""
+    """The source that the options select: a dump or an aggregator if one is given, otherwise live accounts."""
 
     from_dump: Path | None = None
     aggregator: str | None = None
     live: LiveOptions = field(default_factory=LiveOptions)
 
-    def look(self, parameters: RuleParameters, watch: Watch) -> Seen:
-        """Read the network. Raises DumpError, OptionError, or ApiError where nothing at all can be read."""
+    def read(self, parameters: RuleParameters, watch: Watch) -> Seen:
+        """Read the network. Raise DumpError, OptionError, or ApiError if nothing at all can be read."""
         self.check()
         if self.from_dump:
-            return _look_into_dump(self.from_dump, self.live.regions)
+            return _read_dump(self.from_dump, self.live.regions)
         if self.aggregator:
-            read = read_aggregator(self.aggregator, self.live, watch)
+            result = read_aggregator(self.aggregator, self.live, watch)
         else:
-            read = read_live(self.live, parameters, watch)
-        return Seen(views_of(read.snapshots), read.failures, read.notes, read.reach)
+            result = read_live(self.live, parameters, watch)
+        return Seen(views_of(result.snapshots), result.failures, result.notes, result.account_access)
 
     @property
     def elsewhere(self) -> str:
-        """Where a person finds what this source lacks, as a hint that names no option that it excludes."""
+        """A hint on where to find what this source does not contain, by options that this source allows."""
         if self.from_dump or self.aggregator:
-            return "a scan without --vpc lists the subnets that there are, each with its VPC"
+            return "a scan without --vpc lists all subnets with their VPCs"
         return "name its --profile" if self.live.all_regions else "name its --region and --profile"
 
     def check(self) -> None:
-        """Raise OptionError where an option is given that this source would leave out of account."""
+        """Raise OptionError for an option that this source would ignore."""
         given = self.live.given()
         if self.from_dump and (given or self.aggregator):
             other = given[0] if given else "--aggregator"
             raise OptionError(f"--from-dump and {other} cannot be used together", "leave one of them out")
-        organized = [each for each in given if each != "--profile"]
-        if self.aggregator and organized:
+        ignored = [option for option in given if option != "--profile"]
+        if self.aggregator and ignored:
             raise OptionError(
-                f"--aggregator and {organized[0]} cannot be used together", "an aggregator holds every account"
+                f"--aggregator and {ignored[0]} cannot be used together", "an aggregator contains every account"
             )
 
 
-def _look_into_dump(folder: Path, only: Sequence[str]) -> Seen:
-    regions = read_dump(folder)
-    held = [each.network.region for each in regions]
-    missing = [each for each in only if each not in held]
+def _read_dump(folder: Path, selected: Sequence[str]) -> Seen:
+    dumped_regions = read_dump(folder)
+    names = [dumped.network.region for dumped in dumped_regions]
+    missing = [region for region in selected if region not in names]
     if missing:
-        raise OptionError(f"{folder} holds nothing of {missing[0]}", f"it holds {', '.join(held)}")
+        raise OptionError(f"{folder} has no network of {missing[0]}", f"it has those of {', '.join(names)}")
     views = [
-        View(dumped.account, tracer, dumped.subnet_ids)
-        for region in regions
-        if not only or region.network.region in only
-        for tracer in [Tracer(region.network)]
-        for dumped in region.accounts
+        View(account.account, tracer, account.subnet_ids)
+        for dumped in dumped_regions
+        if not selected or dumped.network.region in selected
+        for tracer in [Tracer(dumped.network)]
+        for account in dumped.accounts
     ]
     return Seen(views)
 
 
 def views_of(snapshots: Sequence[Snapshot]) -> list[View]:
-    """Views of what was read; the accounts of one Region are one network: what one cannot see, another may show."""
-    ordered = sorted(snapshots, key=lambda each: (each.region, each.account_id))
+    """Return a view of each snapshot. The accounts of one Region share one network: each may show parts of it."""
+    ordered = sorted(snapshots, key=lambda snapshot: (snapshot.region, snapshot.account_id))
     views = []
-    for region in dict.fromkeys(each.region for each in ordered):
-        here = [each for each in ordered if each.region == region]
+    for region in dict.fromkeys(snapshot.region for snapshot in ordered):
+        here = [snapshot for snapshot in ordered if snapshot.region == region]
         tracer = Tracer(merged(here))
-        views += [
-            View(
-                Account.of(each),
-                tracer,
-                tuple(subnet.id for subnet in each.own_subnets),
-            )
-            for each in here
-        ]
+        for snapshot in here:
+            own_subnet_ids = tuple(subnet.id for subnet in snapshot.own_subnets)
+            views.append(View(Account.of(snapshot), tracer, own_subnet_ids))
     return views

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import boto3
@@ -29,89 +30,106 @@ _FILTER_VALUES = 200
 """The most values that one EC2 filter takes (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html)."""
 
 # Standard mode backs off with jitter and keeps a retry quota; throttling that outlasts it must fail the invocation.
-_RETRYING = Config(retries={"mode": "standard", "total_max_attempts": 6}, connect_timeout=5, read_timeout=20)
+LAMBDA_CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 6}, connect_timeout=5, read_timeout=20)
+"""The retries and timeouts of the Lambda functions, in seconds."""
+
+# Creating clients from one session is not thread-safe
+# (https://boto3.amazonaws.com/v1/documentation/api/latest/guide/resources.html).
+_creating_a_client = Lock()
 
 _Result = TypeVar("_Result")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Aws:
-    """The clients of one account and Region, each made when first asked for, out of one session."""
+    """The clients of one account and Region, each created on first use.
 
-    def __init__(self, session: boto3.Session, credentials: Mapping[str, str] | None = None) -> None:
-        """Use the session's credentials unless others are given, as boto3 names them."""
-        self._session = session
-        self._credentials = dict(credentials or {})
+    The services that the Lambda functions call have a typed property; `client` creates any other. All accounts and
+    Regions share one session, because each session takes over 100 ms and 20 MiB. `credentials` are boto3's keyword
+    arguments, and empty for the session's own credentials.
+    """
+
+    session: boto3.Session
+    client_config: Config
+    region: str
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+    _clients: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def connect(cls, region: str | None = None, profile: str | None = None) -> Self:
-        """Take Region and credentials from the environment unless named. Raises ApiError where they name nothing.
+    def connect(
+        cls, region: str | None = None, profile: str | None = None, client_config: Config = LAMBDA_CONFIG
+    ) -> Self:
+        """Connect with the Region and credentials of the environment, unless named.
 
-        AWS_REGION is every SDK's setting but boto3's (https://docs.aws.amazon.com/sdkref/latest/guide/feature-region.html).
+        Raise ApiError if there is no Region or no such profile. boto3 ignores AWS_REGION, which all other SDKs read
+        (https://docs.aws.amazon.com/sdkref/latest/guide/feature-region.html).
         """
         with calling("boto3:Session"):
             session = boto3.Session(region_name=region or os.environ.get("AWS_REGION"), profile_name=profile)
             if not session.region_name:
                 raise NoRegionError
-        return cls(session)
+        return cls(session, client_config, session.region_name)
 
     def assuming(self, role_arn: str, external_id: str = "") -> Self:
-        """The same Region in the account of a role. Raises ApiError where it may not be assumed."""
+        """Return the same Region in the account of a role. Raise ApiError if the role cannot be assumed."""
         with calling("sts:AssumeRole"):
             request: AssumeRoleRequestTypeDef = {"RoleArn": role_arn, "RoleSessionName": "express-path"}
             if external_id:
                 request["ExternalId"] = external_id
             answer = self.sts.assume_role(**request)["Credentials"]
-        return type(self)(
-            self._session,
-            {
-                "aws_access_key_id": answer["AccessKeyId"],
-                "aws_secret_access_key": answer["SecretAccessKey"],
-                "aws_session_token": answer["SessionToken"],
-            },
-        )
+        credentials = {
+            "aws_access_key_id": answer["AccessKeyId"],
+            "aws_secret_access_key": answer["SecretAccessKey"],
+            "aws_session_token": answer["SessionToken"],
+        }
+        return replace(self, credentials=credentials)
 
-    def _client(self, service: str) -> Any:  # noqa: ANN401  # each property has its own type
-        return self._session.client(service, config=_RETRYING, **self._credentials)  # type: ignore[call-overload]
+    def client(self, service: str) -> Any:  # noqa: ANN401  # the caller knows the service's type
+        """Return the client of a service by boto3's name for it. Raise ApiError if it cannot be created."""
+        with calling(f"boto3:{service} in {self.region}"), _creating_a_client:
+            if service not in self._clients:
+                self._clients[service] = self.session.client(
+                    service,  # type: ignore[call-overload]
+                    region_name=self.region,
+                    config=self.client_config,
+                    **self.credentials,
+                )
+            return self._clients[service]
 
     @property
-    def region(self) -> str:
-        """The Region of these clients, such as us-east-1."""
-        return self._session.region_name
-
-    @cached_property
     def ec2(self) -> "EC2Client":
         """EC2."""
-        return cast("EC2Client", self._client("ec2"))
+        return cast("EC2Client", self.client("ec2"))
 
-    @cached_property
+    @property
     def config(self) -> "ConfigServiceClient":
         """AWS Config."""
-        return cast("ConfigServiceClient", self._client("config"))
+        return cast("ConfigServiceClient", self.client("config"))
 
-    @cached_property
+    @property
     def dynamodb(self) -> "DynamoDBClient":
         """DynamoDB, for the ledger."""
-        return cast("DynamoDBClient", self._client("dynamodb"))
+        return cast("DynamoDBClient", self.client("dynamodb"))
 
-    @cached_property
+    @property
     def ram(self) -> "RAMClient":
         """Resource Access Manager, for the subnets that the account shares."""
-        return cast("RAMClient", self._client("ram"))
+        return cast("RAMClient", self.client("ram"))
 
-    @cached_property
+    @property
     def sts(self) -> "STSClient":
-        """STS, for the caller's identity."""
-        return cast("STSClient", self._client("sts"))
+        """STS, for roles and the caller's identity."""
+        return cast("STSClient", self.client("sts"))
 
-    @cached_property
+    @property
     def ssm(self) -> "SSMClient":
         """Systems Manager, for its parameters."""
-        return cast("SSMClient", self._client("ssm"))
+        return cast("SSMClient", self.client("ssm"))
 
-    @cached_property
+    @property
     def s3(self) -> "S3Client":
         """S3, for its directory buckets."""
-        return cast("S3Client", self._client("s3"))
+        return cast("S3Client", self.client("s3"))
 
 
 @contextmanager

@@ -3,21 +3,22 @@
 import pytest
 
 from express_path.adapters import aws as aws_module
+from express_path.adapters.aws import Aws
 from express_path.errors import ApiError
+from express_path_cli.connections import connect
 from express_path_cli.cost.charges import Basis, Price
 from express_path_cli.cost.nat_prices import listed_prices
-from express_path_cli.organization.clients import AccountClients
 from sandbox.server import Sandbox
 
 
 @pytest.fixture
-def aws(sandbox: Sandbox) -> AccountClients:
+def aws(sandbox: Sandbox) -> Aws:
     """Clients of the sandbox, in a Region where the Price List has no endpoint."""
     assert sandbox.endpoint_url
-    return AccountClients.connect("eu-west-2")
+    return connect("eu-west-2")
 
 
-def test_only_what_a_gb_costs_counts(aws: AccountClients, sandbox: Sandbox) -> None:
+def test_only_what_a_gb_costs_counts(aws: Aws, sandbox: Sandbox) -> None:
     """Hours, other Regions, provisioned bandwidth and other currencies are other products."""
     prices = sandbox.prices
     prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Hours", "0.05", unit="Hrs")
@@ -35,14 +36,14 @@ def test_only_what_a_gb_costs_counts(aws: AccountClients, sandbox: Sandbox) -> N
     assert {call.region for call in sandbox.calls.of("pricing")} == {"us-east-1"}
 
 
-def test_the_highest_of_several_prices_counts(aws: AccountClients, sandbox: Sandbox) -> None:
+def test_the_highest_of_several_prices_counts(aws: Aws, sandbox: Sandbox) -> None:
     """What is reckoned with it is an upper bound, in whatever order AWS lists them."""
     for price in ("0.045", "0.052", "0.048"):
         sandbox.prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Bytes", price)
     assert listed_prices(aws, "eu-west-2") == {"NatGateway": Price(0.052, Basis.LISTED)}
 
 
-def test_a_denial_is_an_error(aws: AccountClients, sandbox: Sandbox) -> None:
+def test_a_denial_is_an_error(aws: Aws, sandbox: Sandbox) -> None:
     """Whoever asks decides what a missing price means."""
     sandbox.faults.deny("pricing", "GetProducts")
     with pytest.raises(ApiError) as raised:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from express_path.adapters.aws import Aws
 from express_path.errors import ApiError
-from express_path_cli.doctor.clients import CheckupAws
+from express_path_cli.connections import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.function_reader import read_activity
 from express_path_cli.doctor.heal_prerequisites import (
     count_running_automations,
@@ -28,20 +29,20 @@ from sandbox.ssm import Automation
 
 
 @pytest.fixture
-def aws(sandbox: Sandbox) -> CheckupAws:
+def aws(sandbox: Sandbox) -> Aws:
     """Clients of the sandbox."""
-    return CheckupAws.connect(sandbox.region)
+    return connect(sandbox.region, client_config=DOCTOR_CONFIG)
 
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationAbsent"
 READS: dict[str, Any] = {
     "ssm:DescribeDocument": lambda aws: read_document_status(aws.ssm, "runbook"),
     "dynamodb:DescribeTable": lambda aws: read_ledger(aws.dynamodb, "ledger"),
-    "sns:GetTopicAttributes": lambda aws: read_topic(aws.sns, TOPIC),
-    "iam:GetRole": lambda aws: role_exists(aws.iam, "arn:aws:iam::123456789012:role/role"),
-    "servicequotas:GetServiceQuota": lambda aws: read_endpoint_quota(aws.quotas),
+    "sns:GetTopicAttributes": lambda aws: read_topic(aws.client("sns"), TOPIC),
+    "iam:GetRole": lambda aws: role_exists(aws.client("iam"), "arn:aws:iam::123456789012:role/role"),
+    "servicequotas:GetServiceQuota": lambda aws: read_endpoint_quota(aws.client("service-quotas")),
     "ssm:GetCalendarState": lambda aws: read_calendar(aws.ssm, "freeze"),
-    "cloudformation:DescribeStacks": lambda aws: read_stack(aws.cloudformation, "stack"),
+    "cloudformation:DescribeStacks": lambda aws: read_stack(aws.client("cloudformation"), "stack"),
     "ssm:DescribeAutomationExecutions": lambda aws: count_running_automations(aws.ssm),
     "config:DescribeRemediationExceptions": lambda aws: list_exceptions(aws.config, "rule"),
     "config:DescribeRemediationConfigurations": lambda aws: read_remediation(aws.config, "rule"),
@@ -49,7 +50,7 @@ READS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("operation", READS)
-def test_any_other_refusal_is_an_error(sandbox: Sandbox, aws: CheckupAws, operation: str) -> None:
+def test_any_other_refusal_is_an_error(sandbox: Sandbox, aws: Aws, operation: str) -> None:
     """That something is not there is an answer; every other refusal says what was asked and with which code."""
     service, _, name = operation.partition(":")
     sandbox.faults.fail(service.replace("servicequotas", "service-quotas"), name, "InternalServerError", 500)
@@ -58,34 +59,34 @@ def test_any_other_refusal_is_an_error(sandbox: Sandbox, aws: CheckupAws, operat
     assert (raised.value.operation, raised.value.code) == (operation, "InternalServerError")
 
 
-def test_what_is_not_there_is_none(sandbox: Sandbox, aws: CheckupAws) -> None:
+def test_what_is_not_there_is_none(sandbox: Sandbox, aws: Aws) -> None:
     """A runbook, a role, a calendar, a stack, a ledger and a topic that do not exist."""
     with Automation(sandbox):
         assert read_document_status(aws.ssm, "runbook") is None
         assert read_calendar(aws.ssm, "freeze") is None
-    assert role_exists(aws.iam, "arn:aws:iam::123456789012:role/path/absent") is False
-    assert read_stack(aws.cloudformation, "absent") is None
+    assert role_exists(aws.client("iam"), "arn:aws:iam::123456789012:role/path/absent") is False
+    assert read_stack(aws.client("cloudformation"), "absent") is None
     assert read_ledger(aws.dynamodb, "absent") is None
-    assert read_topic(aws.sns, TOPIC) is None
+    assert read_topic(aws.client("sns"), TOPIC) is None
 
 
-def test_a_role_with_a_path_is_found_by_its_name(sandbox: Sandbox, aws: CheckupAws) -> None:
+def test_a_role_with_a_path_is_found_by_its_name(sandbox: Sandbox, aws: Aws) -> None:
     """GetRole takes the name, which is the last part of the ARN."""
     iam: Any = sandbox.client("iam")
     arn = iam.create_role(RoleName="heal", Path="/network/", AssumeRolePolicyDocument=json.dumps({}))["Role"]["Arn"]
     assert arn.endswith("role/network/heal")
-    assert role_exists(aws.iam, arn)
+    assert role_exists(aws.client("iam"), arn)
 
 
-def test_a_metric_that_is_not_whole_counts_for_nothing(sandbox: Sandbox, aws: CheckupAws) -> None:
+def test_a_metric_that_is_not_whole_counts_for_nothing(sandbox: Sandbox, aws: Aws) -> None:
     """CloudWatch may succeed and still not have read a metric; then no number is told."""
     sandbox.metrics.trouble = Trouble(status="InternalError")
     with pytest.raises(ApiError) as raised:
-        read_activity(aws.cloudwatch, "evaluate", datetime.now(UTC))
+        read_activity(aws.client("cloudwatch"), "evaluate", datetime.now(UTC))
     assert (raised.value.operation, raised.value.code) == ("cloudwatch:GetMetricData", "InternalError")
 
 
-def test_the_route_table_of_anothers_transit_gateway(sandbox: Sandbox, aws: CheckupAws) -> None:
+def test_the_route_table_of_anothers_transit_gateway(sandbox: Sandbox, aws: Aws) -> None:
     """To all but its owner a transit gateway's route table does not exist, which is no missing permission."""
     ec2: Any = sandbox.client("ec2")
     gateway = ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
@@ -95,14 +96,14 @@ def test_the_route_table_of_anothers_transit_gateway(sandbox: Sandbox, aws: Chec
     [probe] = [each for each in OPTIONAL if each.action == "ec2:SearchTransitGatewayRoutes"]
     assert probe.trial(aws) == ""
     sandbox.faults.fail("ec2", "SearchTransitGatewayRoutes", "InvalidRouteTableID.NotFound", 400)
-    assert "another account's" in probe.trial(aws)
+    assert "belongs to another account" in probe.trial(aws)
     sandbox.faults.clear()
     sandbox.faults.deny("ec2", "SearchTransitGatewayRoutes")
     with pytest.raises(ApiError):
         probe.trial(aws)
 
 
-def test_exceptions_come_in_pages(sandbox: Sandbox, aws: CheckupAws) -> None:
+def test_exceptions_come_in_pages(sandbox: Sandbox, aws: Aws) -> None:
     """All pages of remediation exceptions are counted, although botocore has no paginator for them."""
     memory = remediations_of(sandbox.account_id, sandbox.region)
     for number in range(250):
@@ -113,7 +114,7 @@ def test_exceptions_come_in_pages(sandbox: Sandbox, aws: CheckupAws) -> None:
         assert list_exceptions(aws.config, "another") == []
 
 
-def test_names_that_only_look_alike_are_other_rules(sandbox: Sandbox, aws: CheckupAws) -> None:
+def test_names_that_only_look_alike_are_other_rules(sandbox: Sandbox, aws: Aws) -> None:
     """A rule counts by its own name and by what packs and organizations make of it, and by nothing else."""
     config: Any = sandbox.client("config")
     config.put_configuration_recorder(ConfigurationRecorder={"name": "default", "roleARN": "arn:aws:iam::1:role/r"})

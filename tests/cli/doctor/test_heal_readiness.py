@@ -2,7 +2,7 @@
 
 import pytest
 
-from express_path_cli.doctor.checks import State
+from express_path_cli.doctor.answers import State
 from express_path_cli.doctor.heal_checks import (
     Calendar,
     Remediation,

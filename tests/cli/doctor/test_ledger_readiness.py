@@ -1,11 +1,12 @@
 """Whether the ledger can be relied on, and the approvers asked."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from express_path_cli.doctor.answers import State
 from express_path_cli.doctor.approval_checks import Topic, judge_approval
-from express_path_cli.doctor.checks import State
 from express_path_cli.doctor.ledger_checks import WRITES, LedgerRecord, judge_ledger
 
 ROLES = "arn:aws:iam::123456789012:role/express-path/automation/*"
@@ -25,10 +26,10 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
     [
         (SAFE, State.OK, "only the runbooks write"),
         (None, State.FAIL, "does not exist"),
-        (SAFE._replace(status="ARCHIVED"), State.FAIL, "is ARCHIVED"),
-        (SAFE._replace(policy=None), State.FAIL, "written by others"),
-        (SAFE._replace(is_protected=False), State.WARN, "can be deleted"),
-        (SAFE._replace(is_restorable=False), State.WARN, "point-in-time"),
+        (replace(SAFE, status="ARCHIVED"), State.FAIL, "is ARCHIVED"),
+        (replace(SAFE, policy=None), State.FAIL, "not only the runbooks can write"),
+        (replace(SAFE, is_protected=False), State.WARN, "can be deleted"),
+        (replace(SAFE, is_restorable=False), State.WARN, "point-in-time"),
     ],
 )
 def test_ledger_is_judged_by_its_worst_fault(found: LedgerRecord | None, state: State, told: str) -> None:
@@ -60,18 +61,18 @@ def test_policy_denies_every_write_to_all_others(change: dict[str, Any], *, safe
     """One statement must deny each write to everybody but the runbooks' roles; anything weaker does not count."""
     other = {"Effect": "Allow", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}
     policy = {"Statement": [other, STATEMENT | change]}
-    assert (judge_ledger("heals", SAFE._replace(policy=policy)).state is State.OK) is safe
+    assert (judge_ledger("heals", replace(SAFE, policy=policy)).state is State.OK) is safe
 
 
 @pytest.mark.parametrize("policy", [{}, {"Statement": None}, {"Statement": "x"}, {"Statement": {"Effect": "Deny"}}])
 def test_policy_of_another_form_protects_nothing(policy: dict[str, Any]) -> None:
     """What is no statement, or lacks its elements, denies nothing."""
-    assert judge_ledger("heals", SAFE._replace(policy=policy)).state is State.FAIL
+    assert judge_ledger("heals", replace(SAFE, policy=policy)).state is State.FAIL
 
 
 def test_policy_of_one_statement_counts() -> None:
     """A statement need not be in a list."""
-    assert judge_ledger("heals", SAFE._replace(policy={"Statement": STATEMENT})).state is State.OK
+    assert judge_ledger("heals", replace(SAFE, policy={"Statement": STATEMENT})).state is State.OK
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_policy_of_one_statement_counts() -> None:
         (Topic(1, "1234"), "ann", "", State.FAIL, "encrypted with 1234"),
         (Topic(1), "", "", State.FAIL, "nobody may approve"),
         (None, "ann", "", State.FAIL, "does not exist"),
-        (Topic(0), "ann", "", State.WARN, "nobody is subscribed"),
+        (Topic(0), "ann", "", State.WARN, "has no confirmed subscription"),
     ],
 )
 def test_approvers_can_be_asked(topic: Topic | None, approvers: str, key: str, state: State, told: str) -> None:

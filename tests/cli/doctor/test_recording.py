@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path_cli.doctor.checks import State
+from express_path_cli.doctor.answers import State
 from express_path_cli.doctor.recorder_checks import (
     WATCHED,
     Delivery,
@@ -66,7 +66,7 @@ def test_recorded_types(strategy: Strategy, listed: tuple[str, ...], missing: tu
     assert answer.state is (State.FAIL if missing else State.OK)
     assert [each for each in WATCHED if each in answer.finding] == list(missing)
     if missing:
-        assert ("take them out" in answer.fix) is (strategy is Strategy.EXCLUSION)
+        assert ("remove them" in answer.fix) is (strategy is Strategy.EXCLUSION)
 
 
 @pytest.mark.parametrize(

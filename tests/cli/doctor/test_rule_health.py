@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path_cli.doctor.checks import State, length, moment, some
+from express_path_cli.doctor.answers import State, length, moment, some
 from express_path_cli.doctor.rule_checks import (
     GRACE,
     Activity,

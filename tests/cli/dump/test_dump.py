@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from express_path.errors import DumpError
-from express_path_cli.dump.reader import read_dump
+from express_path_cli.dump.reader import DumpedAccount, read_dump
 from tests.support.dumps import ACCOUNT, empty_dump, write
 
 OTHER = "444455556666"
@@ -44,7 +44,7 @@ def test_the_required_files_alone(tmp_path: Path) -> None:
     assert network.network_interfaces is None
     assert network.transit_gateway_attachments is None
     assert network.transit_gateway_route_tables is None
-    assert region.accounts == (((ACCOUNT, None, None), ("subnet-1",)),)
+    assert region.accounts == (DumpedAccount((ACCOUNT, None, None), ("subnet-1",)),)
 
 
 def test_every_optional_file(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_an_interface_must_be_whole_only_if_a_route_uses_it(
 def test_a_list_of_other_buckets_is_refused(tmp_path: Path) -> None:
     """ListBuckets answers alike; an account without any bucket of that kind may have directory buckets."""
     write(empty_dump(tmp_path) / "directory-buckets.json", {"Buckets": [], "Owner": {"ID": "75aa57f09aa0c8ca"}})
-    with pytest.raises(DumpError, match="output of aws s3api list-buckets; make it again with: aws s3api list-dir"):
+    with pytest.raises(DumpError, match="output of aws s3api list-buckets; create it again with: aws s3api list-dir"):
         read_dump(tmp_path)
 
 
@@ -162,7 +162,7 @@ def test_a_dump_says_whose_it_is(tmp_path: Path, content: str | None) -> None:
     """Without identity.json nobody knows whose subnets these are."""
     path = empty_dump(tmp_path) / "identity.json"
     path.unlink() if content is None else path.write_text(content, encoding="utf-8")
-    with pytest.raises(DumpError, match="required file is missing or empty; make it with: aws sts"):
+    with pytest.raises(DumpError, match="required file is missing or empty; create it with: aws sts"):
         read_dump(tmp_path)
 
 

@@ -23,11 +23,11 @@ FAULTS = {
     "null": "not the JSON object",
     '"Vpcs"': "not the JSON object",
     '{"Vpcs": [], "NextToken": "more"}': "NextToken",
-    '{"Subnets": []}': "holds Subnets where a list named Vpcs is due",
-    "{}": "holds nothing where a list named Vpcs is due",
-    '{"Vpcs": {}}': "a list named Vpcs is due",
-    '{"Vpcs": null}': "a list named Vpcs is due",
-    '{"Vpcs": ["vpc-1"]}': "a list named Vpcs is due",
+    '{"Subnets": []}': "contains Subnets, but must contain the list Vpcs",
+    "{}": "contains nothing, but must contain the list Vpcs",
+    '{"Vpcs": {}}': "must contain the list Vpcs",
+    '{"Vpcs": null}': "must contain the list Vpcs",
+    '{"Vpcs": ["vpc-1"]}': "must contain the list Vpcs",
 }
 
 
@@ -94,5 +94,5 @@ def test_a_folder_of_responses_by_id(tmp_path: Path) -> None:
 def test_a_fault_in_a_folder_of_responses_names_the_call_for_that_id(tmp_path: Path) -> None:
     """The remedy is the very command that makes the file."""
     write(tmp_path / "pl-1.json", {"PrefixLists": []})
-    with pytest.raises(DumpError, match=r"make it again with: aws get --id pl-1 > pl-1\.json"):
+    with pytest.raises(DumpError, match=r"create it again with: aws get --id pl-1 > pl-1\.json"):
         read_folder(tmp_path, "Entries", "aws get --id ")

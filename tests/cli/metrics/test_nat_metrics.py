@@ -4,13 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from express_path.adapters.aws import Aws
 from express_path.domain.network.resources import NatGateway
 from express_path.errors import ApiError
+from express_path_cli.connections import connect
 from express_path_cli.cost.flow_logs import read_nat_places
 from express_path_cli.metrics import nat_metrics
 from express_path_cli.metrics.nat_metrics import meters_of, read_metrics
 from express_path_cli.metrics.series import Meter, Series
-from express_path_cli.organization.clients import AccountClients
 from sandbox.cloudwatch.metric_data import Trouble
 from sandbox.server import Sandbox
 from tests.support.network import Builder
@@ -23,18 +24,18 @@ ONE = Meter("nat-1")
 
 
 @pytest.fixture
-def aws(sandbox: Sandbox) -> AccountClients:
+def aws(sandbox: Sandbox) -> Aws:
     """Clients of the sandbox, by the environment."""
     assert sandbox.endpoint_url
-    return AccountClients.connect()
+    return connect()
 
 
-def read(aws: AccountClients, *meters: Meter) -> list[Series]:
+def read(aws: Aws, *meters: Meter) -> list[Series]:
     """Return the last day's bytes of some meters by the hour."""
     return read_metrics(aws, meters, SUM, START, END, 3600)
 
 
-def test_a_series_holds_the_datapoints_in_order_and_no_others(aws: AccountClients, sandbox: Sandbox) -> None:
+def test_a_series_holds_the_datapoints_in_order_and_no_others(aws: Aws, sandbox: Sandbox) -> None:
     """Points of a period are added up, hours without any are absent, and the window's end is outside."""
     minutes = [(START + timedelta(minutes=each), 10.0) for each in (130, 125, 0, 59)]
     outside = [(START - HOUR, 1.0), (END, 1.0)]
@@ -47,7 +48,7 @@ def test_a_series_holds_the_datapoints_in_order_and_no_others(aws: AccountClient
     assert series.total == 40
 
 
-def test_each_statistic_is_that_of_its_metric(aws: AccountClients, sandbox: Sandbox) -> None:
+def test_each_statistic_is_that_of_its_metric(aws: Aws, sandbox: Sandbox) -> None:
     """Series come by meter, then by metric."""
     for metric in ("BytesInFromSource", "ActiveConnectionCount"):
         sandbox.metrics.record("nat-1", metric, [(START, 1.0), (START + HOUR / 2, 3.0)])
@@ -61,13 +62,13 @@ def test_each_statistic_is_that_of_its_metric(aws: AccountClients, sandbox: Sand
     ]
 
 
-def test_a_regional_gateway_is_counted_by_zone(aws: AccountClients, sandbox: Sandbox) -> None:
+def test_a_regional_gateway_is_counted_by_zone(aws: Aws, sandbox: Sandbox) -> None:
     """The gateway's id alone has no datapoints."""
     sandbox.metrics.record("nat-1", "BytesInFromSource", [(START, 5.0)], zone="us-east-1a")
     assert [each.total for each in read(aws, ONE, Meter("nat-1", "us-east-1a"))] == [0, 5]
 
 
-def test_more_than_500_metrics_take_several_calls(aws: AccountClients, sandbox: Sandbox) -> None:
+def test_more_than_500_metrics_take_several_calls(aws: Aws, sandbox: Sandbox) -> None:
     """The last metric is read like the first."""
     sandbox.metrics.record("nat-600", "BytesInFromSource", [(START, 5.0)])
     found = read(aws, *(Meter(f"nat-{each}") for each in range(601)))
@@ -76,7 +77,7 @@ def test_more_than_500_metrics_take_several_calls(aws: AccountClients, sandbox: 
     assert len(sandbox.calls.of("cloudwatch", "GetMetricData")) == 2
 
 
-def test_all_pages_are_read(aws: AccountClients, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_pages_are_read(aws: Aws, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """A series that is PartialData goes on in the next page."""
     monkeypatch.setattr(nat_metrics, "_DATAPOINTS", 5)
     for name in ("nat-1", "nat-2"):
@@ -87,7 +88,7 @@ def test_all_pages_are_read(aws: AccountClients, sandbox: Sandbox, monkeypatch: 
 
 
 @pytest.mark.parametrize("status", ["PartialData", "InternalError", "Forbidden"])
-def test_a_series_that_does_not_end_is_an_error(aws: AccountClients, sandbox: Sandbox, status: str) -> None:
+def test_a_series_that_does_not_end_is_an_error(aws: Aws, sandbox: Sandbox, status: str) -> None:
     """A short sum is never given for a sum."""
     sandbox.metrics.record("nat-1", "BytesInFromSource", [(START, 5.0)])
     sandbox.metrics.trouble = Trouble(status)
@@ -96,14 +97,14 @@ def test_a_series_that_does_not_end_is_an_error(aws: AccountClients, sandbox: Sa
     assert (raised.value.operation, raised.value.code) == ("cloudwatch:GetMetricData", status)
 
 
-def test_a_message_on_the_whole_answer_is_an_error(aws: AccountClients, sandbox: Sandbox) -> None:
+def test_a_message_on_the_whole_answer_is_an_error(aws: Aws, sandbox: Sandbox) -> None:
     """CloudWatch answers as much as it can; as much as it can is not all."""
     sandbox.metrics.trouble = Trouble(message="Maximum number of allowed metrics exceeded")
     with pytest.raises(ApiError, match="Maximum number of allowed metrics exceeded"):
         read(aws, ONE)
 
 
-def test_a_period_that_is_no_longer_kept_is_refused(aws: AccountClients, sandbox: Sandbox) -> None:
+def test_a_period_that_is_no_longer_kept_is_refused(aws: Aws, sandbox: Sandbox) -> None:
     """CloudWatch would answer with nothing, which looks like no traffic."""
     before = datetime.now(UTC)
     with pytest.raises(ValueError, match="a multiple of 300 s"):
@@ -113,7 +114,7 @@ def test_a_period_that_is_no_longer_kept_is_refused(aws: AccountClients, sandbox
     assert not sandbox.calls.of("cloudwatch")
 
 
-def test_a_denial_is_an_error_with_the_permission(aws: AccountClients, sandbox: Sandbox) -> None:
+def test_a_denial_is_an_error_with_the_permission(aws: Aws, sandbox: Sandbox) -> None:
     """What may not be read is named."""
     sandbox.faults.deny("cloudwatch", "GetMetricData")
     with pytest.raises(ApiError) as raised:
@@ -133,7 +134,7 @@ def regional(builder: Builder) -> tuple[NatGateway, list[tuple[str, str]]]:
     return NatGateway(gateway_id, vpc_id, availability_mode="regional"), zones
 
 
-def test_meters_are_the_gateway_or_its_zones(aws: AccountClients, sandbox: Sandbox, builder: Builder) -> None:
+def test_meters_are_the_gateway_or_its_zones(aws: Aws, sandbox: Sandbox, builder: Builder) -> None:
     """A zone counts where CloudWatch heard of it lately, or where the gateway has an address."""
     gateway, ((first, _), (second, _)) = regional(builder)
     sandbox.metrics.record(gateway.id, "BytesInFromSource", [(START, 1.0)], zone=first)
@@ -146,14 +147,14 @@ def test_meters_are_the_gateway_or_its_zones(aws: AccountClients, sandbox: Sandb
     ]
 
 
-def test_zones_are_spelled_as_cloudwatch_spells_them(aws: AccountClients, sandbox: Sandbox, builder: Builder) -> None:
+def test_zones_are_spelled_as_cloudwatch_spells_them(aws: Aws, sandbox: Sandbox, builder: Builder) -> None:
     """Where CloudWatch gives a zone's id, the other zones are asked for by id, too."""
     gateway, ((_, first), (_, second)) = regional(builder)
     sandbox.metrics.record(gateway.id, "BytesInFromSource", [(START, 1.0)], zone=first)
     assert meters_of(aws, [gateway]) == [Meter(gateway.id, each) for each in sorted([first, second])]
 
 
-def test_gateways_beyond_one_filter_are_found(aws: AccountClients, builder: Builder) -> None:
+def test_gateways_beyond_one_filter_are_found(aws: Aws, builder: Builder) -> None:
     """EC2 takes 200 values a filter (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html)."""
     gateway, zones = regional(builder)
     others = [f"nat-{each}" for each in range(200)]
@@ -165,7 +166,7 @@ def test_gateways_beyond_one_filter_are_found(aws: AccountClients, builder: Buil
     assert {each.vpc_id for each in places.values()} == {gateway.vpc_id}
 
 
-def test_zonal_gateways_need_no_look_at_zones(aws: AccountClients, sandbox: Sandbox) -> None:
+def test_zonal_gateways_need_no_look_at_zones(aws: Aws, sandbox: Sandbox) -> None:
     """Neither EC2 nor CloudWatch is asked."""
     assert meters_of(aws, [NatGateway("nat-1", "vpc-1")]) == [ONE]
     assert len(sandbox.calls) == 0

@@ -41,7 +41,7 @@ NOTE = "account 111122223333 us-east-1: ec2:DescribeNetworkInterfaces was denied
 
 def views_of(recording: str) -> list[View]:
     """The views of one recording."""
-    return list(Source(from_dump=dump_with_aws_ids(recording)).look(RuleParameters(), Silent()).views)
+    return list(Source(from_dump=dump_with_aws_ids(recording)).read(RuleParameters(), Silent()).views)
 
 
 def result_of(views: Sequence[View], parameters: RuleParameters | None = None, **more: object) -> Result:

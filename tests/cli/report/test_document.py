@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
@@ -96,7 +97,7 @@ def test_names_stay_data(hostile: str) -> None:
     """Whatever a subnet, VPC, table or failure is called, a parser finds the same elements, and the name unchanged."""
     views = views_of("gateway-endpoint")
     usual = Parsed(as_html(result_of([named(each, "usual") for each in views], failures=[DENIED])))
-    failure = DENIED._replace(where=hostile)
+    failure = replace(DENIED, where=hostile)
     hostile_result = result_of([named(each, hostile) for each in views], failures=[failure], notes=[])
     page = Parsed(as_html(hostile_result))
     assert [tag for tag, _ in page.elements] == [tag for tag, _ in usual.elements]

@@ -1,6 +1,7 @@
 """The report as a person uses it, in a real browser: choose, sort, open, draw, print, share."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -288,7 +289,7 @@ def test_theme_follows_the_system_until_it_is_chosen(visit: Visit, file: Path, d
 def test_hostile_names_are_shown_as_they_are(visit: Visit, tmp_path: Path, name: str) -> None:
     """A name that is markup is text in the table, in the drawing and in the filters: nothing of it runs."""
     views = [named(each, name) for each in views_of("nat-gateway-zonal")]
-    page = visit.open(written(result_of(views, failures=[DENIED._replace(where=name)]), tmp_path))
+    page = visit.open(written(result_of(views, failures=[replace(DENIED, where=name)]), tmp_path))
     page.on("dialog", lambda dialog: visit.complaints.append(dialog.message))
     page.locator(".opener").first.click()
     for shown in page.locator("#rows .called").all():

@@ -1,7 +1,7 @@
-"""Is the rule deployed, and does it run."""
+"""Questions about the stack, the rule and its function."""
 
+from express_path_cli.doctor.answers import Answer, fail, ok, some, warn
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.checks import Answer, fail, ok, some, warn
 from express_path_cli.doctor.function_reader import count_messages
 from express_path_cli.doctor.rule_checks import (
     RuleTimes,
@@ -13,32 +13,32 @@ from express_path_cli.doctor.rule_checks import (
     judge_stack,
     judge_state,
 )
-from express_path_cli.doctor.rule_reader import MOST_COUNTED, count_flagged
+from express_path_cli.doctor.rule_reader import MAX_COUNTED, count_flagged
 
 
 def stack(context: CheckContext) -> Answer:
-    """Whether the stack is there and whole."""
+    """Return whether the stack is deployed completely."""
     found = context.stack()
     if found:
         return judge_stack(found.name, found.status, found.reason)
     return warn(
-        f"there is no stack {context.stack_name} here: the rule is looked for by name, and healing by its remediation",
-        "name the stack with --stack, if it has another name",
+        f"there is no stack {context.stack_name} here: the rule is found by name, and healing by its remediation",
+        "if the stack has another name, use --stack",
     )
 
 
 def rule(context: CheckContext) -> Answer:
-    """Whether the rule is there and in force."""
+    """Return whether the rule is deployed and active."""
     found = context.rules()
     if not found:
         return fail(
             f"rule {context.rule_name} is not deployed here", "deploy the stack (README.md)", "sam deploy --guided"
         )
-    return judge_state(found[0].name, found[0].state, tuple(each.name for each in found[1:]))
+    return judge_state(found[0].name, found[0].state, tuple(other.name for other in found[1:]))
 
 
 def last_run(context: CheckContext) -> Answer | None:
-    """When the rule last ran."""
+    """Return when the rule last ran."""
     found = context.rule
     if found is None:
         return None
@@ -48,7 +48,7 @@ def last_run(context: CheckContext) -> Answer | None:
 
 
 def last_error(context: CheckContext) -> Answer | None:
-    """Whether AWS Config can invoke the function and take its results."""
+    """Return whether AWS Config can invoke the function and gets its results."""
     if context.rule is None:
         return None
     times = context.times()
@@ -56,16 +56,16 @@ def last_error(context: CheckContext) -> Answer | None:
 
 
 def function(context: CheckContext) -> Answer | None:
-    """Whether the rule's function can run."""
+    """Return whether the rule's function can run."""
     if context.rule is None:
         return None
     if context.function_account:
-        return ok(f"function {context.function_name} is in account {context.function_account}: look at it there")
+        return ok(f"function {context.function_name} is in account {context.function_account}: check it there")
     return judge_function(context.function_name, context.function())
 
 
 def errors(context: CheckContext) -> Answer | None:
-    """Whether the function's invocations fail."""
+    """Return whether the function's invocations fail."""
     if context.rule is None or context.function_account:
         return None
     found = context.function()
@@ -73,15 +73,15 @@ def errors(context: CheckContext) -> Answer | None:
 
 
 def failed_events(context: CheckContext) -> Answer | None:
-    """Whether events were given up."""
+    """Return whether events failed all retries."""
     url = context.output("FailedEventsQueueUrl")
-    return judge_queue(count_messages(context.aws.sqs, url), url) if url else None
+    return judge_queue(count_messages(context.aws.client("sqs"), url), url) if url else None
 
 
 def verdicts(context: CheckContext) -> Answer | None:
-    """How many subnets are flagged."""
+    """Return how many subnets are flagged."""
     if context.rule is None:
         return None
     flagged = count_flagged(context.aws.config, context.rule.name)
-    more = " or more" if flagged >= MOST_COUNTED else ""
+    more = " or more" if flagged >= MAX_COUNTED else ""
     return ok(f"{some(flagged, 'subnet')}{more} NON_COMPLIANT")

@@ -1,10 +1,10 @@
-"""Can healing work."""
+"""Questions about healing."""
 
 from collections.abc import Callable
 
+from express_path_cli.doctor.answers import Answer, fail, ok
 from express_path_cli.doctor.approval_checks import judge_approval
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.checks import Answer, fail, ok
 from express_path_cli.doctor.function_reader import read_function
 from express_path_cli.doctor.heal_checks import (
     DEPLOY,
@@ -34,22 +34,22 @@ from express_path_cli.doctor.rule_reader import list_exceptions
 
 
 def mode(context: CheckContext) -> Answer:
-    """What AWS Config does about flagged subnets."""
-    meant = context.parameter("RemediationMode") or None
-    return judge_mode(meant, mode_of(context.remediation(), context.output("ApprovalDocumentName")))
+    """Return what AWS Config does about flagged subnets."""
+    expected = context.parameter("RemediationMode") or None
+    return judge_mode(expected, mode_of(context.remediation(), context.output("ApprovalDocumentName")))
 
 
 def remediation(context: CheckContext) -> Answer | None:
-    """Whether the rule's remediation is the stack's runbook."""
+    """Return whether the rule's remediation is the stack's runbook."""
     if context.rule is None or not (context.stack() or context.remediation()):
         return None
-    asks = context.parameter("RemediationMode") == "APPROVAL"
-    meant = context.output("ApprovalDocumentName" if asks else "HealDocumentName")
-    return judge_remediation(context.remediation(), meant)
+    needs_approval = context.parameter("RemediationMode") == "APPROVAL"
+    document = context.output("ApprovalDocumentName" if needs_approval else "HealDocumentName")
+    return judge_remediation(context.remediation(), document)
 
 
 def runbook(output: str) -> Callable[[CheckContext], Answer | None]:
-    """The question whether the runbook that an output names can be started."""
+    """Return the question whether the runbook in an output of the stack can be started."""
 
     def ask(context: CheckContext) -> Answer | None:
         name = context.output(output)
@@ -59,64 +59,66 @@ def runbook(output: str) -> Callable[[CheckContext], Answer | None]:
 
 
 def role(context: CheckContext) -> Answer | None:
-    """Whether the role that changes routing is there."""
-    set_up = context.remediation()
-    arn = context.output("AutomationRoleArn") or (set_up.role_arn if set_up else "")
+    """Return whether the role that changes routing exists."""
+    configured = context.remediation()
+    arn = context.output("AutomationRoleArn") or (configured.role_arn if configured else "")
     if not arn:
         return None
-    if role_exists(context.aws.iam, arn):
-        return ok(f"{arn} is there")
-    return fail(f"{arn} does not exist: every heal would fail", DEPLOY)
+    if role_exists(context.aws.client("iam"), arn):
+        return ok(f"{arn} exists")
+    return fail(f"{arn} does not exist: every heal fails", DEPLOY)
 
 
 def plan_function(context: CheckContext) -> Answer | None:
-    """Whether the function that plans and verifies can run."""
+    """Return whether the function that plans and verifies can run."""
     name = context.output("PlanFunctionArn").rpartition(":")[2]
-    return judge_function(name, read_function(context.aws.functions, name)) if name else None
+    return judge_function(name, read_function(context.aws.client("lambda"), name)) if name else None
 
 
 def ledger(context: CheckContext) -> Answer | None:
-    """Whether the table that records heals is there and protected."""
+    """Return whether the table that records heals exists and is protected."""
     name = context.output("LedgerTableName")
     return judge_ledger(name, read_ledger(context.aws.dynamodb, name)) if name else None
 
 
 def approval(context: CheckContext) -> Answer | None:
-    """Whether approvers can be asked."""
+    """Return whether the approvers can be asked."""
     arn, approvers = context.parameter("ApprovalTopicArn"), context.parameter("Approvers")
     if not arn and context.parameter("RemediationMode") != "APPROVAL":
         return None
-    topic = read_topic(context.aws.sns, arn) if arn else None
+    topic = read_topic(context.aws.client("sns"), arn) if arn else None
     return judge_approval(arn, topic, approvers, context.parameter("ApprovalTopicKeyArn"))
 
 
 def exceptions(context: CheckContext) -> Answer | None:
-    """Whether AWS Config leaves subnets alone."""
+    """Return whether AWS Config no longer heals some subnets."""
     if context.rule is None or context.remediation() is None:
         return None
     return judge_exceptions(list_exceptions(context.aws.config, context.rule.name), context.rule.name)
 
 
 def endpoint_service(context: CheckContext) -> Answer:
-    """Whether EC2 makes endpoints for S3 Express here."""
+    """Return whether EC2 offers gateway endpoints for S3 Express."""
     return judge_service(find_express_service(context.aws.ec2, context.aws.region))
 
 
 def endpoint_quota(context: CheckContext) -> Answer:
-    """Whether another endpoint may be made."""
-    meant = context.parameter("GatewayEndpointQuota")
+    """Return whether another endpoint can be created."""
+    parameter = context.parameter("GatewayEndpointQuota")
     used = count_gateway_endpoints(context.aws.ec2)
-    return judge_quota(used, read_endpoint_quota(context.aws.quotas), int(meant) if meant else None)
+    return judge_quota(
+        used, read_endpoint_quota(context.aws.client("service-quotas")), int(parameter) if parameter else None
+    )
 
 
 def automations(context: CheckContext) -> Answer | None:
-    """Whether further runs would wait."""
+    """Return whether further runs would wait."""
     if not (context.stack() or context.remediation()):
         return None
     return judge_automations(count_running_automations(context.aws.ssm))
 
 
 def calendar(context: CheckContext) -> Answer | None:
-    """Whether the change calendar is open."""
+    """Return whether the change calendar is open."""
     name = context.parameter("ChangeCalendarName")
     return judge_calendar(name, read_calendar(context.aws.ssm, name)) if name else None

@@ -1,12 +1,12 @@
-"""What a check-up says: an answer to each question, with what to do where it is not a good one."""
+"""The answers to the questions of a check-up, with a fix for each problem."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
 
 
 class State(StrEnum):
-    """How a check came out, the best first."""
+    """The states of a check, best first."""
 
     OK = "OK"
     WARN = "WARN"
@@ -14,8 +14,9 @@ class State(StrEnum):
     UNKNOWN = "UNKNOWN"
 
 
-class Answer(NamedTuple):
-    """The answer to one question: a finding in a sentence, and, where that is not OK, a fix in words or a command."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question: a finding in a sentence and, unless it is OK, a fix in words or as a command."""
 
     state: State
     finding: str
@@ -24,37 +25,37 @@ class Answer(NamedTuple):
 
 
 def ok(finding: str) -> Answer:
-    """All is well."""
+    """Return an answer that everything works."""
     return Answer(State.OK, finding)
 
 
 def warn(finding: str, fix: str, command: str = "") -> Answer:
-    """It works, but not as well as it could, or not for long."""
+    """Return an answer that something works, but not fully, or not for long."""
     return Answer(State.WARN, finding, fix, command)
 
 
 def fail(finding: str, fix: str, command: str = "") -> Answer:
-    """It does not work."""
+    """Return an answer that something does not work."""
     return Answer(State.FAIL, finding, fix, command)
 
 
 def unknown(finding: str, fix: str) -> Answer:
-    """The state could not be determined, which is never good news."""
+    """Return an answer that the state could not be determined."""
     return Answer(State.UNKNOWN, finding, fix)
 
 
-def some(number: int, what: str) -> str:
-    """A number of things, such as 1 subnet or 2 subnets."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def some(number: int, noun: str) -> str:
+    """Return a number of things, such as 1 subnet or 2 subnets."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def moment(when: datetime) -> str:
-    """A moment as people read it: 2026-01-31 09:30 UTC."""
+    """Return a time for people: 2026-01-31 09:30 UTC."""
     return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def length(span: timedelta) -> str:
-    """A span of time in its largest whole unit: 3 days, 5 hours, 12 minutes."""
+    """Return a duration in its largest whole unit: 3 days, 5 hours, 12 minutes."""
     minutes = max(0, int(span.total_seconds() // 60))
     for unit, size in (("day", 24 * 60), ("hour", 60)):
         if minutes >= 2 * size:

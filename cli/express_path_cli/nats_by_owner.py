@@ -1,0 +1,52 @@
+"""The NATs on flagged paths by the account that owns them, where CloudWatch has their metrics."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from express_path.errors import ApiError
+from express_path_cli.account_access import AccountAccess
+from express_path_cli.account_region import AccountRegion
+from express_path_cli.flagged_nats import FlaggedNat, NatKind
+from express_path_cli.problems import OptionError
+from express_path_cli.result import Failure
+from express_path_cli.task_pool import TaskPool
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedNats:
+    """The NAT gateways of one account in one Region."""
+
+    owner: AccountRegion
+    nats: tuple[FlaggedNat, ...]
+
+    def __str__(self) -> str:
+        return str(self.owner)
+
+
+def nats_by_owner(nats: Iterable[FlaggedNat], access: AccountAccess, task_pool: TaskPool) -> list[OwnedNats]:
+    """Return the NAT gateways by owner. Those whose account cannot be accessed are added to the pool's failures."""
+    by_owner: dict[tuple[str | None, str], list[FlaggedNat]] = defaultdict(list)
+    for nat in nats:
+        if nat.kind is not NatKind.INSTANCE:
+            by_owner[nat.account_id, nat.region].append(nat)
+    owned = []
+    for (account_id, region), gateways in by_owner.items():
+        try:
+            aws = access.clients(account_id, region)
+        except ApiError as error:
+            task_pool.failures += [Failure(nat.where, error) for nat in gateways]
+            continue
+        if aws and account_id:
+            owned.append(OwnedNats(AccountRegion(account_id, aws), tuple(gateways)))
+        else:
+            task_pool.failures += [Failure(nat.where, _no_access(nat)) for nat in gateways]
+    return owned
+
+
+def _no_access(nat: FlaggedNat) -> OptionError:
+    owner = f"account {nat.account_id}" if nat.account_id else "an account that is not known here"
+    return OptionError(
+        f"its metrics cannot be read from here, because it belongs to {owner}",
+        "use --organization --role-name, --parameter networkRoleArn=..., or that account's --profile",
+    )

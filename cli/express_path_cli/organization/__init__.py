@@ -1,1 +1,0 @@
-"""The accounts of an organization, and clients for each of them."""

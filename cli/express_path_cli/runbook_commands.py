@@ -1,0 +1,107 @@
+"""What heal, undo and heals share: the deployed stack, the question before a change, and running a runbook."""
+
+import json
+import re
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from express_path.errors import ApiError
+from express_path_cli import options
+from express_path_cli.account_region import AccountRegion
+from express_path_cli.connections import connect
+from express_path_cli.problems import DECLINED, UNDETERMINED, OptionError, naming, say
+from express_path_cli.run_watcher import watch_run
+from express_path_cli.runbooks.automation_runs import Run, Stack, find_stack, start_run
+
+DEFAULT_STACK = "express-path"
+"""The stack's name in samconfig.toml."""
+_ERROR_MESSAGE = re.compile(r'"errorMessage": *("(?:[^"\\]|\\.)*")')
+"""An error's message as Lambda returns it (https://docs.aws.amazon.com/lambda/latest/dg/python-exceptions.html)."""
+
+StackName = Annotated[str, typer.Option(metavar="NAME", help="The stack that deployed the runbooks.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A deployed stack with runbooks, and the options that select it, in this command and in the AWS CLI."""
+
+    account_region: AccountRegion
+    stack: Stack
+    options: str
+    aws_options: str
+
+
+def deployment_of(stack: str, region: str | None, profile: str | None) -> Deployment:
+    """Find a stack in the caller's account. Raise ApiError and LocatedError."""
+    account_region = AccountRegion.of_caller(connect(region, profile))
+    aws = account_region.aws
+    other_stack = stack if stack != DEFAULT_STACK else None
+    own_options = options.as_command_line({"--stack": other_stack, "--region": region, "--profile": profile})
+    aws_options = options.as_command_line({"--region": aws.region, "--profile": profile})
+    with naming(account_region):
+        return Deployment(account_region, find_stack(aws, stack), own_options, aws_options)
+
+
+def run_document(deployment: Deployment, document: str, parameters: dict[str, str], title: str) -> Run:
+    """Start a runbook, watch its run, and return it. If it fails, print why and how to undo it, and exit."""
+    changes = document == deployment.stack.heal_document and parameters.get("DryRun") != "true"
+    aws = deployment.account_region.aws
+    with naming(deployment.account_region):
+        run_id = start_run(aws, document, parameters)
+        typer.echo(f"{title}: {document}, run {run_id}")
+        undo = f"express-path undo {run_id}{deployment.options}"
+        show = _show_command(run_id, deployment)
+        try:
+            run = watch_run(aws, run_id, show)
+        except (KeyboardInterrupt, ApiError):
+            if changes:
+                typer.echo(f"to undo its changes after it has ended: {undo}")
+            raise
+    if run.status not in ("Success", "CompletedWithSuccess"):
+        say(f"run {run_id} ended with {run.status}: {_failure(run) or 'AWS gives no reason'} ({show})")
+        if changes:
+            typer.echo(f"to undo its changes, if any: {undo}")
+        raise typer.Exit(UNDETERMINED)
+    return run
+
+
+def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None:
+    """Start the runbook that asks the approvers, and print how to check it. It waits up to a day for their answer."""
+    document = deployment.stack.approval_document
+    with naming(deployment.account_region):
+        run_id = start_run(deployment.account_region.aws, document, parameters)
+    typer.echo(f"asking the approvers: {document}, run {run_id}")
+    typer.echo("nothing is changed until one of them approves; without an answer within a day, nothing is changed")
+    typer.echo(f"to check: {_show_command(run_id, deployment)}")
+
+
+def _show_command(run_id: str, deployment: Deployment) -> str:
+    return f"aws ssm get-automation-execution --automation-execution-id {run_id}{deployment.aws_options}"
+
+
+def _failure(run: Run) -> str:
+    """Return the step whose failure failed the run, and its cause; a run may recover from failures of other steps."""
+    failed = [step for step in run.steps if step.failure]
+    deciding = [step for step in failed if step.failure in run.failure] or failed
+    return f"{deciding[0].name}: {_cause(run.failure)}" if deciding else _cause(run.failure)
+
+
+def _cause(failure: str) -> str:
+    """Return a step's message without the trace of a Lambda function and without the patches of a blocked heal."""
+    message = _ERROR_MESSAGE.search(failure)
+    return str(json.loads(message[1])).partition("\n")[0] if message else failure
+
+
+def confirm(*, yes: bool, question: str) -> None:
+    """Ask, unless yes. Exit with DECLINED if the answer is no. Raise OptionError if there is no terminal to ask at."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise OptionError("cannot ask for confirmation: standard input is not a terminal", "add --yes if you are sure")
+    if not typer.confirm(question):
+        say("nothing was changed")
+        raise typer.Exit(DECLINED)
