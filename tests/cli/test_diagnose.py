@@ -19,7 +19,7 @@ from express_path_cli.diagnosis.symptoms import State
 from express_path_cli.diagnosis.symptoms_findings import Severity, Symptom
 from express_path_cli.diagnosis.symptoms_load import METRICS
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
-from express_path_cli.formats.diagnosis_words import undiagnosed
+from express_path_cli.formats.diagnosis_wording import undiagnosed
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance

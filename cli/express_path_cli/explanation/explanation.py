@@ -13,8 +13,8 @@ from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.account_region import AccountRegion
 from express_path_cli.dump.reader import read_dump
-from express_path_cli.explanation.contest import Contest, RecordingTracer, contests
 from express_path_cli.explanation.healing import Proposal, propose
+from express_path_cli.explanation.route_selection import Contest, RecordingTracer, contests
 from express_path_cli.organization.clients import AccountClients
 from express_path_cli.problems import OptionError, naming
 from express_path_cli.result import View

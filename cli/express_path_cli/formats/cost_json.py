@@ -8,7 +8,7 @@ from typing import Any
 from express_path_cli.cost.charges import Amount, Measured, by_metric, by_zone
 from express_path_cli.cost.costing import NatCost
 from express_path_cli.cost.report import CostReport
-from express_path_cli.formats.cost_words import LEFT_ASIDE, UPPER_BOUND
+from express_path_cli.formats.cost_wording import LEFT_ASIDE, UPPER_BOUND
 from express_path_cli.formats.nat_json import nat_fields
 
 SCHEMA_VERSION = 1

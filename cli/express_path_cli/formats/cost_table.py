@@ -11,7 +11,7 @@ from express_path_cli.cost.charges import Amount, Basis
 from express_path_cli.cost.costing import NatCost
 from express_path_cli.cost.report import CostReport
 from express_path_cli.flagged_nats import FlaggedNat, NatKind
-from express_path_cli.formats.cost_words import BASIS, LEFT_ASIDE, UPPER_BOUND
+from express_path_cli.formats.cost_wording import BASIS, LEFT_ASIDE, UPPER_BOUND
 from express_path_cli.formats.terminal_table import FILE_WIDTH
 
 _NONE = "No flagged path crosses a NAT: there is nothing to save."

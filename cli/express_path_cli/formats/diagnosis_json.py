@@ -8,7 +8,7 @@ from express_path_cli.diagnosis.diagnosing import NatDiagnosis
 from express_path_cli.diagnosis.symptoms import Diagnosis
 from express_path_cli.diagnosis.symptoms_findings import Finding
 from express_path_cli.diagnosis.timing import Timing
-from express_path_cli.formats.diagnosis_words import SHARE_UNKNOWN, headline, heal_commands, undiagnosed
+from express_path_cli.formats.diagnosis_wording import SHARE_UNKNOWN, headline, heal_commands, undiagnosed
 from express_path_cli.formats.nat_json import nat_fields
 
 SCHEMA_VERSION = 1

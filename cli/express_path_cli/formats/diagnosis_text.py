@@ -16,7 +16,7 @@ from express_path_cli.flagged_nats import FlaggedNat
 from express_path_cli.formats.chart_scale import duration, span
 from express_path_cli.formats.chart_svg import Panel
 from express_path_cli.formats.chart_text import as_text_chart
-from express_path_cli.formats.diagnosis_words import (
+from express_path_cli.formats.diagnosis_wording import (
     SHARE_UNKNOWN,
     headline,
     heal_commands,

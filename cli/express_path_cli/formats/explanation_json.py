@@ -6,8 +6,8 @@ from typing import Any
 from express_path.adapters.heal_answers import plan_fields
 from express_path.adapters.serialization import capacity_answer, verdict_answer
 from express_path_cli.explanation.advice import advice
-from express_path_cli.explanation.contest import Contest
 from express_path_cli.explanation.explanation import Explanation
+from express_path_cli.explanation.route_selection import Contest
 
 SCHEMA_VERSION = 1
 

@@ -11,8 +11,8 @@ from express_path.domain.heal.records import Action, Finding
 from express_path.domain.verdict.capacity import Capacity
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.explanation.advice import advice
-from express_path_cli.explanation.contest import Candidate, Contest, words
 from express_path_cli.explanation.explanation import Explanation
+from express_path_cli.explanation.route_selection import Candidate, Contest, words
 from express_path_cli.formats.terminal_table import STYLES
 
 _PATCHES = {"cloudFormation": "CloudFormation", "terraform": "Terraform", "cli": "AWS CLI"}

@@ -9,7 +9,7 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
 from express_path_cli.report.fixes import FIXES, HEALS
-from express_path_cli.report.ways import LINES, Way, besides, decided, hop_words
+from express_path_cli.report.paths import LINES, Way, besides, decided, hop_words
 from express_path_cli.result import Result
 from express_path_cli.wording import reason_text
 
