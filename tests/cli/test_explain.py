@@ -89,7 +89,7 @@ def test_a_shorter_prefix_loses() -> None:
     """Beside a more specific route, the endpoint keeps the rest; the default route loses to both by its length."""
     found = from_dump("more-specific-route-to-nat")
     assert reasons_of(found) == {
-        "vpce": {"used for all of them", "used for the rest of 44.220.0.0/16"},
+        "vpce": {"used for all of these addresses", "used for the rest of 44.220.0.0/16"},
         "nat": {
             "used for 44.220.7.0/24",
             "less specific than pl-0c2f61a4b98d7e035",

@@ -145,7 +145,7 @@ def _candidate(route: Route, parts: Sequence[RoutedBlocks], lists: Mapping[str, 
     if not won:
         return CandidateRoute(route, wins=False, why=_why_lost(route, parts, lists))
     wins_all = len(won) == len([part for part in parts if part.routes])
-    why = "used for " + ("all of them" if wins_all else ", ".join(map(_addresses_text, won)))
+    why = "used for " + ("all of these addresses" if wins_all else ", ".join(map(_addresses_text, won)))
     if any(len(part.routes) > 1 for part in won):
         why += "; another route has the same prefix and priority: AWS picks one at random, so the worse path counts"
     if route.is_blackhole:

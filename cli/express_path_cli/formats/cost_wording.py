@@ -1,15 +1,15 @@
-"""What the formats of cost say in the same words."""
+"""The sentences that every format of cost uses."""
 
 from express_path_cli.cost.charges import Basis
 
 UPPER_BOUND = (
-    "Upper bound: the metrics of NAT gateways do not record destinations, so all processed bytes count. "
-    "S3 Express is at most that."
+    "Upper bound: NAT gateway metrics do not record destinations, so all processed bytes are counted. "
+    "S3 Express costs at most this much."
 )
-LEFT_ASIDE = "Hourly charges are left aside: the NAT gateways stay for other traffic."
-BASIS = {
-    Basis.GIVEN: "as given",
+HOURLY_CHARGES = "Hourly charges are not included: the NAT gateways stay for other traffic."
+PRICE_BASIS = {
+    Basis.GIVEN: "from --price-per-gb",
     Basis.LISTED: "AWS Price List",
-    Basis.ASSUMED: "a guess: the price of us-east-1",
+    Basis.ASSUMED: "assumed: the price in us-east-1",
 }
-"""Where a price comes from, as a person says it."""
+"""Where a price comes from."""

@@ -1,4 +1,4 @@
-"""A NAT on a flagged path, as JSON has it."""
+"""The JSON fields of a NAT on a flagged path."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from express_path_cli.flagged_nats import FlaggedNat
 
 
 def nat_fields(nat: FlaggedNat) -> dict[str, Any]:
-    """What it is, whose, and who sends S3 Express traffic through it."""
+    """Return its id, kind and owner, and the subnets that send S3 Express traffic through it."""
     return {
         "id": nat.id,
         "kind": nat.kind,
