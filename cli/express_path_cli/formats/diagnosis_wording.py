@@ -1,4 +1,4 @@
-"""A diagnosis in sentences: what every format says in the same words."""
+"""The sentences that every format of a diagnosis uses."""
 
 from collections.abc import Iterator
 
@@ -8,100 +8,102 @@ from express_path_cli.diagnosis.symptoms_findings import MANY_DROPS, Finding, Se
 from express_path_cli.diagnosis.symptoms_load import highest
 from express_path_cli.flagged_nats import NatKind
 from express_path_cli.formats.chart_scale import count, duration, rate, share
+from express_path_cli.metrics.series import Meter
 
-_LISTED = 3
+_MAX_SUBNETS = 3
 SHARE_UNKNOWN = (
-    "NAT metrics do not record destinations: express-path cost --flow-logs measures the share of S3 Express."
+    "NAT metrics do not record destinations. Use express-path cost --flow-logs to measure the S3 Express share."
 )
 
 
-def name(diagnosis: Diagnosis) -> str:
-    """The NAT gateway, with its zone where it is regional."""
-    gateway_id, zone = diagnosis.meter
-    return f"{gateway_id} in {zone}" if zone else gateway_id
+def meter_name(meter: Meter) -> str:
+    """Return the NAT gateway's id, with the zone if it is regional."""
+    zone = meter.availability_zone
+    return f"{meter.nat_gateway_id} in {zone}" if zone else meter.nat_gateway_id
 
 
-def headline(told: NatDiagnosis, diagnosis: Diagnosis) -> str:
-    """The sentence that a person needs; a colon and heal_commands end it."""
+def headline(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> str:
+    """Return the most important sentence; a colon and heal_commands follow it."""
     if diagnosis.state is State.SYMPTOMS:
         return (
-            f"{name(diagnosis)} {_clause(diagnosis.findings[0])}: {_crossing(told)}; "
-            "the free gateway endpoint takes that traffic off"
+            f"{meter_name(diagnosis.meter)} {_symptom_text(diagnosis.findings[0])}: {_users_text(diagnosed)}; "
+            "a free gateway endpoint takes that traffic off it"
         )
-    return f"{_nothing(diagnosis)}; {_crossing(told, 'still ')}, which is paid for by the GB"
+    return f"{_no_symptoms_text(diagnosis)}; {_users_text(diagnosed, 'still ')}, and AWS charges for it by the GB"
 
 
-def undiagnosed(told: NatDiagnosis) -> str:
-    """The same, where there are no metrics to tell from."""
+def undiagnosed(diagnosed: NatDiagnosis) -> str:
+    """Return the most important sentence about a NAT without metrics."""
     why = "its metrics could not be read"
-    if told.nat.kind is NatKind.INSTANCE:
-        why = "CloudWatch has no NAT metrics of an instance; its ENA driver counts bw_out_allowance_exceeded"
-    elif told.diagnoses is not None:
-        why = "CloudWatch has metrics of none of its zones"
-    return f"{told.nat.id} is not diagnosed: {why}; {_crossing(told)}"
+    if diagnosed.nat.kind is NatKind.INSTANCE:
+        why = "CloudWatch has no NAT metrics for instances (on it, ethtool -S shows bw_out_allowance_exceeded)"
+    elif diagnosed.diagnoses is not None:
+        why = "CloudWatch has no metrics for any of its zones"
+    return f"{diagnosed.nat.id} was not diagnosed: {why}; {_users_text(diagnosed)}"
 
 
-def heal_commands(told: NatDiagnosis) -> list[str]:
-    """The commands that take S3 Express off the NAT."""
-    return [f"express-path heal {subnet_id} --region {told.nat.region}" for subnet_id in told.heals]
+def heal_commands(diagnosed: NatDiagnosis) -> list[str]:
+    """Return the commands that move S3 Express traffic off the NAT."""
+    region = diagnosed.nat.region
+    return [f"express-path heal {subnet_id} --region {region}" for subnet_id in diagnosed.subnets_to_heal]
 
 
-def _clause(finding: Finding) -> str:
-    """What the NAT did, after its name."""
+def _symptom_text(finding: Finding) -> str:
+    """Return what the NAT did, to follow its name."""
     if finding.symptom is Symptom.PLATEAU:
-        flat = f"ran flat at {rate(finding.value, finding.unit)} for {duration(finding.end - finding.start)}"
-        return f"{flat} {_meanwhile(finding)}"
+        length = duration(finding.end - finding.start)
+        return f"ran flat at {rate(finding.value, finding.unit)} for {length}{_plateau_evidence(finding)}"
     if finding.symptom is Symptom.PORT_ALLOCATION_ERRORS:
         return f"had no source port left for {count(finding.value, 'connection')}"
     if finding.symptom is Symptom.PACKETS_DROPPED:
-        return f"dropped {_dropped(finding, 'packet')}"
-    return f"peaked at {rate(finding.value, finding.unit)}, near the most that a NAT gateway carries"
+        return f"dropped {_dropped_text(finding, 'packet')}"
+    return f"peaked at {rate(finding.value, finding.unit)}, near the maximum of a NAT gateway"
 
 
-def _meanwhile(finding: Finding) -> str:
-    """What makes a plateau certain, or does not."""
-    told = []
+def _plateau_evidence(finding: Finding) -> str:
+    """Return what shows that the NAT caused a plateau, or that its clients may have."""
+    losses = []
     if finding.evidence.get("droppedPackets"):
-        told.append(_dropped(finding, "dropped packet"))
+        losses.append(_dropped_text(finding, "dropped packet"))
     if refused := finding.evidence.get("portAllocationErrors"):
-        told.append(count(refused, "refused connection"))
-    seen = f"with {' and '.join(told)}" if told else ""
+        losses.append(count(refused, "refused connection"))
+    with_losses = f" with {' and '.join(losses)}" if losses else ""
     if finding.severity is Severity.HIGH:
-        return seen or "near the most that a NAT gateway carries"
-    if seen:
-        return f"{seen}, so few that it may be a limit of its clients instead"
+        return with_losses or ", near the maximum of a NAT gateway"
+    if with_losses:
+        return f"{with_losses}, so few that the limit may be the clients' own"
     if "droppedPackets" not in finding.evidence:
-        return "and CloudWatch does not know whether it dropped packets, so it may be a limit of its clients instead"
-    return "and dropped nothing, so it may be a limit of its clients instead"
+        return ", and CloudWatch has no data on dropped packets, so the limit may be the clients' own"
+    return " and dropped nothing, so the limit may be the clients' own"
 
 
-def _dropped(finding: Finding, noun: str) -> str:
+def _dropped_text(finding: Finding, noun: str) -> str:
     dropped, part = count(finding.evidence["droppedPackets"], noun), finding.evidence.get("droppedShare")
     return dropped if part is None else f"{dropped} ({share(part)})"
 
 
-def _nothing(diagnosis: Diagnosis) -> str:
-    """What a window without symptoms tells, and of how much of it that is known."""
-    part = share(1 - diagnosis.missing)
-    known = " in this window" if part == "100 %" else f" in the {part} of this window that CloudWatch knows"
+def _no_symptoms_text(diagnosis: Diagnosis) -> str:
+    """Return what a window without symptoms shows, and how much of it has datapoints."""
+    name, part = meter_name(diagnosis.meter), share(1 - diagnosis.missing)
+    window = "in this window" if part == "100 %" else f"in the {part} of this window with datapoints"
     if diagnosis.state is State.NO_DATA:
-        return f"CloudWatch has no datapoints of {name(diagnosis)} in this window"
+        return f"CloudWatch has no datapoints for {name} in this window"
     if diagnosis.state is State.IDLE:
-        return f"{name(diagnosis)} carried nothing{known}"
+        return f"{name} carried nothing {window}"
     top = rate(highest(diagnosis.load.carried), "bit/s")
-    return f"{name(diagnosis)} shows no sign of saturation{known}: at most {top}"
+    return f"{name} shows no sign of saturation {window}: at most {top}"
 
 
-def _crossing(told: NatDiagnosis, still: str = "") -> str:
-    """Whose traffic crosses the NAT, as many as a sentence holds."""
-    subnets = told.nat.subnet_ids
-    more = f" and {len(subnets) - _LISTED} more" if len(subnets) > _LISTED else ""
+def _users_text(diagnosed: NatDiagnosis, still: str = "") -> str:
+    """Return the subnets whose traffic crosses the NAT, at most three by id."""
+    subnets = diagnosed.nat.subnet_ids
+    more = f" and {len(subnets) - _MAX_SUBNETS} more" if len(subnets) > _MAX_SUBNETS else ""
     verb = "reaches" if len(subnets) == 1 else "reach"
-    return f"{', '.join(subnets[:_LISTED])}{more} {still}{verb} S3 Express through it"
+    return f"{', '.join(subnets[:_MAX_SUBNETS])}{more} {still}{verb} S3 Express through it"
 
 
-def measured(finding: Finding) -> str:
-    """A finding's numbers, in one line."""
+def finding_numbers(finding: Finding) -> str:
+    """Return a finding's numbers in one line."""
     return ", ".join(_numbers(finding))
 
 
@@ -111,20 +113,20 @@ def _numbers(finding: Finding) -> Iterator[str]:
         yield rate(finding.value, finding.unit)
     if symptom is Symptom.PLATEAU:
         usual = evidence.get("usualJitter")
-        yield f"steps of {share(evidence['jitter'])}" + (f" where {share(usual)} is usual" if usual else "")
+        yield f"jitter {share(evidence['jitter'])}" + (f" (usually {share(usual)})" if usual else "")
     if evidence.get("droppedPackets") and symptom is not Symptom.PORT_ALLOCATION_ERRORS:
-        yield _dropped(finding, "dropped packet") + _compared(evidence.get("droppedShare"))
+        yield _dropped_text(finding, "dropped packet") + _threshold_text(evidence.get("droppedShare"))
     if (refused := evidence.get("portAllocationErrors")) and symptom is not Symptom.PACKETS_DROPPED:
         yield count(refused, "port allocation error")
     if (peak := evidence.get("peakBitsPerSecond")) and symptom in (Symptom.PLATEAU, Symptom.PACKETS_DROPPED):
         yield f"10-second peak {rate(peak, 'bit/s')}"
     if (most := evidence.get("activeConnections")) and symptom is Symptom.PORT_ALLOCATION_ERRORS:
-        yield f"up to {count(most, 'active connection')}, of which each address holds 55,000 to one destination"
+        yield f"up to {count(most, 'active connection')} (an address supports 55,000 to one destination)"
 
 
-def _compared(part: float | None) -> str:
-    """Dropped packets beside the share from which on AWS suspects a problem."""
-    if part is None:
+def _threshold_text(dropped_share: float | None) -> str:
+    """Return whether the share of dropped packets is one at which AWS suspects a problem."""
+    if dropped_share is None:
         return ""
-    relation = "above" if part > MANY_DROPS else "not above"
-    return f", {relation} the {100 * MANY_DROPS:g} % from which on AWS suspects a problem"
+    relation = "above" if dropped_share > MANY_DROPS else "not above"
+    return f", {relation} the {100 * MANY_DROPS:g} % at which AWS suspects a problem"
