@@ -101,7 +101,7 @@ def test_columns_average_the_periods_that_they_meet() -> None:
 
 
 def test_lanes_mark_what_was_seen_when() -> None:
-    """Drops that touch are one mark; what was not seen has no lane."""
+    """Adjacent drops are one mark; symptoms that did not occur have no lane."""
     found = {lane.name: lane.spans for lane in lanes(DIAGNOSIS)}
     assert found == {
         "plateau": ((START + 36 * PERIOD, START + 72 * PERIOD),),

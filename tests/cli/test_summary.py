@@ -36,7 +36,7 @@ def test_dropped_and_excluded_subnets_are_counted_separately() -> None:
         "5 subnets: 1 NON_COMPLIANT, 0 COMPLIANT, 4 NOT_APPLICABLE "
         "(1 DROPPED; 3 EXCLUDED, 2 by tag key=a on b, 1 by the rule's scope or vpcIds)"
     )
-    assert [each.partition(":")[0] for each in advice(every)] == ["DROPPED", "EXCLUDED"]
+    assert [paragraph.partition(":")[0] for paragraph in advice(every)] == ["DROPPED", "EXCLUDED"]
     assert advice([CROSSES]) == []
 
 
@@ -62,7 +62,7 @@ def test_documents_for_other_tools_count_them() -> None:
     """JUnit in the properties of a suite, SARIF in those of the run."""
     result = Result([CROSSES, DROPPED, TAGGED], MADE_AT)
     suite = fromstring("".join(RENDER[Format.JUNIT](result)))[0]
-    found = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    found = {element.get("name"): element.get("value") for element in suite.iter("property")}
     assert found == {"DROPPED": "1", "EXCLUDED by tag key=a on b": "1"}
     [run] = json.loads("".join(RENDER[Format.SARIF](result)))["runs"]
     assert run["properties"] == {"express-path/dropped": 1, "express-path/excluded": {"tag key=a on b": 1}}

@@ -29,7 +29,7 @@ _STATUS = {
 
 
 def as_ocsf(result: Result) -> Iterator[str]:
-    """A list of findings, one for each subnet, with the cloud profile."""
+    """Yield a list of findings, one for each subnet, with the cloud profile."""
     milliseconds = round(result.made_at.timestamp() * 1000)
     return in_pieces(list, lambda verdict: _finding(verdict, milliseconds), result.verdicts)
 
