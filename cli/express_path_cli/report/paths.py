@@ -1,6 +1,7 @@
-"""The ways of a subnet's S3 Express traffic, for drawing: the one that decided the verdict, and those besides."""
+"""The paths of a subnet's S3 Express traffic: the one that decided the verdict, and the other ones."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -8,68 +9,70 @@ from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.report.headline import CROSSES
+from express_path_cli.formats.target_labels import target_label
+from express_path_cli.report.headline import CROSSES_NAT
 from express_path_cli.result import View
 
 
-class Way(NamedTuple):
-    """Where some of a subnet's traffic leaves, and by which hops."""
+class TrafficPath(NamedTuple):
+    """The hops of some of a subnet's traffic, and the reason that they lead to; a tuple, since a report has many."""
 
     reason: Reason
     hops: tuple[Hop, ...]
 
 
-_KIND_WORDS = {
-    TargetKind.VPC_ENDPOINT: "VPC endpoint",
-    TargetKind.VPC_PEERING_CONNECTION: "VPC peering connection",
-    TargetKind.NAT_GATEWAY: "NAT gateway",
-    TargetKind.ODB_NETWORK: "Oracle database network",
-    TargetKind.EGRESS_ONLY_INTERNET_GATEWAY: "egress-only internet gateway",
-    TargetKind.UNKNOWN: "unknown target",
-}
-LINES: Mapping[Reason, str] = {
+@dataclass(frozen=True, slots=True)
+class HopLabel:
+    """What a hop is, and whether it is the NAT that the path crosses."""
+
+    text: str
+    is_nat: bool
+
+
+LINE_STYLES: Mapping[Reason, str] = {
     **dict.fromkeys(Reason, "none"),
-    **dict.fromkeys(CROSSES, "nat"),
+    **dict.fromkeys(CROSSES_NAT, "nat"),
     Reason.ENDPOINT: "endpoint",
     Reason.INTERNET_GATEWAY: "internet",
     Reason.UNRESOLVED_EGRESS: "unresolved",
 }
-"""How a way of each reason is drawn; none where no traffic leaves."""
+"""How the page draws the paths of each reason; none: no traffic leaves."""
 
 
-def decided(verdict: Verdict) -> Way:
-    """The way that decided a verdict."""
-    return Way(verdict.reason, verdict.path)
+def deciding_path(verdict: Verdict) -> TrafficPath:
+    """Return the path that decided a verdict."""
+    return TrafficPath(verdict.reason, verdict.path)
 
 
-def besides(verdict: Verdict, view: View | None) -> tuple[Way, ...]:
-    """The ways of a subnet's other addresses, or that AWS may choose instead, worst first; none without a path."""
+def other_paths(verdict: Verdict, view: View | None) -> tuple[TrafficPath, ...]:
+    """Return the paths of a subnet's other addresses, or that AWS may choose instead, worst first."""
     if view is None or verdict.route_table_id is None or not verdict.path:
         return ()
     snapshot = view.tracer.snapshot
     table, subnet = snapshot.route_tables[verdict.route_table_id], snapshot.subnets[verdict.subnet_id]
-    ways = {
-        Way(outcome.reason, outcome.path)
+    paths = {
+        TrafficPath(outcome.reason, outcome.path)
         for traced in view.tracer.paths(table, subnet)
         for outcome in traced.outcomes
         if outcome.path and outcome.path != verdict.path
     }
-    return tuple(sorted(ways, key=lambda way: (SEVERITY_ORDER[way.reason], way.hops)))
+    return tuple(sorted(paths, key=lambda path: (SEVERITY_ORDER[path.reason], path.hops)))
 
 
-def hop_words(way: Way) -> Iterator[tuple[str, bool]]:
-    """For each hop what it is in words, and whether it is the NAT that the way crosses."""
-    crosses = way.reason in CROSSES
-    for hop, onward in zip_longest(way.hops, way.hops[1:]):
-        # The engine follows an interface to an internet gateway only as what a NAT instance does.
-        instance = (
-            crosses
-            and hop.kind is TargetKind.NETWORK_INTERFACE
-            and onward is not None
-            and onward.kind is TargetKind.INTERNET_GATEWAY
-        )
-        words = _KIND_WORDS.get(hop.kind, hop.kind.replace("_", " ").lower())
-        yield (
-            "NAT instance's interface" if instance else words,
-            instance or (crosses and hop.kind is TargetKind.NAT_GATEWAY),
-        )
+def hop_labels(path: TrafficPath) -> Iterator[HopLabel]:
+    """Yield a label for each hop."""
+    crosses_nat = path.reason in CROSSES_NAT
+    for hop, next_hop in zip_longest(path.hops, path.hops[1:]):
+        if crosses_nat and _is_nat_instance(hop, next_hop):
+            yield HopLabel("NAT instance's interface", is_nat=True)
+        else:
+            yield HopLabel(target_label(hop.kind), is_nat=crosses_nat and hop.kind is TargetKind.NAT_GATEWAY)
+
+
+def _is_nat_instance(hop: Hop, next_hop: Hop | None) -> bool:
+    """Return whether a hop is a NAT instance: the engine follows no other interface to an internet gateway."""
+    return (
+        hop.kind is TargetKind.NETWORK_INTERFACE
+        and next_hop is not None
+        and next_hop.kind is TargetKind.INTERNET_GATEWAY
+    )
