@@ -14,11 +14,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import Result
 
+from express_path_cli.crossed_nats import CrossedNat, NatKind
 from express_path_cli.diagnosis.diagnosing import NatDiagnosis
 from express_path_cli.diagnosis.symptoms import State
 from express_path_cli.diagnosis.symptoms_findings import Severity, Symptom
 from express_path_cli.diagnosis.symptoms_load import METRICS
-from express_path_cli.flagged_nats import FlaggedNat, NatKind
 from express_path_cli.formats.diagnosis_wording import undiagnosed
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
@@ -334,7 +334,7 @@ def test_a_nat_instance_is_named_and_not_diagnosed(sandbox: Sandbox) -> None:
 
 def test_a_regional_gateway_that_is_nowhere_yet_is_named() -> None:
     """It has no address in any zone, and CloudWatch has no metrics."""
-    nat = FlaggedNat("nat-1", NatKind.REGIONAL, "us-east-1", "123456789012", "vpc-1", ("subnet-1",), ("rtb-1",))
+    nat = CrossedNat("nat-1", NatKind.REGIONAL, "us-east-1", "123456789012", "vpc-1", ("subnet-1",), ("rtb-1",))
     assert undiagnosed(NatDiagnosis(nat, ("subnet-1",), ())) == (
         "nat-1 was not diagnosed: CloudWatch has no metrics for any of its zones; "
         "subnet-1 reaches S3 Express through it"

@@ -11,7 +11,7 @@ from rich.console import Console
 from express_path_cli import options
 from express_path_cli.cost.charges import window
 from express_path_cli.cost.report import CostOptions, CostReport, report_on
-from express_path_cli.flagged_nats import flagged_nats
+from express_path_cli.crossed_nats import crossed_nats
 from express_path_cli.formats.cost_json import as_cost_json
 from express_path_cli.formats.cost_table import as_cost_table, as_text_table
 from express_path_cli.groups import Made
@@ -86,7 +86,7 @@ def cost(
     """
     with watching(quiet=quiet) as watch, TaskPool(source.live.workers, watch) as task_pool:
         seen = source.look(parameters, watch)
-        nats = flagged_nats(seen.views, judge_all(seen.views, parameters, Selection()))
+        nats = crossed_nats(seen.views, judge_all(seen.views, parameters, Selection()))
         report = report_on(nats, seen, counted, task_pool)
     tell_about(Seen(failures=report.failures, notes=report.notes), quiet=quiet)
     if seen.views or not seen.failures:

@@ -17,7 +17,7 @@ from express_path_cli.cost.charges import (
     charged_bytes,
 )
 from express_path_cli.cost.nat_prices import listed_prices
-from express_path_cli.flagged_nats import FlaggedNat, NatKind
+from express_path_cli.crossed_nats import CrossedNat, NatKind
 from express_path_cli.metered_places import MeteredPlace
 from express_path_cli.metrics.nat_metrics import meters_of, read_metrics
 from express_path_cli.metrics.series import Series
@@ -41,7 +41,7 @@ class NatCost:
     A field is None if it could not be read, or if a NAT instance does not have it.
     """
 
-    nat: FlaggedNat
+    nat: CrossedNat
     series: tuple[Series, ...] | None = None
     price: Price | None = None
     bound: Amount | None = None
@@ -75,7 +75,7 @@ class Prices:
         self._given = None if given is None else Price(given, Basis.GIVEN)
         self._listed: dict[str, Mapping[str, Price]] = {}
 
-    def of(self, nat: FlaggedNat, aws: AccountClients) -> Price:
+    def of(self, nat: CrossedNat, aws: AccountClients) -> Price:
         """Return the price at one NAT gateway; the Price List is read once for each Region."""
         if self._given:
             return self._given
@@ -100,7 +100,7 @@ class Prices:
 
 
 def costs_of(
-    nats: Sequence[FlaggedNat],
+    nats: Sequence[CrossedNat],
     places: Sequence[MeteredPlace],
     traffic: Mapping[str, tuple[Series, ...]],
     prices: Prices,
@@ -114,7 +114,7 @@ def costs_of(
     ]
 
 
-def _cost(nat: FlaggedNat, price: Price, traffic: Mapping[str, tuple[Series, ...]], during: TimeWindow) -> NatCost:
+def _cost(nat: CrossedNat, price: Price, traffic: Mapping[str, tuple[Series, ...]], during: TimeWindow) -> NatCost:
     series = traffic.get(nat.id)
     bound = None if series is None else amount(charged_bytes(series), price, during)
     return NatCost(nat, series, price, bound)

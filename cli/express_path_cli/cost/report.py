@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from express_path_cli.cost.charges import TimeWindow
 from express_path_cli.cost.costing import NatCost, Prices, costs_of, read_traffic
 from express_path_cli.cost.measuring import measure, with_measurement
-from express_path_cli.flagged_nats import FlaggedNat, NatKind
+from express_path_cli.crossed_nats import CrossedNat, NatKind
 from express_path_cli.metered_places import MeteredPlace, places_of
 from express_path_cli.result import Failure, Seen
 from express_path_cli.task_pool import TaskPool
@@ -48,7 +48,7 @@ class CostReport:
         return [cost for cost in self.costs if cost.nat.kind is NatKind.INSTANCE]
 
 
-def report_on(nats: Sequence[FlaggedNat], seen: Seen, options: CostOptions, task_pool: TaskPool) -> CostReport:
+def report_on(nats: Sequence[CrossedNat], seen: Seen, options: CostOptions, task_pool: TaskPool) -> CostReport:
     """Read traffic and prices, and flow logs if a log group is given; failures are kept and the rest is reported."""
     places = places_of(nats, seen.reach, task_pool)
     prices = Prices(options.usd_per_gb)

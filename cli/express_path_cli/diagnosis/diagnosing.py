@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.crossed_nats import CrossedNat, crossed_nats
 from express_path_cli.diagnosis.symptoms import Diagnosis, State, diagnose
 from express_path_cli.diagnosis.symptoms_load import METRICS
 from express_path_cli.diagnosis.timing import Timing
-from express_path_cli.flagged_nats import FlaggedNat, flagged_nats
 from express_path_cli.metered_places import MeteredPlace, places_of
 from express_path_cli.metrics.nat_metrics import meters_of, read_metrics
 from express_path_cli.problems import OptionError
@@ -24,7 +24,7 @@ class NatDiagnosis:
     subnet of each route table: its heal also heals the table's other subnets.
     """
 
-    nat: FlaggedNat
+    nat: CrossedNat
     subnets_to_heal: tuple[str, ...]
     diagnoses: tuple[Diagnosis, ...] | None = None
 
@@ -36,12 +36,12 @@ class NatDiagnosis:
 
 def nats_to_diagnose(
     seen: Seen, verdicts: Sequence[Verdict], subnet_id: str | None, elsewhere: str
-) -> list[FlaggedNat]:
+) -> list[CrossedNat]:
     """Return the NATs on flagged paths, or on the path of one subnet.
 
     Raises OptionError if there is no such subnet; elsewhere is the hint where else to look for it.
     """
-    nats = flagged_nats(seen.views, verdicts)
+    nats = crossed_nats(seen.views, verdicts)
     if subnet_id is None:
         return nats
     if all(verdict.subnet_id != subnet_id for verdict in verdicts):
@@ -51,7 +51,7 @@ def nats_to_diagnose(
 
 
 def diagnose_all(
-    nats: Sequence[FlaggedNat], verdicts: Iterable[Verdict], seen: Seen, during: Timing, task_pool: TaskPool
+    nats: Sequence[CrossedNat], verdicts: Iterable[Verdict], seen: Seen, during: Timing, task_pool: TaskPool
 ) -> list[NatDiagnosis]:
     """Diagnose each NAT and return those with symptoms first; failures are added to the task pool's."""
     places = places_of(nats, seen.reach, task_pool)
@@ -73,7 +73,7 @@ def _diagnose_place(metered: MeteredPlace, during: Timing) -> dict[str, tuple[Di
     }
 
 
-def _one_subnet_per_table(nat: FlaggedNat, tables: Mapping[str, str | None]) -> tuple[str, ...]:
+def _one_subnet_per_table(nat: CrossedNat, tables: Mapping[str, str | None]) -> tuple[str, ...]:
     first: dict[str | None, str] = {}
     for subnet_id in nat.subnet_ids:
         first.setdefault(tables[subnet_id], subnet_id)

@@ -10,7 +10,7 @@ from rich.text import Text
 from express_path_cli.cost.charges import Amount, Basis, total_of
 from express_path_cli.cost.costing import NatCost
 from express_path_cli.cost.report import CostReport
-from express_path_cli.flagged_nats import FlaggedNat, NatKind
+from express_path_cli.crossed_nats import CrossedNat, NatKind
 from express_path_cli.formats.cost_wording import HOURLY_CHARGES, PRICE_BASIS, UPPER_BOUND
 from express_path_cli.formats.terminal_table import FILE_WIDTH
 
@@ -57,7 +57,7 @@ def _cells(cost: NatCost, report: CostReport) -> Iterator[Text]:
         yield _measured(cost, report)
 
 
-def _nat(nat: FlaggedNat) -> Text:
+def _nat(nat: CrossedNat) -> Text:
     number = len(nat.subnet_ids)
     users = f"{number} flagged subnet{'' if number == 1 else 's'}"
     owner = nat.account_id or "unknown owner"

@@ -7,12 +7,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from express_path_cli.crossed_nats import CrossedNat
 from express_path_cli.diagnosis.diagnosing import NatDiagnosis
 from express_path_cli.diagnosis.symptoms import Diagnosis, State
 from express_path_cli.diagnosis.symptoms_findings import Finding, Severity
 from express_path_cli.diagnosis.symptoms_load import highest
 from express_path_cli.diagnosis.timing import Timing
-from express_path_cli.flagged_nats import FlaggedNat
 from express_path_cli.formats.chart_scale import duration, span
 from express_path_cli.formats.chart_svg import Panel
 from express_path_cli.formats.chart_text import as_text_chart
@@ -76,7 +76,7 @@ def _state(diagnosis: Diagnosis) -> str:
     return diagnosis.state.replace("_", " ")
 
 
-def _nat_title(nat: FlaggedNat, diagnosis: Diagnosis | None = None) -> str:
+def _nat_title(nat: CrossedNat, diagnosis: Diagnosis | None = None) -> str:
     zone = diagnosis.meter.availability_zone if diagnosis else None
     kind = f"{nat.kind} in {zone}" if zone else str(nat.kind)
     parts = (nat.id, kind, nat.vpc_id or "", nat.region, f"account {nat.account_id or 'unknown'}")

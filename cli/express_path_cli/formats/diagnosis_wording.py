@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from express_path_cli.crossed_nats import NatKind
 from express_path_cli.diagnosis.diagnosing import NatDiagnosis
 from express_path_cli.diagnosis.symptoms import Diagnosis, State
 from express_path_cli.diagnosis.symptoms_findings import MANY_DROPS, Finding, Severity, Symptom
 from express_path_cli.diagnosis.symptoms_load import highest
-from express_path_cli.flagged_nats import NatKind
 from express_path_cli.formats.chart_scale import count, duration, rate, share
 from express_path_cli.metrics.series import Meter
 

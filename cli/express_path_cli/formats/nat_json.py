@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from express_path_cli.flagged_nats import FlaggedNat
+from express_path_cli.crossed_nats import CrossedNat
 
 
-def nat_fields(nat: FlaggedNat) -> dict[str, Any]:
+def nat_fields(nat: CrossedNat) -> dict[str, Any]:
     """Return its id, kind and owner, and the subnets that send S3 Express traffic through it."""
     return {
         "id": nat.id,
