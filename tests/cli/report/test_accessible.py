@@ -111,7 +111,7 @@ def test_landmarks_tables_and_pictures_have_names(visit: Visit, file: Path) -> N
         expect(page.get_by_role(role)).to_have_count(1)  # type: ignore[arg-type]
     for name in ("Totals", "VPCs", "Subnets"):
         expect(page.get_by_role("region", name=name, exact=True)).to_have_count(1)
-    table = page.get_by_role("table", name="Each subnet, and by which path")
+    table = page.get_by_role("table", name="The subnets and their paths")
     assert table.get_by_role("columnheader").count() == 9
     assert table.get_by_role("rowheader").count() == page.locator("#rows tr.subnet").count()
     picture = page.get_by_role("img", name="Paths of").first

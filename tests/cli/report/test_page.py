@@ -262,11 +262,11 @@ def test_row_and_drawing_lead_to_each_other(visit: Visit, file: Path, result: Re
     panel = page.locator(f'details[data-vpc="{verdict.account_id}/{verdict.region}/{verdict.vpc_id}"]')
     expect(panel.get_by_role("img")).to_be_visible()
     expect(panel.locator("summary")).to_be_focused()
-    panel.get_by_role("button", name="Only this VPC's subnets").click()
+    panel.get_by_role("button", name="Show only this VPC's subnets").click()
     in_vpc = [
-        verdict
-        for verdict in result.verdicts
-        if (verdict.account_id, verdict.region, verdict.vpc_id) == (verdict.account_id, verdict.region, verdict.vpc_id)
+        other
+        for other in result.verdicts
+        if (other.account_id, other.region, other.vpc_id) == (verdict.account_id, verdict.region, verdict.vpc_id)
     ]
     assert sorted(listed(page)) == ids(in_vpc)
 
