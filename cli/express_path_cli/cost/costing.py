@@ -93,7 +93,7 @@ class Prices:
             listed, why = {}, one_line(error)
         if "NatGateway" not in listed:
             self.notes.append(
-                f"{region}: the price of {ASSUMED_PRICE.usd_per_gb} USD per GB is assumed, from us-east-1: {why}; "
+                f"{region}: the price of {ASSUMED_PRICE.usd_per_gb} USD per GB is assumed, because {why}; "
                 "set yours with --price-per-gb"
             )
         return listed
