@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from express_path.errors import ApiError
 from express_path_cli.account_access import AccountAccess
 from express_path_cli.account_region import AccountRegion
-from express_path_cli.flagged_nats import FlaggedNat, NatKind
+from express_path_cli.crossed_nats import CrossedNat, NatKind
 from express_path_cli.problems import OptionError
 from express_path_cli.result import Failure
 from express_path_cli.task_pool import TaskPool
@@ -18,15 +18,15 @@ class OwnedNats:
     """The NAT gateways of one account in one Region."""
 
     owner: AccountRegion
-    nats: tuple[FlaggedNat, ...]
+    nats: tuple[CrossedNat, ...]
 
     def __str__(self) -> str:
         return str(self.owner)
 
 
-def nats_by_owner(nats: Iterable[FlaggedNat], access: AccountAccess, task_pool: TaskPool) -> list[OwnedNats]:
+def nats_by_owner(nats: Iterable[CrossedNat], access: AccountAccess, task_pool: TaskPool) -> list[OwnedNats]:
     """Return the NAT gateways by owner. Those whose account cannot be accessed are added to the pool's failures."""
-    by_owner: dict[tuple[str | None, str], list[FlaggedNat]] = defaultdict(list)
+    by_owner: dict[tuple[str | None, str], list[CrossedNat]] = defaultdict(list)
     for nat in nats:
         if nat.kind is not NatKind.INSTANCE:
             by_owner[nat.account_id, nat.region].append(nat)
@@ -44,7 +44,7 @@ def nats_by_owner(nats: Iterable[FlaggedNat], access: AccountAccess, task_pool: 
     return owned
 
 
-def _no_access(nat: FlaggedNat) -> OptionError:
+def _no_access(nat: CrossedNat) -> OptionError:
     owner = f"account {nat.account_id}" if nat.account_id else "an account that is not known here"
     return OptionError(
         f"its metrics cannot be read from here, because it belongs to {owner}",

@@ -19,7 +19,7 @@ def cost(*options: str) -> Result:
     return invoke(["cost", *options])
 
 
-def told(*options: str, exit_code: int = 0) -> dict[str, Any]:
+def cost_json(*options: str, exit_code: int = 0) -> dict[str, Any]:
     """Run the command for JSON and return the document."""
     result = cost("--format", "json", *options)
     assert result.exit_code == exit_code, result.stderr
@@ -29,21 +29,21 @@ def told(*options: str, exit_code: int = 0) -> dict[str, Any]:
 
 def by_id(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the NAT gateways of a document by their ids."""
-    return {each["id"]: each for each in document["natGateways"]}
+    return {gateway["id"]: gateway for gateway in document["natGateways"]}
 
 
 def carry(
     account: Account, nat_gateway_id: str, out: float, back: float, *, days: int = 1, zone: str | None = None
 ) -> None:
-    """Let CloudWatch know of so many GB in each direction, in equal parts over the last days.
+    """Record so many GB in each direction, in equal parts over the last days.
 
     Their first hour has nothing: by the time that a command looks, it may be no longer one of them.
     """
     during = window(datetime.now(UTC), days)
     hours = range(1, days * 24)
     for metric in TRAFFIC:
-        each = (out if metric in ("BytesInFromSource", "BytesOutToDestination") else back) * GB / len(hours)
-        points = [(during.start + timedelta(hours=hour), each) for hour in hours]
+        share = (out if metric in ("BytesInFromSource", "BytesOutToDestination") else back) * GB / len(hours)
+        points = [(during.start + timedelta(hours=hour), share) for hour in hours]
         place = (account.account_id, account.sandbox.region)
         account.sandbox.metrics.record(nat_gateway_id, metric, points, zone, place)
 
@@ -58,5 +58,5 @@ def interface_of(account: Account, nat_gateway_id: str) -> tuple[str, str]:
 def express_address(account: Account) -> str:
     """Return an address of S3 Express in the Region."""
     listed = account.ec2.describe_prefix_lists()["PrefixLists"]
-    [cidrs] = [each["Cidrs"] for each in listed if each["PrefixListName"].endswith("s3express")]
+    [cidrs] = [prefix_list["Cidrs"] for prefix_list in listed if prefix_list["PrefixListName"].endswith("s3express")]
     return str(IPv4Network(cidrs[0])[1])

@@ -1,4 +1,4 @@
-"""Flow logs in the sandbox: made as by a person, published as AWS does, in any format."""
+"""Flow logs in the sandbox: published as AWS does, in any format."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ class FlowLogs:
     """A log group, the flow logs that are published there, and their records, each some hours old."""
 
     def __init__(self, account: Account, group: str = GROUP) -> None:
-        """Make the log group, as if a year ago."""
+        """Create the log group, with a creation time one year ago."""
         self._account, self._group = account, group
         self._logs = account.sandbox.client("logs", credentials=account.credentials)
         self._logs.create_log_group(logGroupName=group)
@@ -32,7 +32,7 @@ class FlowLogs:
     ) -> str:
         """Make a flow log of a VPC, subnet or interface and return its id."""
         kind = {"vpc": "VPC", "sub": "Subnet", "eni": "NetworkInterface"}[resource_id[:3]]
-        own = {} if fields == DEFAULT else {"LogFormat": " ".join(f"${{{each}}}" for each in fields.split())}
+        own = {} if fields == DEFAULT else {"LogFormat": " ".join(f"${{{field}}}" for field in fields.split())}
         made = self._account.ec2.create_flow_logs(
             ResourceIds=[resource_id],
             ResourceType=kind,
@@ -47,21 +47,21 @@ class FlowLogs:
         return flow_log_id
 
     def record(self, *values: dict[str, object], fields: str = DEFAULT, age: timedelta = timedelta(hours=5)) -> None:
-        """Put records of that age; a field that is not given is "-", as where AWS cannot tell it."""
+        """Put records of that age; a field that is not given is "-", as AWS writes unknown values."""
         stream = f"stream-{next(_streams)}"
         time = datetime.now(UTC) - age
         self._logs.create_log_stream(logGroupName=self._group, logStreamName=stream)
-        events = [{"timestamp": int(time.timestamp() * 1000), "message": _line(each, fields)} for each in values]
+        events = [{"timestamp": int(time.timestamp() * 1000), "message": _line(record, fields)} for record in values]
         self._logs.put_log_events(logGroupName=self._group, logStreamName=stream, logEvents=events)
 
     def keep(self, days: int) -> None:
-        """Let the log group forget what is older."""
+        """Set the log group's retention."""
         self._logs.put_retention_policy(logGroupName=self._group, retentionInDays=days)
 
 
 def _line(values: dict[str, object], fields: str) -> str:
     defaults = {"version": 2, "account-id": "123456789012", "action": "ACCEPT", "log-status": "OK", "protocol": 6}
-    return " ".join(str(values.get(each, defaults.get(each, "-"))) for each in fields.split())
+    return " ".join(str(values.get(field, defaults.get(field, "-"))) for field in fields.split())
 
 
 def crossing(

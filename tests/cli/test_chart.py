@@ -1,6 +1,7 @@
 """Charts: scales and words, what a terminal shows, and the SVG file."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from xml.etree import ElementTree as ET
@@ -33,7 +34,7 @@ def finding(symptom: Symptom, first: int, last: int, value: float, unit: str = "
 
 GBPS = [*[5.0] * 36, *[25.0] * 36, None, None, None, *[0.0] * 33, *[0.02] * 36]
 LOAD = Load(
-    carried=points([None if each is None else each * 1e9 for each in GBPS]),
+    carried=points([None if gbps is None else gbps * 1e9 for gbps in GBPS]),
     dropped=points([0.0] * 40 + [3.0, 2.0] + [0.0] * 102),
     refused=points([0.0] * 50 + [1.0] + [0.0] * 93),
     peak_bits=points([28e9] * 72),
@@ -59,7 +60,7 @@ def test_durations_have_two_units(minutes: int, text: str) -> None:
     assert duration(timedelta(minutes=minutes)) == text
 
 
-def test_numbers_are_said_as_people_say_them() -> None:
+def test_numbers_have_units_and_few_digits() -> None:
     """Thousands are set apart, shares are percent, and a time of one day names it once."""
     assert (count(1204, "packet"), count(1, "packet")) == ("1,204 packets", "1 packet")
     assert (share(0.000343), share(0.5), share(0)) == ("0.034 %", "50 %", "0 %")
@@ -100,7 +101,7 @@ def test_columns_average_the_periods_that_they_meet() -> None:
 
 
 def test_lanes_mark_what_was_seen_when() -> None:
-    """Drops that touch are one mark; what was not seen has no lane."""
+    """Adjacent drops are one mark; symptoms that did not occur have no lane."""
     found = {lane.name: lane.spans for lane in lanes(DIAGNOSIS)}
     assert found == {
         "plateau": ((START + 36 * PERIOD, START + 72 * PERIOD),),
@@ -109,7 +110,7 @@ def test_lanes_mark_what_was_seen_when() -> None:
         "peaks": ((START + 60 * PERIOD, START + 61 * PERIOD),),
         "no data": ((START + 72 * PERIOD, START + 75 * PERIOD),),
     }
-    quiet = DIAGNOSIS._replace(findings=(), load=Load(carried=points([1.0] * 144)))
+    quiet = replace(DIAGNOSIS, findings=(), load=Load(carried=points([1.0] * 144)))
     assert lanes(quiet) == []
 
 
@@ -134,7 +135,7 @@ def test_a_terminal_shows_heights_times_and_marks(width: int, ascii_only: bool) 
     assert all(line.isascii() for line in lines) is ascii_only
 
 
-def test_gaps_and_trickles_are_told_apart() -> None:
+def test_gaps_and_trickles_look_different() -> None:
     """No datapoint and zero leave the column empty, the gap is marked; the least traffic shows a sliver."""
     lines = as_text_chart(DIAGNOSIS, 155, ascii_only=False).plain.splitlines()
     floor = next(index for index, line in enumerate(lines) if " 0 ┼" in line)
@@ -166,13 +167,13 @@ def test_the_svg_draws_each_stretch_of_data_and_each_mark() -> None:
     assert {name: len(found) for name, found in by_class.items()} == {"area": 2, "peak": 1, "band": 1, "mark": 5}
     band, plateau_mark = by_class["band"][0], by_class["mark"][0]
     assert (band.get("x"), band.get("width")) == (plateau_mark.get("x"), plateau_mark.get("width"))
-    texts = [each.text for each in root.iter(f"{SVG}text")]
+    texts = [element.text for element in root.iter(f"{SVG}text")]
     assert {"Gbit/s", "plateau", "drops", "no ports", "peaks", "no data", "Mar 01", "06:00"} <= {*texts}
 
 
 def test_a_plateau_in_packets_is_framed_over_the_whole_height() -> None:
     """Its level has another unit than the axis."""
-    in_packets = DIAGNOSIS._replace(findings=(finding(Symptom.PLATEAU, 36, 72, 1e6, "packets/s"),))
+    in_packets = replace(DIAGNOSIS, findings=(finding(Symptom.PLATEAU, 36, 72, 1e6, "packets/s"),))
     [band] = drawn(Panel("nat-1", (), in_packets)).findall(".//*[@class='band']")
     assert band.get("height") == "220.0"
 
@@ -196,5 +197,5 @@ def test_what_is_text_stays_text() -> None:
     hostile = "</text><script>alert(1)</script> & \"'"
     root = drawn(Panel(hostile, (hostile * 5, "x" * 300), DIAGNOSIS))
     assert root.findall(f".//{SVG}script") == []
-    assert any(each.text == hostile for each in root.iter(f"{SVG}text"))
-    assert max(len(each.text or "") for each in root.iter(f"{SVG}text")) <= 125
+    assert any(element.text == hostile for element in root.iter(f"{SVG}text"))
+    assert max(len(element.text or "") for element in root.iter(f"{SVG}text")) <= 125

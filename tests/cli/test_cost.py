@@ -1,4 +1,4 @@
-"""What S3 Express costs at most: traffic, prices, whose NAT gateway it is, and what cannot be read."""
+"""The upper bound of S3 Express's cost: traffic, prices, owners of NAT gateways, and what cannot be read."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ from moto.ec2 import ec2_backends
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.cost.charges import window
 from express_path_cli.cost.report import CostOptions, report_on
-from express_path_cli.flagged_nats import flagged_nats
+from express_path_cli.crossed_nats import crossed_nats
 from express_path_cli.problems import one_line
 from express_path_cli.progress import Silent
 from express_path_cli.selection import Selection, judge_all
@@ -20,7 +20,7 @@ from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
 from sandbox.server import Sandbox
-from tests.cli.costs import by_id, carry, cost, told
+from tests.cli.costs import by_id, carry, cost, cost_json
 from tests.support.scenarios import dump_of
 
 NETWORK_ACCOUNT = "222222222222"
@@ -45,7 +45,7 @@ def test_what_came_in_from_both_sides_is_priced_as_an_upper_bound(sandbox: Sandb
     network = BehindNatGateway(Account(sandbox))
     carry(network.account, network.nat, 100, 900)
     sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
-    document = told("--days", "1")
+    document = cost_json("--days", "1")
     [gateway] = document["natGateways"]
     assert gateway["upperBound"]["usd"] == pytest.approx(50)
     assert gateway["upperBound"]["usdPerMonth"] == pytest.approx(50 * 365 / 12)
@@ -68,10 +68,10 @@ def test_what_came_in_from_both_sides_is_priced_as_an_upper_bound(sandbox: Sandb
 
 
 def test_only_the_days_asked_for_count(sandbox: Sandbox) -> None:
-    """Thirty days unless told otherwise, up to the last complete hour."""
+    """30 days by default, up to the last complete hour."""
     network = BehindNatGateway(Account(sandbox))
     carry(network.account, network.nat, 40, 0, days=40)
-    bytes_of = {days: told(*days)["upperBound"]["bytes"] for days in [(), ("--days", "7"), ("--days", "454")]}
+    bytes_of = {days: cost_json(*days)["upperBound"]["bytes"] for days in [(), ("--days", "7"), ("--days", "454")]}
     assert bytes_of == {
         (): pytest.approx(30e9, rel=0.01),
         ("--days", "7"): pytest.approx(7e9, rel=0.01),
@@ -80,7 +80,7 @@ def test_only_the_days_asked_for_count(sandbox: Sandbox) -> None:
 
 
 def test_a_regional_gateway_is_the_sum_of_its_zones(sandbox: Sandbox) -> None:
-    """Its price is its own where the Price List has one."""
+    """It has its own price if the Price List has one."""
     account = Account(sandbox)
     vpc_id = account.vpc()
     account.internet_gateway(vpc_id)
@@ -92,13 +92,13 @@ def test_a_regional_gateway_is_the_sum_of_its_zones(sandbox: Sandbox) -> None:
     carry(account, nat, 10, 20, zone="us-east-1b")
     sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
     sandbox.prices.list_nat_gateway("us-east-1", "RegionalNatGateway-Bytes", "0.1")
-    [gateway] = told("--days", "1")["natGateways"]
+    [gateway] = cost_json("--days", "1")["natGateways"]
     assert gateway["bytesByZone"] == {"us-east-1a": pytest.approx(3e9), "us-east-1b": pytest.approx(30e9, rel=0.01)}
     assert (gateway["kind"], gateway["upperBound"]["usd"]) == ("regional NAT gateway", pytest.approx(3.3))
 
 
 def test_a_regional_gateway_without_a_known_zone_has_no_sum(sandbox: Sandbox) -> None:
-    """Where there is no meter, nothing was added up: that is named, and no bound of 0 is given."""
+    """Without meters its traffic is unknown: the gateway is named, and its bound is not 0."""
     account = Account(sandbox)
     vpc_id = account.vpc()
     account.internet_gateway(vpc_id)
@@ -108,7 +108,7 @@ def test_a_regional_gateway_without_a_known_zone_has_no_sum(sandbox: Sandbox) ->
     ec2_backends[account.account_id]["us-east-1"].nat_gateways[nat].address_set.clear()
     result = cost("--format", "json", "--days", "1")
     assert result.exit_code == 2
-    assert f"{nat} us-east-1: CloudWatch has metrics of none of its zones" in result.stderr
+    assert f"{nat} us-east-1: CloudWatch has no metrics for any of its zones" in result.stderr
     document = json.loads(result.stdout)
     assert document["upperBound"]["complete"] is False
     assert by_id(document)[nat]["upperBound"] is None
@@ -117,13 +117,13 @@ def test_a_regional_gateway_without_a_known_zone_has_no_sum(sandbox: Sandbox) ->
 def test_a_gateway_without_traffic_costs_nothing(sandbox: Sandbox) -> None:
     """CloudWatch has no datapoints then."""
     network = BehindNatGateway(Account(sandbox))
-    assert by_id(told())[network.nat]["upperBound"] == {"bytes": 0, "usd": 0, "usdPerMonth": 0}
+    assert by_id(cost_json())[network.nat]["upperBound"] == {"bytes": 0, "usd": 0, "usdPerMonth": 0}
 
 
 def test_a_nat_instance_is_named_and_has_no_price(sandbox: Sandbox) -> None:
-    """It has no NAT metrics, and AWS charges nothing by the GB for it."""
+    """It has no NAT metrics, and AWS does not charge per GB for it."""
     network = BehindNatInstance(Account(sandbox))
-    document = told()
+    document = cost_json()
     assert document["natGateways"] == []
     [instance] = document["natInstances"]
     assert (instance["id"], instance["kind"]) == (network.interface, "NAT instance")
@@ -132,35 +132,35 @@ def test_a_nat_instance_is_named_and_has_no_price(sandbox: Sandbox) -> None:
 
 
 def test_without_a_nat_there_is_nothing_to_save(sandbox: Sandbox) -> None:
-    """No price is asked for, either."""
+    """No price is read, either."""
     network = BehindNatGateway(Account(sandbox))
     network.account.endpoint(network.vpc, network.table)
     result = cost()
-    assert (result.exit_code, result.stdout) == (0, "No flagged path crosses a NAT: there is nothing to save.\n")
+    assert (result.exit_code, result.stdout) == (0, "No flagged path crosses a NAT, so there is nothing to save.\n")
     assert sandbox.calls.of("pricing") == []
-    assert told()["natGateways"] == []
+    assert cost_json()["natGateways"] == []
 
 
-def test_a_given_price_is_used_and_no_other_asked_for(sandbox: Sandbox) -> None:
-    """The Price List may be denied to everybody."""
+def test_a_given_price_is_used_and_no_other_is_read(sandbox: Sandbox) -> None:
+    """It works without access to the Price List."""
     network = BehindNatGateway(Account(sandbox))
     carry(network.account, network.nat, 10, 0)
-    [gateway] = told("--days", "1", "--price-per-gb", "0.02")["natGateways"]
+    [gateway] = cost_json("--days", "1", "--price-per-gb", "0.02")["natGateways"]
     assert (gateway["usdPerGb"], gateway["priceBasis"]) == (0.02, "given")
     assert gateway["upperBound"]["usd"] == pytest.approx(0.2)
     assert sandbox.calls.of("pricing") == []
 
 
-def test_a_price_that_is_not_listed_is_a_guess_and_called_one(sandbox: Sandbox) -> None:
-    """Denied or absent: the note says why, once for a Region; nothing failed."""
+def test_a_price_that_is_not_listed_is_assumed_and_marked(sandbox: Sandbox) -> None:
+    """Denied or absent: the note says why, once for each Region, and nothing fails."""
     account = Account(sandbox)
     for network in (BehindNatGateway(account), BehindNatGateway(account)):
         carry(account, network.nat, 10, 0)
     result = cost("--days", "1")
     [note] = result.stderr.splitlines()
-    assert "us-east-1: the price of 0.045 USD a GB is a guess" in note
-    assert "the Price List has none in US dollars" in note
-    assert "a guess: the price of us-east-1" in result.stdout
+    assert "us-east-1: the price of 0.045 USD per GB is assumed" in note
+    assert "the Price List has no price in US dollars" in note
+    assert "assumed: the price in us-east-1" in result.stdout
     assert result.exit_code == 0
     sandbox.faults.deny("pricing", "GetProducts")
     denied = cost("--days", "1")
@@ -177,13 +177,13 @@ def test_a_network_accounts_gateway_is_read_with_its_role(sandbox: Sandbox) -> N
     hub.join(spokes)
     carry(hub.account, hub.nat, 10, 0)
     role = f"networkRoleArn=arn:aws:iam::{NETWORK_ACCOUNT}:role/Network"
-    [gateway] = told("--days", "1", "--parameter", role)["natGateways"]
+    [gateway] = cost_json("--days", "1", "--parameter", role)["natGateways"]
     assert (gateway["accountId"], gateway["upperBound"]["bytes"]) == (NETWORK_ACCOUNT, pytest.approx(10e9))
     assert {call.account_id for call in sandbox.calls.of("cloudwatch")} == {NETWORK_ACCOUNT}
 
 
-def test_a_role_that_no_longer_lets_in_is_named(sandbox: Sandbox) -> None:
-    """What the network account's metrics would tell is missing, and said to be."""
+def test_a_role_that_can_no_longer_be_assumed_is_named(sandbox: Sandbox) -> None:
+    """The network account's metrics are missing, and the output says so."""
     hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
     spokes = Account(sandbox)
     hub.share(spokes)
@@ -203,16 +203,16 @@ def test_a_role_that_no_longer_lets_in_is_named(sandbox: Sandbox) -> None:
 
 
 def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
-    """It is in the result without numbers, and in the failures with what to do."""
+    """The result has it without numbers, and the failures say what to do."""
     seen = Source(from_dump=dump_of("nat-gateway-not-listed")).read(RuleParameters(), Silent())
-    nats = flagged_nats(seen.views, judge_all(seen.views, RuleParameters(), Selection()))
-    asked = CostOptions(window(datetime.now(UTC), 1))
+    nats = crossed_nats(seen.views, judge_all(seen.views, RuleParameters(), Selection()))
+    options = CostOptions(window(datetime.now(UTC), 1))
     with TaskPool(1, Silent()) as crew:
-        report = report_on(nats, seen, asked, crew)
+        report = report_on(nats, seen, options, crew)
     [failure] = report.failures
     assert failure.where == f"{nats[0].id} {nats[0].region}"
     assert "not readable from here, as it belongs to an account that is not known here" in one_line(failure.error)
-    assert [each.bound for each in report.costs] == [None]
+    assert [cost.bound for cost in report.costs] == [None]
     assert not report.all_read
 
 
@@ -227,7 +227,7 @@ def test_each_region_has_its_own_price(sandbox: Sandbox) -> None:
         place = (account.account_id, region)
         sandbox.metrics.record(nat, "BytesInFromSource", [(second, out)], None, place)
         sandbox.metrics.record(nat, "BytesInFromDestination", [(second, back)], None, place)
-    document = told("--region", "us-east-1", "--region", ELSEWHERE, "--days", "1")
+    document = cost_json("--region", "us-east-1", "--region", ELSEWHERE, "--days", "1")
     found = by_id(document)
     assert [found[nat]["upperBound"]["bytes"] for nat in (here, there)] == [10**12 + 8, 2 * 10**12 + 3]
     assert [found[nat]["usdPerGb"] for nat in (here, there)] == [0.045, 0.048]
@@ -237,7 +237,7 @@ def test_each_region_has_its_own_price(sandbox: Sandbox) -> None:
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox) -> None:
-    """One Region's metrics are denied, the other's are there; the sum says that it is not whole."""
+    """One Region's metrics are denied, the other's are read; the sum says that it is incomplete."""
     account = Account(sandbox)
     network = BehindNatGateway(account)
     private = nat_gateway_elsewhere(sandbox)
@@ -250,7 +250,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox) ->
     assert "not readable" in result.stdout
     assert "without what could not be read" in " ".join(result.stdout.split())
     sandbox.faults.deny("cloudwatch", "GetMetricData", times=1)
-    document = told(*both, exit_code=2)
+    document = cost_json(*both, exit_code=2)
     found = by_id(document)
     assert found[private]["upperBound"] is None
     assert found[private]["bytes"] is None
@@ -259,10 +259,10 @@ def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox) ->
 
 
 def test_a_region_that_could_not_be_scanned_is_missing_from_the_sum(sandbox: Sandbox) -> None:
-    """A denied scan makes the whole incomplete; where nothing was read, nothing is printed."""
+    """A denied scan makes the sum incomplete; if nothing was read, nothing is printed."""
     BehindNatGateway(Account(sandbox))
     sandbox.faults.deny("ec2", "DescribeSubnets", times=1)
-    document = told("--region", "eu-west-1", "--region", "us-east-1", "--workers", "1", exit_code=2)
+    document = cost_json("--region", "eu-west-1", "--region", "us-east-1", "--workers", "1", exit_code=2)
     assert document["upperBound"]["complete"] is False
     sandbox.faults.deny("ec2", "DescribeSubnets")
     result = cost()
@@ -284,8 +284,8 @@ def test_days_that_cloudwatch_does_not_keep_are_refused(days: str) -> None:
     assert cost("--days", days).exit_code == 2
 
 
-def test_incomplete_metrics_are_no_sum(sandbox: Sandbox) -> None:
-    """A window that begins before the metrics' retention would be short, so its answer is refused."""
+def test_incomplete_metrics_are_not_summed(sandbox: Sandbox) -> None:
+    """A window that begins before the metrics' retention would have too few datapoints, so it is rejected."""
     network = BehindNatGateway(Account(sandbox))
     carry(network.account, network.nat, 10, 0)
     sandbox.metrics.trouble = sandbox.metrics.trouble._replace(status="InternalError")

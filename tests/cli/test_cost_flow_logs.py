@@ -1,4 +1,4 @@
-"""What flow logs measure: S3 Express alone, each byte once, and never more than they tell."""
+"""What flow logs measure: only S3 Express traffic, each byte once, and never more than is recorded."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from express_path_cli.sources.source import Source
 from sandbox.networks.account import Account
 from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox
-from tests.cli.costs import by_id, carry, cost, express_address, interface_of, told
+from tests.cli.costs import by_id, carry, cost, cost_json, express_address, interface_of
 from tests.cli.flow_records import DEFAULT, GROUP, FlowLogs, crossing
 from tests.support.scenarios import dump_of
 
@@ -42,20 +42,20 @@ class Logged(BehindNatGateway):
 
 @pytest.fixture
 def logged(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Logged:
-    """A NAT gateway whose flow logs are looked at without waiting."""
+    """A NAT gateway whose flow logs are queried without waiting."""
     monkeypatch.setattr(flow_logs, "POLL_SECONDS", 0.0)
     return Logged(sandbox)
 
 
 def measured(logged: Logged) -> dict[str, Any]:
     """Return what was measured at the NAT gateway."""
-    found: dict[str, Any] = by_id(told(*MEASURE))[logged.nat]["measured"]
+    found: dict[str, Any] = by_id(cost_json(*MEASURE))[logged.nat]["measured"]
     return found
 
 
 @pytest.mark.parametrize("fields", [DEFAULT, CUSTOM, SHORT], ids=["default", "custom", "short"])
 def test_s3_express_bytes_are_counted_once_in_any_format(logged: Logged, fields: str) -> None:
-    """Of the four records of a flow at the NAT gateway's interface, two count: there and back again."""
+    """Of the four records of a flow at the NAT gateway's interface, two count: one in each direction."""
     logged.logs.publish(logged.vpc, fields)
     flows = [*logged.flow(100 * 10**9, 300 * 10**9), *logged.flow(10**12, 10**12, "198.18.0.5")]
     elsewhere = crossing("eni-0123456789abcdef0", CLIENT, "10.0.9.9", logged.express, 10**12, 10**12)
@@ -64,7 +64,7 @@ def test_s3_express_bytes_are_counted_once_in_any_format(logged: Logged, fields:
     assert found["bytes"] == 400 * 10**9
     assert (found["usd"], found["usdPerMonth"]) == (pytest.approx(20), pytest.approx(10 * 365 / 12))
     assert found["share"] == pytest.approx(0.2)
-    assert found["atLeast"] == (fields == SHORT)  # without log-status, skipped records cannot be told
+    assert found["atLeast"] == (fields == SHORT)  # without log-status, skipped records are unknown
 
 
 def test_what_was_rejected_was_not_carried(logged: Logged) -> None:
@@ -75,7 +75,7 @@ def test_what_was_rejected_was_not_carried(logged: Logged) -> None:
 
 
 def test_skipped_records_make_it_at_least(logged: Logged) -> None:
-    """SKIPDATA says that records are missing at this interface; at another one it does not matter."""
+    """SKIPDATA means that records of this interface are missing; those of other interfaces do not matter."""
     logged.logs.publish(logged.public)
     skipped = {"log-status": "SKIPDATA", "action": "-"}
     logged.logs.record(*logged.flow(5, 7), {"interface-id": "eni-0123456789abcdef0", **skipped})
@@ -86,8 +86,8 @@ def test_skipped_records_make_it_at_least(logged: Logged) -> None:
     assert "at least $0.00" in cost(*MEASURE).stdout
 
 
-def test_records_older_than_the_window_are_left_out(logged: Logged) -> None:
-    """What was three days ago is not in the last two."""
+def test_records_older_than_the_window_do_not_count(logged: Logged) -> None:
+    """Records from three days ago are not in the last two days."""
     logged.logs.publish(logged.interface)
     logged.logs.record(*logged.flow(5, 7))
     logged.logs.record(*logged.flow(100, 100), age=timedelta(days=3))
@@ -96,13 +96,13 @@ def test_records_older_than_the_window_are_left_out(logged: Logged) -> None:
 
 @pytest.mark.parametrize("by", ["flow log", "retention"])
 def test_a_part_of_the_window_is_compared_with_the_same_part(logged: Logged, by: str) -> None:
-    """Since the flow log was made, or as long as records are kept: share and month are of those hours alone."""
+    """Share and month cover only the hours since the flow log was created, or for which records are kept."""
     young = by == "flow log"
     logged.logs.publish(logged.vpc, age=timedelta(hours=24) if young else timedelta(days=300))
     if not young:
         logged.logs.keep(1)
     logged.logs.record(*logged.flow(10**9, 9 * 10**9))
-    document = told(*MEASURE)
+    document = cost_json(*MEASURE)
     found = by_id(document)[logged.nat]["measured"]
     assert found["start"] > document["start"]
     assert 0.01 < found["share"] < 0.0115  # 10 GB of the 22 or 23 whole hours' 41.7 GB
@@ -110,13 +110,13 @@ def test_a_part_of_the_window_is_compared_with_the_same_part(logged: Logged, by:
     assert f"since {found['start'][5:10]}" in cost(*MEASURE).stdout
 
 
-def test_the_sum_tells_what_it_lacks(logged: Logged) -> None:
-    """One NAT gateway's flow log is published, another's is not: that is named, and both have their upper bound."""
+def test_the_sum_says_what_is_missing(logged: Logged) -> None:
+    """A NAT gateway without a flow log is named, and both gateways have an upper bound."""
     other = BehindNatGateway(logged.account)
     carry(logged.account, other.nat, 10, 0)
     logged.logs.publish(logged.vpc)
     logged.logs.record(*logged.flow(5, 7))
-    document = told(*MEASURE, exit_code=2)
+    document = cost_json(*MEASURE, exit_code=2)
     assert by_id(document)[other.nat]["measured"] is None
     assert by_id(document)[other.nat]["upperBound"]["bytes"] == pytest.approx(10e9)
     assert (document["upperBound"]["complete"], document["measured"]["complete"]) == (True, False)
@@ -124,30 +124,31 @@ def test_the_sum_tells_what_it_lacks(logged: Logged) -> None:
     assert document["measured"]["bytesScanned"] > 0
     result = cost(*MEASURE)
     assert (
-        f"{other.nat} us-east-1: log group {GROUP} does not tell its S3 Express traffic: no flow log" in result.stderr
+        f"{other.nat} us-east-1: its S3 Express traffic cannot be measured from log group {GROUP}: no flow log"
+        in result.stderr
     )
     assert "without what is not measured" in " ".join(result.stdout.split())
-    assert "Logs Insights scanned" in result.stdout
+    assert "CloudWatch Logs Insights scanned" in " ".join(result.stdout.split())
 
 
-def test_a_byte_that_stands_twice_is_not_measured(logged: Logged) -> None:
-    """The VPC's flow log and the subnet's in one log group would double everything."""
+def test_two_flow_logs_in_one_log_group_are_not_measured(logged: Logged) -> None:
+    """The flow logs of the VPC and the subnet in one log group would count every byte twice."""
     made = [logged.logs.publish(logged.vpc), logged.logs.publish(logged.public)]
     result = cost(*MEASURE)
     assert result.exit_code == 2
-    assert f"{' and '.join(sorted(made))} both publish there" in result.stderr
+    assert f"{' and '.join(sorted(made))} publish to it" in result.stderr
     assert "not measured" in result.stdout
 
 
-def test_flow_logs_that_begin_now_tell_nothing(logged: Logged) -> None:
-    """Not a single whole hour is recorded yet."""
+def test_flow_logs_that_begin_now_measure_nothing(logged: Logged) -> None:
+    """No whole hour is recorded yet."""
     logged.logs.publish(logged.vpc, age=timedelta(0))
     result = cost(*MEASURE)
-    assert (result.exit_code, "its records begin only at" in result.stderr) == (2, True)
+    assert (result.exit_code, "its records do not start until" in result.stderr) == (2, True)
 
 
-def test_a_regional_gateways_flow_logs_are_not_guessed_at(logged: Logged) -> None:
-    """AWS does not say how its records name it."""
+def test_a_regional_gateway_is_not_measured(logged: Logged) -> None:
+    """AWS does not document how flow logs identify it."""
     made = logged.account.ec2.create_nat_gateway(VpcId=logged.vpc, AvailabilityMode="regional")["NatGateway"]
     logged.account.replace(logged.table, NatGatewayId=made["NatGatewayId"])
     logged.logs.publish(logged.vpc)
@@ -157,8 +158,8 @@ def test_a_regional_gateways_flow_logs_are_not_guessed_at(logged: Logged) -> Non
 
 
 @pytest.mark.usefixtures("logged")
-def test_a_log_group_that_is_not_there_is_named() -> None:
-    """One whose name only begins alike is another one; the upper bound is told all the same."""
+def test_a_missing_log_group_is_named() -> None:
+    """A log group with a longer name is a different one; the upper bound is still reported."""
     result = cost("--flow-logs", GROUP[:-1], "--days", "2")
     assert result.exit_code == 2
     assert f"us-east-1 has no log group {GROUP[:-1]}" in result.stderr
@@ -168,11 +169,11 @@ def test_a_log_group_that_is_not_there_is_named() -> None:
 
 @pytest.mark.parametrize("ending", ["Failed", "Cancelled", "Timeout", "Unknown"])
 def test_a_query_that_does_not_complete_is_named(sandbox: Sandbox, logged: Logged, ending: str) -> None:
-    """Part of a result is none."""
+    """A partial result does not count."""
     logged.logs.publish(logged.vpc)
     logged.logs.record(*logged.flow(5, 7))
     sandbox.logs.endings.append(ending)
-    document = told(*MEASURE, exit_code=2)
+    document = cost_json(*MEASURE, exit_code=2)
     assert by_id(document)[logged.nat]["measured"] is None
     sandbox.logs.endings.append(ending)
     assert f"logs:GetQueryResults failed with {ending}" in cost(*MEASURE).stderr
@@ -182,13 +183,13 @@ def test_a_query_that_does_not_complete_is_named(sandbox: Sandbox, logged: Logge
 def test_a_query_that_takes_too_long_is_stopped(
     sandbox: Sandbox, logged: Logged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is paid for by what it scans, so it does not go on for nobody."""
-    monkeypatch.setattr(flow_logs, "PATIENCE_SECONDS", 0.05)
+    """AWS charges for what it scans, so it must not continue."""
+    monkeypatch.setattr(flow_logs, "TIMEOUT_SECONDS", 0.05)
     logged.logs.publish(logged.vpc)
     sandbox.logs.endings.append("Running")
     result = cost(*MEASURE)
     assert result.exit_code == 2
-    assert "did not complete; fewer --days scan less" in result.stderr
+    assert "did not complete; use fewer --days" in result.stderr
     assert len(sandbox.calls.of("logs", "StopQuery")) == 1
 
 
@@ -200,13 +201,16 @@ def test_gateways_with_one_format_and_age_share_a_query(sandbox: Sandbox, logged
     for vpc_id in (logged.vpc, other.vpc):
         logged.logs.publish(vpc_id)
     logged.logs.record(*logged.flow(5, 7), *crossing(interface, CLIENT, address, logged.express, 30, 40))
-    found = by_id(told(*MEASURE))
-    assert {key: each["measured"]["bytes"] for key, each in found.items()} == {logged.nat: 12, other.nat: 70}
+    found = by_id(cost_json(*MEASURE))
+    assert {nat_id: gateway["measured"]["bytes"] for nat_id, gateway in found.items()} == {
+        logged.nat: 12,
+        other.nat: 70,
+    }
     assert len(sandbox.calls.of("logs", "StartQuery")) == 1
 
 
 def test_a_denied_query_is_named_with_its_permission(sandbox: Sandbox, logged: Logged) -> None:
-    """The upper bound is told all the same."""
+    """The upper bound is still reported."""
     logged.logs.publish(logged.vpc)
     sandbox.faults.deny("logs", "StartQuery")
     result = cost(*MEASURE)
@@ -216,18 +220,18 @@ def test_a_denied_query_is_named_with_its_permission(sandbox: Sandbox, logged: L
     assert "$100.00" in result.stdout
 
 
-def test_what_flow_logs_tell_is_told_without_metrics(sandbox: Sandbox, logged: Logged) -> None:
-    """Of bytes that are not known there is no share, but the price of what was measured is known."""
+def test_flow_logs_are_reported_without_metrics(sandbox: Sandbox, logged: Logged) -> None:
+    """The share is unknown, but the cost of the measured bytes is known."""
     logged.logs.publish(logged.vpc)
     logged.logs.record(*logged.flow(10**9, 9 * 10**9))
     sandbox.faults.deny("cloudwatch", "GetMetricData")
-    found = by_id(told(*MEASURE, exit_code=2))[logged.nat]
+    found = by_id(cost_json(*MEASURE, exit_code=2))[logged.nat]
     assert found["upperBound"] is None
     assert (found["measured"]["usd"], found["measured"]["share"]) == (pytest.approx(0.5), None)
 
 
 def test_without_the_blocks_of_s3_express_nothing_is_measured() -> None:
-    """A query for no address would find nothing, which looks like no traffic."""
+    """A query without addresses would find nothing, which looks like no traffic."""
     seen = Source(from_dump=dump_of("region-without-the-service")).read(RuleParameters(), Silent())
-    with pytest.raises(OptionError, match="prefix list of S3 Express"):
+    with pytest.raises(OptionError, match="the S3 Express prefix list"):
         express_blocks(seen.views, seen.views[0].region)

@@ -15,52 +15,52 @@ from tests.cli.flow_records import GROUP, FlowLogs, crossing
 
 
 @pytest.fixture
-def dear_and_cheap(sandbox: Sandbox) -> list[str]:
+def expensive_and_cheap(sandbox: Sandbox) -> list[str]:
     """Two NAT gateways, the second of which carried more, and a NAT instance."""
     account = Account(sandbox)
     networks = [BehindNatGateway(account), BehindNatGateway(account)]
     for network, volume in zip(networks, (10, 123_456), strict=True):
         carry(account, network.nat, volume, 0)
     BehindNatInstance(account)
-    return [each.nat for each in networks]
+    return [network.nat for network in networks]
 
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("more", [(), ("--flow-logs", GROUP)], ids=["bound", "measured"])
 def test_the_table_fits_and_cuts_nothing(
-    sandbox: Sandbox, dear_and_cheap: list[str], width: int, more: tuple[str, ...]
+    sandbox: Sandbox, expensive_and_cheap: list[str], width: int, more: tuple[str, ...]
 ) -> None:
     """Every id and number is whole at 80 columns and at 120."""
     account = Account(sandbox)
     logs = FlowLogs(account)
-    interface, address = interface_of(account, dear_and_cheap[1])
-    [row] = account.ec2.describe_nat_gateways(NatGatewayIds=[dear_and_cheap[1]])["NatGateways"]
+    interface, address = interface_of(account, expensive_and_cheap[1])
+    [row] = account.ec2.describe_nat_gateways(NatGatewayIds=[expensive_and_cheap[1]])["NatGateways"]
     logs.publish(row["VpcId"])
     logs.record(*crossing(interface, "10.0.2.5", address, "192.0.2.1", 10**12, 10**13))
     result = CliRunner(env={"COLUMNS": str(width)}).invoke(app, ["cost", "--days", "1", *more])
     assert max(map(len, result.stdout.splitlines())) <= width
     assert "…" not in result.stdout
     assert "Upper bound" in result.stdout
-    assert all(each in result.stdout for each in dear_and_cheap)
+    assert all(nat_id in result.stdout for nat_id in expensive_and_cheap)
     assert "$5,555.52" in result.stdout
     assert ("$495.00" in result.stdout) == bool(more)
-    assert result.stdout.index(dear_and_cheap[1]) < result.stdout.index(dear_and_cheap[0])
+    assert result.stdout.index(expensive_and_cheap[1]) < result.stdout.index(expensive_and_cheap[0])
 
 
-def test_the_table_says_what_the_numbers_mean(dear_and_cheap: list[str]) -> None:
-    """That they are at most, what is left aside, and whose price it is."""
-    assert dear_and_cheap
-    said = " ".join(cost("--days", "1", "--price-per-gb", "0.045").stdout.split())
-    assert "Upper bound of all: $5,555.97 in 1 day," in said
-    assert "Upper bound: the metrics of NAT gateways do not record destinations" in said
-    assert "Hourly charges are left aside" in said
-    assert "Prices: $0.045 a GB (as given)." in said
-    assert "no GB charge" in said
+def test_the_table_says_what_the_numbers_mean(expensive_and_cheap: list[str]) -> None:
+    """The footnotes: an upper bound, what is not included, and where the price comes from."""
+    assert expensive_and_cheap
+    text = " ".join(cost("--days", "1", "--price-per-gb", "0.045").stdout.split())
+    assert "Total upper bound: $5,555.97 in 1 day," in text
+    assert "Upper bound: NAT gateway metrics do not record destinations" in text
+    assert "Hourly charges are not included" in text
+    assert "Prices: $0.045 per GB (from --price-per-gb)." in text
+    assert "no GB charge" in text
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_a_file_holds_what_would_be_printed(dear_and_cheap: list[str], tmp_path: Path, form: str) -> None:
-    """That it was written is said on the terminal, unless quiet is asked."""
+def test_a_file_has_what_would_be_printed(expensive_and_cheap: list[str], tmp_path: Path, form: str) -> None:
+    """The terminal shows that it was written, unless --quiet is set."""
     file = tmp_path / "cost"
     arguments = ("--days", "1", "--format", form, "--output", str(file))
     quiet = cost(*arguments, "--quiet")
@@ -69,9 +69,9 @@ def test_a_file_holds_what_would_be_printed(dear_and_cheap: list[str], tmp_path:
     assert (result.exit_code, result.stdout) == (0, "")
     assert f"wrote {file}" in result.stderr
     text = file.read_text(encoding="utf-8")
-    assert all(each in text for each in dear_and_cheap)
+    assert all(nat_id in text for nat_id in expensive_and_cheap)
     dashed = cost(*arguments[:-1], "-")
-    assert dear_and_cheap[0] in dashed.stdout
+    assert expensive_and_cheap[0] in dashed.stdout
     assert "wrote" not in dashed.stderr
     if form == "json":
         assert json.loads(text)["schemaVersion"] == 1

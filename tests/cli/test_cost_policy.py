@@ -34,7 +34,7 @@ def called(sandbox: Sandbox) -> set[str]:
 def test_the_documented_policy_is_what_cost_calls(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """The upper bound of zonal and regional gateways, then the measured share with a query that has to be stopped."""
     monkeypatch.setattr(flow_logs, "POLL_SECONDS", 0.0)
-    monkeypatch.setattr(flow_logs, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(flow_logs, "TIMEOUT_SECONDS", 0.0)
     network = BehindNatGateway(Account(sandbox))
     made = network.account.ec2.create_nat_gateway(VpcId=network.vpc, AvailabilityMode="regional")["NatGateway"]
     network.account.subnet(network.vpc, network.account.table(network.vpc, NatGatewayId=made["NatGatewayId"]))

@@ -1,4 +1,4 @@
-"""express-path diagnose in the sandbox: symptoms, plain negatives, failures, and every way to ask."""
+"""express-path diagnose in the sandbox: symptoms, clear negatives, failures, and all options."""
 
 import json
 import re
@@ -14,12 +14,12 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import Result
 
+from express_path_cli.crossed_nats import CrossedNat, NatKind
 from express_path_cli.diagnosis.diagnosing import NatDiagnosis
 from express_path_cli.diagnosis.symptoms import State
 from express_path_cli.diagnosis.symptoms_findings import Severity, Symptom
 from express_path_cli.diagnosis.symptoms_load import METRICS
-from express_path_cli.flagged_nats import FlaggedNat, NatKind
-from express_path_cli.formats.diagnosis_words import undiagnosed
+from express_path_cli.formats.diagnosis_wording import undiagnosed
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
@@ -38,7 +38,7 @@ def diagnose(*options: str) -> Result:
     return invoke(["diagnose", *options])
 
 
-def told(*options: str, exit_code: int) -> dict[str, Any]:
+def diagnose_json(*options: str, exit_code: int) -> dict[str, Any]:
     """Run the command for JSON and return the document."""
     result = diagnose("--format", "json", *options)
     assert result.exit_code == exit_code, result.stderr
@@ -63,13 +63,13 @@ def carry(
     """
     now = datetime.fromtimestamp(time() // 300 * 300, UTC)
     times = [now - timedelta(minutes=len(gbps) - index) for index in range(len(gbps))]
-    carried = [each * 1e9 / 8 * 60 for each in gbps]
+    carried = [rate * 1e9 / 8 * 60 for rate in gbps]
     values = {
-        "BytesOutToDestination": [each / 10 for each in carried],
-        "BytesOutToSource": [each * 9 / 10 for each in carried],
-        "PacketsInFromSource": [each / PACKET / 2 for each in carried],
-        "PacketsInFromDestination": [each / PACKET / 2 for each in carried],
-        "PeakBytesPerSecond": [each / 60 * 1.06 for each in carried],
+        "BytesOutToDestination": [size / 10 for size in carried],
+        "BytesOutToSource": [size * 9 / 10 for size in carried],
+        "PacketsInFromSource": [size / PACKET / 2 for size in carried],
+        "PacketsInFromDestination": [size / PACKET / 2 for size in carried],
+        "PeakBytesPerSecond": [size / 60 * 1.06 for size in carried],
         **NOTHING_DROPPED,
         **more,
     }
@@ -86,9 +86,9 @@ def free(random: Random) -> list[float]:
     return [20 * (1 + 0.8 * sin(2 * pi * index / 1440 - 3)) * max(0, random.gauss(1, 0.1)) for index in range(MINUTES)]
 
 
-def held_up(random: Random) -> list[float]:
+def throttled(random: Random) -> list[float]:
     """The same under a ceiling of 24.9 Gbit/s."""
-    return [min(each, 24.9 * random.gauss(1, 0.004)) for each in free(random)]
+    return [min(rate, 24.9 * random.gauss(1, 0.004)) for rate in free(random)]
 
 
 @pytest.fixture
@@ -99,10 +99,10 @@ def network(sandbox: Sandbox) -> BehindNatGateway:
 
 def saturate(network: BehindNatGateway) -> None:
     """Let its NAT gateway run flat for hours, drop packets there, and run out of ports for some minutes."""
-    gbps = held_up(Random(2))
-    drops = [each * 1e4 if each > 24 and index % 7 == 0 else 0 for index, each in enumerate(gbps)]
+    gbps = throttled(Random(2))
+    drops = [rate * 1e4 if rate > 24 and index % 7 == 0 else 0 for index, rate in enumerate(gbps)]
     refused = [3.0 if 900 < index < 905 else 0.0 for index in range(MINUTES)]
-    busy = [40_000 + 1000 * each for each in gbps]
+    busy = [40_000 + 1000 * rate for rate in gbps]
     carry(
         network.account,
         network.nat,
@@ -119,7 +119,7 @@ def flowing(result: Result) -> str:
 
 
 def test_a_saturated_gateway_is_told_in_one_sentence(network: BehindNatGateway) -> None:
-    """What it did, for how long, what it dropped, whose traffic that is, and what takes it off."""
+    """What the NAT did, for how long, what it dropped, whose traffic it carries, and how to move that away."""
     saturate(network)
     other = network.account.subnet(network.vpc, network.table)
     result = diagnose()
@@ -129,19 +129,19 @@ def test_a_saturated_gateway_is_told_in_one_sentence(network: BehindNatGateway) 
     assert f"SYMPTOMS: {network.nat} ran flat at 24.8 Gbit/s for 9 h" in text
     assert "dropped packets (0.0" in text
     assert "and 12 refused connections" in text
-    assert f"{first}, {second} reach S3 Express through it; the free gateway endpoint takes that traffic off:" in text
+    assert f"{first}, {second} reach S3 Express through it; a free gateway endpoint takes that traffic off it:" in text
     assert f"\n  express-path heal {first} --region us-east-1\n" in result.stdout
     assert f"express-path heal {second}" not in result.stdout
     for words in ("HIGH plateau, ", "HIGH port allocation errors, ", "HIGH packets dropped, ", "55,000", "10-second"):
         assert words in text
     assert "Gbit/s carried, both directions" in result.stdout
-    assert "express-path cost --flow-logs measures the share" in text
+    assert "Use express-path cost --flow-logs to measure the S3 Express share" in text
 
 
 def test_the_json_has_every_number(network: BehindNatGateway) -> None:
     """Findings with times, values, units and evidence, beside the sentence and the commands."""
     saturate(network)
-    document = told(exit_code=1)
+    document = diagnose_json(exit_code=1)
     [nat] = document["nats"]
     assert (document["schemaVersion"], document["period"], nat["id"]) == (1, 300, network.nat)
     assert (nat["kind"], nat["accountId"], nat["region"]) == ("zonal NAT gateway", "123456789012", "us-east-1")
@@ -150,7 +150,11 @@ def test_the_json_has_every_number(network: BehindNatGateway) -> None:
     only = meter(document)
     assert (only["availabilityZone"], only["state"]) == (None, "SYMPTOMS")
     assert only["missing"] == pytest.approx(0, abs=1.5 / 288)  # another period may have ended meanwhile
-    assert [each["symptom"] for each in only["findings"]] == ["PLATEAU", "PORT_ALLOCATION_ERRORS", "PACKETS_DROPPED"]
+    assert [finding["symptom"] for finding in only["findings"]] == [
+        "PLATEAU",
+        "PORT_ALLOCATION_ERRORS",
+        "PACKETS_DROPPED",
+    ]
     plateau = only["findings"][0]
     assert (plateau["severity"], plateau["unit"]) == ("HIGH", "bit/s")
     assert plateau["value"] == pytest.approx(24.8e9, rel=0.01)
@@ -161,24 +165,24 @@ def test_the_json_has_every_number(network: BehindNatGateway) -> None:
 
 
 def test_a_plateau_without_drops_is_not_blamed_on_the_gateway(network: BehindNatGateway) -> None:
-    """The clients may be no faster: the sentence says so."""
-    carry(network.account, network.nat, held_up(Random(2)))
+    """The sentence says that the limit may be the clients' own."""
+    carry(network.account, network.nat, throttled(Random(2)))
     result = diagnose()
     assert result.exit_code == 1
-    assert "and dropped nothing, so it may be a limit of its clients instead" in flowing(result)
+    assert "and dropped nothing, so the limit may be the clients' own" in flowing(result)
     assert "MEDIUM plateau" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("drops", "words"),
     [
-        ([], "and CloudWatch does not know whether it dropped packets, so it may be a limit of its clients instead: "),
-        ([0.0] * (MINUTES - 60) + [2.0] + [0.0] * 59, " %), so few that it may be a limit of its clients instead: "),
+        ([], ", and CloudWatch has no data on dropped packets, so the limit may be the clients' own: "),
+        ([0.0] * (MINUTES - 60) + [2.0] + [0.0] * 59, " %), so few that the limit may be the clients' own: "),
     ],
     ids=["unknown", "few"],
 )
 def test_a_plateau_that_drops_do_not_explain(network: BehindNatGateway, drops: list[float], words: str) -> None:
-    """A metric without datapoints is no 0, and a few packets make no ceiling certain."""
+    """A metric without datapoints is not 0, and a few dropped packets do not prove a ceiling."""
     carry(network.account, network.nat, [5.0, 15.0] * 600 + [24.9] * 300, PacketsDropCount=drops)
     result = diagnose()
     assert result.exit_code == 1
@@ -190,7 +194,7 @@ def test_a_plateau_that_drops_do_not_explain(network: BehindNatGateway, drops: l
 @pytest.mark.parametrize(
     ("gbps", "words"),
     [
-        ([3.0] * 4, "shows no sign of saturation in the 0.35 % of this window that CloudWatch knows: at most "),
+        ([3.0] * 4, "shows no sign of saturation in the 0.35 % of this window with datapoints: at most "),
         ([3.0] * MINUTES, "shows no sign of saturation in this window: at most 3 Gbit/s"),
         ([0.5] * 700 + [30.0] * 5 + [0.5] * 795, "shows no sign of saturation in this window: at most "),
         ([index / 50 for index in range(MINUTES)], "shows no sign of saturation in this window: at most "),
@@ -199,7 +203,7 @@ def test_a_plateau_that_drops_do_not_explain(network: BehindNatGateway, drops: l
     ids=["one point", "far below", "one spike", "ramp", "low plateau"],
 )
 def test_what_is_no_plateau_is_not_called_one(network: BehindNatGateway, gbps: list[float], words: str) -> None:
-    """Neither a lone point, nor a steady trickle, a spike, or a steady rise is a ceiling."""
+    """A single point, a steady trickle, a spike and a steady rise are not ceilings."""
     quiet = {metric: [0.0] * len(gbps) for metric in NOTHING_DROPPED}
     carry(network.account, network.nat, gbps, **quiet)
     result = diagnose()
@@ -208,23 +212,23 @@ def test_what_is_no_plateau_is_not_called_one(network: BehindNatGateway, gbps: l
 
 
 def test_free_traffic_is_no_symptom_and_still_crosses_a_nat(network: BehindNatGateway) -> None:
-    """An honest negative: no sign, of how much at most, and that it is paid for."""
+    """A negative says that there is no sign, the highest throughput, and that AWS charges for it."""
     carry(network.account, network.nat, free(Random(2)))
     result = diagnose()
     assert result.exit_code == 0
     assert f"NO SIGN: {network.nat} shows no sign of saturation in this window: at most 3" in flowing(result)
-    assert f"{network.subnet} still reaches S3 Express through it, which is paid for by the GB:" in flowing(result)
+    assert f"{network.subnet} still reaches S3 Express through it, and AWS charges for it by the GB:" in flowing(result)
     assert "Gbit/s carried" in result.stdout
 
 
 def test_few_dropped_packets_are_told_and_are_no_symptom(network: BehindNatGateway) -> None:
-    """Up to 0.01 %, AWS suspects nothing."""
+    """Up to 0.01 %, AWS does not suspect a problem."""
     drops = [5.0 if index == 700 else 0.0 for index in range(MINUTES)]
     carry(network.account, network.nat, free(Random(2)), PacketsDropCount=drops)
     result = diagnose()
     assert result.exit_code == 0
     assert "LOW packets dropped, " in result.stdout
-    assert "not above the 0.01 % from which on AWS suspects a problem" in flowing(result)
+    assert "not above the 0.01 % at which AWS suspects a problem" in flowing(result)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +236,7 @@ def test_few_dropped_packets_are_told_and_are_no_symptom(network: BehindNatGatew
     [
         ({"ErrorPortAllocation": [0.0] * (MINUTES - 20) + [1.0] + [0.0] * 19}, "had no source port left for 1 connec"),
         ({"PacketsDropCount": [0.0] * (MINUTES - 20) + [9e9] + [0.0] * 19}, "dropped 9,000,000,000 packets ("),
-        ({"PeakBytesPerSecond": [12e9] * MINUTES}, "peaked at 96 Gbit/s, near the most that a NAT gateway carries"),
+        ({"PeakBytesPerSecond": [12e9] * MINUTES}, "peaked at 96 Gbit/s, near the maximum of a NAT gateway"),
     ],
     ids=["ports", "drops", "peaks"],
 )
@@ -245,11 +249,9 @@ def test_each_symptom_has_its_sentence(network: BehindNatGateway, more: dict[str
 
 
 def test_a_plateau_at_the_last_ceiling_says_so(network: BehindNatGateway) -> None:
-    """Nothing is dropped yet, and nothing more goes through."""
+    """Nothing is dropped yet, but the gateway carries no more."""
     carry(network.account, network.nat, [10.0, 20.0] * 600 + [95.0] * 300, PeakBytesPerSecond=[1.0] * MINUTES)
-    assert re.search(
-        r"ran flat at 95 Gbit/s for [45] h .*near the most that a NAT gateway carries", flowing(diagnose())
-    )
+    assert re.search(r"ran flat at 95 Gbit/s for [45] h.*near the maximum of a NAT gateway", flowing(diagnose()))
 
 
 def test_drops_of_unknown_share_are_told_without_one(network: BehindNatGateway) -> None:
@@ -267,15 +269,15 @@ def test_drops_of_unknown_share_are_told_without_one(network: BehindNatGateway) 
     ("gbps", "words"),
     [
         ([0.0] * MINUTES, "IDLE: {} carried nothing in this window; "),
-        ([], "NO DATA: CloudWatch has no datapoints of {} in this window; "),
-        ([0.0] * 720, "IDLE: {} carried nothing in the 50 % of this window that CloudWatch knows; "),
+        ([], "NO DATA: CloudWatch has no datapoints for {} in this window; "),
+        ([0.0] * 720, "IDLE: {} carried nothing in the 50 % of this window with datapoints; "),
     ],
     ids=["idle", "no data", "half"],
 )
 def test_nothing_carried_and_nothing_known_are_told_apart(
     network: BehindNatGateway, gbps: Sequence[float], words: str
 ) -> None:
-    """A window that CloudWatch knows in part is judged as such."""
+    """A window with datapoints for only a part is diagnosed as such."""
     quiet = {metric: [0.0] * len(gbps) for metric in NOTHING_DROPPED}
     carry(network.account, network.nat, gbps, **quiet)
     result = diagnose()
@@ -284,7 +286,7 @@ def test_nothing_carried_and_nothing_known_are_told_apart(
 
 
 def test_a_regional_gateway_is_diagnosed_zone_by_zone(sandbox: Sandbox) -> None:
-    """The zone that is held up is named."""
+    """The throttled zone is named."""
     account = Account(sandbox)
     vpc_id = account.vpc()
     account.internet_gateway(vpc_id)
@@ -293,9 +295,9 @@ def test_a_regional_gateway_is_diagnosed_zone_by_zone(sandbox: Sandbox) -> None:
     nat = account.ec2.create_nat_gateway(VpcId=vpc_id, AvailabilityMode="regional")["NatGateway"]["NatGatewayId"]
     account.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=account.table(vpc_id, NatGatewayId=nat))
     carry(account, nat, free(Random(2)), "us-east-1a")
-    carry(account, nat, held_up(Random(2)), "us-east-1b")
-    meters = told(exit_code=1)["nats"][0]["meters"]
-    assert [(each["availabilityZone"], each["state"]) for each in meters] == [
+    carry(account, nat, throttled(Random(2)), "us-east-1b")
+    meters = diagnose_json(exit_code=1)["nats"][0]["meters"]
+    assert [(one["availabilityZone"], one["state"]) for one in meters] == [
         ("us-east-1a", "NO_SIGN"),
         ("us-east-1b", "SYMPTOMS"),
     ]
@@ -306,39 +308,42 @@ def test_a_regional_gateway_is_diagnosed_zone_by_zone(sandbox: Sandbox) -> None:
 
 
 def test_gateways_with_symptoms_come_first(sandbox: Sandbox) -> None:
-    """Whichever id is smaller; each is told with its own subnets."""
+    """In any order of ids, and each with its own subnets."""
     account = Account(sandbox)
     networks = [BehindNatGateway(account) for _ in range(2)]
-    quiet, busy = sorted(networks, key=lambda each: each.nat)
+    quiet, busy = sorted(networks, key=lambda network: network.nat)
     carry(account, quiet.nat, free(Random(2)))
     saturate(busy)
-    nats = told(exit_code=1)["nats"]
-    assert [(each["id"], each["subnetIds"]) for each in nats] == [(each.nat, [each.subnet]) for each in (busy, quiet)]
-    only = told(quiet.subnet, exit_code=0)["nats"]
-    assert [each["id"] for each in only] == [quiet.nat]
+    nats = diagnose_json(exit_code=1)["nats"]
+    assert [(nat["id"], nat["subnetIds"]) for nat in nats] == [
+        (network.nat, [network.subnet]) for network in (busy, quiet)
+    ]
+    only = diagnose_json(quiet.subnet, exit_code=0)["nats"]
+    assert [nat["id"] for nat in only] == [quiet.nat]
 
 
 def test_a_nat_instance_is_named_and_not_diagnosed(sandbox: Sandbox) -> None:
-    """CloudWatch has no NAT metrics of it, and the sentence says where to look."""
+    """CloudWatch has no NAT metrics for it, and the sentence says where to look."""
     network = BehindNatInstance(Account(sandbox))
     result = diagnose()
     assert result.exit_code == 0
-    assert f"{network.interface} is not diagnosed: CloudWatch has no NAT metrics of an instance" in flowing(result)
-    [nat] = told(exit_code=0)["nats"]
+    assert f"{network.interface} was not diagnosed: CloudWatch has no NAT metrics for instances" in flowing(result)
+    [nat] = diagnose_json(exit_code=0)["nats"]
     assert (nat["meters"], nat["kind"]) == (None, "NAT instance")
     assert "bw_out_allowance_exceeded" in nat["sentence"]
 
 
 def test_a_regional_gateway_that_is_nowhere_yet_is_named() -> None:
-    """It has no address in any zone, and CloudWatch has heard of none."""
-    nat = FlaggedNat("nat-1", NatKind.REGIONAL, "us-east-1", "123456789012", "vpc-1", ("subnet-1",), ("rtb-1",))
+    """It has no address in any zone, and CloudWatch has no metrics."""
+    nat = CrossedNat("nat-1", NatKind.REGIONAL, "us-east-1", "123456789012", "vpc-1", ("subnet-1",), ("rtb-1",))
     assert undiagnosed(NatDiagnosis(nat, ("subnet-1",), ())) == (
-        "nat-1 is not diagnosed: CloudWatch has metrics of none of its zones; subnet-1 reaches S3 Express through it"
+        "nat-1 was not diagnosed: CloudWatch has no metrics for any of its zones; "
+        "subnet-1 reaches S3 Express through it"
     )
 
 
 def test_many_subnets_and_tables_are_told_as_a_few_and_more(network: BehindNatGateway) -> None:
-    """A sentence holds three subnets, a screen eight commands; the JSON has all."""
+    """A sentence has three subnets, the terminal eight commands; the JSON has all."""
     for _ in range(9):
         table = network.account.table(network.vpc, NatGatewayId=network.nat)
         network.account.subnet(network.vpc, table)
@@ -346,8 +351,8 @@ def test_many_subnets_and_tables_are_told_as_a_few_and_more(network: BehindNatGa
     result = diagnose()
     assert "and 7 more reach S3 Express through it" in flowing(result)
     assert result.stdout.count("express-path heal subnet-") == 8
-    assert "and one for each of 2 more route tables" in flowing(result)
-    assert len(told(exit_code=1)["nats"][0]["healCommands"]) == 10
+    assert "and 2 more, one for each route table; --format json lists all" in flowing(result)
+    assert len(diagnose_json(exit_code=1)["nats"][0]["healCommands"]) == 10
 
 
 def test_many_findings_are_told_as_the_worst_and_more(network: BehindNatGateway) -> None:
@@ -356,17 +361,17 @@ def test_many_findings_are_told_as_the_worst_and_more(network: BehindNatGateway)
     carry(network.account, network.nat, free(Random(2)), ErrorPortAllocation=refused)
     result = diagnose()
     assert result.stdout.count("HIGH port allocation errors") == 8
-    assert "more: --format json has all" in result.stdout
+    assert "more; --format json lists all" in result.stdout
 
 
 def test_without_a_nat_on_the_path_there_is_nothing_to_diagnose(network: BehindNatGateway) -> None:
-    """No metric is asked for; a subnet that is not there is an error."""
+    """No metric is read; an unknown subnet is an error."""
     network.account.endpoint(network.vpc, network.table)
     for options in ((), (network.subnet,), (network.public,)):
         result = diagnose(*options)
         assert (result.exit_code, result.stdout) == (
             0,
-            "No path asked for crosses a NAT on its way to S3 Express: nothing to diagnose.\n",
+            "No selected path to S3 Express crosses a NAT, so there is nothing to diagnose.\n",
         )
     assert network.account.sandbox.calls.of("cloudwatch") == []
     absent = diagnose("subnet-00000000000000000")
@@ -377,7 +382,7 @@ def test_without_a_nat_on_the_path_there_is_nothing_to_diagnose(network: BehindN
 
 
 def test_the_chart_is_written_as_svg(network: BehindNatGateway, tmp_path: Path) -> None:
-    """With the sentence in its words; where nothing is drawn, no file is made."""
+    """The description has the sentence; if there is nothing to draw, no file is written."""
     file = tmp_path / "nat.svg"
     empty = diagnose("--chart", str(file), "--quiet")
     assert f"{file} was not written: there are no datapoints to draw" in empty.stderr
@@ -417,12 +422,12 @@ def test_denied_metrics_are_named_and_the_rest_reported(sandbox: Sandbox) -> Non
     result = diagnose()
     assert result.exit_code == 2
     assert "account 123456789012 us-east-1: metrics: cloudwatch:GetMetricData failed with AccessDenied" in result.stderr
-    assert f"{network.nat} is not diagnosed: its metrics could not be read" in flowing(result)
+    assert f"{network.nat} was not diagnosed: its metrics could not be read" in flowing(result)
     assert f"express-path heal {network.subnet} --region us-east-1" in result.stdout
 
 
 def test_a_region_that_cannot_be_read_is_named_beside_the_others(network: BehindNatGateway) -> None:
-    """Symptoms of one Region are told, and status 2 wins over 1."""
+    """Symptoms of one Region are reported, and status 2 wins over 1."""
     saturate(network)
     result = diagnose("--region", "us-east-1", "--region", "no-where-1")
     assert result.exit_code == 2
@@ -432,7 +437,10 @@ def test_a_region_that_cannot_be_read_is_named_beside_the_others(network: Behind
     assert (alone.exit_code, alone.stdout) == (2, "")
     failed, absent = alone.stderr.splitlines()
     assert "account 123456789012 no-where-1: " in failed
-    assert "no subnet subnet-00000000000000000 was found (it may be in what could not be read)" in absent
+    assert (
+        "no subnet subnet-00000000000000000 was found (it may be in an account or Region that could not be read)"
+        in absent
+    )
 
 
 def test_central_egress_is_diagnosed_in_the_network_account(sandbox: Sandbox) -> None:
@@ -441,21 +449,21 @@ def test_central_egress_is_diagnosed_in_the_network_account(sandbox: Sandbox) ->
     spokes = Account(sandbox)
     hub.share(spokes)
     spoke = hub.join(spokes)
-    carry(hub.account, hub.nat, held_up(Random(2)))
+    carry(hub.account, hub.nat, throttled(Random(2)))
     role = f"networkRoleArn=arn:aws:iam::{NETWORK_ACCOUNT}:role/Network"
-    [nat] = told("--parameter", role, exit_code=1)["nats"]
+    [nat] = diagnose_json("--parameter", role, exit_code=1)["nats"]
     assert (nat["id"], nat["accountId"], nat["subnetIds"]) == (hub.nat, NETWORK_ACCOUNT, [spoke.subnet])
 
 
-@pytest.mark.parametrize("shape", [held_up, free], ids=["held up", "free"])
+@pytest.mark.parametrize("shape", [throttled, free], ids=["throttled", "free"])
 def test_a_window_in_the_past_is_looked_at_alone(
     network: BehindNatGateway, shape: Callable[[Random], list[float]]
 ) -> None:
-    """The hours before the plateau have none, whatever came later."""
+    """The hours before a plateau have no plateau."""
     carry(network.account, network.nat, shape(Random(2)))
     start = datetime.now(UTC) - timedelta(hours=24)
     window = ("--from", start.isoformat(), "--to", (start + timedelta(hours=6)).isoformat())
-    document = told(*window, exit_code=0)
+    document = diagnose_json(*window, exit_code=0)
     assert document["period"] == 60
     assert meter(document)["state"] == "NO_SIGN"
 

@@ -30,7 +30,7 @@ MADE_AT = datetime(2026, 2, 13, 5, 48, 51, tzinfo=UTC)
 DENIED = NotSeen(
     "account 444455556666 eu-west-1", ApiError("ec2:DescribeSubnets", "UnauthorizedOperation", "no | <way>")
 )
-# Between them they have every compliance, a table that is not seen, several hops, several accounts, a Region of China.
+# Together they have every compliance, an unknown route table, several hops, several accounts and a Region in China.
 RECORDINGS = [
     "china-partition",
     "gateway-endpoint",
@@ -88,10 +88,10 @@ def test_csv_has_a_row_for_each_subnet(recording: str) -> None:
     """A CSV reader gets the same values as a JSON reader, the path in one cell."""
     rows = list(csv.DictReader(io.StringIO(written(recording, Format.CSV), newline="")))
     expected = verdicts_of(recording)
-    for row, each in zip(rows, expected, strict=True):
-        path = each.pop("path")
+    for row, subnet in zip(rows, expected, strict=True):
+        path = subnet.pop("path")
         assert row.pop("path") == ", then ".join(f"{hop['destination']} -> {hop['id']}" for hop in path)
-        assert row == {name: value or "" for name, value in each.items()}
+        assert row == {name: value or "" for name, value in subnet.items()}
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
@@ -99,10 +99,10 @@ def test_markdown_has_a_row_for_each_subnet(recording: str) -> None:
     """Every subnet and its reason stand in one row of the table, which has as many cells as its header."""
     lines = written(recording, Format.MARKDOWN).splitlines()
     header, _, *rows = [line for line in lines if line.startswith("|")]
-    for row, each in zip(rows, verdicts_of(recording), strict=True):
+    for row, subnet in zip(rows, verdicts_of(recording), strict=True):
         assert row.count(" | ") == header.count("|") - 2
-        assert f"`{each['subnetId']}`" in row
-        assert f"| {each['reason']} |" in row
+        assert f"`{subnet['subnetId']}`" in row
+        assert f"| {subnet['reason']} |" in row
 
 
 def test_markdown_keeps_cells_whole() -> None:
@@ -132,7 +132,7 @@ def test_markdown_takes_no_text_of_a_verdict_for_markup(odd: str) -> None:
     shown = " ".join(odd.split())
     assert first[1:6] == [shown] * 5
     assert (first[7], second[7]) == (f"0.0.0.0/0 -> {shown}", shown)
-    assert {each.tag for each in page.iter("tbody") for each in each.iter()} <= {"tbody", "tr", "td", "code"}
+    assert {element.tag for body in page.iter("tbody") for element in body.iter()} <= {"tbody", "tr", "td", "code"}
 
 
 @pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@sum(a1)", "\t=1"])
@@ -151,19 +151,19 @@ def test_junit_is_read_by_a_junit_parser(recording: str) -> None:
     kinds = {Compliance.NON_COMPLIANT: [Failure], Compliance.COMPLIANT: [], Compliance.NOT_APPLICABLE: [Skipped]}
     cases = {(suite.name, case.name): case.result for suite in suites for case in suite}
     expected = verdicts_of(recording)
-    assert {key: [type(each) for each in result] for key, result in cases.items()} == {
-        (f"{each['accountId']}/{each['region']}/{each['vpcId']}", each["subnetId"]): kinds[each["compliance"]]
-        for each in expected
+    assert {key: [type(outcome) for outcome in result] for key, result in cases.items()} == {
+        (f"{subnet['accountId']}/{subnet['region']}/{subnet['vpcId']}", subnet["subnetId"]): kinds[subnet["compliance"]]
+        for subnet in expected
     }
     assert (suites.tests, suites.errors) == (len(expected), 0)
-    assert suites.failures == sum(each["compliance"] == "NON_COMPLIANT" for each in expected)
+    assert suites.failures == sum(subnet["compliance"] == "NON_COMPLIANT" for subnet in expected)
 
 
-def test_junit_tells_what_could_not_be_told() -> None:
+def test_junit_has_what_could_not_be_determined() -> None:
     """An account that could not be read is an error, with the operation; markup in texts stays text."""
     suites = JUnitXml.fromstring(rendered(Format.JUNIT, partly(verdict())).encode())
     [[error], [failure]] = [
-        case.result for suite in sorted(suites, key=lambda each: str(each.name)[::-1]) for case in suite
+        case.result for suite in sorted(suites, key=lambda suite: str(suite.name)[::-1]) for case in suite
     ]
     assert {type(error), type(failure)} == {Error, Failure}
     assert "<crosses>" in str(error.message) + str(failure.message)
@@ -173,9 +173,9 @@ def test_junit_tells_what_could_not_be_told() -> None:
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\uffff", "\ud800"])
 def test_junit_is_xml_whatever_a_text_holds(character: str) -> None:
     """A character that XML cannot hold is replaced, and the rest of its text stays."""
-    said = verdict(annotation=f"a{character}b \U0001f680")
+    spoiled = verdict(annotation=f"a{character}b \U0001f680")
     [[[failure]]] = [
-        [case.result for case in suite] for suite in JUnitXml.fromstring(rendered(Format.JUNIT, partly(said)))
+        [case.result for case in suite] for suite in JUnitXml.fromstring(rendered(Format.JUNIT, partly(spoiled)))
     ][:1]
     assert failure.message == "a\ufffdb \U0001f680"
 
@@ -192,14 +192,14 @@ def test_sarif_fits_the_published_schema(recording: str) -> None:
         "NOT_APPLICABLE": ("notApplicable", "none"),
     }
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    for result, each in zip(run["results"], verdicts_of(recording), strict=True):
-        assert (result["kind"], result["level"]) == kinds[each["compliance"]]
-        assert rules[result["ruleIndex"]] == result["ruleId"] == each["reason"]
-        assert result["message"]["text"] == each["annotation"]
+    for result, subnet in zip(run["results"], verdicts_of(recording), strict=True):
+        assert (result["kind"], result["level"]) == kinds[subnet["compliance"]]
+        assert rules[result["ruleIndex"]] == result["ruleId"] == subnet["reason"]
+        assert result["message"]["text"] == subnet["annotation"]
     assert run["invocations"][0]["executionSuccessful"] is True
 
 
-def test_sarif_tells_what_could_not_be_told() -> None:
+def test_sarif_has_what_could_not_be_determined() -> None:
     """A run in which an account could not be read was not successful, and says which."""
     text = rendered(Format.SARIF, partly(verdict()))
     SarifLog.model_validate_json(text)
@@ -216,13 +216,13 @@ def test_asff_is_taken_by_security_hub(recording: str) -> None:
     report = ParamValidator().validate({"Findings": findings}, shape)
     assert findings == [] or not report.has_errors(), report.generate_report()
     statuses = {"NON_COMPLIANT": "FAILED", "COMPLIANT": "PASSED", "NOT_APPLICABLE": "NOT_AVAILABLE"}
-    for finding, each in zip(findings, verdicts_of(recording), strict=True):
-        assert finding["Compliance"]["Status"] == statuses[each["compliance"]]
+    for finding, subnet in zip(findings, verdicts_of(recording), strict=True):
+        assert finding["Compliance"]["Status"] == statuses[subnet["compliance"]]
         assert finding["AwsAccountId"] in finding["ProductArn"]
         assert len(finding["Title"]) <= 256
         assert len(finding["Description"]) <= 1024
         assert len(finding["Remediation"]["Recommendation"]["Text"]) <= 512
-        assert each["subnetId"] in finding["Resources"][0]["Id"]
+        assert subnet["subnetId"] in finding["Resources"][0]["Id"]
     assert len({finding["Id"] for finding in findings}) == len(findings)
 
 
@@ -237,16 +237,16 @@ def test_ocsf_is_a_compliance_finding(recording: str) -> None:
     """Every finding fits the OCSF models of class 2003 and says the same as the verdict."""
     findings = json.loads(written(recording, Format.OCSF))
     statuses = {"NON_COMPLIANT": "Fail", "COMPLIANT": "Pass", "NOT_APPLICABLE": "Other"}
-    for finding, each in zip(findings, verdicts_of(recording), strict=True):
+    for finding, subnet in zip(findings, verdicts_of(recording), strict=True):
         model = ComplianceFinding.model_validate(finding)
         assert model.compliance.status_id is not None
-        assert model.compliance.status_id.name == statuses[each["compliance"]]
+        assert model.compliance.status_id.name == statuses[subnet["compliance"]]
         assert (model.class_uid, model.type_uid.value) == (2003, 200301)
         assert (
             model.metadata.version
             == ComplianceFinding.model_fields["metadata"].annotation.model_fields["version"].default
         )
-        assert model.message == each["annotation"]
+        assert model.message == subnet["annotation"]
 
 
 ODD = '100 % of "%s" \\ \x07 é 🐢 %(path)s'
@@ -274,10 +274,10 @@ def test_findings_differ_in_all_that_verdicts_differ_in(chosen: Format, key: str
         return found
 
     found = findings(*verdicts, *verdicts)
-    assert found == [finding for each in [*verdicts, *verdicts] for finding in findings(each)]
-    told = [json.dumps(each, ensure_ascii=False) for each in found]
-    for each, text in zip(verdicts, told, strict=False):
-        texts = (each.account_id, each.subnet_id, each.annotation, each.route_table_id, *(hop.id for hop in each.path))
+    assert found == [finding for one in [*verdicts, *verdicts] for finding in findings(one)]
+    written = [json.dumps(finding, ensure_ascii=False) for finding in found]
+    for one, text in zip(verdicts, written, strict=False):
+        texts = (one.account_id, one.subnet_id, one.annotation, one.route_table_id, *(hop.id for hop in one.path))
         assert all(json.dumps(held, ensure_ascii=False)[1:-1] in text for held in texts if held)
 
 
@@ -308,7 +308,7 @@ def test_findings_keep_their_ids_from_scan_to_scan() -> None:
     """A subnet that was healed updates its finding; it does not get a second one."""
     healed = verdict(compliance=Compliance.COMPLIANT, reason=Reason.ENDPOINT)
     for chosen, key in ((Format.ASFF, "Id"), (Format.OCSF, "finding_info")):
-        before, after = (json.loads(rendered(chosen, Result([each], MADE_AT)))[0] for each in (verdict(), healed))
+        before, after = (json.loads(rendered(chosen, Result([one], MADE_AT)))[0] for one in (verdict(), healed))
         assert (before[key] if key == "Id" else before[key]["uid"]) == (
             after[key] if key == "Id" else after[key]["uid"]
         )

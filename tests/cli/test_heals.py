@@ -109,7 +109,7 @@ def test_json_says_the_same() -> None:
 def test_heals_of_one_vpc(tmp_path: Path) -> None:
     """--vpc leaves the others out, also in a file; a VPC without heals is no error."""
     assert invoke(["heals", "--vpc", OTHER_VPC]).stdout.splitlines()[-1].startswith("1 heal: 1 UNFINISHED")
-    assert invoke(["heals", "--vpc", "vpc-9"]).stdout == "no heals: the ledger has none that changed anything here\n"
+    assert invoke(["heals", "--vpc", "vpc-9"]).stdout == "no heals: no run in the ledger changed anything here\n"
     file = tmp_path / "heals.json"
     assert invoke(["heals", "--vpc", OTHER_VPC, "--format", "json", "--output", str(file)]).stdout == ""
     assert [each["vpcId"] for each in json.loads(file.read_text(encoding="utf-8"))["heals"]] == [OTHER_VPC]

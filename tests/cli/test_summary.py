@@ -12,7 +12,7 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.terminal_table import as_table
-from express_path_cli.report.headline import apart
+from express_path_cli.report.headline import separate_counts
 from express_path_cli.result import Result
 from express_path_cli.summary import advice, summary
 from tests.cli.test_formats import MADE_AT
@@ -37,18 +37,18 @@ def test_dropped_and_excluded_subnets_are_counted_separately() -> None:
         "5 subnets: 1 NON_COMPLIANT, 0 COMPLIANT, 4 NOT_APPLICABLE "
         "(1 DROPPED; 3 EXCLUDED, 2 by tag key=a on b, 1 by the rule's scope or vpcIds)"
     )
-    assert [each.partition(":")[0] for each in advice(every)] == ["DROPPED", "EXCLUDED"]
+    assert [paragraph.partition(":")[0] for paragraph in advice(every)] == ["DROPPED", "EXCLUDED"]
     assert advice([CROSSES]) == []
 
 
 def test_the_report_counts_them_in_words() -> None:
     """Above the page's numbers, since they would look harmless among NOT_APPLICABLE."""
-    assert apart(Result([CROSSES], MADE_AT)) == ""
-    assert apart(Result([DROPPED, TAGGED, TAGGED, NOT_LISTED], MADE_AT)) == (
-        "1 subnet cannot reach S3 Express at all, because AWS drops the traffic. "
+    assert separate_counts(Result([CROSSES], MADE_AT)) == ""
+    assert separate_counts(Result([DROPPED, TAGGED, TAGGED, NOT_LISTED], MADE_AT)) == (
+        "1 subnet cannot reach S3 Express, because AWS drops the traffic. "
         "3 subnets are excluded, 2 by tag key=a on b and 1 by the rule's scope or vpcIds."
     )
-    assert "1 subnet is excluded" in apart(Result([TAGGED], MADE_AT))
+    assert "1 subnet is excluded" in separate_counts(Result([TAGGED], MADE_AT))
 
 
 def test_the_table_says_what_to_fix() -> None:
@@ -63,7 +63,7 @@ def test_documents_for_other_tools_count_them() -> None:
     """JUnit in the properties of a suite, SARIF in those of the run."""
     result = Result([CROSSES, DROPPED, TAGGED], MADE_AT)
     suite = fromstring("".join(RENDER[Format.JUNIT](result)))[0]
-    found = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    found = {element.get("name"): element.get("value") for element in suite.iter("property")}
     assert found == {"DROPPED": "1", "EXCLUDED by tag key=a on b": "1"}
     [run] = json.loads("".join(RENDER[Format.SARIF](result)))["runs"]
     assert run["properties"] == {"express-path/dropped": 1, "express-path/excluded": {"tag key=a on b": 1}}

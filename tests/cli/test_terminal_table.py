@@ -60,14 +60,14 @@ def test_a_table_fits(width: int) -> None:
 
 
 def test_the_narrowest_terminal_breaks_no_id_of_a_subnet() -> None:
-    """Where there is no room for two columns, lines are longer than the terminal, which breaks them itself."""
-    told = shown(FAILED, width=20)
-    assert f"\n{FAILED.subnet_id}   " in told
-    assert f"\n{FAILED.availability_zone_id}  {FAILED.route_table_id}   " in told
+    """Without room for two columns, lines are longer than the terminal, which wraps them itself."""
+    text = shown(FAILED, width=20)
+    assert f"\n{FAILED.subnet_id}   " in text
+    assert f"\n{FAILED.availability_zone_id}  {FAILED.route_table_id}   " in text
 
 
-def test_columns_are_as_wide_as_what_is_in_them() -> None:
-    """In every VPC's table the second column begins three after the longest of the first."""
-    told = shown(FAILED, SHARED._replace(vpc_id="vpc-2", route_table_id=None, availability_zone_id="z"), width=120)
-    assert "\nuse1-az4  rtb-035d2c55604d54d49   0.0.0.0/0" in told
-    assert f"\nz  table not seen{' ' * (len(FAILED.subnet_id) - len('z  table not seen'))}   shared by" in told
+def test_columns_are_as_wide_as_their_content() -> None:
+    """In every VPC's table, the second column begins three columns after the longest text of the first."""
+    text = shown(FAILED, SHARED._replace(vpc_id="vpc-2", route_table_id=None, availability_zone_id="z"), width=120)
+    assert "\nuse1-az4  rtb-035d2c55604d54d49   0.0.0.0/0" in text
+    assert f"\nz  unknown table{' ' * (len(FAILED.subnet_id) - len('z  unknown table'))}   shared by" in text

@@ -13,7 +13,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
 from express_path_cli.cost.charges import window
 from express_path_cli.cost.report import CostOptions, CostReport, report_on
-from express_path_cli.flagged_nats import flagged_nats
+from express_path_cli.crossed_nats import crossed_nats
 from express_path_cli.formats.cost_json import as_cost_json
 from express_path_cli.formats.cost_table import as_cost_table, as_text_table
 from express_path_cli.output import STDOUT, show_failures_and_notes, write_file
@@ -112,7 +112,7 @@ def _cost(request: _Request, form: Form, output: Path | None, *, quiet: bool) ->
     source, parameters = request.source, request.parameters
     with watching(quiet=quiet) as watch, TaskPool(source.live.workers, watch) as task_pool:
         seen = source.read(parameters, watch)
-        nats = flagged_nats(seen.views, judge_all(seen.views, parameters, Selection()))
+        nats = crossed_nats(seen.views, judge_all(seen.views, parameters, Selection()))
         report = report_on(nats, seen, request.counted, task_pool)
     show_failures_and_notes(Seen(failures=report.failures, notes=report.notes), quiet=quiet)
     if seen.views or not seen.failures:

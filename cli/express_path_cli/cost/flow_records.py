@@ -1,14 +1,14 @@
-"""Which flow log records the traffic of a NAT gateway, so that each byte is counted once.
+"""Choosing the flow log that records the traffic of a NAT gateway, so that each byte is counted once.
 
-What passes a zonal NAT gateway is recorded at its network interface four times: from the client, to the destination,
-and both back. srcaddr and dstaddr are the interface's neighbours on the wire, so S3 Express addresses stand there in
-the second and the third record alone, while pkt-srcaddr and pkt-dstaddr would name them in all four
+Traffic through a zonal NAT gateway has four records at its network interface: from the client, to the destination, and
+both directions back. In srcaddr and dstaddr, one side is always the NAT gateway itself, so S3 Express addresses are
+only in the second and the third record, while pkt-srcaddr and pkt-dstaddr would have them in all four
 (https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-records-examples.html, traffic through a NAT gateway).
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from express_path.errors import ExpressPathError
 
@@ -19,13 +19,14 @@ class NotRecordedError(ExpressPathError):
     """A NAT gateway's S3 Express traffic cannot be determined from a log group."""
 
     def __init__(self, nat_gateway_id: str, log_group: str, why: str) -> None:
-        """Keep the NAT gateway, the log group and why."""
+        """Keep the NAT gateway, the log group and the cause."""
         self.nat_gateway_id, self.log_group, self.why = nat_gateway_id, log_group, why
-        super().__init__(f"log group {log_group} does not tell its S3 Express traffic: {why}")
+        super().__init__(f"its S3 Express traffic cannot be measured from log group {log_group}: {why}")
 
 
-class FlowLog(NamedTuple):
-    """A flow log: what it records, the fields of its records in their order, and since when."""
+@dataclass(frozen=True, slots=True)
+class FlowLog:
+    """A flow log: the resource and traffic that it records, the fields of its records in order, and its creation."""
 
     id: str
     resource_id: str
@@ -34,8 +35,9 @@ class FlowLog(NamedTuple):
     created: datetime
 
 
-class NatPlace(NamedTuple):
-    """Where a zonal NAT gateway is: its network interfaces, its subnet and its VPC."""
+@dataclass(frozen=True, slots=True)
+class NatPlacement:
+    """The network interfaces, subnet and VPC of a NAT gateway; a regional one has no interface."""
 
     nat_gateway_id: str
     interface_ids: tuple[str, ...]
@@ -43,25 +45,25 @@ class NatPlace(NamedTuple):
     vpc_id: str
 
 
-def recording(place: NatPlace, log_group: str, flow_logs: Iterable[FlowLog]) -> FlowLog:
-    """The one flow log of a log group that records a NAT gateway's accepted traffic. Raises NotRecordedError.
+def recording(placement: NatPlacement, log_group: str, flow_logs: Iterable[FlowLog]) -> FlowLog:
+    """Return the one flow log of a log group that records a NAT gateway's accepted traffic.
 
-    Where several do, the group holds every byte several times.
+    Raises NotRecordedError, also if there are several: the log group then has every byte several times.
     """
-    where = {*place.interface_ids, place.subnet_id, place.vpc_id}
-    found = [each for each in flow_logs if each.resource_id in where and each.traffic_type != "REJECT"]
-    why = _why_not(place, found)
+    recorded = {*placement.interface_ids, placement.subnet_id, placement.vpc_id}
+    found = [log for log in flow_logs if log.resource_id in recorded and log.traffic_type != "REJECT"]
+    why = _why_not(placement, found)
     if why:
-        raise NotRecordedError(place.nat_gateway_id, log_group, why)
+        raise NotRecordedError(placement.nat_gateway_id, log_group, why)
     return found[0]
 
 
-def _why_not(place: NatPlace, found: Sequence[FlowLog]) -> str:
-    if not place.interface_ids:
-        return "a regional NAT gateway has no network interface, and AWS does not say how records name it"
+def _why_not(placement: NatPlacement, found: Sequence[FlowLog]) -> str:
+    if not placement.interface_ids:
+        return "a regional NAT gateway has no network interface, and AWS does not document how flow logs identify it"
     if not found:
-        return f"no flow log of {place.vpc_id}, {place.subnet_id} or its network interface is published there"
+        return f"no flow log of {placement.vpc_id}, {placement.subnet_id} or its network interface publishes to it"
     if len(found) > 1:
-        return f"{' and '.join(sorted(each.id for each in found))} both publish there, so each byte stands there twice"
-    missing = [each for each in NEEDED if each not in found[0].fields]
+        return f"{' and '.join(sorted(log.id for log in found))} publish to it, so bytes would count more than once"
+    missing = [field for field in NEEDED if field not in found[0].fields]
     return f"the format of {found[0].id} lacks {', '.join(missing)}" if missing else ""

@@ -1,16 +1,21 @@
-"""Measuring by flow logs what of the NAT gateways' traffic is S3 Express's."""
+"""Measuring the S3 Express share of NAT gateways' traffic from flow logs."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
 
 from express_path.domain.network.addresses import Cidr, Family
-from express_path.domain.network.snapshot import Snapshot
-from express_path_cli.cost.charges import Measured, Price, Window, charged_bytes, measured
+from express_path_cli.cost.charges import Measured, Price, TimeWindow, charged_bytes, measured
 from express_path_cli.cost.costing import NatCost
-from express_path_cli.cost.flow_logs import LogGroup, Reading, read_express_bytes, read_log_group, read_nat_places
-from express_path_cli.cost.flow_records import FlowLog, NatPlace, NotRecordedError, recording
+from express_path_cli.cost.flow_logs import (
+    LogGroup,
+    Reading,
+    read_express_bytes,
+    read_log_group,
+    read_nat_placements,
+)
+from express_path_cli.cost.flow_records import FlowLog, NatPlacement, NotRecordedError, recording
 from express_path_cli.metrics.series import Series
 from express_path_cli.nats_by_owner import OwnedNats
 from express_path_cli.problems import OptionError
@@ -18,101 +23,108 @@ from express_path_cli.result import Failure, View
 from express_path_cli.task_pool import TaskPool
 
 
-class Share(NamedTuple):
-    """The S3 Express bytes of one NAT gateway during a window; whole where no record is known to be missing."""
+@dataclass(frozen=True, slots=True)
+class ExpressBytes:
+    """The S3 Express bytes of one NAT gateway during a window; complete: no record is known to be missing."""
 
     bytes: float
-    window: Window
-    whole: bool
+    window: TimeWindow
+    complete: bool
 
 
-class Shares(NamedTuple):
-    """The shares by NAT gateway, the bytes that all queries scanned, and the gateways that no flow log tells of."""
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The S3 Express bytes by NAT gateway, the bytes scanned, and the gateways that flow logs do not record."""
 
-    by_gateway: dict[str, Share]
+    by_gateway: Mapping[str, ExpressBytes]
     bytes_scanned: float
-    untold: Sequence[NotRecordedError] = ()
+    not_recorded: Sequence[NotRecordedError] = ()
 
 
 def express_blocks(views: Sequence[View], region: str) -> tuple[Cidr, ...]:
-    """The IPv4 blocks of S3 Express in a Region, which alone a NAT gateway translates to. Raises OptionError."""
+    """Return the IPv4 blocks of S3 Express in a Region; NAT gateways translate to no others. Raises OptionError."""
     snapshot = next(view.tracer.snapshot for view in views if view.region == region)
-    lists = [each for each in snapshot.express_prefix_lists if each.family is Family.IPV4]
-    blocks = tuple(block for each in lists for block in each.cidrs or ())
+    lists = [prefix_list for prefix_list in snapshot.express_prefix_lists if prefix_list.family is Family.IPV4]
+    blocks = tuple(block for prefix_list in lists for block in prefix_list.cidrs or ())
     if not blocks:
-        raise OptionError(f"the prefix list of S3 Express in {region} is not readable", _allow(snapshot))
+        raise OptionError(
+            f"the S3 Express prefix list of {region} could not be read",
+            f"allow ec2:DescribePrefixLists in account {snapshot.account_id}",
+        )
     return blocks
 
 
-def _allow(snapshot: Snapshot) -> str:
-    return f"allow ec2:DescribePrefixLists in account {snapshot.account_id}"
-
-
 def measure(
-    log_group: str, places: Sequence[OwnedNats], views: Sequence[View], during: Window, task_pool: TaskPool
-) -> Shares:
-    """The shares of all places; what fails is kept as the crew's failures."""
-
-    def read(metered: OwnedNats) -> Shares:
-        return _measure_place(log_group, metered, express_blocks(views, metered.owner.aws.region), during)
-
-    found: dict[str, Share] = {}
-    scanned = 0.0
-    for metered, shares in task_pool.run(places, read, lambda metered: f"{metered}: flow logs"):
-        found |= shares.by_gateway
-        scanned += shares.bytes_scanned
+    log_group: str, places: Sequence[OwnedNats], views: Sequence[View], during: TimeWindow, task_pool: TaskPool
+) -> Measurement:
+    """Measure all places; failures are added to the task pool's."""
+    by_gateway: dict[str, ExpressBytes] = {}
+    bytes_scanned = 0.0
+    measure_place = partial(_measure_place, log_group, views, during)
+    for metered, measurement in task_pool.run(places, measure_place, lambda metered: f"{metered}: flow logs"):
+        by_gateway |= measurement.by_gateway
+        bytes_scanned += measurement.bytes_scanned
         task_pool.failures += [
-            Failure(f"{each.nat_gateway_id} {metered.owner.aws.region}", each) for each in shares.untold
+            Failure(f"{error.nat_gateway_id} {metered.owner.aws.region}", error) for error in measurement.not_recorded
         ]
-    return Shares(found, scanned)
+    return Measurement(by_gateway, bytes_scanned)
 
 
-def _measure_place(name: str, metered: OwnedNats, blocks: Sequence[Cidr], during: Window) -> Shares:
+def _measure_place(log_group: str, views: Sequence[View], during: TimeWindow, metered: OwnedNats) -> Measurement:
     aws = metered.owner.aws
-    group = read_log_group(aws, name)
-    where = read_nat_places(aws, [nat.id for nat in metered.nats])
-    told: dict[tuple[tuple[str, ...], Window], list[NatPlace]] = defaultdict(list)
-    untold = []
+    blocks = express_blocks(views, aws.region)
+    group = read_log_group(aws, log_group)
+    placements = read_nat_placements(aws, [nat.id for nat in metered.nats])
+    recorded: dict[tuple[tuple[str, ...], TimeWindow], list[NatPlacement]] = defaultdict(list)
+    not_recorded = []
     for nat in metered.nats:
         try:
-            at = where.get(nat.id, NatPlace(nat.id, (), "", ""))
-            flow_log = recording(at, name, group.flow_logs)
-            told[flow_log.fields, _recorded(at, group, flow_log, during)].append(at)
+            placement = placements.get(nat.id, NatPlacement(nat.id, (), "", ""))
+            flow_log = recording(placement, log_group, group.flow_logs)
+            recorded[flow_log.fields, _recorded_window(placement, group, flow_log, during)].append(placement)
         except NotRecordedError as error:
-            untold.append(error)
-    found: dict[str, Share] = {}
-    scanned = 0.0
-    for (fields, window), at_once in told.items():
-        interfaces = [each for at in at_once for each in at.interface_ids]
-        reading = read_express_bytes(aws, name, fields, interfaces, blocks, window)
-        scanned += reading.bytes_scanned
-        found |= {at.nat_gateway_id: _share(at, fields, reading, window) for at in at_once}
-    return Shares(found, scanned, untold)
+            not_recorded.append(error)
+    by_gateway: dict[str, ExpressBytes] = {}
+    bytes_scanned = 0.0
+    for (fields, window), batch in recorded.items():
+        interfaces = [interface_id for placement in batch for interface_id in placement.interface_ids]
+        reading = read_express_bytes(aws, log_group, fields, interfaces, blocks, window)
+        bytes_scanned += reading.bytes_scanned
+        by_gateway |= {
+            placement.nat_gateway_id: _express_bytes(placement, fields, reading, window) for placement in batch
+        }
+    return Measurement(by_gateway, bytes_scanned, not_recorded)
 
 
-def _recorded(at: NatPlace, group: LogGroup, flow_log: FlowLog, during: Window) -> Window:
-    """The part of a window of which there are records."""
+def _recorded_window(placement: NatPlacement, group: LogGroup, flow_log: FlowLog, during: TimeWindow) -> TimeWindow:
+    """Return the part of a window that has records. Raises NotRecordedError if there is none."""
     since = max(flow_log.created, group.kept_since)
-    left = during.since(since)
-    if not left.days:
-        raise NotRecordedError(at.nat_gateway_id, group.name, f"its records begin only at {since:%Y-%m-%d %H:%M} UTC")
-    return left
+    window = during.since(since)
+    if not window.days:
+        why = f"its records do not start until {since:%Y-%m-%d %H:%M} UTC"
+        raise NotRecordedError(placement.nat_gateway_id, group.name, why)
+    return window
 
 
-def _share(at: NatPlace, fields: Sequence[str], reading: Reading, window: Window) -> Share:
-    whole = "log-status" in fields and not reading.skipped & {*at.interface_ids}
-    return Share(sum(reading.by_interface.get(each, 0) for each in at.interface_ids), window, whole)
+def _express_bytes(
+    placement: NatPlacement, fields: Sequence[str], reading: Reading, window: TimeWindow
+) -> ExpressBytes:
+    complete = "log-status" in fields and not reading.skipped_interfaces & {*placement.interface_ids}
+    total = sum(reading.bytes_by_interface.get(interface_id, 0) for interface_id in placement.interface_ids)
+    return ExpressBytes(total, window, complete)
 
 
-def with_shares(costs: Sequence[NatCost], shares: Mapping[str, Share]) -> list[NatCost]:
-    """The costs, with what was measured beside what is at most, of the same hours."""
+def with_measurement(costs: Sequence[NatCost], by_gateway: Mapping[str, ExpressBytes]) -> list[NatCost]:
+    """Return the costs with the measured S3 Express part of those NAT gateways that have one."""
     return [
-        replace(each, measured=_measured(shares[each.nat.id], each.price, each.series or ()))
-        if each.price and each.nat.id in shares
-        else each
-        for each in costs
+        replace(cost, measured=_measured(by_gateway[cost.nat.id], cost.price, cost.series or ()))
+        if cost.price and cost.nat.id in by_gateway
+        else cost
+        for cost in costs
     ]
 
 
-def _measured(share: Share, price: Price, series: Sequence[Series]) -> Measured:
-    return measured(share.bytes, charged_bytes(series, share.window), price, share.window, whole=share.whole)
+def _measured(express: ExpressBytes, price: Price, series: Sequence[Series]) -> Measured:
+    """Return the cost of S3 Express bytes; the share is of the bytes charged in the same hours."""
+    charged = charged_bytes(series, express.window)
+    return measured(express.bytes, charged, price, express.window, complete=express.complete)

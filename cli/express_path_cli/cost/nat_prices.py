@@ -1,4 +1,4 @@
-"""What AWS charges for a GB that a NAT gateway processes, out of its Price List."""
+"""The price per GB that a NAT gateway processes, from the AWS Price List."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from express_path.adapters.aws import Aws, pages
 from express_path_cli.cost.charges import Basis, Price
 
 _ENDPOINT = "us-east-1"
-"""The Price List answers in a few Regions only, for all of them
+"""The Price List has endpoints in a few Regions only, with the prices of all Regions
 (https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html)."""
 
 # Usage types carry a prefix for the Region, except some of us-east-1; NatGateway-Prvd-Bytes is another product.
@@ -18,16 +18,19 @@ _USAGE_TYPE = re.compile(r"(?:[A-Z0-9]+-)?(?P<kind>NatGateway|RegionalNatGateway
 
 
 def listed_prices(aws: Aws, region: str) -> dict[str, Price]:
-    """The price for zonal and private NAT gateways (NatGateway) and for regional ones (RegionalNatGateway) in a Region.
+    """Read the prices of a Region: NatGateway (zonal and private NAT gateways) and RegionalNatGateway.
 
-    What AWS does not list in US dollars is absent. Raises ApiError.
+    A price that AWS does not list in US dollars is absent. Raises ApiError.
     """
     wanted = {"productFamily": "NAT Gateway", "regionCode": region}
     filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()]
     pricing = replace(aws, region=_ENDPOINT).client("pricing")
     rows = pages(pricing, "pricing", "get_products", "PriceList", ServiceCode="AmazonEC2", Filters=filters)
-    # Of several prices of a kind, the highest keeps the bound a bound: sorted, it comes last.
-    return dict(sorted(_prices(json.loads(str(row)) for row in rows)))
+    prices: dict[str, Price] = {}
+    for kind, price in _prices(json.loads(str(row)) for row in rows):
+        # If a kind has several prices, the highest one keeps the cost an upper bound.
+        prices[kind] = max(price, prices.get(kind, price), key=lambda price: price.usd_per_gb)
+    return prices
 
 
 def _prices(products: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, Price]]:

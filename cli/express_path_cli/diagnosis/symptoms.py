@@ -1,9 +1,9 @@
-"""Whether a NAT gateway that S3 Express traffic crosses holds it up, told from its metrics over a window."""
+"""Whether a NAT gateway throttles traffic, from its metrics over a window."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
 
 from express_path_cli.diagnosis.symptoms_findings import Finding, Severity, findings_of
 from express_path_cli.diagnosis.symptoms_load import Load, highest, load_of
@@ -11,7 +11,7 @@ from express_path_cli.metrics.series import Meter, Series
 
 
 class State(StrEnum):
-    """What a window tells as a whole; NO_SIGN is no proof of a good path: that one crosses a NAT and is paid for."""
+    """The state of a gateway over a window. Even with NO_SIGN the path crosses a NAT, which AWS charges for."""
 
     SYMPTOMS = "SYMPTOMS"
     NO_SIGN = "NO_SIGN"
@@ -19,8 +19,9 @@ class State(StrEnum):
     NO_DATA = "NO_DATA"
 
 
-class Diagnosis(NamedTuple):
-    """What one meter's metrics from start to before end tell; period in seconds, findings the worst first."""
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The findings in one meter's metrics from start to before end, worst first; period is in seconds."""
 
     meter: Meter
     start: datetime
@@ -31,8 +32,8 @@ class Diagnosis(NamedTuple):
 
     @property
     def state(self) -> State:
-        """What the window tells as a whole."""
-        if any(each.severity is not Severity.LOW for each in self.findings):
+        """The state over the whole window."""
+        if any(finding.severity is not Severity.LOW for finding in self.findings):
             return State.SYMPTOMS
         if not self.load.carried:
             return State.NO_DATA
@@ -40,11 +41,11 @@ class Diagnosis(NamedTuple):
 
     @property
     def missing(self) -> float:
-        """The share of the window's periods of which CloudWatch has no bytes, from 0 to 1."""
+        """The share of the window's periods without datapoints of bytes, from 0 to 1."""
         return max(0.0, 1 - len(self.load.carried) * self.period / (self.end - self.start).total_seconds())
 
 
 def diagnose(meter: Meter, series: Sequence[Series], start: datetime, end: datetime, period: int) -> Diagnosis:
-    """Diagnose one meter out of its series of METRICS, all of one period in seconds."""
-    load = load_of((each for each in series if each.meter == meter), period)
+    """Diagnose one meter from its series of METRICS, all with one period in seconds."""
+    load = load_of((one for one in series if one.meter == meter), period)
     return Diagnosis(meter, start, end, period, load, tuple(findings_of(load, timedelta(seconds=period))))

@@ -1,34 +1,33 @@
-"""What a NAT gateway's load shows where traffic is held up: plateaus, drops, refused connections, peaks.
+"""Symptoms of a NAT gateway that throttles traffic: plateaus, drops, refused connections, peaks.
 
 The ceilings are AWS's (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html): a NAT gateway
-scales by itself from 5 to 100 Gbit/s and from 1 to 10 million packets per second, drops what is more, and holds
-55,000 connections for each of its addresses to one destination (address, port and protocol). It does not say at which
-ceiling it is at a time, so a plateau counts anywhere from the lowest one on, and nowhere below: a steady trickle is
-no ceiling.
+scales automatically from 5 to 100 Gbit/s and from 1 to 10 million packets per second, drops packets above that, and
+supports 55,000 connections per address to one destination (address, port and protocol). AWS does not report the current
+ceiling, so a plateau counts at any level from the lowest ceiling up. Below it, steady traffic is not throttled.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
 
 from express_path.domain.verdict.capacity import NAT_GATEWAY_GBPS
 from express_path_cli.diagnosis.symptoms_load import Load, within
 from express_path_cli.diagnosis.symptoms_plateau import Plateau, Points, plateaus
 
 NEAR = 0.9
-"""From this share of a ceiling on, throughput is near it."""
+"""Throughput from this share of a ceiling up is near it."""
 LOWEST_BITS, HIGHEST_BITS = (gbps * 1e9 for gbps in NAT_GATEWAY_GBPS)
 LOWEST_PACKETS, HIGHEST_PACKETS = 1e6, 1e7
 MANY_DROPS = 0.0001
 """The share of dropped packets above which AWS suspects a problem
 (https://docs.aws.amazon.com/vpc/latest/userguide/metrics-dimensions-nat-gateway.html)."""
 APART = timedelta(hours=1)
-"""Events further apart than this are told as two."""
+"""Events further apart than this are separate findings."""
 
 
 class Symptom(StrEnum):
-    """What was seen."""
+    """The kinds of symptoms."""
 
     PLATEAU = "PLATEAU"
     PORT_ALLOCATION_ERRORS = "PORT_ALLOCATION_ERRORS"
@@ -37,18 +36,19 @@ class Symptom(StrEnum):
 
 
 class Severity(StrEnum):
-    """HIGH: traffic is held up. MEDIUM: it may well be. LOW: too little for AWS to suspect a problem."""
+    """HIGH: traffic is throttled. MEDIUM: it probably is. LOW: too little for AWS to suspect a problem."""
 
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
     LOW = "LOW"
 
 
-class Finding(NamedTuple):
-    """One symptom, from start to end; value is in unit. evidence has numbers by name, each where it is known.
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One symptom, from start to end; value is in unit. evidence has numbers by name, as far as they are known.
 
     droppedPackets, droppedShare (of packets that arrived), portAllocationErrors, peakBitsPerSecond,
-    peakPacketsPerSecond (of any ten seconds), activeConnections (the most): all of the same time.
+    peakPacketsPerSecond (of any ten seconds), activeConnections (the maximum): during the finding.
     jitter, usualJitter: of a plateau, as shares of its level.
     """
 
@@ -62,47 +62,47 @@ class Finding(NamedTuple):
 
 
 def findings_of(load: Load, period: timedelta) -> list[Finding]:
-    """All findings, the worst first; of one severity, by symptom and time."""
-    found = [*_plateaus(load, period), *_refusals(load, period), *_drops(load, period), *_peaks(load, period)]
-    worst, kinds = list(Severity), list(Symptom)
-    return sorted(found, key=lambda each: (worst.index(each.severity), kinds.index(each.symptom), each.start))
+    """Return all findings: by severity, worst first, then by symptom and time."""
+    findings = [*_plateaus(load, period), *_refusals(load, period), *_drops(load, period), *_peaks(load, period)]
+    severities, symptoms = list(Severity), list(Symptom)
+    return sorted(
+        findings,
+        key=lambda finding: (severities.index(finding.severity), symptoms.index(finding.symptom), finding.start),
+    )
 
 
 def _plateaus(load: Load, period: timedelta) -> Iterator[Finding]:
-    """Plateaus in bit/s; in packets/s only where the bytes show none, since bytes follow packets of one size."""
+    """Yield plateaus in bit/s, and plateaus in packets/s at other times; packets of equal size show both at once."""
     bits = plateaus(load.carried, period, NEAR * LOWEST_BITS)
     packets = plateaus(load.passed, period, NEAR * LOWEST_PACKETS)
-    yield from (_plateau(each, "bit/s", HIGHEST_BITS, load) for each in bits)
-    for each in packets:
-        if all(each.end <= other.start or other.end <= each.start for other in bits):
-            yield _plateau(each, "packets/s", HIGHEST_PACKETS, load)
+    yield from (_plateau(plateau, "bit/s", HIGHEST_BITS, load) for plateau in bits)
+    for plateau in packets:
+        if not any(plateau.overlaps(other) for other in bits):
+            yield _plateau(plateau, "packets/s", HIGHEST_PACKETS, load)
 
 
-def _plateau(found: Plateau, unit: str, limit: float, load: Load) -> Finding:
-    evidence = {"jitter": found.jitter, **_evidence(load, found.start, found.end)}
-    if found.usual_jitter is not None:
-        evidence["usualJitter"] = found.usual_jitter
-    held_up = _many_drops(evidence) or evidence.get("portAllocationErrors") or found.level >= NEAR * limit
-    severity = Severity.HIGH if held_up else Severity.MEDIUM
-    return Finding(Symptom.PLATEAU, severity, found.start, found.end, found.level, unit, evidence)
+def _plateau(plateau: Plateau, unit: str, limit: float, load: Load) -> Finding:
+    evidence = {"jitter": plateau.jitter, **_evidence(load, plateau.start, plateau.end)}
+    if plateau.usual_jitter is not None:
+        evidence["usualJitter"] = plateau.usual_jitter
+    throttled = _many_drops(evidence) or evidence.get("portAllocationErrors") or plateau.level >= NEAR * limit
+    severity = Severity.HIGH if throttled else Severity.MEDIUM
+    return Finding(Symptom.PLATEAU, severity, plateau.start, plateau.end, plateau.level, unit, evidence)
 
 
 def _refusals(load: Load, period: timedelta) -> Iterator[Finding]:
-    for start, end, errors in _episodes(load.refused, period):
-        evidence = _evidence(load, start, end)
-        yield Finding(Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, start, end, errors, "errors", evidence)
+    for episode in _episodes(load.refused, period):
+        yield _finding(Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, episode, episode.total, "errors", load)
 
 
 def _drops(load: Load, period: timedelta) -> Iterator[Finding]:
-    """Dropped packets: few are LOW; many are MEDIUM, and HIGH while the gateway is busy as one that scales."""
-    busy = dict(load.carried)
-    for start, end, packets in _episodes(load.dropped, period):
-        evidence = _evidence(load, start, end)
+    """Yield dropped packets: few are LOW; many are MEDIUM, or HIGH while the gateway carries enough to have scaled."""
+    for episode in _episodes(load.dropped, period):
         severity = Severity.LOW
-        if _many_drops(evidence):
-            at_work = any(start <= time < end and value >= NEAR * LOWEST_BITS for time, value in busy.items())
-            severity = Severity.HIGH if at_work else Severity.MEDIUM
-        yield Finding(Symptom.PACKETS_DROPPED, severity, start, end, packets, "packets", evidence)
+        if _many_drops(_evidence(load, episode.start, episode.end)):
+            busy = any(value >= NEAR * LOWEST_BITS for value in within(load.carried, episode.start, episode.end))
+            severity = Severity.HIGH if busy else Severity.MEDIUM
+        yield _finding(Symptom.PACKETS_DROPPED, severity, episode, episode.total, "packets", load)
 
 
 def _peaks(load: Load, period: timedelta) -> Iterator[Finding]:
@@ -110,29 +110,44 @@ def _peaks(load: Load, period: timedelta) -> Iterator[Finding]:
         (load.peak_bits, HIGHEST_BITS, "bit/s"),
         (load.peak_packets, HIGHEST_PACKETS, "packets/s"),
     ):
-        near = tuple((time, value) for time, value in points if value >= NEAR * limit)
-        for start, end, _ in _episodes(near, period):
-            evidence = _evidence(load, start, end)
-            severity = Severity.HIGH if _many_drops(evidence) else Severity.MEDIUM
-            top = max(within(points, start, end))
-            yield Finding(Symptom.PEAK_NEAR_LIMIT, severity, start, end, top, unit, evidence)
+        near_limit = tuple((time, value) for time, value in points if value >= NEAR * limit)
+        for episode in _episodes(near_limit, period):
+            many_drops = _many_drops(_evidence(load, episode.start, episode.end))
+            severity = Severity.HIGH if many_drops else Severity.MEDIUM
+            peak = max(within(points, episode.start, episode.end))
+            yield _finding(Symptom.PEAK_NEAR_LIMIT, severity, episode, peak, unit, load)
 
 
-def _episodes(points: Points, period: timedelta) -> list[tuple[datetime, datetime, float]]:
-    """Periods whose value is not 0, those less than APART together, as start, end and sum."""
-    found: list[tuple[datetime, datetime, float]] = []
+@dataclass(frozen=True, slots=True)
+class _Episode:
+    """A time with values other than 0, and their sum."""
+
+    start: datetime
+    end: datetime
+    total: float
+
+
+def _episodes(points: Points, period: timedelta) -> list[_Episode]:
+    """Return the episodes of some points; values less than APART from each other belong to one episode."""
+    episodes: list[_Episode] = []
     for time, value in points:
         if not value:
             continue
-        start, end, total = found.pop() if found and time - found[-1][1] < APART else (time, time, 0.0)
-        found.append((start, max(end, time + period), total + value))
-    return found
+        continues = episodes and time - episodes[-1].end < APART
+        before = episodes.pop() if continues else _Episode(time, time, 0.0)
+        episodes.append(_Episode(before.start, max(before.end, time + period), before.total + value))
+    return episodes
+
+
+def _finding(symptom: Symptom, severity: Severity, episode: _Episode, value: float, unit: str, load: Load) -> Finding:
+    evidence = _evidence(load, episode.start, episode.end)
+    return Finding(symptom, severity, episode.start, episode.end, value, unit, evidence)
 
 
 def _evidence(load: Load, start: datetime, end: datetime) -> dict[str, float]:
-    """What else is known of that time."""
+    """Return the known numbers of a time, as Finding describes them."""
     evidence = {}
-    for name, points, combined in (
+    for name, points, combine in (
         ("droppedPackets", load.dropped, sum),
         ("portAllocationErrors", load.refused, sum),
         ("peakBitsPerSecond", load.peak_bits, max),
@@ -140,7 +155,7 @@ def _evidence(load: Load, start: datetime, end: datetime) -> dict[str, float]:
         ("activeConnections", load.connections, max),
     ):
         if values := within(points, start, end):
-            evidence[name] = combined(values)
+            evidence[name] = combine(values)
     arrived = sum(within(load.arrived, start, end))
     if arrived and "droppedPackets" in evidence:
         evidence["droppedShare"] = evidence["droppedPackets"] / arrived
@@ -148,5 +163,5 @@ def _evidence(load: Load, start: datetime, end: datetime) -> dict[str, float]:
 
 
 def _many_drops(evidence: Mapping[str, float]) -> bool:
-    """Whether so many packets were dropped that AWS suspects a problem; any, where the share is not known."""
+    """Return whether AWS would suspect a problem; if the share is unknown, any dropped packet counts."""
     return evidence.get("droppedShare", evidence.get("droppedPackets", 0)) > MANY_DROPS

@@ -1,36 +1,37 @@
-"""Finding where throughput ran flat at its top: the mark that a ceiling leaves in a NAT gateway's bytes or packets."""
+"""Finding plateaus: times when throughput runs flat at its top, as it does at a ceiling of a NAT gateway."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from math import sqrt
 from statistics import fmean, median, quantiles
-from typing import NamedTuple
 
 Points = Sequence[tuple[datetime, float]]
-"""(Start of period, value) points: aware times, one for each period that has a datapoint."""
+"""Pairs of (start of period, value): aware times, one pair for each period with a datapoint."""
 
 BAND = 0.05
-"""A flat run's lowest period is at most this share below its highest."""
+"""The lowest period of a flat run is at most this share below its highest one."""
 EVEN = BAND / 4
-"""The most by which a run's middle may differ from its flanks, or its halves from each other, as a share."""
+"""The largest difference between a run's middle and flanks, or between its halves, as a share of its level."""
 ABOVE = 0.02
-"""The share of periods, from the first one to the run's end, that may be higher: bursts that a ceiling let pass."""
+"""The share of periods up to the run's end that may be higher: bursts that the ceiling did not stop."""
 SHORTEST = timedelta(minutes=30)
 FEWEST = 12
-"""A run has at least so many periods, and lasts at least SHORTEST."""
+"""A run has at least this number of periods, and lasts at least SHORTEST."""
 CALM = 0.4
-"""A run's jitter is at most this share of what the window's other traffic would have at the run's level."""
+"""A run's jitter is at most this share of the jitter that the window's other traffic has at the run's level."""
 STILL = 0.02
-"""The most jitter, as a share of the level, where there is no other traffic to compare with."""
+"""The highest jitter, as a share of the level, if there is no other traffic to compare with."""
 
 
-class Plateau(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Plateau:
     """From start to end, throughput ran flat at level (the mean), in the unit of the points.
 
-    jitter is the step from period to period that three quarters of the steps there do not exceed, as a share of the
-    level; usual_jitter what the window's other traffic would have at that level, None where there is too little of it.
+    jitter: the upper quartile of the steps between periods, as a share of the level. usual_jitter: what the window's
+    other traffic would have at that level, None if there is too little of it.
     """
 
     start: datetime
@@ -39,42 +40,49 @@ class Plateau(NamedTuple):
     jitter: float
     usual_jitter: float | None
 
+    def overlaps(self, other: "Plateau") -> bool:
+        """Return whether both have some time in common."""
+        return self.start < other.end and other.start < self.end
 
-class _Run(NamedTuple):
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Consecutive points, and their smoothed values."""
+
     points: Points
     smooth: Sequence[float]
 
 
 def plateaus(points: Points, period: timedelta, least: float) -> list[Plateau]:
-    """The plateaus whose level is at least least (> 0), in the order of time; the order of points does not matter.
+    """Return the plateaus with a level of at least least (> 0), in chronological order; points may be in any order.
 
-    Unconstrained traffic moves: it drifts, has round peaks, and jitters from period to period. A ceiling cuts all
-    that off. So a plateau is a longest run of periods, a lone period that is missing or out of line aside (the
-    median of each three neighbours), that is
+    Traffic that nothing limits varies: it drifts, has round peaks, and jitters from period to period. A ceiling cuts
+    all that off. So a plateau is a longest run of periods, apart from single periods that are missing or out of line
+    (the median of three neighbors), that is
 
     1. in a band: min >= (1 - BAND) * max, for at least FEWEST periods and SHORTEST;
-    2. at the top: hardly a period before or in it was higher. Later ones may be: a NAT gateway scales;
+    2. at the top: almost no period before or in it was higher. Later ones may be: a NAT gateway scales;
     3. level: the means of its middle half and of its flanks are equal within EVEN, and those of its two halves. A
-       parabola, as any smooth peak is near its top, leaves the band with a difference of BAND / 2, and a steady rise
-       of BAND / 2 between the halves: twice as much as EVEN lets pass;
-    4. calm: it jitters (upper quartile of the steps) at most CALM times as much as other traffic. Independent flows
-       that add up jitter with the square root of their sum, the least that free traffic does, so steps are compared
-       after division by that root.
+       parabola, the shape of any smooth peak near its top, leaves the band with a difference of BAND / 2, and a steady
+       rise with BAND / 2 between the halves: both are twice EVEN;
+    4. calm: it jitters (upper quartile of the steps) at most CALM times as much as other traffic. The jitter of
+       independent flows grows with the square root of their sum, which is the least that free traffic has, so steps
+       are divided by that root before they are compared.
     """
     ordered = sorted(points)
     flat = [run for run in _flat_runs(ordered, period) if fmean(run.smooth) >= least]
     inside = {time for run in flat for time, _ in run.points}
     usual = [step for time, step in _steps(ordered, period, rooted=True) if time not in inside]
-    judged = (_judged(run, period, usual) for run in sorted(flat, key=lambda run: -len(run.points)))
     kept: list[Plateau] = []
-    for plateau in judged:
-        if plateau and all(plateau.end <= each.start or each.end <= plateau.start for each in kept):
+    for run in sorted(flat, key=lambda run: -len(run.points)):
+        plateau = _plateau_of(run, period, usual)
+        if plateau and not any(plateau.overlaps(other) for other in kept):
             kept.append(plateau)
-    return sorted(kept)
+    return sorted(kept, key=lambda plateau: plateau.start)
 
 
-def _judged(run: _Run, period: timedelta, usual: Sequence[float]) -> Plateau | None:
-    """The plateau that a run is, if it is calm."""
+def _plateau_of(run: _Run, period: timedelta, usual: Sequence[float]) -> Plateau | None:
+    """Return the plateau of a run if it is calm."""
     level = fmean(run.smooth)
     jitter = _upper_quartile([step for _, step in _steps(run.points, period)]) / level
     expected = _upper_quartile(usual) / sqrt(level) if len(usual) >= FEWEST else 0.0
@@ -84,7 +92,7 @@ def _judged(run: _Run, period: timedelta, usual: Sequence[float]) -> Plateau | N
 
 
 def _steps(points: Points, period: timedelta, *, rooted: bool = False) -> Iterator[tuple[datetime, float]]:
-    """The step from each point to the next; rooted: divided by the root of their mean. Two zeros make no step."""
+    """Yield the step from each point to the next, if rooted divided by the root of their mean; none between zeros."""
     for (time, here), (later, there) in pairwise(points):
         mean = (here + there) / 2
         if later - time <= 2 * period and mean > 0:
@@ -96,7 +104,7 @@ def _upper_quartile(steps: Sequence[float]) -> float:
 
 
 def _flat_runs(points: Points, period: timedelta) -> Iterator[_Run]:
-    """The longest runs that are in a band, long enough, level and at the top."""
+    """Yield the longest runs that are in a band, long enough, level and at the top."""
     fewest = max(FEWEST, -(-SHORTEST // period))
     seen: list[float] = []
     for stretch in _stretches(points, period):
@@ -109,7 +117,7 @@ def _flat_runs(points: Points, period: timedelta) -> Iterator[_Run]:
 
 
 def _stretches(points: Points, period: timedelta) -> Iterator[Points]:
-    """The points, cut where more than one period is missing."""
+    """Yield the points in stretches; a stretch ends where more than one period is missing."""
     first = 0
     for index, (here, there) in enumerate(pairwise(points), 1):
         if there[0] - here[0] > 2 * period:
@@ -119,13 +127,13 @@ def _stretches(points: Points, period: timedelta) -> Iterator[Points]:
 
 
 def _smoothed(values: Sequence[float]) -> list[float]:
-    """Each value's median with its neighbours', which takes lone spikes and dips away and leaves edges as they are."""
+    """Return each value's median with its neighbors, which removes single spikes and dips and keeps edges."""
     inner = [median(values[index - 1 : index + 2]) for index in range(1, len(values) - 1)]
     return [*values[:1], *inner, *values[1:][-1:]]
 
 
 def _in_band(values: Sequence[float]) -> Iterator[tuple[int, int]]:
-    """Every run (first, last + 1) in a band that cannot be made longer; in linear time, by two monotone queues."""
+    """Yield the longest runs in a band as (first, last + 1); two monotone queues keep it linear."""
     first = 0
     highest: deque[int] = deque()
     lowest: deque[int] = deque()
@@ -158,4 +166,4 @@ def _is_level(values: Sequence[float]) -> bool:
 
 def _is_top(values: Sequence[float], so_far: Sequence[float]) -> bool:
     top = max(values)
-    return sum(each > top for each in so_far) <= ABOVE * len(so_far)
+    return sum(value > top for value in so_far) <= ABOVE * len(so_far)

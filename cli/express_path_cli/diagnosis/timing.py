@@ -1,7 +1,7 @@
-"""Which window of time to look at, and how finely: whole periods that CloudWatch still has."""
+"""The time window and period of a diagnosis: whole periods of which CloudWatch still has datapoints."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
 from express_path_cli.diagnosis.symptoms_plateau import FEWEST, SHORTEST
 from express_path_cli.metrics.series import LONGEST_RETENTION, finest_period
@@ -9,12 +9,13 @@ from express_path_cli.problems import OptionError
 
 HOURS = 24
 _PERIODS = (60, 300, 900, 3600, 6 * 3600, 24 * 3600)
-_ENOUGH, _MOST = 720, 1440
-"""How many periods are enough unless somebody asks for more, and how many are too many to read and to draw."""
+_USUAL_MAXIMUM, _MAXIMUM = 720, 1440
+"""The most periods of a window without --period, and the most with it; more take too long to read and to draw."""
 
 
-class Timing(NamedTuple):
-    """From start to before end, in whole periods of so many seconds."""
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """A time window from start to before end, divided into whole periods; period is in seconds."""
 
     start: datetime
     end: datetime
@@ -22,12 +23,12 @@ class Timing(NamedTuple):
 
 
 def timing(now: datetime, hours: int | None, since: str | None, until: str | None, period: int | None) -> Timing:
-    """The window that options ask for; the period under way, of which not all is known, is left out.
+    """Return the window that the options select, without the current period, which is incomplete.
 
-    Raises OptionError for a window that is too short to tell, or of which CloudWatch has no datapoints (any more).
+    Raises OptionError for a window that is too short to show a plateau, too long, or too old for CloudWatch.
     """
     if since and hours is not None:
-        raise OptionError("--from and --hours cannot be used together", "leave one of them out")
+        raise OptionError("--from and --hours cannot be used together", "leave out one of them")
     end = min(_time("--to", until, now), now) if until else now
     start = _time("--from", since, now) if since else end - timedelta(hours=hours or HOURS)
     finest = finest_period(start, now)
@@ -37,31 +38,31 @@ def timing(now: datetime, hours: int | None, since: str | None, until: str | Non
     if chosen % finest:
         raise OptionError(
             f"--period {chosen}: CloudWatch has only periods of {finest} s since {start:%Y-%m-%d %H:%M} UTC",
-            f"a multiple of {finest}, or a later window",
+            f"use a multiple of {finest}, or a later window",
         )
-    found = Timing(_floor(start, chosen), _floor(end, chosen), chosen)
-    _check(found)
-    return found
+    during = Timing(_floor(start, chosen), _floor(end, chosen), chosen)
+    _check(during)
+    return during
 
 
-def _check(found: Timing) -> None:
-    periods = (found.end - found.start) // timedelta(seconds=found.period)
-    if periods < FEWEST or found.end - found.start < SHORTEST:
+def _check(during: Timing) -> None:
+    periods = (during.end - during.start) // timedelta(seconds=during.period)
+    if periods < FEWEST or during.end - during.start < SHORTEST:
         raise OptionError(
-            f"{max(0, periods)} periods of {found.period} s are too few to tell a plateau",
-            f"at least {FEWEST} periods and {SHORTEST // timedelta(minutes=1)} minutes, --to later than --from",
+            f"{max(0, periods)} periods of {during.period} s are too few to detect a plateau",
+            f"use at least {FEWEST} periods and {SHORTEST // timedelta(minutes=1)} minutes, and --to later than --from",
         )
-    if periods > _MOST:
+    if periods > _MAXIMUM:
         raise OptionError(
-            f"{periods} periods of {found.period} s are too many",
-            f"at most {_MOST}: a shorter window, a longer --period",
+            f"{periods} periods of {during.period} s are too many",
+            f"use at most {_MAXIMUM}: a shorter window or a longer --period",
         )
 
 
 def _chosen(window: timedelta, finest: int) -> int:
-    """The finest period that CloudWatch has and of which there are not too many."""
-    allowed = [each for each in _PERIODS if each % finest == 0]
-    return next((each for each in allowed if window <= _ENOUGH * timedelta(seconds=each)), allowed[-1])
+    """Return the shortest period that CloudWatch has and that does not make too many of them."""
+    allowed = [period for period in _PERIODS if period % finest == 0]
+    return next((period for period in allowed if window <= _USUAL_MAXIMUM * timedelta(seconds=period)), allowed[-1])
 
 
 def _floor(time: datetime, period: int) -> datetime:
@@ -69,7 +70,7 @@ def _floor(time: datetime, period: int) -> datetime:
 
 
 def _time(option: str, text: str, now: datetime) -> datetime:
-    """A time in ISO 8601, of UTC where it names no zone."""
+    """Parse a time in ISO 8601; without a time zone it is UTC."""
     try:
         time = datetime.fromisoformat(text)
         time = time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
@@ -83,4 +84,6 @@ def _time(option: str, text: str, now: datetime) -> datetime:
 
 
 def _too_old(now: datetime) -> OptionError:
-    return OptionError(f"CloudWatch has nothing before {now - LONGEST_RETENTION:%Y-%m-%d}", "choose a later window")
+    return OptionError(
+        f"CloudWatch has no datapoints before {now - LONGEST_RETENTION:%Y-%m-%d}", "choose a later window"
+    )

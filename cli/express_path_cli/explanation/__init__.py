@@ -1,1 +1,1 @@
-"""One subnet's path, route by route, and its heal."""
+"""Explaining one subnet: its path, route by route, and its heal."""

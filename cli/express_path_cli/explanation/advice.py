@@ -6,44 +6,44 @@ from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.evaluator import Verdict
 
-_OWNER = "ask the owner of the network behind it where its traffic to the internet leaves"
-_APPLIANCE = (
-    "ask the appliance's owner whether it translates addresses, or look in the flow logs of its subnet for traffic to "
-    "the addresses of S3 Express"
+_ASK_NETWORK_OWNER = "ask the owner of the network behind it how its traffic to the internet leaves"
+_ASK_APPLIANCE_OWNER = (
+    "ask the appliance's owner whether it translates addresses, or look for traffic to S3 Express addresses in the "
+    "flow logs of its subnet"
 )
-_DESCRIBE_ENDPOINT = "look at it with aws ec2 describe-vpc-endpoints"
-_HOW: Mapping[TargetKind, str] = {
+_DESCRIBE_ENDPOINT = "run aws ec2 describe-vpc-endpoints"
+_HOW_TO_FIND_OUT: Mapping[TargetKind, str] = {
     TargetKind.TRANSIT_GATEWAY: (
-        "set the rule parameter networkRoleArn to a role of the network account, or scan a dump of the network account "
-        "beside this one"
+        "set the rule parameter networkRoleArn to a role in the network account, or scan a dump of the network account "
+        "together with this one"
     ),
     TargetKind.TRANSIT_GATEWAY_ATTACHMENT: "ask the transit gateway's owner where this attachment leads",
-    TargetKind.APPLIANCE_ENDPOINT: _APPLIANCE,
-    TargetKind.NETWORK_INTERFACE: _APPLIANCE,
-    TargetKind.INSTANCE: _APPLIANCE,
+    TargetKind.APPLIANCE_ENDPOINT: _ASK_APPLIANCE_OWNER,
+    TargetKind.NETWORK_INTERFACE: _ASK_APPLIANCE_OWNER,
+    TargetKind.INSTANCE: _ASK_APPLIANCE_OWNER,
     TargetKind.VPC_ENDPOINT: _DESCRIBE_ENDPOINT,
     TargetKind.GATEWAY_ENDPOINT: _DESCRIBE_ENDPOINT,
     TargetKind.INTERNET_GATEWAY: "scan the account itself",
     TargetKind.EGRESS_ONLY_INTERNET_GATEWAY: "scan the account itself",
 }
 _APPLIANCES = (TargetKind.APPLIANCE_ENDPOINT, TargetKind.NETWORK_INTERFACE)
+_EXITS = (TargetKind.INTERNET_GATEWAY, TargetKind.EGRESS_ONLY_INTERNET_GATEWAY, TargetKind.GATEWAY_ENDPOINT)
 
 
 def advice(verdict: Verdict) -> str:
-    """What is unknown and how to find out, or what to fix; empty for every verdict that needs neither."""
+    """Return what is unknown and how to find out, or what to fix; empty for all other verdicts."""
     if verdict.reason is Reason.DROPPED:
-        return f"AWS drops the traffic, and an endpoint may not help: {verdict.note}."
+        return f"AWS drops the traffic, and a gateway endpoint may not fix that: {verdict.note}."
     if verdict.reason is not Reason.UNRESOLVED_EGRESS:
         return ""
-    return f"What is unknown: {verdict.note}. How to find out: {_how(verdict)}."
+    return f"What is unknown: {verdict.note}. How to find out: {_how_to_find_out(verdict)}."
 
 
-def _how(verdict: Verdict) -> str:
+def _how_to_find_out(verdict: Verdict) -> str:
     if "ec2:" in verdict.note or not verdict.path:
-        return "grant the permission, and run this again"
+        return "grant the permission and run the command again"
     last = verdict.path[-1].kind
-    ends = (TargetKind.INTERNET_GATEWAY, TargetKind.EGRESS_ONLY_INTERNET_GATEWAY, TargetKind.GATEWAY_ENDPOINT)
-    # What lies behind an appliance is read from routes; what the appliance does is not.
-    if last in ends and any(hop.kind in _APPLIANCES for hop in verdict.path):
-        return _APPLIANCE
-    return _HOW.get(last, _OWNER)
+    # Routes show the network behind an appliance, but not what the appliance itself does.
+    if last in _EXITS and any(hop.kind in _APPLIANCES for hop in verdict.path):
+        return _ASK_APPLIANCE_OWNER
+    return _HOW_TO_FIND_OUT.get(last, _ASK_NETWORK_OWNER)

@@ -1,4 +1,4 @@
-"""Everything that can be told of one subnet: verdict, hops, the routes that competed, capacity, and its heal."""
+"""Explaining one subnet: its verdict, the hops, the routes that compete at each, capacity, and the heal."""
 
 import shlex
 from dataclasses import dataclass
@@ -14,28 +14,28 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.account_region import AccountRegion
 from express_path_cli.connections import connect
 from express_path_cli.dump.reader import read_dump
-from express_path_cli.explanation.contest import Contest, RecordingTracer, contests
 from express_path_cli.explanation.healing import Proposal, propose
+from express_path_cli.explanation.route_selection import RecordingTracer, RouteSelection, route_selections
 from express_path_cli.problems import OptionError, naming
 from express_path_cli.result import View
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Explanation:
-    """What was found out about one subnet; is_main tells that its table is the main one, not explicitly associated."""
+    """One subnet, explained; is_main: its route table is the VPC's main one, without an explicit association."""
 
     verdict: Verdict
     is_main: bool
-    contests: list[Contest]
+    route_selections: list[RouteSelection]
     capacities: list[Capacity]
     proposal: Proposal
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Subject:
-    """The subnet to explain, and where to read it."""
+    """The subnet to explain, and where to read its network."""
 
     subnet_id: str
     from_dump: Path | None = None
@@ -44,7 +44,10 @@ class Subject:
     external_id: str = ""
 
     def explain(self, parameters: RuleParameters) -> Explanation:
-        """Explain. Raises OptionError for options that cannot be combined or an unknown subnet, DumpError, ApiError."""
+        """Explain the subnet.
+
+        Raises OptionError for an unknown subnet or options that cannot be used together, DumpError and ApiError.
+        """
         if self.from_dump:
             Source(self.from_dump, live=LiveOptions(profile=self.profile, external_id=self.external_id)).check()
             return explained(self._dumped(self.from_dump).evaluator(parameters), self.subnet_id, None)
@@ -59,42 +62,42 @@ class Subject:
         if vpc_id is None:
             raise OptionError(
                 f"account {place.account_id} has no subnet {self.subnet_id} in {place.aws.region}",
-                "name its --region and --profile",
+                "set --region and --profile to where the subnet is",
             )
         return reader.read(place.account_id, vpc_id, parameters)
 
     def _dumped(self, folder: Path) -> View:
         views = [
-            View(each.account, Tracer(region.network), each.subnet_ids)
+            View(account.account, Tracer(region.network), account.subnet_ids)
             for region in read_dump(folder)
             if self.region in (None, region.network.region)
-            for each in region.accounts
-            if self.subnet_id in each.subnet_ids
+            for account in region.accounts
+            if self.subnet_id in account.subnet_ids
         ]
         if not views:
             scan = f"express-path scan --from-dump {shlex.quote(str(folder))}"
-            raise OptionError(f"{folder} holds no subnet {self.subnet_id}", f"{scan} lists those that it holds")
-        # Of a shared subnet, its owner's view tells; participants would only hear NOT_OWNED.
+            raise OptionError(f"the dump {folder} has no subnet {self.subnet_id}", f"{scan} lists its subnets")
+        # A shared subnet is explained from its owner's view; for participants it is only NOT_OWNED.
         owner = views[0].tracer.snapshot.subnets[self.subnet_id].owner_id
         return min(views, key=lambda view: view.account.id != owner)
 
 
 def explained(evaluator: Evaluator, subnet_id: str, place: AccountRegion | None) -> Explanation:
-    """Explain a subnet that the judge's snapshot holds; its place, if given, is asked for a heal's pre-flight."""
+    """Explain a subnet of the evaluator's snapshot; with a place, the heal's pre-flight checks read from there."""
     verdict = evaluator.verdict(subnet_id)
     snapshot = evaluator.snapshot
     subnet, table = snapshot.subnets[subnet_id], snapshot.route_tables.get(verdict.route_table_id or "")
-    witness = RecordingTracer(snapshot)
+    tracer = RecordingTracer(snapshot)
     if table and verdict.path:
-        witness.paths(table, subnet)
+        tracer.paths(table, subnet)
     return Explanation(
-        verdict,
-        bool(table) and not _is_explicit(table, subnet_id),
-        contests(witness),
-        capacities(carrying(verdict.reason, verdict.path), snapshot),
-        propose(evaluator, verdict, place),
+        verdict=verdict,
+        is_main=table is not None and not _is_explicit(table, subnet_id),
+        route_selections=route_selections(tracer),
+        capacities=capacities(carrying(verdict.reason, verdict.path), snapshot),
+        proposal=propose(evaluator, verdict, place),
     )
 
 
-def _is_explicit(table: RouteTable | None, subnet_id: str) -> bool:
-    return table is not None and any(each.subnet_id == subnet_id and each.counts for each in table.associations)
+def _is_explicit(table: RouteTable, subnet_id: str) -> bool:
+    return any(association.subnet_id == subnet_id and association.counts for association in table.associations)

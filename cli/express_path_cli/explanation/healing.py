@@ -1,7 +1,7 @@
 """What a heal of one subnet would do, as the runbook's function would plan it."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from express_path.adapters.heal_evidence import evidence_for
 from express_path.domain.heal.evidence import Evidence
@@ -13,15 +13,13 @@ from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path_cli.account_region import AccountRegion
 from express_path_cli.problems import LocatedError, naming
 
-UNCHECKED = (
-    "security groups, network ACLs, endpoint and bucket policies, DNS attributes",
-    "the change calendar",
-)
-"""What a plan from a dump has not looked at, and what none made here has."""
+_CALENDAR = "the change calendar"
+_NOT_IN_A_DUMP = "security groups, network ACLs, endpoint and bucket policies, DNS attributes"
 
 
-class Proposal(NamedTuple):
-    """A plan, what it has not looked at, and the read that failed, if one did."""
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A plan, what was not checked for it, and the read that failed, if one did."""
 
     plan: Plan
     unchecked: tuple[str, ...]
@@ -29,25 +27,26 @@ class Proposal(NamedTuple):
 
 
 def propose(evaluator: Evaluator, verdict: Verdict, place: AccountRegion | None) -> Proposal:
-    """Plan with the settings of a stack that has none of its own; without a place, or where it fails, no pre-flight."""
+    """Plan the heal with default settings; without a place to read from, or if reading fails, without pre-flight."""
     needs_evidence = verdict.compliance is Compliance.NON_COMPLIANT and is_healable(verdict)
-    unchecked: tuple[str, ...] = UNCHECKED if needs_evidence else ()
-    looked, failure = _counted(evaluator), None
+    unchecked: tuple[str, ...] = (_NOT_IN_A_DUMP, _CALENDAR) if needs_evidence else ()
+    evidence, failure = _evidence_in(evaluator), None
     if place and needs_evidence:
         try:
             with naming(place):
-                looked, unchecked = evidence_for(place.aws, evaluator, verdict, calendar_open=True), UNCHECKED[1:]
+                evidence = evidence_for(place.aws, evaluator, verdict, calendar_open=True)
+                unchecked = (_CALENDAR,)
         except LocatedError as error:
             failure = error
-    plan = make_plan(evaluator, verdict.subnet_id, PlanContext(looked, HealSettings(), datetime.now(UTC)))
+    plan = make_plan(evaluator, verdict.subnet_id, PlanContext(evidence, HealSettings(), datetime.now(UTC)))
     return Proposal(plan, unchecked, failure)
 
 
-def _counted(evaluator: Evaluator) -> Evidence:
-    """What a snapshot alone tells: how many gateway endpoints count against the quota."""
+def _evidence_in(evaluator: Evaluator) -> Evidence:
+    """Return what the snapshot itself shows: how many gateway endpoints count against the quota."""
     endpoints = evaluator.snapshot.vpc_endpoints.values()
     return Evidence(
         gateway_endpoints=sum(
-            each.endpoint_type == "gateway" and counts_against_quota(each.state) for each in endpoints
+            endpoint.endpoint_type == "gateway" and counts_against_quota(endpoint.state) for endpoint in endpoints
         )
     )

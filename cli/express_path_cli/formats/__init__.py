@@ -1,1 +1,1 @@
-"""How verdicts are written: one module for each format."""
+"""The output formats: one module for each."""

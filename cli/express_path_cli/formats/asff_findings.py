@@ -1,4 +1,4 @@
-"""Verdicts as findings in the AWS Security Finding Format: what securityhub:BatchImportFindings takes.
+"""Verdicts as findings in the AWS Security Finding Format, for securityhub:BatchImportFindings.
 
 https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-findings-format.html
 """
@@ -29,7 +29,7 @@ _STATUS = {
 
 
 def as_asff(result: Result) -> Iterator[str]:
-    """A list of findings, one for each subnet, whose ids are the same in every scan; a call takes 100 of them."""
+    """Yield a list of findings, one for each subnet, with the same ids in every scan. One call imports up to 100."""
     stamp = result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")
     yield from json_array(_finding(verdict, stamp) for verdict in result.verdicts)
     yield "\n"
@@ -55,7 +55,7 @@ def _finding(verdict: Verdict, stamp: str) -> dict[str, Any]:
         "Remediation": {"Recommendation": {"Text": REMEDY, "Url": REMEDY_URL}},
         "ProductFields": {
             "express-path/reason": verdict.reason,
-            "express-path/routeTableId": verdict.route_table_id or "not seen",
+            "express-path/routeTableId": verdict.route_table_id or "unknown",
             "express-path/path": path_text(verdict) or "none",
         },
         "Resources": [_resource(verdict)],

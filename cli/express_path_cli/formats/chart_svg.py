@@ -1,7 +1,7 @@
-"""Charts of throughput as one SVG file that needs nothing else: light and dark, with words for screen readers."""
+"""Charts of throughput as one self-contained SVG file: light and dark, with a description for screen readers."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from express_path_cli.diagnosis.symptoms import Diagnosis
@@ -26,8 +26,9 @@ text { font: 13px system-ui, sans-serif; fill: var(--ink) }
 """
 
 
-class Panel(NamedTuple):
-    """One chart of several: its title, what a person should read above it, and the diagnosis to draw."""
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One chart: its title, the sentences above it, and the diagnosis to draw."""
 
     title: str
     sentences: tuple[str, ...]
@@ -35,16 +36,16 @@ class Panel(NamedTuple):
 
 
 def as_svg(panels: Sequence[Panel]) -> str:
-    """One document with a chart for each panel, one below the other; what is text stays text, whatever it holds."""
+    """Return one document with the charts of all panels, one below the other; texts are escaped."""
     root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-labelledby": "title desc"})
     SubElement(root, "title", id="title").text = "Throughput of the NAT gateways that S3 Express traffic crosses"
-    words = (" ".join((f"{each.title}:", *each.sentences)) for each in panels)
-    SubElement(root, "desc", id="desc").text = "\n".join(words)
+    descriptions = (" ".join((f"{panel.title}:", *panel.sentences)) for panel in panels)
+    SubElement(root, "desc", id="desc").text = "\n".join(descriptions)
     SubElement(root, "style").text = _STYLE
     SubElement(root, "rect", {"class": "back", "width": "100%", "height": "100%"})
     top = 0
-    for each in panels:
-        top += draw_panel(root, top, each.title, each.sentences, each.diagnosis)
+    for panel in panels:
+        top += draw_panel(root, top, panel.title, panel.sentences, panel.diagnosis)
     root.set("viewBox", f"0 0 {WIDTH} {top}")
     root.set("width", str(WIDTH))
     root.set("height", str(top))

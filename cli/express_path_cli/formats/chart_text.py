@@ -1,4 +1,4 @@
-"""A NAT gateway's throughput over time in a terminal: columns of blocks, and lanes that mark what was seen when."""
+"""A NAT gateway's throughput over time as text for the terminal: columns of blocks, and lanes of marks below."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ _ASCII = {"bar": "|", "tick": "+", "floor": "-", "corner": "+", "mark": "+"}
 
 
 def as_text_chart(diagnosis: Diagnosis, width: int, *, ascii_only: bool) -> Text:
-    """The chart in so many columns; nothing of it is told by colour alone. ascii_only where nothing else can be shown.
+    """Return the chart, width columns wide; it does not depend on color. ascii_only: use no other characters.
 
     A column shows the mean of its periods.
     """
@@ -38,7 +38,7 @@ def _plot(diagnosis: Diagnosis, scale: Axis, columns: int, *, ascii_only: bool) 
     values = averaged(diagnosis.load.carried, period, diagnosis.start, diagnosis.end, columns)
     steps = round(scale.top / scale.step)
     rows = steps * max(1, round(_ROWS / steps))
-    # What carries anything at all shows an eighth.
+    # Any traffic at all shows at least an eighth.
     heights = [ceil(8 * rows * value / scale.top - 1e-9) if value else 0 for value in values]
     labels = {round(rows * value / scale.top): label for value, label in scale.labels()}
     for row in range(rows, 0, -1):
@@ -55,7 +55,7 @@ def _cell(eighths: int, *, ascii_only: bool) -> str:
 
 
 def _times(diagnosis: Diagnosis, columns: int, *, ascii_only: bool) -> Iterator[Text]:
-    """The floor with a mark at each tick, and below it the labels, none of which is cut or touches another."""
+    """Yield the floor with a mark at each tick, and below it the labels that fit without touching each other."""
     signs = _ASCII if ascii_only else _UNICODE
     floor, labels = [signs["floor"]] * columns, [" "] * (columns + 1)
     free = 0
@@ -79,7 +79,7 @@ def _marks(diagnosis: Diagnosis, columns: int, *, ascii_only: bool) -> Iterator[
 
 
 def _columns(span: Span, diagnosis: Diagnosis, columns: int) -> tuple[int, int]:
-    """The columns that a time fills, at least one."""
+    """Return the first and last + 1 column of a time span; it fills at least one."""
     first = min(_column(span[0], diagnosis, columns), columns - 1)
     width = (diagnosis.end - diagnosis.start) / columns
     return first, min(columns, max(first + 1, round((span[1] - diagnosis.start) / width)))

@@ -8,7 +8,7 @@ SCHEMA_VERSION = 1
 
 
 def as_checkup_json(found: Checkup) -> str:
-    """Every check with its state, finding and fix; accountId is null if it could not be determined."""
+    """Return every check with its state, finding and fix; accountId is null if it could not be determined."""
     checks = [
         {
             "group": question.group,

@@ -8,44 +8,52 @@ from express_path_cli.diagnosis.diagnosing import NatDiagnosis
 from express_path_cli.diagnosis.symptoms import Diagnosis
 from express_path_cli.diagnosis.symptoms_findings import Finding
 from express_path_cli.diagnosis.timing import Timing
-from express_path_cli.formats.diagnosis_words import SHARE_UNKNOWN, headline, heal_commands, undiagnosed
+from express_path_cli.formats.diagnosis_wording import SHARE_UNKNOWN, headline, heal_commands, undiagnosed
 from express_path_cli.formats.nat_json import nat_fields
 
 SCHEMA_VERSION = 1
 
 
-def as_diagnosis_json(told: Sequence[NatDiagnosis], during: Timing) -> str:
-    """One document; meters is null where metrics could not be read, and for a NAT instance, which has none."""
+def as_diagnosis_json(nats: Sequence[NatDiagnosis], during: Timing) -> str:
+    """Return one document; meters is null if metrics could not be read, and for a NAT instance, which has none."""
     document = {
         "schemaVersion": SCHEMA_VERSION,
         "meaning": SHARE_UNKNOWN,
         "start": during.start.isoformat(),
         "end": during.end.isoformat(),
         "period": during.period,
-        "nats": [_nat(each) for each in told],
+        "nats": [_nat(nat) for nat in nats],
     }
     return json.dumps(document, indent=2) + "\n"
 
 
-def _nat(told: NatDiagnosis) -> dict[str, Any]:
+def _nat(diagnosed: NatDiagnosis) -> dict[str, Any]:
+    diagnoses = diagnosed.diagnoses
     return {
-        **nat_fields(told.nat),
-        "healCommands": heal_commands(told),
-        "sentence": None if told.diagnoses else undiagnosed(told),
-        "meters": None if told.diagnoses is None else [_meter(told, each) for each in told.diagnoses],
+        **nat_fields(diagnosed.nat),
+        "healCommands": heal_commands(diagnosed),
+        "sentence": None if diagnoses else undiagnosed(diagnosed),
+        "meters": None if diagnoses is None else [_meter(diagnosed, diagnosis) for diagnosis in diagnoses],
     }
 
 
-def _meter(told: NatDiagnosis, diagnosis: Diagnosis) -> dict[str, Any]:
+def _meter(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> dict[str, Any]:
     return {
         "availabilityZone": diagnosis.meter.availability_zone,
         "state": diagnosis.state,
         "missing": diagnosis.missing,
-        "sentence": headline(told, diagnosis),
-        "findings": [_finding(each) for each in diagnosis.findings],
+        "sentence": headline(diagnosed, diagnosis),
+        "findings": [_finding(finding) for finding in diagnosis.findings],
     }
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    times = {"start": finding.start.isoformat(), "end": finding.end.isoformat()}
-    return {**finding._asdict(), **times, "evidence": dict(finding.evidence)}
+    return {
+        "symptom": finding.symptom,
+        "severity": finding.severity,
+        "start": finding.start.isoformat(),
+        "end": finding.end.isoformat(),
+        "value": finding.value,
+        "unit": finding.unit,
+        "evidence": dict(finding.evidence),
+    }

@@ -1,4 +1,4 @@
-"""An explanation for a person: verdict, path, the routes that competed, and what a heal would do."""
+"""An explanation as text for the terminal: verdict, path, competing routes, and what a heal would do."""
 
 from collections.abc import Iterator
 
@@ -11,29 +11,33 @@ from express_path.domain.heal.records import Action, Finding
 from express_path.domain.verdict.capacity import Capacity
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.explanation.advice import advice
-from express_path_cli.explanation.contest import Candidate, Contest, words
 from express_path_cli.explanation.explanation import Explanation
+from express_path_cli.explanation.route_selection import CandidateRoute, RouteSelection, route_text
+from express_path_cli.formats.target_labels import target_label
 from express_path_cli.formats.terminal_table import STYLES
 
-_PATCHES = {"cloudFormation": "CloudFormation", "terraform": "Terraform", "cli": "AWS CLI"}
-_DOES = {
-    Action.NOTHING_TO_DO: "Nothing to heal: no NAT is on the path to S3 Express.",
-    Action.ASSOCIATE: "A heal would associate the route table with the endpoint that the VPC has.",
-    Action.CREATE_AND_ASSOCIATE: "A heal would create a gateway endpoint, free of charge, and associate the table.",
+_TOOL_NAMES = {"cloudFormation": "CloudFormation", "terraform": "Terraform", "cli": "AWS CLI"}
+_SKIPS_ENDPOINTS = "without gateway endpoints: the traffic has already crossed a possible NAT instance"
+_ACTIONS = {
+    Action.NOTHING_TO_DO: "Nothing to heal: the path to S3 Express does not cross a NAT.",
+    Action.ASSOCIATE: "A heal would associate the route table with the VPC's gateway endpoint.",
+    Action.CREATE_AND_ASSOCIATE: (
+        "A heal would create a gateway endpoint, which is free of charge, and associate the route table with it."
+    ),
     Action.BLOCKED: "This heal is blocked:",
 }
 
 
-def as_explanation(told: Explanation) -> RenderableType:
-    """Verdict, path, routes and heal, one below the other; nothing is cut, whatever the width."""
-    return Group(*_verdict(told), *_path(told), *_contests(told), *_healing(told))
+def as_explanation(explanation: Explanation) -> RenderableType:
+    """Return the text without patches; long lines wrap, nothing is cut."""
+    return Group(*_verdict(explanation), *_path(explanation), *_routes(explanation), *_healing(explanation))
 
 
-def as_patches(told: Explanation) -> RenderableType:
-    """The patches, to be copied: print them without wrapping."""
+def as_patches(explanation: Explanation) -> RenderableType:
+    """Return the patches of a heal. Print them without wrapping, so that they can be copied."""
     sections = (
-        [Text(), Text.from_markup(f"[bold]Patch for {_PATCHES[tool]}[/bold]"), Text(patch.rstrip("\n"))]
-        for tool, patch in told.proposal.plan.patches.items()
+        [Text(), Text.from_markup(f"[bold]Patch for {_TOOL_NAMES[tool]}[/bold]"), Text(patch.rstrip("\n"))]
+        for tool, patch in explanation.proposal.plan.patches.items()
     )
     return Group(*(line for section in sections for line in section))
 
@@ -42,97 +46,95 @@ def _line(markup: str, indent: int = 0) -> RenderableType:
     return Padding(Text.from_markup(markup), (0, 0, 0, indent))
 
 
-def _heading(words: str) -> Iterator[RenderableType]:
-    yield from (Text(), _line(f"[bold]{words}[/bold]"))
+def _heading(title: str) -> Iterator[RenderableType]:
+    yield from (Text(), _line(f"[bold]{title}[/bold]"))
 
 
-def _verdict(told: Explanation) -> Iterator[RenderableType]:
-    verdict = told.verdict
+def _verdict(explanation: Explanation) -> Iterator[RenderableType]:
+    verdict = explanation.verdict
     yield _line(f"[bold]{escape(verdict.subnet_id)}[/bold]  {escape(verdict.availability_zone_id or '')}")
     yield _line(escape(f"{verdict.vpc_id}  {verdict.region}  account {verdict.account_id}"))
     yield _line(f"[{STYLES[verdict.compliance]}]{verdict.compliance}[/]  {verdict.reason}")
     yield _line(escape(verdict.annotation))
 
 
-def _path(told: Explanation) -> Iterator[RenderableType]:
+def _path(explanation: Explanation) -> Iterator[RenderableType]:
     yield from _heading("Path")
-    yield _line(escape(_table_words(told.verdict, is_main=told.is_main)), 2)
-    capacity = {each.hop_id: each for each in told.capacities}
-    for number, hop in enumerate(told.verdict.path, 1):
-        kind = _carries(capacity[hop.id]) if hop.id in capacity else hop.kind.replace("_", " ").lower()
+    yield _line(escape(_table_text(explanation.verdict, is_main=explanation.is_main)), 2)
+    capacities = {capacity.hop_id: capacity for capacity in explanation.capacities}
+    for number, hop in enumerate(explanation.verdict.path, 1):
+        label = _capacity_text(capacities[hop.id]) if hop.id in capacities else target_label(hop.kind)
         yield _line(
-            f"{number}. {escape(hop.destination)} -> [bold]{escape(hop.id)}[/bold]  "
-            f"[dim]{escape(kind.replace('nat ', 'NAT '))}[/dim]",
-            2,
+            f"{number}. {escape(hop.destination)} -> [bold]{escape(hop.id)}[/bold]  [dim]{escape(label)}[/dim]", 2
         )
 
 
-def _table_words(verdict: Verdict, *, is_main: bool) -> str:
+def _table_text(verdict: Verdict, *, is_main: bool) -> str:
     if verdict.route_table_id is None:
-        return "the route table in force cannot be seen"
-    why = f"the main route table of {verdict.vpc_id}" if is_main else "explicitly associated"
-    return f"route table {verdict.route_table_id}, {why}"
+        return "the subnet's route table is unknown"
+    association = f"the main route table of {verdict.vpc_id}" if is_main else "explicitly associated"
+    return f"route table {verdict.route_table_id}, {association}"
 
 
-def _carries(capacity: Capacity) -> str:
+def _capacity_text(capacity: Capacity) -> str:
     if capacity.baseline_gbps is None:
         return capacity.name
     peak = f" to {capacity.peak_gbps:g}" if capacity.peak_gbps else ""
     return f"{capacity.name}, carries {capacity.baseline_gbps:g}{peak} Gbit/s"
 
 
-def _contests(told: Explanation) -> Iterator[RenderableType]:
-    if told.contests:
-        yield from _heading("Routes that match S3 Express")
-    for each in told.contests:
-        yield _line(f"in [bold]{escape(each.table.id)}[/bold] for {_blocks(each)}", 2)
-        if each.aside:
-            yield _line("[dim]gateway endpoints left aside: what an instance translates does not use them[/dim]", 4)
-        for candidate in each.candidates:
+def _routes(explanation: Explanation) -> Iterator[RenderableType]:
+    if explanation.route_selections:
+        yield from _heading("Routes that match S3 Express addresses")
+    for selection in explanation.route_selections:
+        yield _line(f"in [bold]{escape(selection.table.id)}[/bold] for {_blocks(selection)}", 2)
+        if selection.skips_gateway_endpoints:
+            yield _line(f"[dim]{_SKIPS_ENDPOINTS}[/dim]", 4)
+        for candidate in selection.candidates:
             yield _line(_candidate(candidate), 4)
-        if not each.candidates:
+        if not selection.candidates:
             yield _line("none", 4)
-        if each.others:
-            yield _line(f"[dim]{_others(each.others)}[/dim]", 4)
+        if selection.other_routes:
+            yield _line(f"[dim]{_other_routes(selection.other_routes)}[/dim]", 4)
 
 
-def _others(number: int) -> str:
+def _other_routes(number: int) -> str:
     return "1 other route does not match" if number == 1 else f"{number} other routes do not match"
 
 
-def _blocks(contest: Contest) -> str:
-    return ", ".join(map(str, contest.blocks))
+def _blocks(selection: RouteSelection) -> str:
+    return ", ".join(map(str, selection.blocks))
 
 
-def _candidate(candidate: Candidate) -> str:
-    route = escape(words(candidate.route))
+def _candidate(candidate: CandidateRoute) -> str:
+    route = escape(route_text(candidate.route))
     if candidate.wins:
         return f"[green]wins[/green]  [bold]{route}[/bold]  {escape(candidate.why)}"
     if candidate.may_win:
         return f"[yellow]may win[/yellow]  [bold]{route}[/bold]  {escape(candidate.why)}"
-    return f"[dim]lost  {route}  {escape(candidate.why)}[/dim]"
+    return f"[dim]loses  {route}  {escape(candidate.why)}[/dim]"
 
 
-def _healing(told: Explanation) -> Iterator[RenderableType]:
-    plan = told.proposal.plan
+def _healing(explanation: Explanation) -> Iterator[RenderableType]:
+    plan, unchecked = explanation.proposal.plan, explanation.proposal.unchecked
     yield from _heading("Healing")
-    yield _line(escape(_does(told)), 2)
-    for name, style, findings in (("blocked by", "red", plan.blockers), ("warning", "yellow", plan.warnings)):
-        for each in dict.fromkeys(findings):
-            yield from _finding(name, style, each, told.verdict)
-    if told.proposal.unchecked:
-        yield _line(f"[dim]not looked at here: {'; '.join(told.proposal.unchecked)}[/dim]", 2)
+    yield _line(escape(_action_text(explanation)), 2)
+    for label, style, findings in (("blocked by", "red", plan.blockers), ("warning", "yellow", plan.warnings)):
+        for finding in dict.fromkeys(findings):
+            yield from _finding(label, style, finding, explanation.verdict)
+    if unchecked:
+        yield _line(f"[dim]not checked: {'; '.join(unchecked)}[/dim]", 2)
 
 
-def _does(told: Explanation) -> str:
-    """What a heal would do; if it would do nothing because the path is unknown or dropped, what to do instead."""
-    instead = advice(told.verdict)
-    if told.proposal.plan.action is Action.NOTHING_TO_DO and instead:
+def _action_text(explanation: Explanation) -> str:
+    """Return what a heal would do and, if the path is unknown or AWS drops the traffic, what to do instead."""
+    action, instead = explanation.proposal.plan.action, advice(explanation.verdict)
+    if action is Action.NOTHING_TO_DO and instead:
         return f"A heal would change nothing. {instead}"
-    return " ".join(filter(None, (_DOES[told.proposal.plan.action], instead)))
+    return " ".join(filter(None, (_ACTIONS[action], instead)))
 
 
-def _finding(name: str, style: str, finding: Finding, verdict: Verdict) -> Iterator[RenderableType]:
+def _finding(label: str, style: str, finding: Finding, verdict: Verdict) -> Iterator[RenderableType]:
     evidence = "" if finding.evidence == verdict.annotation else f": {escape(finding.evidence)}"
-    yield _line(f"[{style}]{name} {finding.blocker}[/]{evidence}", 2)
+    yield _line(f"[{style}]{label} {finding.blocker}[/]{evidence}", 2)
     yield _line(f"what to do: {escape(finding.cure)}", 4)

@@ -10,8 +10,8 @@ SCHEMA_VERSION = 1
 
 
 def as_heals_json(heals: Sequence[PastHeal], region: str, again: str) -> Iterator[str]:
-    """The whole document; what did not happen is null. again: options of the undo command."""
-    document = {"schemaVersion": SCHEMA_VERSION, "heals": [_heal(each, region, again) for each in heals]}
+    """Yield the document; a time or id is null if it did not happen. again: options to add to the undo command."""
+    document = {"schemaVersion": SCHEMA_VERSION, "heals": [_heal(heal, region, again) for heal in heals]}
     yield json.dumps(document, indent=2) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Past heals for a person: three lines each, in 80 columns, and the command that undoes it."""
+"""Past heals as a table for the terminal: three lines each, in 80 columns, and the command that undoes it."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,19 +11,19 @@ from express_path.domain.heal.ledger import StartedBy
 from express_path_cli.runbooks.heal_history import HealState, PastHeal
 
 _COLUMNS = (36, 22, 16)
-"""As wide as the id of a run, the id of an endpoint, and a time to the minute."""
-_APART = "   "
+"""The widths of a run id, an endpoint id, and a time to the minute."""
+_GAP = "   "
 _STARTED = {StartedBy.PERSON: "a person", StartedBy.CONFIG: "AWS Config"}
 
 
 def as_heals_table(heals: Sequence[PastHeal], region: str, again: str) -> Iterator[str]:
-    """The lines of a table for each VPC, and how many heals have each state. again: options of the undo command."""
-    for (account_id, vpc_id), group in groupby(heals, key=lambda each: (each.run.account_id, each.run.vpc_id)):
+    """Yield a table for each VPC, and the number of heals in each state. again: options to add to the undo command."""
+    for (account_id, vpc_id), group in groupby(heals, key=lambda heal: (heal.run.account_id, heal.run.vpc_id)):
         yield strip_control_codes(f"{vpc_id}  {region}  account {account_id}")
         yield _row("Run", "Route table, endpoint", "State, time")
-        yield "-" * (sum(_COLUMNS) + 2 * len(_APART))
-        for each in group:
-            yield from map(strip_control_codes, _lines(each, again))
+        yield "-" * (sum(_COLUMNS) + 2 * len(_GAP))
+        for heal in group:
+            yield from map(strip_control_codes, _lines(heal, again))
         yield ""
     yield _summary(heals)
 
@@ -42,11 +42,11 @@ def _lines(heal: PastHeal, again: str) -> Iterator[str]:
 
 
 def _row(*cells: str) -> str:
-    return _APART.join(f"{cell:{width}}" for cell, width in zip(cells, _COLUMNS, strict=False)).rstrip()
+    return _GAP.join(f"{cell:{width}}" for cell, width in zip(cells, _COLUMNS, strict=False)).rstrip()
 
 
 def _minute(time: str) -> str:
-    """A time of the ledger in UTC, to the minute; as it is where it is none."""
+    """Return a time of the ledger in UTC, to the minute; anything else unchanged."""
     try:
         return f"{datetime.fromisoformat(time).astimezone(UTC):%Y-%m-%d %H:%M}"
     except ValueError:
@@ -55,7 +55,7 @@ def _minute(time: str) -> str:
 
 def _summary(heals: Sequence[PastHeal]) -> str:
     if not heals:
-        return "no heals: the ledger has none that changed anything here"
-    counts = Counter(each.state for each in heals)
+        return "no heals: no run in the ledger changed anything here"
+    counts = Counter(heal.state for heal in heals)
     listed = ", ".join(f"{counts[state]} {state}" for state in HealState if counts[state])
     return f"{len(heals)} heal{'' if len(heals) == 1 else 's'}: {listed} (times in UTC)"

@@ -14,17 +14,17 @@ _MARK = {Compliance.NON_COMPLIANT: "❌", Compliance.COMPLIANT: "✅", Complianc
 
 
 def as_markdown(result: Result) -> str:
-    """A summary, what could not be determined, and one table with a row for each subnet."""
+    """Return a summary, what could not be determined, and a table with a row for each subnet."""
     return "\n".join(_lines(result)) + "\n"
 
 
 def _lines(result: Result) -> Iterator[str]:
     yield from ("## Paths to S3 Express One Zone", "", f"**{_plain(summary(result.verdicts))}**", "")
-    for each in advice(result.verdicts):
-        yield from (_plain(each), "")
+    for paragraph in advice(result.verdicts):
+        yield from (_plain(paragraph), "")
     if result.failures:
-        yield from ("Could not tell:", "")
-        yield from (f"- {_plain(f'{each.where}: {each.error}')}" for each in result.failures)
+        yield from ("Could not be determined:", "")
+        yield from (f"- {_plain(f'{failure.where}: {failure.error}')}" for failure in result.failures)
         yield ""
     yield "| | Account | Region | VPC | Subnet | Route table | Reason | Path |"
     yield "|---|---|---|---|---|---|---|---|"
@@ -38,25 +38,25 @@ def _row(verdict: Verdict) -> str:
         _plain(verdict.region),
         _plain(verdict.vpc_id),
         _code(verdict.subnet_id),
-        _code(verdict.route_table_id) if verdict.route_table_id else "not seen",
+        _code(verdict.route_table_id) if verdict.route_table_id else "unknown",
         verdict.reason,
-        _plain(_path(verdict)).replace(r"-\>", "->"),  # > alone means nothing inside a cell
+        _plain(_path(verdict)).replace(r"-\>", "->"),  # inside a cell, > needs no escape
     )
     return "| " + " | ".join(cells) + " |"
 
 
 def _path(verdict: Verdict) -> str:
-    """The hops, and what to fix if AWS drops the traffic there; the annotation if no hop was followed."""
+    """Return the hops, and the fix if AWS drops the traffic there; the annotation if no hop was followed."""
     dropped = verdict.reason is Reason.DROPPED
     return (path_text(verdict) or verdict.annotation) + (f" (to fix: {verdict.note})" if dropped else "")
 
 
 @lru_cache(maxsize=1 << 14)
 def _plain(text: str) -> str:
-    """Text that holds no Markdown, whatever the name of an account or a message of AWS looks like."""
+    """Escape all Markdown in a text, such as the name of an account or a message from AWS."""
     return re.sub(r"([\\`*_~&\[\]<>#|])", r"\\\1", " ".join(text.split()))
 
 
 def _code(text: str) -> str:
-    """An id in a code span, where backslashes mean nothing; plain where it would end the span."""
+    """Return an id as a code span, or escaped if it has characters that a code span cannot contain."""
     return _plain(text) if re.search(r"[`|\s\\]", text) else f"`{text}`"

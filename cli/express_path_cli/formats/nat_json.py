@@ -1,12 +1,12 @@
-"""A NAT on a flagged path, as JSON has it."""
+"""The JSON fields of a NAT on a flagged path."""
 
 from typing import Any
 
-from express_path_cli.flagged_nats import FlaggedNat
+from express_path_cli.crossed_nats import CrossedNat
 
 
-def nat_fields(nat: FlaggedNat) -> dict[str, Any]:
-    """What it is, whose, and who sends S3 Express traffic through it."""
+def nat_fields(nat: CrossedNat) -> dict[str, Any]:
+    """Return its id, kind and owner, and the subnets that send S3 Express traffic through it."""
     return {
         "id": nat.id,
         "kind": nat.kind,

@@ -29,7 +29,7 @@ _STATUS = {
 
 
 def as_ocsf(result: Result) -> Iterator[str]:
-    """A list of findings, one for each subnet, with the cloud profile."""
+    """Yield a list of findings, one for each subnet, with the cloud profile."""
     milliseconds = round(result.made_at.timestamp() * 1000)
     metadata = _metadata()
     yield from json_array(_finding(verdict, milliseconds, metadata) for verdict in result.verdicts)

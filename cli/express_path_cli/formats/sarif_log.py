@@ -17,7 +17,7 @@ _REASONS = list(Reason)
 
 
 def as_sarif(result: Result) -> Iterator[str]:
-    """One run; a rule for each reason, a result for each subnet, a notification for what could not be determined."""
+    """Yield one run: a rule for each reason, a result for each subnet, a notification for each failure."""
     return json_document(_log(result), "results", map(_result, result.verdicts))
 
 
@@ -28,7 +28,7 @@ def _log(result: Result) -> dict[str, Any]:
             {
                 "executionSuccessful": not result.failures,
                 "endTimeUtc": result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-                "toolExecutionNotifications": [_notification(each) for each in result.failures],
+                "toolExecutionNotifications": [_notification(failure) for failure in result.failures],
             }
         ],
         "results": [],  # one for each verdict
@@ -56,8 +56,8 @@ def _driver() -> dict[str, Any]:
 
 def _result(verdict: Verdict) -> dict[str, Any]:
     kind = _KIND[verdict.compliance]
-    # A network has no files: the physical location, which viewers group by, is the subnet's place in the network.
-    place = "/".join((verdict.account_id, verdict.region, verdict.vpc_id or "unknown", verdict.subnet_id))
+    # A network has no files. Viewers group by physical location, so it is the subnet's position in the network.
+    location = "/".join((verdict.account_id, verdict.region, verdict.vpc_id or "unknown", verdict.subnet_id))
     return {
         "ruleId": verdict.reason,
         "ruleIndex": _REASONS.index(verdict.reason),
@@ -66,7 +66,7 @@ def _result(verdict: Verdict) -> dict[str, Any]:
         "message": {"text": verdict.annotation},
         "locations": [
             {
-                "physicalLocation": {"artifactLocation": {"uri": place}, "region": {"startLine": 1}},
+                "physicalLocation": {"artifactLocation": {"uri": location}, "region": {"startLine": 1}},
                 "logicalLocations": [
                     {"name": verdict.subnet_id, "fullyQualifiedName": subnet_arn(verdict), "kind": "resource"}
                 ],

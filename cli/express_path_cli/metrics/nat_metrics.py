@@ -1,4 +1,4 @@
-"""Reading the metrics of NAT gateways from CloudWatch, all of them or none."""
+"""Reading the metrics of NAT gateways from CloudWatch: completely, or not at all."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,10 +29,10 @@ def read_metrics(
     end: datetime,
     period: int,
 ) -> list[Series]:
-    """Each metric (statistics: its name -> Sum, Maximum, ...) of each meter, in that order, from start to before end.
+    """Read each metric (statistics: its name -> Sum, Maximum, ...) of each meter, in that order.
 
-    start and end are aware; period is in seconds. Raises ValueError where CloudWatch would leave datapoints
-    out for their age, and ApiError where a call fails or any series is not complete: a short sum is no sum.
+    start (included) and end (excluded) are aware; period is in seconds. Raises ValueError if CloudWatch no longer has
+    datapoints of that period, and ApiError if a call fails or a series is incomplete, since its sum would be too low.
     """
     finest = finest_period(start, datetime.now(UTC))
     if finest is None or period % finest:
@@ -40,18 +40,20 @@ def read_metrics(
             f"a multiple of {finest} s for a window that begins then" if finest else "a start at most 455 days ago"
         )
         raise ValueError(f"periods of {period} s since {start.isoformat()}: must be {allowed}")
-    asked = [(meter, metric, statistic) for meter in meters for metric, statistic in statistics.items()]
-    found = []
-    for first in range(0, len(asked), _QUERIES):
-        batch = asked[first : first + _QUERIES]
-        queries = [_query(index, *each, period) for index, each in enumerate(batch)]
+    wanted = [(meter, metric, statistic) for meter in meters for metric, statistic in statistics.items()]
+    all_series = []
+    for first in range(0, len(wanted), _QUERIES):
+        batch = wanted[first : first + _QUERIES]
+        queries = [
+            _query(index, meter, metric, statistic, period) for index, (meter, metric, statistic) in enumerate(batch)
+        ]
         points = _points(_results(aws, queries, start, end), len(batch))
-        found += [Series(meter, metric, period, points[index]) for index, (meter, metric, _) in enumerate(batch)]
-    return found
+        all_series += [Series(meter, metric, period, points[index]) for index, (meter, metric, _) in enumerate(batch)]
+    return all_series
 
 
 def _query(index: int, meter: Meter, metric: str, statistic: str, period: int) -> "MetricDataQueryTypeDef":
-    """One query; an Id begins with a lower-case letter (botocore model: cloudwatch MetricDataQuery)."""
+    """Return one query. An Id begins with a lowercase letter (botocore model: cloudwatch MetricDataQuery)."""
     dimensions: list[DimensionTypeDef] = [{"Name": "NatGatewayId", "Value": meter.nat_gateway_id}]
     if meter.availability_zone:
         dimensions.append({"Name": "AvailabilityZone", "Value": meter.availability_zone})
@@ -68,8 +70,8 @@ def _query(index: int, meter: Meter, metric: str, statistic: str, period: int) -
 def _results(
     aws: Aws, queries: Sequence["MetricDataQueryTypeDef"], start: datetime, end: datetime
 ) -> list[Mapping[str, Any]]:
-    """The rows of all pages; a message about the whole call means that part of it was left out."""
-    found: list[Mapping[str, Any]] = []
+    """Return the rows of all pages. Raises ApiError for a message about the whole call, as data is missing then."""
+    rows: list[Mapping[str, Any]] = []
     cloudwatch: CloudWatchClient = aws.client("cloudwatch")
     with calling(_OPERATION):
         paginator = cloudwatch.get_paginator("get_metric_data")
@@ -82,69 +84,74 @@ def _results(
         ):
             for message in page.get("Messages", []):
                 raise ApiError(_OPERATION, message.get("Code", "Incomplete"), message.get("Value", ""))
-            found += page["MetricDataResults"]
-    return found
+            rows += page["MetricDataResults"]
+    return rows
 
 
 def _points(results: Iterable[Mapping[str, Any]], queries: int) -> list[tuple[tuple[datetime, float], ...]]:
-    """The points of each query in the order of time. Raises ApiError where one's last page does not end it.
+    """Return the points of each query in chronological order. Raises ApiError for a series that is incomplete.
 
-    A series that goes on in the next page is PartialData in this one (botocore model: cloudwatch StatusCode).
+    A series that continues on the next page has the status PartialData (botocore model: cloudwatch StatusCode).
     """
     points: list[dict[datetime, float]] = [{} for _ in range(queries)]
-    ends: list[Mapping[str, Any]] = [{"StatusCode": "InternalError"} for _ in range(queries)]
+    last_rows: list[Mapping[str, Any]] = [{"StatusCode": "InternalError"} for _ in range(queries)]
     for row in results:
         index = int(row["Id"][1:])
-        ends[index] = row
+        last_rows[index] = row
         points[index].update(
             (time.astimezone(UTC), value) for time, value in zip(row["Timestamps"], row["Values"], strict=True)
         )
-    for row in ends:
+    for row in last_rows:
         if row["StatusCode"] != "Complete":
-            messages = "; ".join(str(each.get("Value")) for each in row.get("Messages", []))
-            raise ApiError(_OPERATION, row["StatusCode"], messages or "a series is not complete: try again")
-    return [tuple(sorted(each.items())) for each in points]
+            messages = "; ".join(str(message.get("Value")) for message in row.get("Messages", []))
+            raise ApiError(_OPERATION, row["StatusCode"], messages or "a series is incomplete: try again")
+    return [tuple(sorted(by_time.items())) for by_time in points]
 
 
 def meters_of(aws: Aws, gateways: Iterable[NatGateway]) -> list[Meter]:
-    """What CloudWatch counts apart of NAT gateways of this account and Region, in their order. Raises ApiError.
+    """Return the meters of NAT gateways of this account and Region, in their order. Raises ApiError.
 
-    AWS does not say whether it spells zones by name or by id, so its own list of metrics decides. That leaves out a
-    zone that carried nothing in the last two weeks
+    AWS does not document whether CloudWatch spells zones by name or by id, so the list of metrics decides. That list
+    lacks zones without traffic in the last two weeks
     (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_ListMetrics.html), so the zones of the
-    gateway's addresses count, too; one that the gateway left before that is not found again.
+    gateway's addresses are added. A zone that the gateway left earlier than that is not found.
     """
     gateways = list(gateways)
-    regional = [each.id for each in gateways if each.availability_mode == "regional"]
+    regional = [gateway.id for gateway in gateways if gateway.availability_mode == "regional"]
     addressed = _addressed_zones(aws, regional)
     meters = []
-    for each in gateways:
-        zones = _zones(_listed_zones(aws, each.id), addressed.get(each.id, {})) if each.id in regional else [None]
-        meters += [Meter(each.id, zone) for zone in zones]
+    for gateway in gateways:
+        if gateway.id in regional:
+            zones = _zones(_listed_zones(aws, gateway.id), addressed.get(gateway.id, {}))
+            meters += [Meter(gateway.id, zone) for zone in zones]
+        else:
+            meters.append(Meter(gateway.id))
     return meters
 
 
 def _addressed_zones(aws: Aws, gateway_ids: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The zones in which each regional NAT gateway has an address, as id by name."""
+    """Return the zones in which each regional NAT gateway has an address, as id by name."""
     rows = filtered(aws.ec2, "describe_nat_gateways", "NatGateways", "nat-gateway-id", gateway_ids)
     return {
         row["NatGatewayId"]: {
-            each["AvailabilityZone"]: each.get("AvailabilityZoneId", "")
-            for each in row.get("NatGatewayAddresses", [])
-            if each.get("AvailabilityZone")
+            address["AvailabilityZone"]: address.get("AvailabilityZoneId", "")
+            for address in row.get("NatGatewayAddresses", [])
+            if address.get("AvailabilityZone")
         }
         for row in rows
     }
 
 
 def _listed_zones(aws: Aws, gateway_id: str) -> set[str]:
-    """The zones in which CloudWatch heard of a regional NAT gateway lately, as it spells them."""
+    """Return the zones in which CloudWatch has recent metrics of a regional NAT gateway, as it spells them."""
     of_gateway = [{"Name": "NatGatewayId", "Value": gateway_id}, {"Name": "AvailabilityZone"}]
-    asked = {"Namespace": NAMESPACE, "MetricName": "BytesInFromSource", "Dimensions": of_gateway}
-    rows = pages(aws.client("cloudwatch"), "cloudwatch", "list_metrics", "Metrics", **asked)
-    return {each["Value"] for row in rows for each in row["Dimensions"] if each["Name"] == "AvailabilityZone"}
+    query = {"Namespace": NAMESPACE, "MetricName": "BytesInFromSource", "Dimensions": of_gateway}
+    rows = pages(aws.client("cloudwatch"), "cloudwatch", "list_metrics", "Metrics", **query)
+    dimensions = (dimension for row in rows for dimension in row["Dimensions"])
+    return {dimension["Value"] for dimension in dimensions if dimension["Name"] == "AvailabilityZone"}
 
 
-def _zones(listed: set[str], addressed: Mapping[str, str]) -> list[str | None]:
+def _zones(listed: set[str], addressed: Mapping[str, str]) -> list[str]:
+    """Return the zones of both, spelled as the listed ones; addressed: id by name."""
     by_id = bool(listed & {*addressed.values()})
     return sorted(listed | {*(addressed.values() if by_id else addressed)})

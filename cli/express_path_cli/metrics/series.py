@@ -1,7 +1,7 @@
-"""What CloudWatch says of NAT gateways over time: series of points, and how fine they can be had."""
+"""Time series of NAT gateway metrics, and the periods in which CloudWatch keeps them."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 _MINUTE, _HOUR = 60, 3600
 _RETENTION = (
@@ -10,13 +10,14 @@ _RETENTION = (
     (timedelta(days=455), _HOUR),
 )
 LONGEST_RETENTION = _RETENTION[-1][0]
-"""How long CloudWatch keeps any datapoint."""
+"""The longest time that CloudWatch keeps a datapoint."""
 
 
-class Meter(NamedTuple):
-    """What CloudWatch counts apart: a NAT gateway, or one zone of a regional one.
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """What CloudWatch has separate metrics for: a NAT gateway, or one zone of a regional NAT gateway.
 
-    availability_zone is spelled as CloudWatch spells it, and None for a zonal or private NAT gateway
+    availability_zone is spelled as in CloudWatch, and None for a zonal or private NAT gateway
     (https://docs.aws.amazon.com/vpc/latest/userguide/metrics-dimensions-nat-gateway.html).
     """
 
@@ -24,11 +25,12 @@ class Meter(NamedTuple):
     availability_zone: str | None = None
 
 
-class Series(NamedTuple):
-    """One metric of one meter: (start of period, value) points in the order of time, aware and in UTC.
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One metric of one meter: (start of period, value) points in chronological order, aware and in UTC.
 
-    period is in seconds. A period without a point is one of which CloudWatch has no datapoint, as where nothing was
-    sent; it is not a zero that somebody measured.
+    period is in seconds. A period without a point has no datapoint in CloudWatch, for example because nothing was
+    sent; it is not a measured zero.
     """
 
     meter: Meter
@@ -38,15 +40,15 @@ class Series(NamedTuple):
 
     @property
     def total(self) -> float:
-        """The sum of all values, which means something where the statistic was Sum."""
+        """The sum of all values; it is meaningful only for the statistic Sum."""
         return sum(value for _, value in self.points)
 
 
 def finest_period(start: datetime, now: datetime) -> int | None:
-    """The period in seconds of which CloudWatch still has datapoints since start; None where it has none so old.
+    """Return the shortest period in seconds for which CloudWatch still has datapoints since start; None if none.
 
-    Of a longer window, a period must be a multiple of it, or CloudWatch leaves datapoints out
+    Every query since then must use a multiple of it, or CloudWatch leaves datapoints out
     (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html).
     """
     age = now - start
-    return next((period for longest, period in _RETENTION if age <= longest), None)
+    return next((period for retention, period in _RETENTION if age <= retention), None)

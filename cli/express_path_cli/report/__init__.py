@@ -1,1 +1,1 @@
-"""The report: one HTML file that shows a result, made of the page's files beside this one."""
+"""The report: one HTML file, built from the files of the page in this directory."""

@@ -1,4 +1,4 @@
-"""What the page shows, as compact data: whatever repeats stands once in a list, and rows name its place there."""
+"""The page's data in a compact form: repeated values are in lists once, and rows have their indexes."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -8,69 +8,74 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
-from express_path_cli.report.fixes import FIXES, HEALS
-from express_path_cli.report.ways import LINES, Way, besides, decided, hop_words
+from express_path_cli.report.fixes import FIXES, HEALABLE
+from express_path_cli.report.paths import LINE_STYLES, TrafficPath, deciding_path, hop_labels, other_paths
 from express_path_cli.result import Result
 from express_path_cli.wording import reason_text
 
 _COMPLIANCES = (Compliance.NON_COMPLIANT, Compliance.COMPLIANT, Compliance.NOT_APPLICABLE)
-_REASONS = {reason: place for place, reason in enumerate(Reason)}
+_REASON_INDEXES = {reason: index for index, reason in enumerate(Reason)}
 
 
-class Pool:
-    """Values, each kept once, in the order in which they first came."""
+class DistinctValues:
+    """A list of values, each of them once, in the order in which they were added."""
 
     def __init__(self) -> None:
-        """Nothing came yet."""
-        self._places: dict[Hashable, int] = {}
+        """Start without values."""
+        self._indexes: dict[Hashable, int] = {}
 
-    def place(self, value: Hashable) -> int:
-        """The place of a value in the list."""
-        return self._places.setdefault(value, len(self._places))
+    def index(self, value: Hashable) -> int:
+        """Return the index of a value; a new one is added."""
+        return self._indexes.setdefault(value, len(self._indexes))
 
     def values(self) -> list[Hashable]:
-        """Every value at its place."""
-        return list(self._places)
+        """Return all values by index."""
+        return list(self._indexes)
 
 
 class Contents:
-    """Gathers the rows of a result, and what they name."""
+    """The rows of a result, and the lists that they refer to."""
 
     def __init__(self, result: Result) -> None:
-        """Gather all of it."""
+        """Collect the rows and lists of a result."""
         self._views = {(view.account.id, view.region): view for view in result.views}
-        self._pools = {name: Pool() for name in ("vpcs", "zones", "tables", "annotations", "ways", "besides")}
-        self._rows = [self._row(each) for each in result.verdicts]
+        names = ("vpcs", "zones", "tables", "annotations", "paths", "otherPaths")
+        self._lists = {name: DistinctValues() for name in names}
+        self._rows = [self._row(verdict) for verdict in result.verdicts]
 
     def lists(self) -> dict[str, Any]:
-        """The rows (subnet, name, vpc, zone, table, compliance, reason, annotation, way, besides) and all lists."""
-        return {**{name: pool.values() for name, pool in self._pools.items()}, "subnets": self._rows}
+        """Return all lists, and the rows as subnets.
+
+        A row: subnet, name, vpc, zone, table, compliance, reason, annotation, path, otherPaths. It is a list, since
+        names in every row would make the page several times as large.
+        """
+        return {**{name: values.values() for name, values in self._lists.items()}, "subnets": self._rows}
 
     def _row(self, verdict: Verdict) -> list[Any]:
         view = self._views.get((verdict.account_id, verdict.region))
         snapshot = view.tracer.snapshot if view else Snapshot(verdict.account_id, verdict.region)
         vpc = (verdict.account_id, verdict.region, verdict.vpc_id, _name(snapshot.vpcs, verdict.vpc_id))
         table = (verdict.route_table_id or "", _name(snapshot.route_tables, verdict.route_table_id))
-        places = self._pools
+        others = tuple(self._path(path, snapshot) for path in other_paths(verdict, view))
         return [
             verdict.subnet_id,
             _name(snapshot.subnets, verdict.subnet_id),
-            places["vpcs"].place(vpc),
-            places["zones"].place(verdict.availability_zone_id),
-            places["tables"].place(table),
+            self._lists["vpcs"].index(vpc),
+            self._lists["zones"].index(verdict.availability_zone_id),
+            self._lists["tables"].index(table),
             _COMPLIANCES.index(verdict.compliance),
-            _REASONS[verdict.reason],
-            places["annotations"].place(verdict.annotation),
-            self._way(decided(verdict), snapshot),
-            places["besides"].place(tuple(self._way(each, snapshot) for each in besides(verdict, view))),
+            _REASON_INDEXES[verdict.reason],
+            self._lists["annotations"].index(verdict.annotation),
+            self._path(deciding_path(verdict), snapshot),
+            self._lists["otherPaths"].index(others),
         ]
 
-    def _way(self, way: Way, snapshot: Snapshot) -> int:
+    def _path(self, path: TrafficPath, snapshot: Snapshot) -> int:
         hops = tuple(
-            (words, hop.id, hop.destination, _name(snapshot.vpc_endpoints, hop.id), int(is_nat))
-            for hop, (words, is_nat) in zip(way.hops, hop_words(way), strict=True)
+            (label.text, hop.id, hop.destination, _name(snapshot.vpc_endpoints, hop.id), int(label.is_nat))
+            for hop, label in zip(path.hops, hop_labels(path), strict=True)
         )
-        return self._pools["ways"].place((_REASONS[way.reason], hops))
+        return self._lists["paths"].index((_REASON_INDEXES[path.reason], hops))
 
 
 def _name(resources: Mapping[str, Any], key: str | None) -> str:
@@ -80,22 +85,27 @@ def _name(resources: Mapping[str, Any], key: str | None) -> str:
 
 
 def contents(result: Result) -> dict[str, Any]:
-    """Everything that the page shows but what stands in its markup: rows, lists, meanings and parameters."""
+    """Return the data block: rows, lists, meanings of reasons, and rule parameters."""
     return {
         "parameters": _parameters(result.parameters),
         "compliances": list(_COMPLIANCES),
         "reasons": [
-            [reason, reason_text(reason), FIXES[reason], LINES[reason], int(reason in HEALS)] for reason in Reason
+            [reason, reason_text(reason), FIXES[reason], LINE_STYLES[reason], int(reason in HEALABLE)]
+            for reason in Reason
         ],
         **Contents(result).lists(),
     }
 
 
+def _reason_row(reason: Reason) -> list[Any]:
+    return [reason, reason_text(reason), FIXES[reason], LINE_STYLES[reason], int(reason in HEALABLE)]
+
+
 def _parameters(parameters: RuleParameters) -> list[tuple[str, str, int]]:
-    """Each rule parameter: its name, its value as text, and 1 where it is not the default."""
-    usual = RuleParameters()
+    """Return name and value of each rule parameter, and 1 if it is not the default."""
+    default = RuleParameters()
     return [
-        (name, _text(getattr(parameters, field)), int(getattr(parameters, field) != getattr(usual, field)))
+        (name, _text(getattr(parameters, field)), int(getattr(parameters, field) != getattr(default, field)))
         for name, (field, _) in PARAMETERS.items()
     ]
 

@@ -1,11 +1,11 @@
-// An opened row: the path hop by hop, what else there is, and what to do.
+// The details of a row: the path hop by hop, other paths, and what to do.
 
 function detailOf(subnet) {
     const inside = element(
         "div",
         { class: "detail" },
         element("p", { class: "annotation" }, subnet.annotation),
-        element("div", {}, element("h3", {}, "Path"), hopList(subnet), ...besideList(subnet)),
+        element("div", {}, element("h3", {}, "Path"), hopList(subnet), ...otherPathList(subnet)),
         element("div", {}, element("h3", {}, "What to do"), ...remedy(subnet)),
     );
     return row(
@@ -15,15 +15,15 @@ function detailOf(subnet) {
 }
 
 function hopList(subnet) {
-    const { way } = subnet;
+    const { path } = subnet;
     const steps = [
         step("subnet", subnet.id, subnet.name, subnet.zone),
-        step("route table", subnet.table.id || "not seen", subnet.table.name, ""),
-        ...way.hops.map((hop, place) =>
-            step(hop.kind, hop.id, hop.name, `${place ? "by" : "deciding route"} ${hop.destination}`, hop.isNat),
+        step("route table", subnet.table.id || "unknown", subnet.table.name, ""),
+        ...path.hops.map((hop, place) =>
+            step(hop.kind, hop.id, hop.name, `${place ? "route" : "deciding route"} ${hop.destination}`, hop.isNat),
         ),
     ];
-    return element("ol", { class: `hops line-${way.reason.line}` }, ...steps);
+    return element("ol", { class: `hops line-${path.reason.line}` }, ...steps);
 }
 
 function step(kind, id, name, how, isNat = false) {
@@ -37,14 +37,14 @@ function step(kind, id, name, how, isNat = false) {
     );
 }
 
-function besideList(subnet) {
-    if (subnet.besides.length === 0) return [];
-    const items = subnet.besides.map((way) =>
-        element("li", {}, element("strong", {}, way.reason.name), " ", code(wayText(way))),
+function otherPathList(subnet) {
+    if (subnet.otherPaths.length === 0) return [];
+    const items = subnet.otherPaths.map((path) =>
+        element("li", {}, element("strong", {}, path.reason.name), " ", code(pathText(path))),
     );
     return [
-        element("h3", {}, "Other addresses, or other choices of AWS"),
-        element("ul", { class: "besides" }, ...items),
+        element("h3", {}, "Other paths: other addresses, or routes that AWS may choose instead"),
+        element("ul", { class: "other-paths" }, ...items),
     ];
 }
 
@@ -53,12 +53,12 @@ function remedy(subnet) {
     const commands = [`express-path explain ${subnet.id}${where}`];
     if (subnet.reason.heals) commands.push(`express-path heal ${subnet.id}${where}`);
     return [
-        element("p", {}, subnet.reason.fix || "Nothing."),
+        element("p", {}, subnet.reason.fix || "Nothing to do."),
         ...commands.map((command) => element("pre", { tabindex: "0" }, code(command))),
         element(
             "button",
             { type: "button", class: "action", onclick: () => goToVpc(subnet.vpc) },
-            "Show its VPC's drawing",
+            "Show the drawing of its VPC",
         ),
     ];
 }

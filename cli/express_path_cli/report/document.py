@@ -1,4 +1,4 @@
-"""The report as one HTML document that needs nothing else: no network, no other file, no storage."""
+"""The report as one self-contained HTML document: it needs no network, no other file and no storage."""
 
 import json
 from base64 import b64encode
@@ -11,7 +11,7 @@ from string import Template
 
 from express_path_cli.problems import hint_for
 from express_path_cli.report.contents import contents
-from express_path_cli.report.headline import apart, headline, missing, whereabouts
+from express_path_cli.report.headline import headline, not_read, separate_counts, whereabouts
 from express_path_cli.result import Failure, Result
 
 SCRIPTS = (
@@ -26,23 +26,23 @@ SCRIPTS = (
     "vpcs.js",
     "page.js",
 )
-"""The page's scripts, in the order in which they build upon each other; together they are one module."""
+"""The page's scripts, which are joined to one module; each uses only those before it."""
 
 
 def as_html(result: Result) -> str:
-    """The whole document. Nothing that AWS or a person named can become markup: text is escaped, data is no script."""
+    """Return the document. No name or message can become markup: texts are escaped, and data is not a script."""
     style, script = _file("page.css"), "\n".join(map(_file, SCRIPTS))
     return Template(_file("page.html")).substitute(
         policy=_policy(style, script),
         style=style,
         script=script,
         headline=escape(headline(result)),
-        whereabouts=escape(" ".join(filter(None, (whereabouts(result), apart(result), missing(result))))),
+        whereabouts=escape(" ".join(filter(None, (whereabouts(result), separate_counts(result), not_read(result))))),
         made_at=result.made_at.isoformat(timespec="seconds"),
         made=f"{result.made_at:%Y-%m-%d %H:%M %Z}",
         version=version("express-path"),
         failures="".join(map(_failure, result.failures)),
-        notes="".join(f"<li>{escape(each)}</li>" for each in result.notes),
+        notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
         without_failures="" if result.failures else "hidden",
         without_notes="" if result.notes else "hidden",
         data=_data(result),
@@ -55,10 +55,10 @@ def _file(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """A Content-Security-Policy under which the page's own style and script run and nothing else does.
+    """Return a Content-Security-Policy that allows only the page's own style and script.
 
-    https://www.w3.org/TR/CSP3/#grammardef-hash-source; the trusted types keep the script itself from making markup
-    out of text (https://www.w3.org/TR/trusted-types/).
+    https://www.w3.org/TR/CSP3/#grammardef-hash-source; the trusted types prevent the script itself from turning text
+    into markup (https://www.w3.org/TR/trusted-types/).
     """
     directives = {
         "default-src": "'none'",
@@ -79,12 +79,12 @@ def _hash(text: str) -> str:
 
 def _failure(failure: Failure) -> str:
     hint = hint_for(failure.error)
-    told = f"<strong>{escape(failure.where)}</strong> {escape(str(failure.error))}"
-    return f"<li>{told}{f' <em>{escape(hint)}</em>' if hint else ''}</li>"
+    text = f"<strong>{escape(failure.where)}</strong> {escape(str(failure.error))}"
+    return f"<li>{text}{f' <em>{escape(hint)}</em>' if hint else ''}</li>"
 
 
 def _data(result: Result) -> str:
-    """JSON that an HTML parser takes for one text, whatever is in it: there is no less-than sign to end it by.
+    """Return JSON that an HTML parser reads as one text: it has no less-than sign that could end the script.
 
     https://html.spec.whatwg.org/multipage/scripting.html#restrictions-for-contents-of-script-elements
     """

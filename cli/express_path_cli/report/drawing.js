@@ -1,4 +1,4 @@
-// A VPC as a picture.
+// The drawing of a VPC.
 
 let pictures = 0;
 
@@ -17,19 +17,19 @@ function pictureOf(vpc) {
             "aria-describedby": descId,
         },
         drawn("title", { id: titleId }, `Paths of ${vpc.name ? `${vpc.name}, ` : ""}${vpc.id} to S3 Express`),
-        drawn("desc", { id: descId }, inWords(vpc)),
+        drawn("desc", { id: descId }, descriptionOf(vpc)),
         ...[...edges].reverse().map(edgeOf),
         ...nodes.map(boxOf),
     );
 }
 
-function inWords(vpc) {
+function descriptionOf(vpc) {
     return groupsOf(vpc)
         .map(({ subnets: governed, byTable, first }) => {
-            const tablesSaid =
-                byTable.size === 1 ? `route table ${first.table.id || "not seen"}` : count(byTable.size, "route table");
-            const way = first.way.hops.map((hop) => `${hop.kind} ${hop.id}`).join(", then ");
-            return `${count(governed.length, "subnet")} ${first.reason.name} by ${tablesSaid}${way ? `, then ${way}` : ""}.`;
+            const tables =
+                byTable.size === 1 ? `route table ${first.table.id || "unknown"}` : count(byTable.size, "route table");
+            const path = first.path.hops.map((hop) => `${hop.kind} ${hop.id}`).join(", then ");
+            return `${count(governed.length, "subnet")} ${first.reason.name} by ${tables}${path ? `, then ${path}` : ""}.`;
         })
         .join(" ");
 }
@@ -82,7 +82,7 @@ function boxOf(box) {
 
 function lineOf({ text, look, aside }, { x, width }, y) {
     const room = width - 2 * BOX.pad;
-    // A heading keeps its words, a little narrower if need be.
+    // A heading is not cut; it is made narrower if necessary.
     const squeezed =
         look === "title" && widthOf(text, look) > room ? { textLength: room, lengthAdjust: "spacingAndGlyphs" } : {};
     const shown = look === "title" ? text : fitting(text, look, room);
@@ -101,7 +101,7 @@ function lineOf({ text, look, aside }, { x, width }, y) {
     );
 }
 
-/** A text cut in its middle where it is wider than its room. */
+/** A text that is cut in its middle if it is too wide. */
 function fitting(text, look, room) {
     const characters = [...text];
     let kept = Math.ceil(characters.length / 2);

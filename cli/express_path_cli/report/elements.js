@@ -1,15 +1,15 @@
-// Elements are made, never parsed out of text: what AWS or a person named stays text.
+// Elements are created, never parsed from text, so that names from AWS stay text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
 const byId = (id) => document.getElementById(id);
 
-/** An HTML element; attributes that are null or false are left out, those that begin with "on" listen. */
+/** An HTML element; attributes that are null or false are omitted, those that begin with "on" are listeners. */
 function element(name, attributes = {}, ...children) {
     return filled(document.createElement(name), attributes, children);
 }
 
-/** An SVG element, likewise. */
+/** An SVG element, with the same rules. */
 function drawn(name, attributes = {}, ...children) {
     return filled(document.createElementNS(SVG, name), attributes, children);
 }
@@ -23,7 +23,7 @@ function filled(made, attributes, children) {
     return made;
 }
 
-/** A text that may break after each underscore. */
+/** A text that can wrap after each underscore. */
 function breakable(text) {
     const parts = text.split(/(?<=_)/);
     return parts.flatMap((part, place) => (place ? [element("wbr"), part] : [part]));

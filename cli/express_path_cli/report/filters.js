@@ -1,4 +1,4 @@
-// Which subnets are shown, and the URL's fragment that keeps it, so that a link shows the same.
+// The filters, and the fragment of the URL that keeps them, so that a copied link shows the same.
 
 const CHOICES = {
     compliance: ["Compliance", (subnet) => subnet.compliance],
@@ -8,13 +8,13 @@ const CHOICES = {
     vpc: ["VPC", (subnet) => subnet.vpc.key],
 };
 
-/** What is shown: search and choices are "" for all, sort is a column's key, with a minus for descending. */
+/** What is shown: search and filters are "" for all, sort is a column's key, with a minus for descending. */
 const state = { search: "", compliance: "", reason: "", account: "", region: "", vpc: "", sort: "", open: new Set() };
 
 function readFragment() {
-    const given = new URLSearchParams(location.hash.slice(1));
-    for (const key of ["search", "sort", ...Object.keys(CHOICES)]) state[key] = given.get(key) ?? "";
-    state.open = new Set((given.get("open") ?? "").split(",").filter(Boolean));
+    const saved = new URLSearchParams(location.hash.slice(1));
+    for (const key of ["search", "sort", ...Object.keys(CHOICES)]) state[key] = saved.get(key) ?? "";
+    state.open = new Set((saved.get("open") ?? "").split(",").filter(Boolean));
 }
 
 function writeFragment() {
@@ -26,14 +26,14 @@ function writeFragment() {
     history.replaceState(null, "", text ? `#${text}` : location.href.split("#")[0]);
 }
 
-/** The subnets that fit the search and every choice, worst first. */
+/** The subnets that match the search and every filter, worst first. */
 function matching() {
     const words = state.search.toLowerCase().split(/\s+/).filter(Boolean);
     const chosen = Object.entries(CHOICES).filter(([key]) => state[key]);
     return worstFirst.filter(
         (subnet) =>
             chosen.every(([key, [, of]]) => of(subnet) === state[key]) &&
-            words.every((word) => wordsOf(subnet).includes(word)),
+            words.every((word) => searchTextOf(subnet).includes(word)),
     );
 }
 
@@ -46,11 +46,11 @@ function makeFilters(changed) {
         ...Object.entries(CHOICES).map(([key, [title, of]]) => choice(key, title, of, changed)),
     );
     place.append(
-        element("button", { type: "button", id: "clear", onclick: () => clearFilters(changed) }, "Clear"),
+        element("button", { type: "button", id: "clear", onclick: () => clearFilters(changed) }, "Clear filters"),
         element("p", { role: "status", id: "shown" }),
     );
     place.hidden = false;
-    // What sticks to the top is below this bar, whatever its height.
+    // Sticky headings stay below this bar, so the page needs its height.
     const measure = () =>
         document.documentElement.style.setProperty(
             "--filters",
@@ -92,7 +92,7 @@ function choice(key, title, of, changed) {
 
 function optionText(key, value) {
     if (key !== "vpc") return value;
-    const vpc = vpcs.find((each) => each.key === value);
+    const vpc = vpcs.find((one) => one.key === value);
     return vpc.name ? `${vpc.name} · ${vpc.id}` : vpc.id;
 }
 
@@ -106,13 +106,13 @@ function clearFilters(changed) {
     changed();
 }
 
-/** Let the fields show the state, and say how many subnets fit. */
+/** Show the state in the fields, and how many subnets match. */
 function showFilters(found) {
     for (const key of Object.keys(CHOICES)) byId(`choose-${key}`).value = state[key];
     if (document.activeElement !== byId("search")) byId("search").value = state.search;
     byId("clear").disabled = !isFiltered();
     const crossing = found.filter((subnet) => subnet.reason.line === "nat").length;
     byId("shown").textContent = isFiltered()
-        ? `${numbers.format(found.length)} of ${count(subnets.length, "subnet")} chosen, ${numbers.format(crossing)} through a NAT`
+        ? `${numbers.format(found.length)} of ${count(subnets.length, "subnet")} shown, ${numbers.format(crossing)} through a NAT`
         : `${count(subnets.length, "subnet")}, ${numbers.format(crossing)} through a NAT`;
 }

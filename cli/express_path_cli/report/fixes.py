@@ -1,27 +1,27 @@
-"""What to do about each reason, and the commands that show or do it."""
+"""What to do about each reason, and which reasons a heal can fix."""
 
 from collections.abc import Mapping
 
 from express_path.domain.path.reasons import Reason
-from express_path_cli.report.headline import CROSSES
+from express_path_cli.report.headline import CROSSES_NAT
 from express_path_cli.summary import DROPPED_FIX, EXCLUDED_FIX
 
 _ASSOCIATE = (
-    "Associate the route table with a gateway endpoint for S3 Express in this VPC. The endpoint is free of charge; "
-    "a heal does it, after showing what it would change."
+    "Associate the route table with a gateway endpoint for S3 Express in this VPC. The endpoint is free of charge. "
+    "A heal does this, and shows the change first."
 )
 FIXES: Mapping[Reason, str] = {
     **dict.fromkeys(Reason, ""),
-    **dict.fromkeys(CROSSES, _ASSOCIATE),
+    **dict.fromkeys(CROSSES_NAT, _ASSOCIATE),
     Reason.PARTLY_NAT: (
-        "The endpoint is there, but the route above wins some of the addresses: remove or shorten it. If its "
-        "destination is in 64:ff9b::/96, turn off DNS64 for the subnet or use the dual-stack host names."
+        "The VPC has the endpoint, but the route above wins some of the addresses. Delete that route or use a broader "
+        "CIDR. If its destination is in 64:ff9b::/96, turn off DNS64 for the subnet or use the dual-stack host names."
     ),
-    Reason.UNRESOLVED_EGRESS: "What would resolve it stands above, where anything can; explain shows every route.",
+    Reason.UNRESOLVED_EGRESS: "The text above says what is unknown. express-path explain shows how to find out.",
     Reason.DROPPED: DROPPED_FIX,
     Reason.EXCLUDED: EXCLUDED_FIX,
-    Reason.INTERNET_GATEWAY: "No NAT is crossed. A gateway endpoint would also save the public addresses.",
+    Reason.INTERNET_GATEWAY: "The path does not cross a NAT. With a gateway endpoint it needs no public addresses.",
 }
-"""What to do, in a sentence or two; empty where nothing is to be done."""
-HEALS = CROSSES - {Reason.PARTLY_NAT}
-"""The reasons that a heal can cure."""
+"""What to do, in one to three sentences; empty if there is nothing to do."""
+HEALABLE = CROSSES_NAT - {Reason.PARTLY_NAT}
+"""The reasons that a heal can fix."""

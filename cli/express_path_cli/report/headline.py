@@ -1,69 +1,67 @@
-"""What a person needs first: how many subnets cross a NAT, of how many, and where."""
+"""The page's first sentences: how many subnets reach S3 Express through a NAT, and where they are."""
 
 from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path_cli.result import Result
 from express_path_cli.summary import dropped, exclusions
 
-CROSSES = NAT_REASONS | {Reason.PARTLY_NAT}
-"""The reasons of subnets of which at least some S3 Express traffic crosses a NAT."""
+CROSSES_NAT = NAT_REASONS | {Reason.PARTLY_NAT}
+"""The reasons of subnets with S3 Express traffic that crosses a NAT, all of it or a part."""
 
 
 def headline(result: Result) -> str:
-    """How many subnets cross a NAT, in one sentence without its full stop."""
-    every, crossing = len(result.verdicts), sum(each.reason in CROSSES for each in result.verdicts)
-    if not every:
-        return "No subnet was found"
-    if not crossing:
-        return f"No subnet of {every:,} reaches S3 Express through a NAT"
-    return f"{crossing:,} of {_some(every, 'subnet')} {_verb(crossing)} S3 Express through a NAT"
+    """Return how many subnets reach S3 Express through a NAT, in a sentence without its period."""
+    total, crossing = len(result.verdicts), sum(verdict.reason in CROSSES_NAT for verdict in result.verdicts)
+    if not total:
+        return "No subnets were found"
+    verb = "reaches" if 1 in (crossing, total) else "reach"
+    return f"{crossing:,} of {_number(total, 'subnet')} {verb} S3 Express through a NAT"
 
 
 def whereabouts(result: Result) -> str:
-    """In how many VPCs, accounts and Regions those subnets are."""
-    crossing = [each for each in result.verdicts if each.reason in CROSSES]
+    """Return in how many VPCs, accounts and Regions these subnets are."""
     if not result.verdicts:
-        return "The accounts and Regions that were read have none."
+        return "The accounts and Regions that were read have no subnets."
+    crossing = [verdict for verdict in result.verdicts if verdict.reason in CROSSES_NAT]
     parts = [
-        _share({key(each) for each in crossing}, {key(each) for each in result.verdicts}, word)
-        for word, key in (
-            ("VPC", lambda each: (each.region, each.vpc_id)),
-            ("account", lambda each: each.account_id),
-            ("Region", lambda each: each.region),
+        _part({key(verdict) for verdict in crossing}, {key(verdict) for verdict in result.verdicts}, noun)
+        for noun, key in (
+            ("VPC", lambda verdict: (verdict.region, verdict.vpc_id)),
+            ("account", lambda verdict: verdict.account_id),
+            ("Region", lambda verdict: verdict.region),
         )
     ]
-    return ("They are in " if crossing else "There are ") + f"{parts[0]}, {parts[1]} and {parts[2]}."
+    return ("They are in " if crossing else "All are in ") + f"{parts[0]}, {parts[1]} and {parts[2]}."
 
 
-def apart(result: Result) -> str:
-    """How many subnets AWS drops the traffic of, and how many are excluded and by what; empty if there are none."""
-    lost = dropped(result.verdicts)
-    excluded = exclusions(result.verdicts)
-    number = sum(excluded.values())
-    ways = " and ".join(f"{each:,} by {way}" for way, each in excluded.items())
-    told = (
-        f"{_some(lost, 'subnet')} cannot reach S3 Express at all, because AWS drops the traffic." if lost else "",
-        f"{_some(number, 'subnet')} {'is' if number == 1 else 'are'} excluded, {ways}." if number else "",
-    )
-    return " ".join(filter(None, told))
+def separate_counts(result: Result) -> str:
+    """Return how many subnets are DROPPED, and how many are excluded and by what; empty if there are none."""
+    dropped_subnets = dropped(result.verdicts)
+    by_cause = exclusions(result.verdicts)
+    excluded = sum(by_cause.values())
+    causes = " and ".join(f"{number:,} by {cause}" for cause, number in by_cause.items())
+    sentences = []
+    if dropped_subnets:
+        sentences.append(
+            f"{_number(dropped_subnets, 'subnet')} cannot reach S3 Express, because AWS drops the traffic."
+        )
+    if excluded:
+        sentences.append(f"{_number(excluded, 'subnet')} {'is' if excluded == 1 else 'are'} excluded, {causes}.")
+    return " ".join(sentences)
 
 
-def missing(result: Result) -> str:
-    """That something could not be read, and so is not counted; empty where everything was."""
+def not_read(result: Result) -> str:
+    """Return how many places could not be read and are not counted; empty if everything was read."""
     if not result.failures:
         return ""
-    places = len(result.failures)
-    return f"{_some(places, 'place')} could not be read and {'is' if places == 1 else 'are'} not counted."
+    number = len(result.failures)
+    return f"{_number(number, 'place')} could not be read and {'is' if number == 1 else 'are'} not counted."
 
 
-def _share(some: set[object], every: set[object], word: str) -> str:
+def _part(some: set[object], every: set[object], noun: str) -> str:
     if not some or some == every:
-        return _some(len(every), word)
-    return f"{len(some):,} of {_some(len(every), word)}"
+        return _number(len(every), noun)
+    return f"{len(some):,} of {_number(len(every), noun)}"
 
 
-def _some(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
-def _verb(number: int) -> str:
-    return "reaches" if number == 1 else "reach"
+def _number(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

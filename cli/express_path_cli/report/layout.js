@@ -1,4 +1,4 @@
-// Where the boxes and lines of a VPC's drawing go: subnets, their route tables, then hop after hop to the way out.
+// The positions of boxes and lines in a VPC's drawing: subnets, their route tables, then the hops of each path.
 
 const BOX = { pad: 10, line: 17, gap: 14, lane: 56, listed: 5, apart: 4 };
 const WIDTHS = { subnets: 288, roomy: 370, table: 206, hop: 208 };
@@ -16,7 +16,7 @@ function layoutOf(vpc) {
 
 const byName = new Intl.Collator("en", { numeric: true });
 
-/** Subnets that share verdict and ways, worst first, then by name, each with its tables. */
+/** Groups of subnets with the same verdict and paths, worst first, then by name, each with its tables. */
 function groupsOf(vpc) {
     const groups = new Map();
     const worstFirst = [...vpc.subnets].sort(
@@ -26,7 +26,7 @@ function groupsOf(vpc) {
             byName.compare(one.name || one.id, other.name || other.id),
     );
     for (const subnet of worstFirst) {
-        const key = `${subnet.compliance} ${subnet.wayPlace} ${subnet.besidesPlace}`;
+        const key = `${subnet.compliance} ${subnet.pathIndex} ${subnet.otherPathsIndex}`;
         if (!groups.has(key)) groups.set(key, { key, first: subnet, subnets: [], byTable: new Map() });
         const group = groups.get(key);
         group.subnets.push(subnet);
@@ -42,22 +42,22 @@ function addTables(plan, group, tables, governed) {
     const box = { kind: "table", ...tableLines(tables) };
     const to = node(plan, 1, tables.length > 1 ? `several ${group.key}` : `table ${tables[0].id}`, box);
     edge(plan, from, null, to, first.reason.line);
-    for (const way of [first.way, ...first.besides]) addWay(plan, to, way);
+    for (const path of [first.path, ...first.otherPaths]) addPath(plan, to, path);
 }
 
-function addWay(plan, table, way) {
-    const { line } = way.reason;
-    if (way.hops.length === 0) {
-        const end = node(plan, 2, `end ${way.reason.name}`, {
+function addPath(plan, table, path) {
+    const { line } = path.reason;
+    if (path.hops.length === 0) {
+        const end = node(plan, 2, `end ${path.reason.name}`, {
             kind: "end",
-            lines: [title(way.reason.name), ...wrapped(way.reason.meaning, WIDTHS.hop - 2 * BOX.pad)],
+            lines: [title(path.reason.name), ...wrapped(path.reason.meaning, WIDTHS.hop - 2 * BOX.pad)],
         });
         edge(plan, table, null, end, line);
         return;
     }
     let before = table;
-    for (const [place, hop] of way.hops.entries()) {
-        const isLast = place === way.hops.length - 1;
+    for (const [place, hop] of path.hops.entries()) {
+        const isLast = place === path.hops.length - 1;
         const box = hopBox(hop, line, isLast);
         const next = node(plan, place + 2, `${hop.id} ${box.kind}`, box);
         edge(plan, before, port(before, hop, next, line), next, line);
@@ -65,7 +65,7 @@ function addWay(plan, table, way) {
     }
 }
 
-/** How a hop's box looks. Where traffic ends or is lost from sight, it is another box than the same hop in force. */
+/** The kind of a hop's box. A hop where traffic ends or becomes unknown has a box of its own. */
 function boxKind(hop, line, isLast) {
     if (hop.isNat) return "nat";
     if (!isLast || line === "nat") return "hop";
@@ -76,8 +76,8 @@ function hopBox(hop, line, isLast) {
     const kind = boxKind(hop, line, isLast);
     const lines = [title(hop.kind), mono(hop.id)];
     if (hop.name) lines.push(plain(hop.name));
-    if (kind === "end") lines.push(plain("nothing goes on from here"));
-    if (kind === "unresolved") lines.push(plain("from here on, not told"));
+    if (kind === "end") lines.push(plain("traffic ends here"));
+    if (kind === "unresolved") lines.push(plain("path unknown from here"));
     return { kind, lines };
 }
 
@@ -99,11 +99,11 @@ function subnetLines(governed, first) {
 function tableLines(tables) {
     if (tables.length === 1) {
         const [table] = tables;
-        const lines = [title("route table"), mono(table.id || "not seen")];
+        const lines = [title("route table"), mono(table.id || "unknown")];
         return { lines: table.name ? [...lines, plain(table.name)] : lines };
     }
     const shown = tables.length <= BOX.listed + 1 ? tables : tables.slice(0, BOX.listed);
-    const lines = [title(count(tables.length, "route table")), ...shown.map((table) => mono(table.id || "not seen"))];
+    const lines = [title(count(tables.length, "route table")), ...shown.map((table) => mono(table.id || "unknown"))];
     if (shown.length < tables.length) lines.push(plain(`and ${numbers.format(tables.length - shown.length)} more`));
     return { lines };
 }
@@ -134,54 +134,54 @@ function node(plan, column, key, box) {
     return plan.nodes.get(whole);
 }
 
-/** The line in a box that names a route, where the line to its target begins; its place among the box's ports. */
+/** The index of the route in a box that a line to a target starts from; a new route is added. */
 function port(from, hop, to, line) {
     const key = `${hop.destination} ${to.key}`;
-    const known = from.ports.findIndex((each) => each.key === key);
+    const known = from.ports.findIndex((one) => one.key === key);
     return known >= 0 ? known : from.ports.push({ key, text: hop.destination, line }) - 1;
 }
 
-/** A line between boxes; of several on the same course the first one stays, which is the worst. */
+/** Add a line between boxes; of several between the same boxes, the first one is kept, which is the worst. */
 function edge(plan, from, fromPort, to, line) {
     const key = `${from.key}|${fromPort}|${to.key}`;
     if (!plan.edges.has(key)) plan.edges.set(key, { from, fromPort, to, line });
 }
 
 function placed(nodes, edges) {
-    const depth = Math.max(...nodes.map((each) => each.column));
+    const depth = Math.max(...nodes.map((box) => box.column));
     let x = 1;
     for (let column = 0; column <= depth; column += 1) {
         const width = [depth > 3 ? WIDTHS.subnets : WIDTHS.roomy, WIDTHS.table][column] ?? WIDTHS.hop;
-        const here = nodes.filter((each) => each.column === column);
-        for (const each of here) {
-            each.x = x;
-            each.width = width;
-            each.height =
-                2 * BOX.pad + BOX.line * (each.lines.length + each.ports.length) + (each.ports.length ? 6 : 0);
+        const here = nodes.filter((box) => box.column === column);
+        for (const box of here) {
+            box.x = x;
+            box.width = width;
+            box.height =
+                2 * BOX.pad + BOX.line * (box.lines.length + box.ports.length) + (box.ports.length ? 6 : 0);
         }
         const starts = startsAt(edges);
-        // Tables stand where their worst subnets do, hops in the middle of what leads to them.
-        stack(here, (each) => (column < 2 ? Math.min(...(starts.get(each) ?? [0])) : mean(starts.get(each) ?? [0])));
+        // Tables are next to their worst subnets, hops in the middle of the lines that lead to them.
+        stack(here, (box) => (column < 2 ? Math.min(...(starts.get(box) ?? [0])) : mean(starts.get(box) ?? [0])));
         x += width + BOX.lane;
     }
-    const first = nodes.filter((each) => each.column === 0);
+    const first = nodes.filter((box) => box.column === 0);
     const ends = new Map(edges.filter(({ from }) => from.column === 0).map(({ from, to }) => [from, endOf({ to }).y]));
-    stack(first, (each) => ends.get(each));
-    const height = Math.max(...nodes.map((each) => each.y + each.height)) + 1;
+    stack(first, (box) => ends.get(box));
+    const height = Math.max(...nodes.map((box) => box.y + box.height)) + 1;
     return { width: x - BOX.lane + 1, height, nodes, edges };
 }
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** For each box the heights at which lines to it begin, as far as those are placed. */
+/** For each box, the heights at which lines to it start, if those boxes have a position. */
 function startsAt(edges) {
     const starts = new Map();
-    for (const each of edges.filter(({ from }) => from.y !== undefined))
-        starts.set(each.to, [...(starts.get(each.to) ?? []), startOf(each).y]);
+    for (const line of edges.filter(({ from }) => from.y !== undefined))
+        starts.set(line.to, [...(starts.get(line.to) ?? []), startOf(line).y]);
     return starts;
 }
 
-/** Place boxes below each other, each as near to where it is wanted as those before it let it. */
+/** Stack boxes, each as close to its preferred height as the boxes above it allow. */
 function stack(boxes, wanted) {
     const inOrder = boxes.map((box, place) => ({ box, place, middle: wanted(box) }));
     inOrder.sort((one, other) => one.middle - other.middle || one.place - other.place);

@@ -1,4 +1,4 @@
-// The data block, with each number of a row replaced by what it stands for.
+// The data block as objects: the indexes in its rows are replaced by the values of its lists.
 
 const data = JSON.parse(byId("data").textContent);
 
@@ -6,7 +6,7 @@ const MARKS = { NON_COMPLIANT: "✕", COMPLIANT: "✓", NOT_APPLICABLE: "–" };
 
 const compliances = data.compliances;
 
-/** line says how a way of this reason is drawn: nat, endpoint, internet, unresolved or none. */
+/** line is how paths of this reason are drawn: nat, endpoint, internet, unresolved or none. */
 const reasons = data.reasons.map(([name, meaning, fix, line, heals], rank) => ({
     name,
     meaning,
@@ -16,12 +16,12 @@ const reasons = data.reasons.map(([name, meaning, fix, line, heals], rank) => ({
     rank,
 }));
 
-const ways = data.ways.map(([reason, hops]) => ({
+const paths = data.paths.map(([reason, hops]) => ({
     reason: reasons[reason],
     hops: hops.map(([kind, id, destination, name, isNat]) => ({ kind, id, destination, name, isNat: isNat === 1 })),
 }));
 
-const besides = data.besides.map((places) => places.map((place) => ways[place]));
+const otherPaths = data.otherPaths.map((indexes) => indexes.map((index) => paths[index]));
 
 const vpcs = data.vpcs.map(([account, region, id, name]) => ({
     account,
@@ -36,13 +36,13 @@ const vpcs = data.vpcs.map(([account, region, id, name]) => ({
 const tables = data.tables.map(([id, name]) => ({ id, name }));
 
 const subnets = data.subnets.map((row, place) => {
-    const [id, name, vpc, zone, table, compliance, reason, annotation, way, others] = row;
+    const [id, name, vpc, zone, table, compliance, reason, annotation, path, others] = row;
     const subnet = {
         id,
         name,
         place,
-        wayPlace: way,
-        besidesPlace: others,
+        pathIndex: path,
+        otherPathsIndex: others,
         vpc: vpcs[vpc],
         zone: data.zones[zone],
         table: tables[table],
@@ -50,28 +50,28 @@ const subnets = data.subnets.map((row, place) => {
         complianceRank: compliance,
         reason: reasons[reason],
         annotation: data.annotations[annotation],
-        way: ways[way],
-        besides: besides[others],
-        words: null,
+        path: paths[path],
+        otherPaths: otherPaths[others],
+        searchText: null,
     };
     subnet.vpc.subnets.push(subnet);
     if (subnet.reason.line === "nat") subnet.vpc.crossing += 1;
     return subnet;
 });
 
-/** Worst first; among equals as the data has them: by account, Region and subnet. */
+/** Worst first, then in the order of the data: by account, Region and subnet. */
 const worstFirst = [...subnets].sort(
     (one, other) =>
         one.complianceRank - other.complianceRank || one.reason.rank - other.reason.rank || one.place - other.place,
 );
 
-/** A way in one line, such as 0.0.0.0/0 → nat-1 → igw-1; empty where no hop was followed. */
-const wayText = (way) =>
-    way.hops.length === 0 ? "" : [way.hops[0].destination, ...way.hops.map((hop) => hop.id)].join(" → ");
+/** A path in one line, such as 0.0.0.0/0 → nat-1 → igw-1; empty without hops. */
+const pathText = (path) =>
+    path.hops.length === 0 ? "" : [path.hops[0].destination, ...path.hops.map((hop) => hop.id)].join(" → ");
 
-/** All that a search looks through, in lower case; made when first asked for. */
-function wordsOf(subnet) {
-    subnet.words ??= [
+/** The text that a search looks through, in lower case; it is built when first used. */
+function searchTextOf(subnet) {
+    subnet.searchText ??= [
         subnet.id,
         subnet.name,
         subnet.vpc.id,
@@ -83,16 +83,16 @@ function wordsOf(subnet) {
         subnet.table.name,
         subnet.compliance,
         subnet.reason.name,
-        ...subnet.way.hops.flatMap((hop) => [hop.destination, hop.id, hop.kind, hop.name]),
+        ...subnet.path.hops.flatMap((hop) => [hop.destination, hop.id, hop.kind, hop.name]),
     ]
         .join("\n")
         .toLowerCase();
-    return subnet.words;
+    return subnet.searchText;
 }
 
-/** How many subnets have each value, in the order worst first. */
-function totalsOf(of) {
+/** How many subnets have each value, worst first. */
+function totalsOf(valueOf) {
     const totals = new Map();
-    for (const subnet of worstFirst) totals.set(of(subnet), (totals.get(of(subnet)) ?? 0) + 1);
+    for (const subnet of worstFirst) totals.set(valueOf(subnet), (totals.get(valueOf(subnet)) ?? 0) + 1);
     return totals;
 }

@@ -1,4 +1,4 @@
-// The page: what it holds, and what happens when the state changes.
+// The page: its parts, and their update when the state changes.
 
 function show() {
     const found = matching();
@@ -13,20 +13,20 @@ function changed() {
     writeFragment();
 }
 
-/** Light or dark is the system's choice, until the button is pressed; nothing is stored. */
+/** The theme is the system's until the button is pressed; nothing is stored. */
 function makeTheme() {
     const system = matchMedia("(prefers-color-scheme: dark)");
     const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
     const button = byId("theme");
-    const say = () => {
+    const showLabel = () => {
         button.textContent = isDark() ? "Light theme" : "Dark theme";
     };
     button.addEventListener("click", () => {
         document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-        say();
+        showLabel();
     });
-    system.addEventListener("change", say);
-    say();
+    system.addEventListener("change", showLabel);
+    showLabel();
     button.hidden = false;
 }
 

@@ -1,4 +1,4 @@
-// Totals by compliance and reason, each a button that chooses its subnets; and with which parameters they were decided.
+// Totals by compliance and reason, each a button that filters subnets, and the rule parameters.
 
 function makeSummary(changed) {
     const place = byId("summary");
@@ -26,7 +26,7 @@ function complianceTotals(changed) {
         { class: "card" },
         element("h2", {}, "By compliance"),
         element("ul", { class: "tiles" }, ...tiles),
-        element("p", { class: "quiet" }, "Choose a number to see its subnets only."),
+        element("p", { class: "quiet" }, "Select a number to show only its subnets."),
     );
 }
 
@@ -57,7 +57,7 @@ function reasonTotals(changed) {
     );
 }
 
-/** A button that chooses one value, or all again when it is pressed once more. */
+/** Attributes of a button that filters by one value, and shows all again when pressed once more. */
 function pressing(key, value, changed) {
     return {
         "data-key": key,
@@ -81,7 +81,7 @@ function decidedWith() {
             element("dd", {}, value || "none", isChanged ? element("em", {}, " set") : ""),
         ),
     );
-    return element("div", { class: "decided" }, element("h2", {}, "Decided with"), element("dl", {}, ...rows));
+    return element("div", { class: "decided" }, element("h2", {}, "Rule parameters"), element("dl", {}, ...rows));
 }
 
 function badge(compliance) {

@@ -1,10 +1,10 @@
-// The table of subnets, by pages; a row opens to the path, hop by hop.
+// The table of subnets, in pages; a row opens to its details.
 
 const PAGE = 100;
 const PRINTED = 1000;
 
 const named = (id, name) => [
-    element("code", {}, id || "not seen"),
+    element("code", {}, id || "unknown"),
     name ? element("span", { class: "called" }, name) : null,
 ];
 
@@ -22,7 +22,7 @@ const COLUMNS = [
         of: (subnet) => subnet.reason.rank,
         cell: (subnet) => breakable(subnet.reason.name),
     },
-    { key: "path", title: "Path", of: (subnet) => wayText(subnet.way), cell: pathCell },
+    { key: "path", title: "Path", of: (subnet) => pathText(subnet.path), cell: pathCell },
     {
         key: "table",
         title: "Route table",
@@ -49,7 +49,7 @@ let listed = [];
 let page = 0;
 let pageSize = PAGE;
 
-// A table that is laid out as cards on a narrow screen stays a table for screen readers by these roles.
+// These roles keep it a table for screen readers when a narrow screen shows it as cards.
 const row = (attributes, ...cells) => element("tr", { role: "row", ...attributes }, ...cells);
 
 function makeTable(changed) {
@@ -72,7 +72,7 @@ function makeTable(changed) {
             element(
                 "caption",
                 {},
-                "Each subnet, and by which path it reaches S3 Express. Open a subnet to see the path hop by hop; choose a heading to sort.",
+                "The subnets and their paths to S3 Express. Open a subnet to see its path hop by hop; select a heading to sort.",
             ),
             element("thead", { role: "rowgroup" }, row({}, ...heads)),
             element("tbody", { role: "rowgroup", id: "rows", onclick: clicked }),
@@ -80,7 +80,7 @@ function makeTable(changed) {
         element(
             "p",
             { id: "none", class: "empty", hidden: true },
-            "No subnet fits. Clear the search and the choices to see all.",
+            "No subnets match. Clear the filters to show all.",
         ),
         makePager(),
     );
@@ -92,7 +92,7 @@ function sortBy(key, changed) {
     changed();
 }
 
-/** Show these subnets, in the order asked for, from the first page on. */
+/** Show these subnets in the selected order, beginning with the page of the first open one. */
 function showTable(found) {
     const descending = state.sort.startsWith("-");
     const column = COLUMNS.find(({ key }) => key === state.sort.replace("-", ""));
@@ -143,7 +143,7 @@ function makePager() {
     );
 }
 
-/** Show another page from its top on; the focus stays on the button while that can be pressed again. */
+/** Show another page from its top; the focus stays on the button unless it is disabled. */
 function turned(button, to) {
     turnTo(to);
     byId("subnets").scrollIntoView({ block: "start" });
@@ -185,7 +185,7 @@ function opener(subnet) {
 }
 
 function pathCell(subnet) {
-    const { hops } = subnet.way;
+    const { hops } = subnet.path;
     if (hops.length === 0) return [element("span", { class: "quiet" }, subnet.reason.meaning)];
     const steps = hops.flatMap((hop) => [
         " ",
@@ -221,7 +221,7 @@ function toggle(shown, subnet) {
     writeFragment();
 }
 
-/** On paper there are no pages to turn: print up to a thousand rows. */
+/** Print up to 1,000 rows on one page of the table. */
 function unfoldForPrint() {
     pageSize = Math.min(Math.max(PAGE, listed.length), PRINTED);
     turnTo(0);

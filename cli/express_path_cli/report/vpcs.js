@@ -1,4 +1,4 @@
-// The list of VPCs, each of which opens to its picture.
+// The list of VPCs; each opens to its drawing.
 
 const FIRST_VPCS = 10;
 const MORE_VPCS = 50;
@@ -15,7 +15,7 @@ let listedVpcs = [];
 let shownVpcs = FIRST_VPCS;
 
 function makeVpcs() {
-    const samples = Object.entries(LINES).map(([line, words]) =>
+    const samples = Object.entries(LINES).map(([line, meaning]) =>
         element(
             "li",
             {},
@@ -24,18 +24,18 @@ function makeVpcs() {
                 { width: 44, height: 10, "aria-hidden": "true" },
                 drawn("path", { class: `edge line-${line}`, d: "M1 5H43" }),
             ),
-            words,
+            meaning,
         ),
     );
     byId("networks").append(
-        element("ul", { class: "legend", "aria-label": "How lines are drawn" }, ...samples),
+        element("ul", { class: "legend", "aria-label": "Meaning of the lines" }, ...samples),
         element("div", { id: "vpcs" }),
         element("p", { id: "more-vpcs" }),
     );
     byId("networks").hidden = false;
 }
 
-/** Show the VPCs of these subnets, those with most NAT paths first; drawings are made when they are opened. */
+/** Show the VPCs of these subnets, those with the most NAT paths first; a drawing is made when it is opened. */
 function showVpcs(found) {
     const wanted = new Set(found.map((subnet) => subnet.vpc));
     listedVpcs = vpcs.filter((vpc) => wanted.has(vpc));
@@ -66,7 +66,7 @@ function showMoreVpcs() {
 
 function panelOf(vpc) {
     const compliant = vpc.subnets.filter((subnet) => subnet.compliance === "COMPLIANT").length;
-    const said = vpc.crossing
+    const crossing = vpc.crossing
         ? `${numbers.format(vpc.crossing)} of ${count(vpc.subnets.length, "subnet")} through a NAT`
         : `${count(vpc.subnets.length, "subnet")}, none through a NAT`;
     const panel = element(
@@ -84,7 +84,7 @@ function panelOf(vpc) {
             ),
             element("span", { class: "quiet" }, `${vpc.region} · account ${vpc.account}`),
             proportion(vpc, compliant),
-            element("span", { class: vpc.crossing ? "said nat" : "said" }, said),
+            element("span", { class: vpc.crossing ? "crossing nat" : "crossing" }, crossing),
         ),
     );
     panel.addEventListener("toggle", () => draw(panel, vpc));
@@ -130,12 +130,12 @@ function draw(panel, vpc) {
         element(
             "p",
             { class: "under" },
-            element("button", { type: "button", class: "action", onclick: only }, "Only this VPC's subnets"),
+            element("button", { type: "button", class: "action", onclick: only }, "Show only this VPC's subnets"),
         ),
     );
 }
 
-/** Open a VPC's drawing and go there; the choices are dropped if they hide it. */
+/** Open a VPC's drawing and scroll to it. */
 function goToVpc(vpc) {
     openVpcs.add(vpc.key);
     shownVpcs = Math.max(shownVpcs, listedVpcs.indexOf(vpc) + 1);

@@ -8,11 +8,11 @@ from express_path_cli.cost.charges import (
     TRAFFIC,
     Basis,
     Price,
-    Window,
+    TimeWindow,
     amount,
-    by_metric,
-    by_zone,
+    bytes_by_metric,
     charged_bytes,
+    charged_bytes_by_zone,
     measured,
     window,
 )
@@ -36,9 +36,9 @@ def every_metric(value: float, zone: str | None = None) -> list[Series]:
 
 
 def test_a_window_ends_with_the_last_hour_that_is_complete() -> None:
-    """What happened in the last quarter of an hour may not have arrived yet."""
-    assert window(NOW, 30) == Window(NOON - timedelta(days=30), NOON)
-    assert window(NOW - timedelta(minutes=6), 1) == Window(NOON - HOUR - timedelta(days=1), NOON - HOUR)
+    """Datapoints of the last quarter of an hour may not have arrived yet."""
+    assert window(NOW, 30) == TimeWindow(NOON - timedelta(days=30), NOON)
+    assert window(NOW - timedelta(minutes=6), 1) == TimeWindow(NOON - HOUR - timedelta(days=1), NOON - HOUR)
     assert window(NOW, 30).days == 30
 
 
@@ -51,40 +51,40 @@ def test_a_window_ends_with_the_last_hour_that_is_complete() -> None:
         (NOW, NOON),
     ],
 )
-def test_what_is_left_of_a_window_begins_on_a_whole_hour(earliest: datetime, start: datetime) -> None:
-    """An hour that records cover only in part is left out, and nothing may be left at all."""
-    assert window(NOW, 30).since(earliest) == Window(start, NOON)
+def test_the_recorded_part_of_a_window_begins_on_a_whole_hour(earliest: datetime, start: datetime) -> None:
+    """An hour with records of only a part is left out, and the rest may be empty."""
+    assert window(NOW, 30).since(earliest) == TimeWindow(start, NOON)
 
 
-def test_what_came_in_from_either_side_is_charged_once() -> None:
-    """What went out again is the same bytes."""
+def test_bytes_that_came_in_from_either_side_are_charged_once() -> None:
+    """Outgoing bytes are the same bytes again."""
     found = [series("BytesInFromSource", 1, 2), series("BytesInFromDestination", 10)]
     found += [series("BytesOutToSource", 100), series("BytesOutToDestination", 1000)]
     assert charged_bytes(found) == 13
-    assert charged_bytes(found, Window(NOON - HOUR, NOON)) == 12
-    assert charged_bytes(found, Window(NOON - 2 * HOUR, NOON - HOUR)) == 1
+    assert charged_bytes(found, TimeWindow(NOON - HOUR, NOON)) == 12
+    assert charged_bytes(found, TimeWindow(NOON - 2 * HOUR, NOON - HOUR)) == 1
 
 
-def test_bytes_are_told_by_metric_and_by_zone() -> None:
+def test_bytes_add_up_by_metric_and_by_zone() -> None:
     """Zones add up in each metric, and metrics that are charged in each zone."""
     found = [*every_metric(3, "a"), *every_metric(4, "b")]
-    assert by_metric(found) == dict.fromkeys(TRAFFIC, 7)
-    assert by_zone(found) == {"a": 6, "b": 8}
-    assert by_zone(every_metric(3)) == {}
-    assert by_metric([]) == dict.fromkeys(TRAFFIC, 0)
+    assert bytes_by_metric(found) == dict.fromkeys(TRAFFIC, 7)
+    assert charged_bytes_by_zone(found) == {"a": 6, "b": 8}
+    assert charged_bytes_by_zone(every_metric(3)) == {}
+    assert bytes_by_metric([]) == dict.fromkeys(TRAFFIC, 0)
 
 
 def test_an_amount_is_projected_on_a_month_of_730_hours() -> None:
     """Ten decimal GB in 73 hours are a hundred a month."""
-    told = amount(10e9, PRICE, Window(NOON - 73 * HOUR, NOON))
-    assert told.bytes == 10e9
-    assert told.usd == pytest.approx(0.5)
-    assert told.usd_a_month == pytest.approx(5)
+    projected = amount(10e9, PRICE, TimeWindow(NOON - 73 * HOUR, NOON))
+    assert projected.bytes == 10e9
+    assert projected.usd == pytest.approx(0.5)
+    assert projected.usd_per_month == pytest.approx(5)
 
 
 def test_a_share_is_of_the_bytes_of_the_same_window() -> None:
-    """Of nothing there is no share."""
+    """Without charged bytes there is no share."""
     day = window(NOW, 1)
-    told = measured(25e9, 100e9, PRICE, day, whole=False)
-    assert (told.share, told.amount.usd, told.window, told.whole) == (0.25, 1.25, day, False)
-    assert measured(0, 0, PRICE, day, whole=True).share is None
+    found = measured(25e9, 100e9, PRICE, day, complete=False)
+    assert (found.share, found.amount.usd, found.window, found.complete) == (0.25, 1.25, day, False)
+    assert measured(0, 0, PRICE, day, complete=True).share is None

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from express_path_cli.cost.flow_records import NEEDED, FlowLog, NatPlace, NotRecordedError, recording
+from express_path_cli.cost.flow_records import NEEDED, FlowLog, NatPlacement, NotRecordedError, recording
 
-PLACE = NatPlace("nat-1", ("eni-1",), "subnet-1", "vpc-1")
+PLACEMENT = NatPlacement("nat-1", ("eni-1",), "subnet-1", "vpc-1")
 
 
 def flow_log(resource_id: str, traffic: str = "ALL", fields: tuple[str, ...] = NEEDED) -> FlowLog:
@@ -20,21 +20,21 @@ def test_a_flow_log_of_the_interface_or_what_it_is_in_records_it(resource_id: st
     """The VPC's, the subnet's and the interface's do; others, and one of what was rejected, do not."""
     found = flow_log(resource_id, traffic)
     others = [flow_log("vpc-2"), flow_log("eni-2"), flow_log("vpc-1", "REJECT")]
-    assert recording(PLACE, "group", [*others, found]) == found
+    assert recording(PLACEMENT, "group", [*others, found]) == found
 
 
 @pytest.mark.parametrize(
-    ("place", "flow_logs", "why"),
+    ("placement", "flow_logs", "why"),
     [
-        (PLACE, [], "no flow log of vpc-1, subnet-1 or its network interface"),
-        (PLACE, [flow_log("vpc-1", "REJECT")], "no flow log"),
-        (PLACE, [flow_log("vpc-1"), flow_log("eni-1")], "fl-eni-1 and fl-vpc-1 both"),
-        (PLACE, [flow_log("vpc-1", fields=("interface-id", "pkt-dstaddr", "bytes"))], "lacks srcaddr, dstaddr"),
-        (NatPlace("nat-1", (), "", "vpc-1"), [flow_log("vpc-1")], "regional"),
+        (PLACEMENT, [], "no flow log of vpc-1, subnet-1 or its network interface"),
+        (PLACEMENT, [flow_log("vpc-1", "REJECT")], "no flow log"),
+        (PLACEMENT, [flow_log("vpc-1"), flow_log("eni-1")], "fl-eni-1 and fl-vpc-1 publish to it"),
+        (PLACEMENT, [flow_log("vpc-1", fields=("interface-id", "pkt-dstaddr", "bytes"))], "lacks srcaddr, dstaddr"),
+        (NatPlacement("nat-1", (), "", "vpc-1"), [flow_log("vpc-1")], "regional"),
     ],
 )
-def test_what_cannot_be_told_says_why(place: NatPlace, flow_logs: list[FlowLog], why: str) -> None:
-    """Nothing is measured twice, or out of fields that are not there."""
+def test_why_flow_logs_do_not_record_a_gateway(placement: NatPlacement, flow_logs: list[FlowLog], why: str) -> None:
+    """Nothing is measured twice, or from missing fields."""
     with pytest.raises(NotRecordedError, match=why) as raised:
-        recording(place, "group", flow_logs)
+        recording(placement, "group", flow_logs)
     assert (raised.value.nat_gateway_id, raised.value.log_group) == ("nat-1", "group")

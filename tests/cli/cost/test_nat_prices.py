@@ -18,7 +18,7 @@ def aws(sandbox: Sandbox) -> Aws:
     return connect("eu-west-2")
 
 
-def test_only_what_a_gb_costs_counts(aws: Aws, sandbox: Sandbox) -> None:
+def test_only_prices_per_gb_count(aws: Aws, sandbox: Sandbox) -> None:
     """Hours, other Regions, provisioned bandwidth and other currencies are other products."""
     prices = sandbox.prices
     prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Hours", "0.05", unit="Hrs")
@@ -37,14 +37,14 @@ def test_only_what_a_gb_costs_counts(aws: Aws, sandbox: Sandbox) -> None:
 
 
 def test_the_highest_of_several_prices_counts(aws: Aws, sandbox: Sandbox) -> None:
-    """What is reckoned with it is an upper bound, in whatever order AWS lists them."""
+    """The cost stays an upper bound, in any order of prices."""
     for price in ("0.045", "0.052", "0.048"):
         sandbox.prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Bytes", price)
     assert listed_prices(aws, "eu-west-2") == {"NatGateway": Price(0.052, Basis.LISTED)}
 
 
 def test_a_denial_is_an_error(aws: Aws, sandbox: Sandbox) -> None:
-    """Whoever asks decides what a missing price means."""
+    """The caller decides what a missing price means."""
     sandbox.faults.deny("pricing", "GetProducts")
     with pytest.raises(ApiError) as raised:
         listed_prices(aws, "eu-west-2")

@@ -1,4 +1,4 @@
-"""Symptoms out of a NAT gateway's metrics: each where it is, and a plain answer where there is none."""
+"""Symptoms in a NAT gateway's metrics: each at its time, and a clear answer if there is none."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -32,17 +32,17 @@ def series(metric: str, values: Mapping[int, float] | Sequence[float], meter: Me
     return Series(meter, metric, PERIOD, tuple((time(index), value) for index, value in by_index.items()))
 
 
-def told(gbps: Sequence[float], packet: float = PACKET, **metrics: Mapping[int, float]) -> Diagnosis:
+def diagnosed(gbps: Sequence[float], packet: float = PACKET, **metrics: Mapping[int, float]) -> Diagnosis:
     """The diagnosis of a gateway that carries so much, a tenth of it outwards, and whatever else is given."""
-    carried = [each * 1e9 / 8 * PERIOD for each in gbps]
-    packets = [each / packet for each in carried]
+    carried = [rate * 1e9 / 8 * PERIOD for rate in gbps]
+    packets = [size / packet for size in carried]
     nothing = [0.0] * len(gbps)
     given = [
-        series("BytesOutToDestination", [each / 10 for each in carried]),
-        series("BytesOutToSource", [each * 9 / 10 for each in carried]),
-        series("PacketsInFromSource", [each / 2 for each in packets]),
-        series("PacketsInFromDestination", [each / 2 for each in packets]),
-        *(series(each, metrics.get(each, nothing)) for each in METRICS if each not in BASIC),
+        series("BytesOutToDestination", [size / 10 for size in carried]),
+        series("BytesOutToSource", [size * 9 / 10 for size in carried]),
+        series("PacketsInFromSource", [number / 2 for number in packets]),
+        series("PacketsInFromDestination", [number / 2 for number in packets]),
+        *(series(metric, metrics.get(metric, nothing)) for metric in METRICS if metric not in BASIC),
     ]
     return diagnose(METER, given, START, END, PERIOD)
 
@@ -60,9 +60,11 @@ def only(diagnosis: Diagnosis) -> Finding:
 
 def test_a_plateau_alone_may_be_the_clients_own_limit() -> None:
     """Flat and nothing dropped: MEDIUM, with its time, height and what else was measured meanwhile."""
-    diagnosis = told(FLAT, PeakBytesPerSecond={30: 3.2e9, 2: 9e9}, ActiveConnectionCount={30: 40_000, 31: 61_000})
+    diagnosis = diagnosed(FLAT, PeakBytesPerSecond={30: 3.2e9, 2: 9e9}, ActiveConnectionCount={30: 40_000, 31: 61_000})
     finding = only(diagnosis)
-    assert finding[:6] == (Symptom.PLATEAU, Severity.MEDIUM, time(24), time(62), pytest.approx(25e9), "bit/s")
+    assert finding == Finding(
+        Symptom.PLATEAU, Severity.MEDIUM, time(24), time(62), pytest.approx(25e9), "bit/s", finding.evidence
+    )
     assert finding.evidence["peakBitsPerSecond"] == 25.6e9
     assert finding.evidence["activeConnections"] == 61_000
     assert finding.evidence["jitter"] == 0
@@ -78,7 +80,7 @@ def test_a_plateau_alone_may_be_the_clients_own_limit() -> None:
 )
 def test_drops_or_refusals_meanwhile_make_a_plateau_certain(metrics: Mapping[str, Mapping[int, float]]) -> None:
     """What is flat and drops more than 0.01 %, or has no ports left, holds traffic up: HIGH."""
-    plateau, other = told(FLAT, **metrics).findings
+    plateau, other = diagnosed(FLAT, **metrics).findings
     assert (plateau.symptom, plateau.severity) == (Symptom.PLATEAU, Severity.HIGH)
     assert other.severity is Severity.HIGH
     assert (other.start, other.end) == (time(40), time(41))
@@ -86,21 +88,23 @@ def test_drops_or_refusals_meanwhile_make_a_plateau_certain(metrics: Mapping[str
 
 def test_a_plateau_at_the_last_ceiling_is_certain() -> None:
     """Above 100 Gbit/s no gateway scales."""
-    assert only(told([*QUIET[:24], *[96.0] * 38, *QUIET[:34]], packet=8000)).severity is Severity.HIGH
+    assert only(diagnosed([*QUIET[:24], *[96.0] * 38, *QUIET[:34]], packet=8000)).severity is Severity.HIGH
 
 
 def test_small_packets_meet_another_ceiling_than_bytes() -> None:
-    """A million packets of 100 bytes are no 5 Gbit/s: the plateau is told in packets."""
-    finding = only(told([*[each / 10 for each in QUIET[:24]], *[0.96] * 38, *[0.1] * 34], packet=100))
-    assert finding[:6] == (Symptom.PLATEAU, Severity.MEDIUM, time(24), time(62), pytest.approx(1.2e6), "packets/s")
+    """A million packets of 100 bytes are less than 5 Gbit/s: the plateau is in packets/s."""
+    finding = only(diagnosed([*[rate / 10 for rate in QUIET[:24]], *[0.96] * 38, *[0.1] * 34], packet=100))
+    assert finding == Finding(
+        Symptom.PLATEAU, Severity.MEDIUM, time(24), time(62), pytest.approx(1.2e6), "packets/s", finding.evidence
+    )
 
 
 def test_bytes_and_packets_that_are_flat_together_are_one_plateau() -> None:
-    """A plateau in packets at another time is told besides."""
+    """A plateau in packets at another time is a finding of its own."""
     loads = [*QUIET[:8], *[25.0] * 30, *QUIET[:8]]
-    small = [*[each / 100 for each in QUIET[:4]], *[3.9] * 30, *QUIET[:16]]
-    carried = [each * 1e9 / 8 * PERIOD for each in [*loads, *small]]
-    packets = [each / (PACKET if index < len(loads) else 100) for index, each in enumerate(carried)]
+    small = [*[rate / 100 for rate in QUIET[:4]], *[3.9] * 30, *QUIET[:16]]
+    carried = [rate * 1e9 / 8 * PERIOD for rate in [*loads, *small]]
+    packets = [size / (PACKET if index < len(loads) else 100) for index, size in enumerate(carried)]
     given = [
         series("BytesOutToDestination", [0.0] * PERIODS),
         series("BytesOutToSource", carried),
@@ -109,22 +113,26 @@ def test_bytes_and_packets_that_are_flat_together_are_one_plateau() -> None:
         series("PacketsDropCount", [0.0] * PERIODS),
     ]
     diagnosis = diagnose(METER, given, START, END, PERIOD)
-    assert [(each.unit, each.start) for each in diagnosis.findings] == [("bit/s", time(8)), ("packets/s", time(50))]
+    assert [(finding.unit, finding.start) for finding in diagnosis.findings] == [
+        ("bit/s", time(8)),
+        ("packets/s", time(50)),
+    ]
     assert "portAllocationErrors" not in diagnosis.findings[0].evidence
 
 
 def test_few_drops_are_no_symptom() -> None:
-    """Up to 0.01 % of what arrived is told and is no symptom."""
-    diagnosis = told(QUIET, PacketsDropCount={3: 900.0})
+    """Up to 0.01 % of the packets that arrived is a LOW finding, not a symptom."""
+    diagnosis = diagnosed(QUIET, PacketsDropCount={3: 900.0})
     finding = only(diagnosis)
-    assert finding[:6] == (Symptom.PACKETS_DROPPED, Severity.LOW, time(3), time(4), 900, "packets")
+    expected = (Symptom.PACKETS_DROPPED, Severity.LOW, time(3), time(4), 900, "packets")
+    assert finding == Finding(*expected, evidence=finding.evidence)
     assert finding.evidence["droppedShare"] == pytest.approx(900 / (0.7e9 / 8 * PERIOD / PACKET))
     assert diagnosis.state is State.NO_SIGN
 
 
 def test_many_drops_are_a_symptom() -> None:
     """Above 0.01 % something is wrong, below the lowest ceiling perhaps with the VPC service itself: MEDIUM."""
-    assert only(told(QUIET, PacketsDropCount={3: 1e5})).severity is Severity.MEDIUM
+    assert only(diagnosed(QUIET, PacketsDropCount={3: 1e5})).severity is Severity.MEDIUM
 
 
 def test_drops_whose_share_is_unknown_count_as_many() -> None:
@@ -136,8 +144,8 @@ def test_drops_whose_share_is_unknown_count_as_many() -> None:
 
 def test_events_less_than_an_hour_apart_are_one() -> None:
     """Start, end and sum go over the pause; an hour's pause makes two."""
-    diagnosis = told(QUIET, ErrorPortAllocation={3: 5.0, 4: 0.0, 15: 2.0, 28: 1.0})
-    assert [(each.start, each.end, each.value) for each in diagnosis.findings] == [
+    diagnosis = diagnosed(QUIET, ErrorPortAllocation={3: 5.0, 4: 0.0, 15: 2.0, 28: 1.0})
+    assert [(finding.start, finding.end, finding.value) for finding in diagnosis.findings] == [
         (time(3), time(16), 7),
         (time(28), time(29), 1),
     ]
@@ -148,19 +156,21 @@ def test_events_less_than_an_hour_apart_are_one() -> None:
 )
 def test_ten_seconds_near_the_last_ceiling_are_seen(metric: str, value: float, unit: str) -> None:
     """Averages hide bursts; the highest ten seconds of each minute do not."""
-    finding = only(told(QUIET, **{metric: {5: value, 6: value / 2}}))
+    finding = only(diagnosed(QUIET, **{metric: {5: value, 6: value / 2}}))
     in_unit = value * 8 if unit == "bit/s" else value
-    assert finding[:6] == (Symptom.PEAK_NEAR_LIMIT, Severity.MEDIUM, time(5), time(6), in_unit, unit)
-    both = told(QUIET, **{metric: {5: value}, "PacketsDropCount": {5: 1e6}}).findings
-    assert {each.severity for each in both if each.symptom is Symptom.PEAK_NEAR_LIMIT} == {Severity.HIGH}
+    assert finding == Finding(
+        Symptom.PEAK_NEAR_LIMIT, Severity.MEDIUM, time(5), time(6), in_unit, unit, finding.evidence
+    )
+    both = diagnosed(QUIET, **{metric: {5: value}, "PacketsDropCount": {5: 1e6}}).findings
+    assert {finding.severity for finding in both if finding.symptom is Symptom.PEAK_NEAR_LIMIT} == {Severity.HIGH}
 
 
 def test_the_worst_comes_first() -> None:
     """By severity, then by symptom, then by time."""
-    diagnosis = told(
+    diagnosis = diagnosed(
         FLAT, PacketsDropCount={2: 1.0, 90: 1e6}, ErrorPortAllocation={70: 1.0, 1: 1.0}, PeakBytesPerSecond={0: 12e9}
     )
-    assert [(each.symptom, each.severity, each.start) for each in diagnosis.findings] == [
+    assert [(finding.symptom, finding.severity, finding.start) for finding in diagnosis.findings] == [
         (Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, time(1)),
         (Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, time(70)),
         (Symptom.PLATEAU, Severity.MEDIUM, time(24)),
@@ -173,27 +183,27 @@ def test_the_worst_comes_first() -> None:
 @pytest.mark.parametrize(
     ("gbps", "state"), [(QUIET, State.NO_SIGN), ([0.003] * PERIODS, State.NO_SIGN), ([0.0] * PERIODS, State.IDLE)]
 )
-def test_a_gateway_without_symptoms_is_told_as_such(gbps: Sequence[float], state: State) -> None:
-    """Ordinary traffic, a steady trickle and no traffic at all give no finding, and are told apart."""
-    diagnosis = told(gbps)
+def test_a_gateway_without_symptoms_has_its_own_state(gbps: Sequence[float], state: State) -> None:
+    """Ordinary traffic, a steady trickle and no traffic have no findings, but different states."""
+    diagnosis = diagnosed(gbps)
     assert (diagnosis.findings, diagnosis.state, diagnosis.missing) == ((), state, 0)
 
 
 def test_no_datapoints_are_no_idle_gateway() -> None:
-    """Where CloudWatch holds nothing, nothing can be said."""
+    """Without datapoints, the state is NO_DATA."""
     diagnosis = diagnose(METER, [series("BytesOutToSource", [1.0])], START, END, PERIOD)
     assert (diagnosis.state, diagnosis.missing, diagnosis.load.carried) == (State.NO_DATA, 1, ())
 
 
 def test_missing_periods_are_counted() -> None:
-    """Half a window of datapoints is told as half."""
-    assert told(QUIET[:48]).missing == 0.5
+    """Half a window without datapoints is half missing."""
+    assert diagnosed(QUIET[:48]).missing == 0.5
 
 
 def test_only_the_meters_own_series_count() -> None:
     """Another zone of the same gateway is another meter."""
     zone = Meter("nat-1", "us-east-1a")
-    other = [series(each, [1e12] * PERIODS, zone) for each in METRICS]
+    other = [series(metric, [1e12] * PERIODS, zone) for metric in METRICS]
     assert diagnose(METER, other, START, END, PERIOD).state is State.NO_DATA
     assert diagnose(zone, other, START, END, PERIOD).state is State.SYMPTOMS
 
@@ -212,7 +222,7 @@ def test_whatever_is_measured_findings_lie_in_the_window_and_order_is_nothing(
     """Every finding has a time in the window and a value, and the order of the series does not matter."""
     given_series = [series(metric, dict(sorted(points.items()))) for metric, points in values.items()]
     diagnosis = diagnose(METER, given_series, START, END, PERIOD)
-    for each in diagnosis.findings:
-        assert START <= each.start < each.end <= END
-        assert each.value > 0
+    for finding in diagnosis.findings:
+        assert START <= finding.start < finding.end <= END
+        assert finding.value > 0
     assert diagnose(METER, data.draw(st.permutations(given_series)), START, END, PERIOD) == diagnosis

@@ -1,6 +1,7 @@
 """Plateaus: a ceiling's mark is found, and nothing else is taken for one."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from math import pi, sin
@@ -20,7 +21,7 @@ CEILING = 25e9
 
 
 def at(values: list[float], period: timedelta = PERIOD) -> list[tuple[datetime, float]]:
-    """Points of such values, one for each period."""
+    """Return a point for each value, one per period."""
     return [(START + index * period, value) for index, value in enumerate(values)]
 
 
@@ -37,14 +38,14 @@ def free_traffic(random: Random, periods: int = DAY) -> list[float]:
     ]
 
 
-def held_up(random: Random, ceiling: float = CEILING) -> list[float]:
-    """The same under a ceiling."""
+def limited(random: Random, ceiling: float = CEILING) -> list[float]:
+    """Return the same traffic under a ceiling."""
     return [min(value, ceiling * random.gauss(1, 0.003)) for value in free_traffic(random)]
 
 
 def test_traffic_under_a_ceiling_runs_flat() -> None:
     """The plateau lies where traffic would have gone higher, at the ceiling's height, calmer than the rest."""
-    (plateau,) = found(held_up(Random(1)))
+    (plateau,) = found(limited(Random(1)))
     assert plateau.level == pytest.approx(CEILING, rel=0.01)
     assert timedelta(hours=8) < plateau.end - plateau.start < timedelta(hours=11)
     assert plateau.jitter < 0.01
@@ -56,19 +57,20 @@ def test_traffic_under_a_ceiling_runs_flat() -> None:
 def test_order_and_scale_do_not_matter(seed: int, factor: int) -> None:
     """Shuffled points give the same plateaus; twice the bytes give them twice as high, at the same time."""
     random = Random(seed)
-    points = at(held_up(random))
+    points = at(limited(random))
     expected = plateaus(points, PERIOD, 1.0)
     scaled = [(time, value * 2.0**factor) for time, value in random.sample(points, len(points))]
-    assert [(each.start, each.end) for each in plateaus(scaled, PERIOD, 1.0)] == [
-        (each.start, each.end) for each in expected
+    assert [(plateau.start, plateau.end) for plateau in plateaus(scaled, PERIOD, 1.0)] == [
+        (plateau.start, plateau.end) for plateau in expected
     ]
     assert plateaus(scaled, PERIOD, 1.0) == [
-        each._replace(
-            level=pytest.approx(each.level * 2.0**factor),
-            jitter=pytest.approx(each.jitter),
-            usual_jitter=pytest.approx(each.usual_jitter),
+        replace(
+            plateau,
+            level=pytest.approx(plateau.level * 2.0**factor),
+            jitter=pytest.approx(plateau.jitter),
+            usual_jitter=pytest.approx(plateau.usual_jitter),
         )
-        for each in expected
+        for plateau in expected
     ]
 
 
@@ -77,7 +79,7 @@ def test_order_and_scale_do_not_matter(seed: int, factor: int) -> None:
 def test_lone_gaps_do_not_hide_a_plateau(seed: int, share: float) -> None:
     """Datapoints that CloudWatch has not are passed over, singly: the plateau keeps its height and most of its time."""
     random = Random(seed)
-    points = at(held_up(random))
+    points = at(limited(random))
     kept = [points[0]]
     for here in points[1:]:
         if kept[-1][0] < here[0] - PERIOD or random.random() >= share:
@@ -85,15 +87,15 @@ def test_lone_gaps_do_not_hide_a_plateau(seed: int, share: float) -> None:
     (whole,) = plateaus(points, PERIOD, LEAST)
     parts = plateaus(kept, PERIOD, LEAST)
     assert parts
-    assert all(each.level == pytest.approx(whole.level, rel=0.02) for each in parts)
-    assert sum((each.end - each.start for each in parts), timedelta()) > 0.7 * (whole.end - whole.start)
+    assert all(part.level == pytest.approx(whole.level, rel=0.02) for part in parts)
+    assert sum((part.end - part.start for part in parts), timedelta()) > 0.7 * (whole.end - whole.start)
 
 
 def test_a_long_gap_ends_a_plateau() -> None:
-    """Nobody knows what happened while there are no datapoints, so two plateaus are told."""
+    """What happened without datapoints is unknown, so there are two plateaus."""
     points = at([0.2e9] * 20 + [CEILING] * 60 + [0.2e9] * 20)
-    without = [each for index, each in enumerate(points) if not 45 <= index < 48]
-    assert [(each.start, each.end) for each in plateaus(without, PERIOD, LEAST)] == [
+    without = [point for index, point in enumerate(points) if not 45 <= index < 48]
+    assert [(plateau.start, plateau.end) for plateau in plateaus(without, PERIOD, LEAST)] == [
         (points[20][0], points[45][0]),
         (points[48][0], points[80][0]),
     ]
@@ -110,7 +112,7 @@ def test_lone_spikes_and_dips_belong_to_the_plateau() -> None:
 def test_each_height_that_a_gateway_scales_to_is_a_plateau() -> None:
     """Traffic that goes higher afterwards does not unsay that it was held up before."""
     values = [1e9] * 30 + [10e9] * 24 + [25e9] * 24 + [1e9] * 30
-    assert [each.level for each in found(values)] == [10e9, 25e9]
+    assert [plateau.level for plateau in found(values)] == [10e9, 25e9]
 
 
 def test_traffic_that_went_higher_before_is_not_at_a_ceiling() -> None:
@@ -193,16 +195,16 @@ def test_noise_invents_no_plateau(seed: int, spread: float) -> None:
 def test_what_is_found_is_what_was_defined(values: list[float], period: int) -> None:
     """Whatever the points: plateaus are apart, in order, long, high and within the window."""
     length = timedelta(seconds=period)
-    told = found(values, length)
-    assert all(here.end <= there.start for here, there in pairwise(told))
-    for each in told:
-        assert START <= each.start < each.end <= START + len(values) * length
-        assert each.end - each.start >= max(FEWEST * length, timedelta(minutes=30))
-        assert LEAST <= each.level <= 120e9
-        assert 0 <= each.jitter <= max(STILL, CALM * (each.usual_jitter or 0))
+    all_found = found(values, length)
+    assert all(here.end <= there.start for here, there in pairwise(all_found))
+    for plateau in all_found:
+        assert START <= plateau.start < plateau.end <= START + len(values) * length
+        assert plateau.end - plateau.start >= max(FEWEST * length, timedelta(minutes=30))
+        assert LEAST <= plateau.level <= 120e9
+        assert 0 <= plateau.jitter <= max(STILL, CALM * (plateau.usual_jitter or 0))
 
 
-def test_of_runs_that_overlap_the_longest_is_told() -> None:
+def test_of_overlapping_runs_the_longest_counts() -> None:
     """Two steps closer together than the band make two runs that share periods, and one plateau."""
     values = [1e9, 2e9] * 20 + [24.1e9] * 3 + [24.6e9] * 40 + [25.38e9] * 4 + [1e9] * 20
     (plateau,) = found(values)

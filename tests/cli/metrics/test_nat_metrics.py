@@ -8,7 +8,7 @@ from express_path.adapters.aws import Aws
 from express_path.domain.network.resources import NatGateway
 from express_path.errors import ApiError
 from express_path_cli.connections import connect
-from express_path_cli.cost.flow_logs import read_nat_places
+from express_path_cli.cost.flow_logs import read_nat_placements
 from express_path_cli.metrics import nat_metrics
 from express_path_cli.metrics.nat_metrics import meters_of, read_metrics
 from express_path_cli.metrics.series import Meter, Series
@@ -37,7 +37,7 @@ def read(aws: Aws, *meters: Meter) -> list[Series]:
 
 def test_a_series_holds_the_datapoints_in_order_and_no_others(aws: Aws, sandbox: Sandbox) -> None:
     """Points of a period are added up, hours without any are absent, and the window's end is outside."""
-    minutes = [(START + timedelta(minutes=each), 10.0) for each in (130, 125, 0, 59)]
+    minutes = [(START + timedelta(minutes=minute), 10.0) for minute in (130, 125, 0, 59)]
     outside = [(START - HOUR, 1.0), (END, 1.0)]
     sandbox.metrics.record("nat-1", "BytesInFromSource", [*minutes, *outside])
     sandbox.metrics.record("nat-2", "BytesInFromSource", [(START, 7.0)])
@@ -54,7 +54,7 @@ def test_each_statistic_is_that_of_its_metric(aws: Aws, sandbox: Sandbox) -> Non
         sandbox.metrics.record("nat-1", metric, [(START, 1.0), (START + HOUR / 2, 3.0)])
     asked = {"BytesInFromSource": "Sum", "ActiveConnectionCount": "Maximum"}
     found = read_metrics(aws, [Meter("nat-0"), ONE], asked, START, END, 3600)
-    assert [(each.meter.nat_gateway_id, each.metric, each.total) for each in found] == [
+    assert [(series.meter.nat_gateway_id, series.metric, series.total) for series in found] == [
         ("nat-0", "BytesInFromSource", 0),
         ("nat-0", "ActiveConnectionCount", 0),
         ("nat-1", "BytesInFromSource", 4),
@@ -65,13 +65,13 @@ def test_each_statistic_is_that_of_its_metric(aws: Aws, sandbox: Sandbox) -> Non
 def test_a_regional_gateway_is_counted_by_zone(aws: Aws, sandbox: Sandbox) -> None:
     """The gateway's id alone has no datapoints."""
     sandbox.metrics.record("nat-1", "BytesInFromSource", [(START, 5.0)], zone="us-east-1a")
-    assert [each.total for each in read(aws, ONE, Meter("nat-1", "us-east-1a"))] == [0, 5]
+    assert [series.total for series in read(aws, ONE, Meter("nat-1", "us-east-1a"))] == [0, 5]
 
 
 def test_more_than_500_metrics_take_several_calls(aws: Aws, sandbox: Sandbox) -> None:
     """The last metric is read like the first."""
     sandbox.metrics.record("nat-600", "BytesInFromSource", [(START, 5.0)])
-    found = read(aws, *(Meter(f"nat-{each}") for each in range(601)))
+    found = read(aws, *(Meter(f"nat-{number}") for number in range(601)))
     assert len(found) == 601
     assert found[600].total == 5
     assert len(sandbox.calls.of("cloudwatch", "GetMetricData")) == 2
@@ -81,9 +81,9 @@ def test_all_pages_are_read(aws: Aws, sandbox: Sandbox, monkeypatch: pytest.Monk
     """A series that is PartialData goes on in the next page."""
     monkeypatch.setattr(nat_metrics, "_DATAPOINTS", 5)
     for name in ("nat-1", "nat-2"):
-        sandbox.metrics.record(name, "BytesInFromSource", [(START + each * HOUR, each) for each in range(8)])
+        sandbox.metrics.record(name, "BytesInFromSource", [(START + hour * HOUR, hour) for hour in range(8)])
     found = read(aws, ONE, Meter("nat-2"))
-    assert [[value for _, value in each.points] for each in found] == [[*range(8)], [*range(8)]]
+    assert [[value for _, value in series.points] for series in found] == [[*range(8)], [*range(8)]]
     assert len(sandbox.calls.of("cloudwatch", "GetMetricData")) == 4
 
 
@@ -130,7 +130,9 @@ def regional(builder: Builder) -> tuple[NatGateway, list[tuple[str, str]]]:
     builder.internet_gateway(vpc_id)
     gateway_id = builder.ec2.create_nat_gateway(AvailabilityMode="regional", VpcId=vpc_id)["NatGateway"]["NatGatewayId"]
     (row,) = builder.ec2.describe_nat_gateways(NatGatewayIds=[gateway_id])["NatGateways"]
-    zones = sorted((each["AvailabilityZone"], each["AvailabilityZoneId"]) for each in row["NatGatewayAddresses"])
+    zones = sorted(
+        (address["AvailabilityZone"], address["AvailabilityZoneId"]) for address in row["NatGatewayAddresses"]
+    )
     return NatGateway(gateway_id, vpc_id, availability_mode="regional"), zones
 
 
@@ -151,19 +153,19 @@ def test_zones_are_spelled_as_cloudwatch_spells_them(aws: Aws, sandbox: Sandbox,
     """Where CloudWatch gives a zone's id, the other zones are asked for by id, too."""
     gateway, ((_, first), (_, second)) = regional(builder)
     sandbox.metrics.record(gateway.id, "BytesInFromSource", [(START, 1.0)], zone=first)
-    assert meters_of(aws, [gateway]) == [Meter(gateway.id, each) for each in sorted([first, second])]
+    assert meters_of(aws, [gateway]) == [Meter(gateway.id, zone) for zone in sorted([first, second])]
 
 
 def test_gateways_beyond_one_filter_are_found(aws: Aws, builder: Builder) -> None:
     """EC2 takes 200 values a filter (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html)."""
     gateway, zones = regional(builder)
-    others = [f"nat-{each}" for each in range(200)]
-    meters = meters_of(aws, [*(NatGateway(each, "vpc-1", availability_mode="regional") for each in others), gateway])
-    assert [each for each in meters if each.nat_gateway_id not in others] == [
+    others = [f"nat-{number}" for number in range(200)]
+    meters = meters_of(aws, [*(NatGateway(other, "vpc-1", availability_mode="regional") for other in others), gateway])
+    assert [meter for meter in meters if meter.nat_gateway_id not in others] == [
         Meter(gateway.id, zone) for zone, _ in zones
     ]
-    places = read_nat_places(aws, [*others, gateway.id])
-    assert {each.vpc_id for each in places.values()} == {gateway.vpc_id}
+    placements = read_nat_placements(aws, [*others, gateway.id])
+    assert {placement.vpc_id for placement in placements.values()} == {gateway.vpc_id}
 
 
 def test_zonal_gateways_need_no_look_at_zones(aws: Aws, sandbox: Sandbox) -> None:

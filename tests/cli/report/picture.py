@@ -1,4 +1,4 @@
-"""Takes the picture of the report that docs/report.md shows: python -m tests.cli.report.picture docs/report.png."""
+"""Take the picture of the report in docs/report.md: python -m tests.cli.report.picture docs/report.png."""
 
 import os
 import sys
@@ -13,11 +13,11 @@ from tests.cli.report.browser import Visit, launched
 from tests.support.command import invoke
 
 SIZE = (1440, 1040)
-"""Of the picture, in pixels."""
+"""The size of the picture, in pixels."""
 
 
 class Estate:
-    """A few VPCs as a company has them, with names: some cured, some not, one half."""
+    """A few VPCs with names, as a company has them: some healed, some not, one in part."""
 
     def __init__(self, account: Account) -> None:
         """Build it."""
@@ -66,17 +66,17 @@ class Estate:
 
 
 def take(picture: Path) -> None:
-    """Build the estate in a sandbox, report it, and photograph the top of the page."""
+    """Build the estate in a sandbox, write its report, and take a screenshot of the top of the page."""
     with Sandbox() as sandbox, TemporaryDirectory() as folder, launched() as browser:
         os.environ.update(sandbox.environment())
         Estate(Account(sandbox))
         file = Path(folder) / "report.html"
-        told = invoke(["report", "--output", str(file)])
-        if told.exit_code != 1:
-            sys.exit(told.output)
+        result = invoke(["report", "--output", str(file)])
+        if result.exit_code != 1:
+            sys.exit(result.output)
         visit = Visit(browser)
         page = visit.open(file, size=SIZE)
-        for name in ("analytics-prod", "shop-prod"):  # close the one that is open at first, open the other
+        for name in ("analytics-prod", "shop-prod"):  # close the one that is open, open the other
             page.locator("summary", has_text=name).click()
         page.mouse.move(0, 0)
         page.locator("h1").click()

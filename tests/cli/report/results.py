@@ -55,8 +55,8 @@ def as_account(view: View, number: int) -> View:
     """The same network as another account's: what the dumped account owned, that account owns."""
     account_id, snapshot = f"{number:012}", view.tracer.snapshot
     subnets = {
-        key: replace(each, owner_id=account_id) if each.owner_id == view.account.id else each
-        for key, each in snapshot.subnets.items()
+        key: replace(subnet, owner_id=account_id) if subnet.owner_id == view.account.id else subnet
+        for key, subnet in snapshot.subnets.items()
     }
     moved = replace(snapshot, account_id=account_id, subnets=subnets)
     return View(Account(account_id, view.account.has_directory_buckets), Tracer(moved), view.subnet_ids)
@@ -72,15 +72,15 @@ def named(view: View, name: str) -> View:
     """The same network with this name on each subnet, VPC and table."""
     snapshot, tags = view.tracer.snapshot, {"Name": name}
 
-    def renamed(each: Subnet) -> Subnet:
-        return replace(each, tags=tags)
+    def renamed(subnet: Subnet) -> Subnet:
+        return replace(subnet, tags=tags)
 
     changed = replace(
         snapshot,
-        subnets={key: renamed(each) for key, each in snapshot.subnets.items()},
-        vpcs={key: replace(each, tags=tags) for key, each in snapshot.vpcs.items()},
-        route_tables={key: replace(each, tags=tags) for key, each in snapshot.route_tables.items()},
-        vpc_endpoints={key: replace(each, tags=tags) for key, each in snapshot.vpc_endpoints.items()},
+        subnets={key: renamed(subnet) for key, subnet in snapshot.subnets.items()},
+        vpcs={key: replace(resource, tags=tags) for key, resource in snapshot.vpcs.items()},
+        route_tables={key: replace(resource, tags=tags) for key, resource in snapshot.route_tables.items()},
+        vpc_endpoints={key: replace(resource, tags=tags) for key, resource in snapshot.vpc_endpoints.items()},
     )
     return View(view.account, Tracer(changed), view.subnet_ids)
 

@@ -38,7 +38,9 @@ def violations(page: Page, axe: str) -> list[str]:
     page.evaluate(axe)
     found = page.evaluate("rules => axe.run(document, { runOnly: rules })", RULES)
     assert found["passes"], "the rules were applied"
-    return [f"{each['id']}: {json.dumps(each['nodes'][0]['html'])[:300]}" for each in found["violations"]]
+    return [
+        f"{violation['id']}: {json.dumps(violation['nodes'][0]['html'])[:300]}" for violation in found["violations"]
+    ]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -46,7 +48,7 @@ def violations(page: Page, axe: str) -> list[str]:
 def test_no_rule_is_broken(visit: Visit, file: Path, axe: str, *, dark: bool, size: tuple[int, int]) -> None:
     """In both themes, wide and narrow, with rows and drawings open, axe-core finds nothing: names, roles, contrast."""
     page = visit.open(file, dark=dark, size=size)
-    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    page.evaluate("for (const element of document.querySelectorAll('details')) element.open = true")
     for opener in page.locator(".opener").all()[::6]:
         opener.click()
     page.locator("#summary button").first.click()
@@ -62,9 +64,9 @@ def test_an_empty_page_breaks_none_either(visit: Visit, tmp_path: Path, axe: str
 def test_a_broken_rule_is_found(visit: Visit, file: Path, axe: str) -> None:
     """The check can fail: text without contrast and a button without a name are found."""
     page = visit.open(file)
-    page.locator("h1").evaluate("each => { each.style.color = 'rgb(240, 240, 240)'; }")
-    page.locator("#theme").evaluate("each => { each.textContent = ''; }")
-    assert {each.partition(":")[0] for each in violations(page, axe)} == {"color-contrast", "button-name"}
+    page.locator("h1").evaluate("element => { element.style.color = 'rgb(240, 240, 240)'; }")
+    page.locator("#theme").evaluate("element => { element.textContent = ''; }")
+    assert {violation.partition(":")[0] for violation in violations(page, axe)} == {"color-contrast", "button-name"}
 
 
 def test_keyboard_reaches_everything_in_order(visit: Visit, file: Path) -> None:
@@ -86,7 +88,7 @@ def test_keyboard_reaches_everything_in_order(visit: Visit, file: Path) -> None:
         assert stop[1], stop
         stops.append(stop[0])
     order = [
-        next(place for place, each in enumerate(stops) if mark in each)
+        next(place for place, stop in enumerate(stops) if mark in stop)
         for mark in ('id="theme"', "tile", 'class="reason"', 'id="search"', "choose-vpc", "<summary", "canvas")
     ]
     assert order == sorted(order)
@@ -109,7 +111,7 @@ def test_landmarks_tables_and_pictures_have_names(visit: Visit, file: Path) -> N
         expect(page.get_by_role(role)).to_have_count(1)  # type: ignore[arg-type]
     for name in ("Totals", "VPCs", "Subnets"):
         expect(page.get_by_role("region", name=name, exact=True)).to_have_count(1)
-    table = page.get_by_role("table", name="Each subnet, and by which path")
+    table = page.get_by_role("table", name="The subnets and their paths")
     assert table.get_by_role("columnheader").count() == 9
     assert table.get_by_role("rowheader").count() == page.locator("#rows tr.subnet").count()
     picture = page.get_by_role("img", name="Paths of").first
@@ -117,21 +119,21 @@ def test_landmarks_tables_and_pictures_have_names(visit: Visit, file: Path) -> N
     assert "by route table rtb-" in words
     assert "then " in words
     page.get_by_role("searchbox").fill("nat-")
-    expect(page.get_by_role("status").first).to_contain_text("subnets chosen")
+    expect(page.get_by_role("status").first).to_contain_text("subnets shown")
 
 
 def test_nothing_moves_where_motion_is_unwanted(visit: Visit, file: Path) -> None:
     """With reduced motion asked for, nothing is animated."""
     page = visit.open(file)
     page.emulate_media(reduced_motion="reduce")
-    assert page.locator(".chevron").first.evaluate("each => getComputedStyle(each).transitionDuration") == "0s"
+    assert page.locator(".chevron").first.evaluate("element => getComputedStyle(element).transitionDuration") == "0s"
 
 
 def test_meaning_is_never_by_colour_alone(visit: Visit, file: Path) -> None:
     """A NAT path differs in line style and in words; a compliance has a mark and its word."""
     page = visit.open(file)
     styles = page.locator(".legend .edge").evaluate_all(
-        "all => all.map(each => getComputedStyle(each).strokeDasharray)"
+        "all => all.map(element => getComputedStyle(element).strokeDasharray)"
     )
     assert len(set(styles)) == len(styles) == 5
     marks = {"✕\nNON_COMPLIANT", "✓\nCOMPLIANT", "\N{EN DASH}\nNOT_APPLICABLE"}

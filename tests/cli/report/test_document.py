@@ -3,7 +3,6 @@
 import json
 import re
 from base64 import b64encode
-from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,8 +14,8 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path_cli.report.document import as_html
-from express_path_cli.report.fixes import FIXES, HEALS
-from express_path_cli.report.headline import CROSSES, headline, whereabouts
+from express_path_cli.report.fixes import FIXES, HEALABLE
+from express_path_cli.report.headline import CROSSES_NAT, headline, whereabouts
 from express_path_cli.result import Result
 from tests.cli.report.results import DENIED, MADE_AT, NOTE, named, organization, result_of, views_of
 from tests.support.command import invoke
@@ -58,7 +57,7 @@ class Parsed(HTMLParser):
 
 def verdict(reason: Reason, vpc_id: str = "vpc-1", account_id: str = "111122223333") -> Verdict:
     """A verdict with a reason, wherever it is."""
-    compliance = Compliance.NON_COMPLIANT if reason in CROSSES else Compliance.COMPLIANT
+    compliance = Compliance.NON_COMPLIANT if reason in CROSSES_NAT else Compliance.COMPLIANT
     return Verdict(account_id, "us-east-1", vpc_id, "subnet-1", "use1-az4", "rtb-1", compliance, reason, f"{reason}: x")
 
 
@@ -70,7 +69,9 @@ def test_policy_lets_the_pages_own_style_and_script_run_and_nothing_else() -> No
         for tag, attributes in page.elements
         if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
     ]
-    directives = {name: value for name, _, value in (each.strip().partition(" ") for each in policy.split(";"))}
+    directives = {
+        name: value for name, _, value in (directive.strip().partition(" ") for directive in policy.split(";"))
+    }
     [style] = page.texts["style"]
     [script] = [text for text in page.texts["script"] if not text.startswith("{")]
     for directive, text in (("style-src", style), ("script-src", script)):
@@ -96,9 +97,9 @@ def test_nothing_leads_out_of_the_file() -> None:
 def test_names_stay_data(hostile: str) -> None:
     """Whatever a subnet, VPC, table or failure is called, a parser finds the same elements, and the name unchanged."""
     views = views_of("gateway-endpoint")
-    usual = Parsed(as_html(result_of([named(each, "usual") for each in views], failures=[DENIED])))
+    usual = Parsed(as_html(result_of([named(view, "usual") for view in views], failures=[DENIED])))
     failure = replace(DENIED, where=hostile)
-    hostile_result = result_of([named(each, hostile) for each in views], failures=[failure], notes=[])
+    hostile_result = result_of([named(view, hostile) for view in views], failures=[failure], notes=[])
     page = Parsed(as_html(hostile_result))
     assert [tag for tag, _ in page.elements] == [tag for tag, _ in usual.elements]
     found = page.data()
@@ -108,43 +109,43 @@ def test_names_stay_data(hostile: str) -> None:
 
 
 def test_data_tells_every_verdict() -> None:
-    """Each row, put together again from the lists, is the verdict: ids, zone, compliance, reason, hops and words."""
+    """Each row, resolved with the lists, is the verdict: ids, zone, compliance, reason, hops and annotation."""
     result = organization()
     page = Parsed(as_html(result)).data()
-    for row, each in zip(page["subnets"], result.verdicts, strict=True):
-        vpc, way = page["vpcs"][row[2]], page["ways"][row[8]]
+    for row, expected in zip(page["subnets"], result.verdicts, strict=True):
+        vpc, path = page["vpcs"][row[2]], page["paths"][row[8]]
         table_id, _ = page["tables"][row[4]]
-        assert (*vpc[:3], row[0], page["zones"][row[3]], table_id or None) == each[:3] + each[3:6]
-        assert page["compliances"][row[5]] == each.compliance
-        assert page["reasons"][row[6]][0] == page["reasons"][way[0]][0] == each.reason
-        assert page["annotations"][row[7]] == each.annotation
-        assert [(hop[1], hop[2]) for hop in way[1]] == [(hop.id, hop.destination) for hop in each.path]
+        assert (*vpc[:3], row[0], page["zones"][row[3]], table_id or None) == expected[:3] + expected[3:6]
+        assert page["compliances"][row[5]] == expected.compliance
+        assert page["reasons"][row[6]][0] == page["reasons"][path[0]][0] == expected.reason
+        assert page["annotations"][row[7]] == expected.annotation
+        assert [(hop[1], hop[2]) for hop in path[1]] == [(hop.id, hop.destination) for hop in expected.path]
 
 
 def test_a_path_that_crosses_a_nat_marks_its_nat() -> None:
-    """Every way whose reason is a NAT has one hop marked so, a gateway or an instance; no other way has one."""
+    """Every path whose reason is a NAT has one hop marked as NAT, a gateway or an instance; no other path has one."""
     page = Parsed(as_html(organization())).data()
-    marked = {(page["reasons"][reason][0], hop[0]) for reason, hops in page["ways"] for hop in hops if hop[4]}
-    for reason, hops in page["ways"]:
-        assert sum(hop[4] for hop in hops) == (page["reasons"][reason][0] in CROSSES)
+    marked = {(page["reasons"][reason][0], hop[0]) for reason, hops in page["paths"] for hop in hops if hop[4]}
+    for reason, hops in page["paths"]:
+        assert sum(hop[4] for hop in hops) == (page["reasons"][reason][0] in CROSSES_NAT)
     assert {kind for _, kind in marked} == {"NAT gateway", "NAT instance's interface"}
     assert {reason for reason, _ in marked} >= {"PARTLY_NAT", "NAT_GATEWAY", "NAT_INSTANCE"}
 
 
 def test_partly_nat_shows_the_endpoint_beside_the_nat() -> None:
-    """Where some addresses use the endpoint and some a NAT, the report has both ways."""
+    """If some addresses use the endpoint and some a NAT, the report has both paths."""
     page = Parsed(as_html(result_of(views_of("transit-gateway-hijacks-part")))).data()
-    [row] = [each for each in page["subnets"] if page["reasons"][each[6]][0] == "PARTLY_NAT"]
-    besides = [page["ways"][place] for place in page["besides"][row[9]]]
-    assert [page["reasons"][reason][0] for reason, _ in besides] == ["ENDPOINT"]
-    assert besides[0][1][-1][0] == "gateway endpoint"
+    [row] = [row for row in page["subnets"] if page["reasons"][row[6]][0] == "PARTLY_NAT"]
+    others = [page["paths"][index] for index in page["otherPaths"][row[9]]]
+    assert [page["reasons"][reason][0] for reason, _ in others] == ["ENDPOINT"]
+    assert others[0][1][-1][0] == "gateway endpoint"
 
 
 @pytest.mark.parametrize(
     ("verdicts", "says", "where"),
     [
-        ([], "No subnet was found", "have none"),
-        ([verdict(Reason.ENDPOINT)], "No subnet of 1 reaches", "There are 1 VPC, 1 account and 1 Region."),
+        ([], "No subnets were found", "have no subnets"),
+        ([verdict(Reason.ENDPOINT)], "0 of 1 subnet reaches S3 Express", "All are in 1 VPC, 1 account and 1 Region."),
         ([verdict(Reason.PARTLY_NAT)], "1 of 1 subnet reaches", "They are in 1 VPC, 1 account and 1 Region."),
         (
             [verdict(Reason.NAT_GATEWAY), verdict(Reason.NAT_INSTANCE), verdict(Reason.ENDPOINT, "vpc-2", "2")],
@@ -172,14 +173,14 @@ def test_what_could_not_be_read_stands_in_the_page_itself() -> None:
     sections = {
         attributes["aria-labelledby"]: "hidden" in attributes
         for tag, attributes in Parsed(text).elements
-        if tag == "section" and "told" in str(attributes.get("class"))
+        if tag == "section" and "notice" in str(attributes.get("class"))
     }
     assert sections == {"failures-title": False, "notes-title": False}
     assert "2026-02-13 05:48 UTC" in text
 
 
 def test_rule_parameters_are_shown_and_those_that_were_set_are_marked() -> None:
-    """The page tells each rule parameter's value, and which of them is not the default."""
+    """The page shows each rule parameter's value, and which of them are not the default."""
     chosen = parse_parameters({"publicSubnets": "NON_COMPLIANT", "vpcIds": "vpc-2,vpc-1"})
     page = Parsed(as_html(result_of(views_of("gateway-endpoint"), chosen))).data()
     shown = {name: (value, is_set) for name, value, is_set in page["parameters"]}
@@ -191,9 +192,9 @@ def test_rule_parameters_are_shown_and_those_that_were_set_are_marked() -> None:
 
 def test_every_reason_that_can_be_non_compliant_says_what_to_do() -> None:
     """A row that asks for a change says which; a heal is offered where one can cure."""
-    assert all(FIXES[reason] for reason in (*CROSSES, Reason.UNRESOLVED_EGRESS, Reason.INTERNET_GATEWAY))
-    assert HEALS <= CROSSES
-    assert Reason.PARTLY_NAT not in HEALS
+    assert all(FIXES[reason] for reason in (*CROSSES_NAT, Reason.UNRESOLVED_EGRESS, Reason.INTERNET_GATEWAY))
+    assert HEALABLE <= CROSSES_NAT
+    assert Reason.PARTLY_NAT not in HEALABLE
 
 
 @pytest.mark.parametrize(
@@ -204,10 +205,10 @@ def test_report_writes_its_file_and_ends_as_a_scan_does(
 ) -> None:
     """Without options the file is express-path.html here; the status is a scan's, and the file is named."""
     monkeypatch.chdir(tmp_path)
-    told = invoke(["report", "--from-dump", str(dump_of(recording))])
-    assert (told.exit_code, told.stdout) == (status, "")
-    assert "wrote express-path.html: " in told.stderr
-    assert told.exit_code == invoke(["scan", "--from-dump", str(dump_of(recording))]).exit_code
+    result = invoke(["report", "--from-dump", str(dump_of(recording))])
+    assert (result.exit_code, result.stdout) == (status, "")
+    assert "wrote express-path.html: " in result.stderr
+    assert result.exit_code == invoke(["scan", "--from-dump", str(dump_of(recording))]).exit_code
     assert (tmp_path / "express-path.html").read_text(encoding="utf-8").endswith("</html>\n")
 
 
@@ -218,7 +219,7 @@ def test_scan_writes_the_same_document(tmp_path: Path) -> None:
     invoke(["report", "--from-dump", dump, *set_one, "--output", str(reported)])
     invoke(["scan", "--from-dump", dump, *set_one, "--format", "html", "--output", str(scanned)])
     made_at = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d[^ \"<]*")
-    both = [made_at.sub("", each.read_text(encoding="utf-8")) for each in (reported, scanned)]
+    both = [made_at.sub("", file.read_text(encoding="utf-8")) for file in (reported, scanned)]
     assert both[0] == both[1]
     assert '["publicSubnets","NON_COMPLIANT",1]' in both[0]
 
@@ -226,7 +227,7 @@ def test_scan_writes_the_same_document(tmp_path: Path) -> None:
 def test_bad_input_is_one_line_and_no_file(tmp_path: Path) -> None:
     """Where nothing can be read, nothing is written, and the status is 2."""
     file = tmp_path / "report.html"
-    told = invoke(["report", "--from-dump", str(tmp_path / "nothing"), "--output", str(file)])
-    assert told.exit_code == 2
-    assert len(told.stderr.splitlines()) == 1
+    result = invoke(["report", "--from-dump", str(tmp_path / "nothing"), "--output", str(file)])
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
     assert not file.exists()

@@ -25,10 +25,10 @@ def test_a_region_that_fails_is_named_in_the_page_and_the_rest_reported(
 ) -> None:
     """One Region fails: it is named in the file and on standard error, the other is reported, the status is 2."""
     file = tmp_path / "report.html"
-    told = invoke(["report", "--region", sandbox.region, "--region", OFF, "--output", str(file)])
-    assert (told.exit_code, told.stdout) == (2, "")
-    assert f"account {sandbox.account_id} {OFF}" in told.stderr
-    assert "wrote " in told.stderr
+    result = invoke(["report", "--region", sandbox.region, "--region", OFF, "--output", str(file)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"account {sandbox.account_id} {OFF}" in result.stderr
+    assert "wrote " in result.stderr
     text = file.read_text(encoding="utf-8")
     assert f"<strong>account {sandbox.account_id} {OFF}</strong>" in text
     named = {row[0]: row[1] for row in Parsed(text).data()["subnets"]}
@@ -36,15 +36,15 @@ def test_a_region_that_fails_is_named_in_the_page_and_the_rest_reported(
 
 
 def test_a_note_is_in_the_page(sandbox: Sandbox, builder: Builder, network: Private, tmp_path: Path) -> None:
-    """What an optional read would have told counts as unknown; the file says so, also where the terminal is quiet."""
+    """The result of a denied optional read counts as unknown; the file says so, also with --quiet."""
     launched = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=network.public_subnet)
     interface = launched["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
     builder.subnet(network.vpc, builder.table(network.vpc, NetworkInterfaceId=interface))
     sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
     file = tmp_path / "report.html"
-    told = invoke(["report", "--quiet", "--output", str(file)])
-    assert told.exit_code == 1
-    assert "note: " not in told.stderr
+    result = invoke(["report", "--quiet", "--output", str(file)])
+    assert result.exit_code == 1
+    assert "note: " not in result.stderr
     assert "ec2:DescribeNetworkInterfaces was denied" in file.read_text(encoding="utf-8")
 
 
@@ -53,7 +53,7 @@ def test_where_nothing_can_be_read_there_is_no_file(sandbox: Sandbox, tmp_path: 
     """A report of nothing would look like good news: the failure is named, nothing is written, the status is 2."""
     sandbox.faults.deny("ec2", "DescribeSubnets")
     file = tmp_path / "report.html"
-    told = invoke(["report", "--output", str(file)])
-    assert told.exit_code == 2
-    assert "ec2:DescribeSubnets" in told.stderr
+    result = invoke(["report", "--output", str(file)])
+    assert result.exit_code == 2
+    assert "ec2:DescribeSubnets" in result.stderr
     assert not file.exists()

@@ -21,7 +21,7 @@ TRIES = 4
 MEBIBYTES = 2
 WATCH = """
 window.tasks = [];
-new PerformanceObserver(list => { for (const each of list.getEntries()) window.tasks.push(each.duration); })
+new PerformanceObserver(list => { for (const element of list.getEntries()) window.tasks.push(element.duration); })
     .observe({ type: "longtask", buffered: true });
 """
 # A fixed piece of work, which a slow or loaded machine slows as it slows the page.
@@ -69,7 +69,7 @@ class Watched:
         least = float("inf")
         for _ in range(TRIES):
             before: float = self.page.evaluate(WORK)
-            self.page.wait_for_timeout(100)  # until that long task is told, which is none of the page's
+            self.page.wait_for_timeout(100)  # until that long task, which is not the page's, is reported
             self.page.evaluate("window.tasks = []")
             longest = max(act(), self._longest())
             after: float = self.page.evaluate(WORK)
@@ -102,7 +102,7 @@ def watched(visit: Visit, file: Path) -> Watched:
 
 
 def test_it_opens_and_is_small(watched: Watched, file: Path) -> None:
-    """The file is compact, the page answers soon, and makes one page of rows and one drawing."""
+    """The file is compact, and the page responds fast and makes one page of rows and one drawing."""
     assert file.stat().st_size < MEBIBYTES * 1024 * 1024
     expect(watched.page.locator("#shown")).to_have_text(f"{SUBNETS:,} subnets, {SUBNETS // 2:,} through a NAT")
     assert watched.pause(watched.open) < PAUSE
@@ -122,7 +122,7 @@ def test_filters_answer_at_once(watched: Watched, field: str, value: str, event:
         f"field.dispatchEvent(new Event('{event}'))"
     )
     assert watched.pause(lambda: watched.until_painted(choose)) < PAUSE
-    expect(watched.page.locator("#shown")).to_contain_text(f"{count:,} of {SUBNETS:,} subnets chosen")
+    expect(watched.page.locator("#shown")).to_contain_text(f"{count:,} of {SUBNETS:,} subnets shown")
 
 
 @pytest.mark.parametrize("column", ["subnet", "path", "table", "vpc", "compliance"])
@@ -155,7 +155,7 @@ def test_every_drawing_can_be_open(watched: Watched) -> None:
     def open_all() -> float:
         watched.open()
         page.get_by_role("button", name=f"Show {VPCS - 10} more VPCs").click()
-        return watched.until_painted("for (const each of document.querySelectorAll('details')) each.open = true")
+        return watched.until_painted("for (const element of document.querySelectorAll('details')) element.open = true")
 
     assert watched.pause(open_all) < PAUSE
     expect(page.get_by_role("img")).to_have_count(VPCS)

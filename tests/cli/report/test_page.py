@@ -1,7 +1,6 @@
 """The report as a person uses it, in a real browser: choose, sort, open, draw, print, share."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.report.headline import CROSSES
+from express_path_cli.report.headline import CROSSES_NAT
 from express_path_cli.result import Result
 from tests.cli.report.browser import NARROW, Visit
 from tests.cli.report.results import DENIED, MADE_AT, NOTE, named, organization, result_of, views_of, written
@@ -30,12 +29,12 @@ def file(result: Result, tmp_path: Path) -> Path:
 
 def listed(page: Page) -> list[str]:
     """The subnets in the table, in its order."""
-    return [str(each) for each in page.locator("#rows tr.subnet th code").all_inner_texts()]
+    return [str(subnet_id) for subnet_id in page.locator("#rows tr.subnet th code").all_inner_texts()]
 
 
 def ids(verdicts: list[Verdict]) -> list[str]:
     """The subnets of verdicts, in order of their ids."""
-    return sorted(each.subnet_id for each in verdicts)
+    return sorted(verdict.subnet_id for verdict in verdicts)
 
 
 def row_of(page: Page, reason: Reason) -> Locator:
@@ -46,15 +45,15 @@ def row_of(page: Page, reason: Reason) -> Locator:
 def test_everything_is_shown_first(visit: Visit, file: Path, result: Result) -> None:
     """The table begins with all subnets, worst first; totals, failures and notes are visible."""
     page = visit.open(file)
-    crossing = [each for each in result.verdicts if each.reason in CROSSES]
+    crossing = [verdict for verdict in result.verdicts if verdict.reason in CROSSES_NAT]
     expect(page.get_by_role("heading", level=1)).to_have_text(
         f"{len(crossing)} of {len(result.verdicts)} subnets reach S3 Express through a NAT"
     )
     assert sorted(listed(page)) == ids(list(result.verdicts))
-    flagged = ids([each for each in result.verdicts if each.compliance == "NON_COMPLIANT"])
+    flagged = ids([verdict for verdict in result.verdicts if verdict.compliance == "NON_COMPLIANT"])
     assert sorted(listed(page)[: len(flagged)]) == flagged
     expect(page.get_by_role("region", name="Could not be read")).to_contain_text("You are not authorized <to> perform")
-    expect(page.get_by_role("region", name="To know about what was read")).to_contain_text("was denied & counts")
+    expect(page.get_by_role("region", name="Notes")).to_contain_text("was denied & counts")
     expect(page.get_by_role("button", name=re.compile(rf"^{len(flagged)}.*NON_COMPLIANT$"))).to_be_visible()
 
 
@@ -64,43 +63,43 @@ def test_a_table_of_long_ids_has_room(visit: Visit, file: Path, width: int) -> N
     page = visit.open(file, size=(width, 800))
     hops = page.locator(".cell-path .step code").filter(has_text=re.compile(r"^[a-z]+-[0-9a-f]{17}$"))
     assert hops.count()
-    assert set(hops.evaluate_all("all => all.map(each => each.getClientRects().length)")) == {1}
+    assert set(hops.evaluate_all("all => all.map(element => element.getClientRects().length)")) == {1}
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
 
 
 @pytest.mark.parametrize("choice", ["compliance", "reason", "account", "region", "vpc"])
-def test_each_choice_keeps_its_subnets(visit: Visit, file: Path, result: Result, choice: str) -> None:
+def test_each_filter_shows_its_subnets(visit: Visit, file: Path, result: Result, choice: str) -> None:
     """Every value of every choice shows exactly its subnets, and the count that is read aloud says how many."""
     page = visit.open(file)
 
-    def value_of(each: Verdict) -> str:
-        vpc = f"{each.account_id}/{each.region}/{each.vpc_id}"
-        return {"account": each.account_id, "vpc": vpc}.get(choice) or str(getattr(each, choice))
+    def value_of(verdict: Verdict) -> str:
+        vpc = f"{verdict.account_id}/{verdict.region}/{verdict.vpc_id}"
+        return {"account": verdict.account_id, "vpc": vpc}.get(choice) or str(getattr(verdict, choice))
 
-    for value in sorted({value_of(each) for each in result.verdicts}):
+    for value in sorted({value_of(verdict) for verdict in result.verdicts}):
         page.locator(f"#choose-{choice}").select_option(value)
-        expected = [each for each in result.verdicts if value_of(each) == value]
+        expected = [verdict for verdict in result.verdicts if value_of(verdict) == value]
         assert sorted(listed(page)) == ids(expected)
-        expect(page.locator("#shown")).to_contain_text(f"{len(expected)} of {len(result.verdicts)} subnets chosen")
+        expect(page.locator("#shown")).to_contain_text(f"{len(expected)} of {len(result.verdicts)} subnets shown")
     page.get_by_role("button", name="Clear").click()
     assert len(listed(page)) == len(result.verdicts)
 
 
 def test_search_finds_ids_targets_and_words_together(visit: Visit, file: Path, result: Result) -> None:
-    """Each word of a search must be somewhere in the row; what fits nothing says so."""
+    """Every word of a search must be in the row; a search without matches says so."""
     page = visit.open(file)
-    nat = next(each for each in result.verdicts if each.reason is Reason.NAT_GATEWAY)
+    nat = next(verdict for verdict in result.verdicts if verdict.reason is Reason.NAT_GATEWAY)
     search = page.get_by_role("searchbox", name="Search")
     search.fill(f"{nat.path[0].id.upper()} {nat.account_id}")
-    expect(page.locator("#shown")).to_contain_text("chosen")
+    expect(page.locator("#shown")).to_contain_text("shown")
     expected = [
-        each
-        for each in result.verdicts
-        if each.account_id == nat.account_id and any(hop.id == nat.path[0].id for hop in each.path)
+        verdict
+        for verdict in result.verdicts
+        if verdict.account_id == nat.account_id and any(hop.id == nat.path[0].id for hop in verdict.path)
     ]
     assert sorted(listed(page)) == ids(expected)
     search.fill("nothing-is-called-so")
-    expect(page.get_by_text("No subnet fits.")).to_be_visible()
+    expect(page.get_by_text("No subnets match.")).to_be_visible()
     expect(page.locator("#networks")).to_be_hidden()
     assert listed(page) == []
 
@@ -111,14 +110,14 @@ def test_totals_choose_and_let_go(visit: Visit, file: Path, result: Result) -> N
     button = page.locator("#summary").get_by_role("button", name=re.compile("^NO_ROUTE"))
     button.click()
     expect(button).to_have_attribute("aria-pressed", "true")
-    assert sorted(listed(page)) == ids([each for each in result.verdicts if each.reason is Reason.NO_ROUTE])
+    assert sorted(listed(page)) == ids([verdict for verdict in result.verdicts if verdict.reason is Reason.NO_ROUTE])
     button.click()
     expect(button).to_have_attribute("aria-pressed", "false")
     assert len(listed(page)) == len(result.verdicts)
 
 
 def test_headings_sort_both_ways(visit: Visit, file: Path, result: Result) -> None:
-    """A heading sorts by its column, and once more the other way round; screen readers are told."""
+    """A heading sorts by its column, then in reverse order; screen readers announce it."""
     page = visit.open(file)
     heading = page.get_by_role("columnheader", name="Subnet")
     heading.get_by_role("button").click()
@@ -140,7 +139,7 @@ def test_a_row_opens_to_its_path(visit: Visit, file: Path, result: Result, key: 
     page = visit.open(file)
     row = row_of(page, Reason.NAT_GATEWAY)
     subnet_id = row.locator("th code").inner_text()
-    verdict = next(each for each in result.verdicts if each.subnet_id == subnet_id)
+    verdict = next(verdict for verdict in result.verdicts if verdict.subnet_id == subnet_id)
     opener = row.get_by_role("button")
     if key:
         opener.focus()
@@ -163,7 +162,7 @@ def test_a_compliant_row_asks_for_nothing(visit: Visit, file: Path) -> None:
     """Where all is well, there is nothing to do and no heal."""
     page = visit.open(file)
     row_of(page, Reason.ENDPOINT).get_by_role("button").click()
-    expect(page.locator(".detail")).to_contain_text("Nothing.")
+    expect(page.locator(".detail")).to_contain_text("Nothing to do.")
     expect(page.locator(".detail")).not_to_contain_text("express-path heal")
 
 
@@ -185,7 +184,7 @@ def test_a_link_shows_the_same_again(visit: Visit, file: Path, result: Result) -
 def test_a_link_of_another_report_shows_what_there_is(visit: Visit, file: Path) -> None:
     """A fragment that names what this report does not have finds nothing, and can be cleared."""
     page = visit.open(file, "#vpc=gone&reason=GONE&sort=gone&open=gone&else=%00")
-    expect(page.get_by_text("No subnet fits.")).to_be_visible()
+    expect(page.get_by_text("No subnets match.")).to_be_visible()
     page.get_by_role("button", name="Clear").click()
     expect(page.locator("#rows tr.subnet").first).to_be_visible()
 
@@ -194,8 +193,8 @@ def test_drawings_show_tables_hops_and_nats(visit: Visit, file: Path, result: Re
     """Each VPC's drawing has its subnets or their number, its tables and every hop of every path; a NAT says so."""
     page = visit.open(file)
     by_vpc: dict[str, list[Verdict]] = {}
-    for each in result.verdicts:
-        by_vpc.setdefault(f"{each.account_id}/{each.region}/{each.vpc_id}", []).append(each)
+    for verdict in result.verdicts:
+        by_vpc.setdefault(f"{verdict.account_id}/{verdict.region}/{verdict.vpc_id}", []).append(verdict)
     while page.locator("#more-vpcs button").count():
         page.locator("#more-vpcs button").click()
     assert page.locator("#vpcs details").count() == len(by_vpc)
@@ -206,10 +205,10 @@ def test_drawings_show_tables_hops_and_nats(visit: Visit, file: Path, result: Re
             panel.locator("summary").click()
         picture = panel.get_by_role("img")
         drawn = picture.text_content() or ""
-        for each in verdicts:
-            assert (each.route_table_id or "not seen") in drawn
-            assert all(hop.id in drawn for hop in each.path), each
-            crosses = each.reason in CROSSES
+        for verdict in verdicts:
+            assert (verdict.route_table_id or "unknown") in drawn
+            assert all(hop.id in drawn for hop in verdict.path), verdict
+            crosses = verdict.reason in CROSSES_NAT
             assert not crosses or picture.locator(".edge.line-nat").count() >= 2
             assert not crosses or picture.locator(".box-nat").count() >= 1
             assert not crosses or picture.get_by_text("NAT", exact=True).count() >= 1
@@ -222,7 +221,7 @@ def test_many_subnets_of_one_table_are_drawn_as_one_box(visit: Visit, tmp_path: 
     expect(picture).to_contain_text("249 subnets")
     size = picture.evaluate("svg => [svg.width.baseVal.value, svg.height.baseVal.value]")
     boxes = picture.locator(".box > rect").evaluate_all(
-        "all => all.map(each => ['x', 'y', 'width', 'height'].map(name => each[name].baseVal.value))"
+        "all => all.map(element => ['x', 'y', 'width', 'height'].map(name => element[name].baseVal.value))"
     )
     assert size[1] < 1200
     for place, (x, y, width, height) in enumerate(boxes):
@@ -236,9 +235,9 @@ def test_many_subnets_of_one_table_are_drawn_as_one_box(visit: Visit, tmp_path: 
 
 def test_texts_of_drawings_stay_in_their_boxes(visit: Visit, tmp_path: Path) -> None:
     """However long names are, no text of a drawing leaves its box."""
-    long_names = [named(each, "データ処理-" * 8 + "x" * 60) for each in views_of("firewall-then-nat-instance")]
+    long_names = [named(view, "データ処理-" * 8 + "x" * 60) for view in views_of("firewall-then-nat-instance")]
     page = visit.open(written(result_of(long_names), tmp_path))
-    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    page.evaluate("for (const element of document.querySelectorAll('details')) element.open = true")
     page.get_by_role("img").first.wait_for()
     beyond = page.evaluate(
         """() => [...document.querySelectorAll('.box')].flatMap(box => {
@@ -258,16 +257,16 @@ def test_row_and_drawing_lead_to_each_other(visit: Visit, file: Path, result: Re
     row = row_of(page, Reason.NO_ROUTE)
     subnet_id = row.locator("th code").inner_text()
     row.get_by_role("button").click()
-    page.get_by_role("button", name="Show its VPC's drawing").click()
-    verdict = next(each for each in result.verdicts if each.subnet_id == subnet_id)
+    page.get_by_role("button", name="Show the drawing of its VPC").click()
+    verdict = next(verdict for verdict in result.verdicts if verdict.subnet_id == subnet_id)
     panel = page.locator(f'details[data-vpc="{verdict.account_id}/{verdict.region}/{verdict.vpc_id}"]')
     expect(panel.get_by_role("img")).to_be_visible()
     expect(panel.locator("summary")).to_be_focused()
-    panel.get_by_role("button", name="Only this VPC's subnets").click()
+    panel.get_by_role("button", name="Show only this VPC's subnets").click()
     in_vpc = [
-        each
-        for each in result.verdicts
-        if (each.account_id, each.region, each.vpc_id) == (verdict.account_id, verdict.region, verdict.vpc_id)
+        other
+        for other in result.verdicts
+        if (other.account_id, other.region, other.vpc_id) == (verdict.account_id, verdict.region, verdict.vpc_id)
     ]
     assert sorted(listed(page)) == ids(in_vpc)
 
@@ -280,7 +279,7 @@ def test_theme_follows_the_system_until_it_is_chosen(visit: Visit, file: Path, d
     first = page.evaluate(ground)
     page.get_by_role("button", name="Light theme" if dark else "Dark theme").click()
     second = page.evaluate(ground)
-    lightness = [sum(map(int, re.findall(r"\d+", each)[:3])) for each in (first, second)]
+    lightness = [sum(map(int, re.findall(r"\d+", color)[:3])) for color in (first, second)]
     assert (lightness[0] < lightness[1]) is dark
     expect(page.get_by_role("button", name="Dark theme" if dark else "Light theme")).to_be_visible()
 
@@ -288,7 +287,7 @@ def test_theme_follows_the_system_until_it_is_chosen(visit: Visit, file: Path, d
 @pytest.mark.parametrize("name", [HOSTILE, "<b>bold</b>", "javascript:alert(1)", "\\u003cimg src=x>"])
 def test_hostile_names_are_shown_as_they_are(visit: Visit, tmp_path: Path, name: str) -> None:
     """A name that is markup is text in the table, in the drawing and in the filters: nothing of it runs."""
-    views = [named(each, name) for each in views_of("nat-gateway-zonal")]
+    views = [named(view, name) for view in views_of("nat-gateway-zonal")]
     page = visit.open(written(result_of(views, failures=[replace(DENIED, where=name)]), tmp_path))
     page.on("dialog", lambda dialog: visit.complaints.append(dialog.message))
     page.locator(".opener").first.click()
@@ -312,7 +311,7 @@ def test_without_script_the_headline_and_failures_remain(visit: Visit, file: Pat
 def test_nothing_found_is_a_whole_page(visit: Visit, tmp_path: Path) -> None:
     """A scan without a subnet says so, with the parameters that it had, and without an empty table."""
     page = visit.open(written(Result((), MADE_AT), tmp_path))
-    expect(page.get_by_role("heading", level=1)).to_have_text("No subnet was found")
+    expect(page.get_by_role("heading", level=1)).to_have_text("No subnets were found")
     expect(page.get_by_text("publicSubnets")).to_be_visible()
     expect(page.get_by_role("table")).to_have_count(0)
 
@@ -325,7 +324,7 @@ def test_page_never_scrolls_sideways(visit: Visit, file: Path, size: tuple[int, 
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
 
 
-def test_paper_gets_every_row_that_was_chosen(visit: Visit, file: Path, result: Result, tmp_path: Path) -> None:
+def test_print_has_every_row_that_is_shown(visit: Visit, file: Path, result: Result, tmp_path: Path) -> None:
     """A print has no buttons, is light even where the screen is dark, and holds the rows."""
     page = visit.open(file, dark=True)
     page.emulate_media(media="print", color_scheme="dark")

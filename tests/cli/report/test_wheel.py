@@ -21,7 +21,7 @@ def test_wheel_brings_the_page(tmp_path: Path) -> None:
     with ZipFile(wheel) as archive:
         archive.extractall(unpacked)
     page = unpacked / "express_path_cli" / "report"
-    assert {each.name for each in page.iterdir() if each.suffix != ".py"} == {"page.html", "page.css", *SCRIPTS}
+    assert {file.name for file in page.iterdir() if file.suffix != ".py"} == {"page.html", "page.css", *SCRIPTS}
     file = tmp_path / "report.html"
     program = "from express_path_cli.main import app; app()"
     dump = str(dump_of("gateway-endpoint"))

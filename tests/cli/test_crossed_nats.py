@@ -8,7 +8,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.account_access import AccountAccess
 from express_path_cli.connections import read_caller
-from express_path_cli.flagged_nats import FlaggedNat, NatKind, flagged_nats
+from express_path_cli.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.progress import Silent
 from express_path_cli.result import Seen
 from express_path_cli.selection import Selection, judge_all
@@ -26,11 +26,11 @@ CROSSING = NAT_REASONS | {Reason.PARTLY_NAT}
 ROLE = f"arn:aws:iam::{NETWORK_ACCOUNT}:role/Network"
 
 
-def look(source: Source | None = None, parameters: RuleParameters | None = None) -> tuple[Seen, list[FlaggedNat]]:
+def look(source: Source | None = None, parameters: RuleParameters | None = None) -> tuple[Seen, list[CrossedNat]]:
     """Return what a source shows, live unless another is given, and the NATs on its flagged paths."""
     asked = parameters or RuleParameters()
     seen = (source or Source()).read(asked, Silent())
-    return seen, flagged_nats(seen.views, judge_all(seen.views, asked, Selection()))
+    return seen, crossed_nats(seen.views, judge_all(seen.views, asked, Selection()))
 
 
 def test_each_kind_of_nat_is_told_with_its_users(sandbox: Sandbox) -> None:

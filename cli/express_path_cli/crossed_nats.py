@@ -1,4 +1,4 @@
-"""The NATs on flagged paths: their kind, their owner, and the subnets that send S3 Express traffic through them."""
+"""The NATs that S3 Express traffic of flagged subnets crosses: kind, owner, and the subnets that use them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ _NATS = (TargetKind.NAT_GATEWAY, TargetKind.NETWORK_INTERFACE)
 
 
 class NatKind(StrEnum):
-    """The kinds of NATs. CloudWatch has NAT metrics only of the gateways."""
+    """The kinds of NATs; CloudWatch has NAT metrics for the gateways only."""
 
     ZONAL = "zonal NAT gateway"
     REGIONAL = "regional NAT gateway"
@@ -26,13 +26,13 @@ class NatKind(StrEnum):
     INSTANCE = "NAT instance"
 
 
-@dataclass(frozen=True, slots=True)
-class FlaggedNat:
+@dataclass(frozen=True)
+class CrossedNat:
     """A NAT that S3 Express traffic of flagged subnets crosses.
 
-    `id` is that of the gateway, or of a NAT instance's network interface. `account_id` is its owner's, or None if no
-    account that was read lists it; `gateway` is None then, and for a NAT instance. `subnet_ids` and `route_table_ids`
-    are sorted; the latter are the tables that govern those subnets.
+    id: of the gateway, or of a NAT instance's network interface. account_id: the owner, None if no network that was
+    read has the gateway; gateway is None then, and for a NAT instance. subnet_ids: the flagged subnets, sorted.
+    route_table_ids: their route tables, sorted.
     """
 
     id: str
@@ -46,14 +46,14 @@ class FlaggedNat:
 
     @property
     def where(self) -> str:
-        """How messages name it."""
+        """The name of the NAT in failures."""
         return f"{self.id} {self.region}"
 
 
-def flagged_nats(views: Sequence[View], verdicts: Iterable[Verdict]) -> list[FlaggedNat]:
-    """Return every NAT on a path from a flagged subnet to any S3 Express address, sorted by Region and ID.
+def crossed_nats(views: Sequence[View], verdicts: Iterable[Verdict]) -> list[CrossedNat]:
+    """Return every NAT on the path of any S3 Express address of a flagged subnet, by Region and id.
 
-    A verdict names one path. Here all count, because zones or prefixes may use several NATs.
+    A verdict names only one path, but zones or prefixes can use several NATs.
     """
     by_account = {(view.account.id, view.region): view for view in views}
     users: dict[tuple[str, Hop], list[Verdict]] = defaultdict(list)
@@ -68,30 +68,30 @@ def flagged_nats(views: Sequence[View], verdicts: Iterable[Verdict]) -> list[Fla
 
 
 def _nats_of(view: View, subnet_id: str) -> set[Hop]:
-    """Return the NATs, without the routes' destinations, so that a NAT is equal from all subnets."""
+    """Return the NATs, without their routes' destinations, so that a NAT is equal on every path."""
     subnet = view.tracer.snapshot.subnets[subnet_id]
     table = view.tracer.governing_table(subnet)
     return {hop._replace(destination="") for hop in _nat_hops(view.tracer.paths(table, subnet) if table else ())}
 
 
 def _nat_hops(paths: Iterable[Traced]) -> Iterator[Hop]:
-    """Yield the NAT of each path that crosses one: the last hop that can be a NAT, because appliances come first."""
+    """Yield the NAT of each path that crosses one: its last hop that can be a NAT, since appliances are before it."""
     for traced in paths:
         for outcome in traced.outcomes:
             if outcome.reason in NAT_REASONS:
                 yield next(hop for hop in reversed(outcome.path) if hop.kind in _NATS)
 
 
-def _described(snapshot: Snapshot, hop: Hop, users: Sequence[Verdict]) -> FlaggedNat:
+def _described(snapshot: Snapshot, hop: Hop, users: Sequence[Verdict]) -> CrossedNat:
     gateway = snapshot.nat_gateways.get(hop.id)
     if hop.kind is TargetKind.NAT_GATEWAY:
         kind, vpc_id = _kind(gateway), gateway.vpc_id if gateway else None
     else:
         interface = (snapshot.network_interfaces or {})[hop.id]
         kind, vpc_id = NatKind.INSTANCE, snapshot.subnets[interface.subnet_id].vpc_id
-    # Only the owner of a VPC can create NAT gateways in it: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-sharing.html
+    # Only a VPC's owner can create NAT gateways there: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-sharing.html
     vpc = snapshot.vpcs.get(vpc_id or "")
-    return FlaggedNat(
+    return CrossedNat(
         hop.id,
         kind,
         snapshot.region,
