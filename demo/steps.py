@@ -60,7 +60,7 @@ def step_lines(steps: Sequence[Step], *, is_over: bool) -> list[StepLine]:
 def step_outputs(steps: Sequence[Step], name: str) -> dict[str, str]:
     """Return the outputs of the step of this name, each one's first value; none if it did not succeed."""
     outputs = [step.get("Outputs", {}) for step in steps if step["StepName"] == name]
-    return {output: values[0] for each in outputs for output, values in each.items()}
+    return {name: values[0] for output in outputs for name, values in output.items()}
 
 
 def refusal(failure_message: str) -> Refusal:
@@ -75,7 +75,7 @@ def refusal(failure_message: str) -> Refusal:
     error, _ = json.JSONDecoder().raw_decode(failure_message[start:])
     summary, *patches = error["errorMessage"].split("\n--- ")
     plan, *blockers = summary.split(" | ")
-    by_tool = {tool: patch for tool, _, patch in (each.partition("\n") for each in patches)}
+    by_tool = {tool: patch for tool, _, patch in (text.partition("\n") for text in patches)}
     return Refusal(error["errorType"], plan, blockers, by_tool)
 
 

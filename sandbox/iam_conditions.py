@@ -86,7 +86,7 @@ def _is_permitted(checked: Moto, request: Request, resource: str) -> bool:
     principal = principal_of(checked)
     identity = list(_statements(checked._access_key.collect_policies()))  # noqa: SLF001
     for wanted in authorizations(request, action, resource):
-        named = [each for each in resource_statements(wanted.resource) if principal.is_named_by(each)]
+        named = [statement for statement in resource_statements(wanted.resource) if principal.is_named_by(statement)]
         if not is_allowed([*identity, *named], replace(wanted, keys={**principal.keys, **wanted.keys})):
             return False
     assumes = checked._is_assuming_role_operation(resource)  # noqa: SLF001
@@ -97,7 +97,7 @@ def _statements(policies: list[Any]) -> Iterator[Statement]:
     """Yield the statements of policies in each of the forms in which moto keeps them: managed, of a user, of a role."""
     for policy in policies:
         if isinstance(policy, Policy):
-            [text] = [each.document for each in policy.versions if each.is_default]
+            [text] = [version.document for version in policy.versions if version.is_default]
         else:
             text = policy["policy_document"] if isinstance(policy, dict) else policy
         yield from as_list(json.loads(text)["Statement"])

@@ -109,7 +109,7 @@ def _holds(operator: str, key: str, expected: Sequence[str], keys: Mapping[str, 
     if key.lower() in NOT_GIVEN:
         raise UnsupportedPolicyError("the condition key", key)
     values = next((found for name, found in keys.items() if name.lower() == key.lower()), ())
-    wanted = [_literal(str(each)) for each in expected]
+    wanted = [_literal(str(text)) for text in expected]
     if operator == "Null":
         return (not values) is (wanted[0].lower() == "true")
     prefix, _, name = operator.rpartition(":")
@@ -134,7 +134,7 @@ def _compare(name: str, expected: Sequence[str], values: Sequence[str], of_set: 
         raise UnsupportedPolicyError("the condition operator", name)
     if len(values) > 1 and not of_set:
         raise UnsupportedPolicyError("without a set operator, several values", values)
-    fits = [any(TESTS[name](each, value) for each in expected) is not negated for value in values]
+    fits = [any(TESTS[name](pattern, value) for pattern in expected) is not negated for value in values]
     if of_set == "ForAllValues":
         return all(fits)
     return any(fits) if values or of_set else negated

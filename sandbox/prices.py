@@ -63,7 +63,9 @@ class Prices:
 
     def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         """A page of the products that match every filter, each as a string of JSON (botocore model: pricing)."""
-        found = [each for each in self._products if all(_fits(each, wanted) for wanted in asked.get("Filters", []))]
+        found = [
+            product for product in self._products if all(_fits(product, wanted) for wanted in asked.get("Filters", []))
+        ]
         start = int(asked.get("NextToken") or 0)
         size = asked.get("MaxResults", _PAGE)
         more = {"NextToken": str(start + size)} if start + size < len(found) else {}

@@ -50,8 +50,8 @@ def get_metric_data(self: Moto, trouble: Trouble) -> ActionResult:
     series = [sorted(_series(query, recorded, start, end), reverse=descending) for query in queries]
     size, skipped = parameters.get("MaxDatapoints", DATAPOINTS), int(parameters.get("NextToken") or 0)
     results = list(_page(queries, series, skipped, size))
-    for each in results if trouble.status else ():
-        each["StatusCode"] = trouble.status
+    for result in results if trouble.status else ():
+        result["StatusCode"] = trouble.status
     messages = [{"Code": "MaxMetricsExceeded", "Value": trouble.message}] if trouble.message else []
     more = {"NextToken": str(skipped + size)} if skipped + size < sum(map(len, series)) else {}
     return ActionResult({"MetricDataResults": results, "Messages": messages, **more})
@@ -75,7 +75,7 @@ def _check(queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime)
 def _by_metric(backend: Moto) -> dict[Key, list[Point]]:
     found: dict[Key, list[Point]] = defaultdict(list)
     for datum in backend.metric_data:
-        dimensions = frozenset((each.name, each.value) for each in datum.dimensions)
+        dimensions = frozenset((dimension.name, dimension.value) for dimension in datum.dimensions)
         found[(datum.namespace, datum.name, dimensions)].append((_utc(datum.timestamp), datum.value))
     return found
 
@@ -92,7 +92,7 @@ def _series(
     kept = next((least for longest, least in RETENTION if datetime.now(UTC) - start <= longest), None)
     if kept is None or period % kept:
         return
-    dimensions = frozenset((each["Name"], each["Value"]) for each in metric.get("Dimensions", []))
+    dimensions = frozenset((dimension["Name"], dimension["Value"]) for dimension in metric.get("Dimensions", []))
     values: dict[datetime, list[float]] = defaultdict(list)
     first = datetime.fromtimestamp(start.timestamp() // kept * kept, UTC)
     for time, value in recorded.get((metric["Namespace"], metric["MetricName"], dimensions), []):

@@ -95,4 +95,8 @@ class Recorder:
 def _related(change: Change) -> set[ResourceKey]:
     """Return the subnets and the VPC that a route table is, or was, related to."""
     both = change.item["relationships"] + (change.previous["relationships"] if change.previous else [])
-    return {(each["resourceType"], each["resourceId"]) for each in both if each["resourceType"] in (SUBNET, VPC)}
+    return {
+        (relationship["resourceType"], relationship["resourceId"])
+        for relationship in both
+        if relationship["resourceType"] in (SUBNET, VPC)
+    }

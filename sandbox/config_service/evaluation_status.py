@@ -79,7 +79,7 @@ def _status(backend: ConfigBackend, results: ConfigResults, name: str) -> Status
         "ConfigRuleId": rule.config_rule_id,
         "FirstActivatedTime": statuses.activated.get(name),
         "LastSuccessfulInvocationTime": results.last_invoked(name),
-        "LastSuccessfulEvaluationTime": max((each.recorded for each in results.of_rule(name)), default=None),
+        "LastSuccessfulEvaluationTime": max((result.recorded for result in results.of_rule(name)), default=None),
     }
     row = {key: value for key, value in row.items() if value is not None}
     row["FirstEvaluationStarted"] = "LastSuccessfulInvocationTime" in row

@@ -57,8 +57,8 @@ def _keeping_mode(original: Callable[..., str]) -> Callable[..., str]:
     def answer(self: ConfigResponse) -> str:
         recorder = json.loads(self.body or "{}").get("ConfigurationRecorder", {})
         mode = recorder.get("recordingMode") or {"recordingFrequency": "CONTINUOUS"}
-        for each in (mode, *mode.get("recordingModeOverrides", ())):
-            if each.get("recordingFrequency") not in FREQUENCIES:
+        for frequency in (mode, *mode.get("recordingModeOverrides", ())):
+            if frequency.get("recordingFrequency") not in FREQUENCIES:
                 raise ValidationException(f"recordingFrequency must be one of {', '.join(FREQUENCIES)}.")
         answered = original(self)
         _recording(self.config_backend).modes[recorder["name"]] = mode
@@ -70,9 +70,9 @@ def _keeping_mode(original: Callable[..., str]) -> Callable[..., str]:
 def _with_mode(original: Callable[..., str]) -> Callable[..., str]:
     def answer(self: ConfigResponse) -> str:
         told = json.loads(original(self))
-        for each in told["ConfigurationRecorders"]:
-            each["arn"] = _arn(self.config_backend, each["name"])
-            each["recordingMode"] = _recording(self.config_backend).modes[each["name"]]
+        for recorder in told["ConfigurationRecorders"]:
+            recorder["arn"] = _arn(self.config_backend, recorder["name"])
+            recorder["recordingMode"] = _recording(self.config_backend).modes[recorder["name"]]
         return json.dumps(told)
 
     return answer
@@ -86,10 +86,10 @@ def _with_status(original: Callable[..., str]) -> Callable[..., str]:
 
     def answer(self: ConfigResponse) -> str:
         told = json.loads(original(self))
-        for each in told["ConfigurationRecordersStatus"]:
-            each["arn"] = _arn(self.config_backend, each["name"])
-            if each.get("lastStatus"):
-                each.update(_outcome(_recording(self.config_backend).failure))
+        for recorder in told["ConfigurationRecordersStatus"]:
+            recorder["arn"] = _arn(self.config_backend, recorder["name"])
+            if recorder.get("lastStatus"):
+                recorder.update(_outcome(_recording(self.config_backend).failure))
         return json.dumps(told)
 
     return answer

@@ -64,11 +64,11 @@ def _check_numbers(value: object) -> None:
         case {"N": str(text), **more} if not more and not NUMBER.fullmatch(text):
             raise MockValidationException(f"The parameter cannot be converted to a numeric value: {text}")
         case dict():
-            for each in value.values():
-                _check_numbers(each)
+            for member in value.values():
+                _check_numbers(member)
         case list():
-            for each in value:
-                _check_numbers(each)
+            for member in value:
+                _check_numbers(member)
 
 
 def _creating(original: Moto) -> Moto:
@@ -113,7 +113,7 @@ def _check_policy(policy: str | None) -> None:
         statements = json.loads(policy)["Statement"]
     except (ValueError, KeyError, TypeError) as error:
         raise MockValidationException(f"The resource-based policy is not a policy document: {error!r}") from error
-    named = [each for each in statements if {"Effect", "Principal", "Action", "Resource"} - set(each)]
+    named = [statement for statement in statements if {"Effect", "Principal", "Action", "Resource"} - set(statement)]
     if named or len(policy.encode()) > MAX_POLICY_BYTES:
         raise MockValidationException(
             "Each statement of a resource-based policy needs Effect, Principal, Action, and Resource, and the policy "

@@ -81,7 +81,7 @@ def _status(firewall: Moto) -> dict[str, Any]:
         }
         for endpoint in getattr(firewall, "endpoints", [])
     }
-    ready = all(each["Attachment"]["Status"] == "READY" for each in states.values())
+    ready = all(state["Attachment"]["Status"] == "READY" for state in states.values())
     return {
         "Status": "READY" if ready else "PROVISIONING",
         "ConfigurationSyncStateSummary": "IN_SYNC",

@@ -124,8 +124,10 @@ def _state(route: Moto, otherwise: str) -> str:
 
 def _is_attached(backend: Moto, vpc_id: str, gateway_id: str) -> bool:
     return any(
-        each.transit_gateway_id == gateway_id and each.resource_id == vpc_id and transit_gateways_routes.is_live(each)
-        for each in backend.transit_gateway_attachments.values()
+        attachment.transit_gateway_id == gateway_id
+        and attachment.resource_id == vpc_id
+        and transit_gateways_routes.is_live(attachment)
+        for attachment in backend.transit_gateway_attachments.values()
     )
 
 
@@ -136,12 +138,12 @@ def _describe_transit_gateways(self: Moto) -> ActionResult:
     (https://docs.aws.amazon.com/vpc/latest/tgw/working-with-transit-gateways.html).
     """
     backend = self.ec2_backend
-    known = {each.id: each for each in (*backend.transit_gateways.values(), *shared_with(backend))}
+    known = {gateway.id: gateway for gateway in (*backend.transit_gateways.values(), *shared_with(backend))}
     wanted = self._get_param("TransitGatewayIds", [])
     for gateway_id in wanted:
         if gateway_id not in known:
             raise not_found("InvalidTransitGatewayID.NotFound", "transitGateway", gateway_id)
-    rows = [_described(backend, each) for each in known.values() if not wanted or each.id in wanted]
+    rows = [_described(backend, gateway) for gateway in known.values() if not wanted or gateway.id in wanted]
     return ActionResult({"TransitGateways": matching(self, rows)})
 
 

@@ -83,7 +83,7 @@ def routes_of(backend: Moto, table: Moto) -> list[TransitGatewayRoute]:
     found: dict[Network, TransitGatewayRoute] = {}
     for route in (*_static(backend, table), *_propagated(backend, table)):
         found.setdefault(route.network, route)
-    return [found[key] for key in sorted(found, key=lambda each: (each.version, each))]
+    return [found[key] for key in sorted(found, key=lambda network: (network.version, network))]
 
 
 def _static(backend: Moto, table: Moto) -> Iterator[TransitGatewayRoute]:

@@ -54,7 +54,7 @@ def _fitting(routes: _Routes, name: str, values: Sequence[str]) -> _Routes:
     if name not in _BY_NETWORK:
         raise NotImplementedError(f"the sandbox does not search transit gateway routes by {name}")
     wanted = [_network(value) for value in values]
-    fitting = {route.network for each in wanted for route in _BY_NETWORK[name](routes, each)}
+    fitting = {route.network for network in wanted for route in _BY_NETWORK[name](routes, network)}
     return [route for route in routes if route.network in fitting]
 
 

@@ -54,10 +54,10 @@ class Logs:
         if asked["startTime"] >= asked["endTime"]:
             raise InvalidParameterException(msg="End time should not be before start time")
         events = [
-            each.message
+            event.message
             for stream in group.streams.values()
-            for each in stream.events
-            if asked["startTime"] * 1000 <= each.timestamp < (asked["endTime"] + 1) * 1000
+            for event in stream.events
+            if asked["startTime"] * 1000 <= event.timestamp < (asked["endTime"] + 1) * 1000
         ]
         query = Query(asked["queryString"], events, self.endings.pop(0) if self.endings else COMPLETE)
         self._queries[query.id] = query

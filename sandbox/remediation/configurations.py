@@ -97,7 +97,9 @@ def _check_runbook(backend: ConfigBackend, new: dict[str, Any], parameters: dict
     unknown = sorted(set(parameters) - set(runbook.parameters))
     if unknown:
         raise InvalidParameterValueException(f"The document {new['TargetId']} has no parameters {unknown}.")
-    missing = sorted(k for k, each in runbook.parameters.items() if each.default is None and k not in parameters)
+    missing = sorted(
+        name for name, parameter in runbook.parameters.items() if parameter.default is None and name not in parameters
+    )
     if missing:
         raise InvalidParameterValueException(f"The document {new['TargetId']} needs the parameters {missing}.")
     if not _has_role(runbook, parameters):

@@ -56,12 +56,12 @@ def _without_duplicates(pairs: Pairs) -> dict[Any, Any]:
 def _only_json(value: Any, where: str) -> None:  # noqa: ANN401 - whatever the parser made
     """Raise FaultyDocumentError where YAML made a date, a number with a fraction, a null or a key that is no string."""
     if isinstance(value, dict):
-        for key, each in value.items():
+        for key, item in value.items():
             if not isinstance(key, str):
                 raise FaultyDocumentError(where, f"the key {key!r} is not a string")
-            _only_json(each, f"{where}.{key}")
+            _only_json(item, f"{where}.{key}")
     elif isinstance(value, list):
-        for index, each in enumerate(value):
-            _only_json(each, f"{where}[{index}]")
+        for index, item in enumerate(value):
+            _only_json(item, f"{where}[{index}]")
     elif not isinstance(value, str | int):
         raise FaultyDocumentError(where, f"{value!r} is not a string, an integer, a Boolean, a list or a map")

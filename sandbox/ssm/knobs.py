@@ -50,5 +50,5 @@ class Knobs:
     def reset(self) -> None:
         """Turn every knob back to its default."""
         default = Knobs()
-        for each in fields(self):
-            setattr(self, each.name, getattr(default, each.name))
+        for knob in fields(self):
+            setattr(self, knob.name, getattr(default, knob.name))

@@ -54,21 +54,24 @@ def supplied(parameters: Mapping[str, Parameter], given: Mapping[str, list[str]]
     unknown = sorted(set(given) - set(parameters))
     if unknown:
         raise InvalidParametersError(f"Unknown parameters: [{', '.join(unknown)}].")
-    missing = sorted(name for name, each in parameters.items() if name not in given and each.default is None)
+    missing = sorted(name for name, parameter in parameters.items() if name not in given and parameter.default is None)
     if missing:
         raise InvalidParametersError(f"Missing required parameters: [{', '.join(missing)}].")
-    return {name: _value(each, given[name]) if name in given else each.default for name, each in parameters.items()}
+    return {
+        name: _value(parameter, given[name]) if name in given else parameter.default
+        for name, parameter in parameters.items()
+    }
 
 
 def fault_of(parameter: Parameter, value: Any) -> str | None:  # noqa: ANN401 - any JSON value
     """Return why a value is not allowed for a parameter, or None if it is."""
     if not fits(value, parameter.type):
         return f"{json.dumps(value)} is not a {parameter.type}"
-    for each in value if isinstance(value, list) else [value]:
-        if parameter.allowed_values and each not in parameter.allowed_values:
-            return f"value {text(each)!r} not found in [{', '.join(map(text, parameter.allowed_values))}]"
-        if parameter.allowed_pattern and not re.fullmatch(parameter.allowed_pattern, text(each)):
-            return f"value {text(each)!r} does not match {parameter.allowed_pattern}"
+    for item in value if isinstance(value, list) else [value]:
+        if parameter.allowed_values and item not in parameter.allowed_values:
+            return f"value {text(item)!r} not found in [{', '.join(map(text, parameter.allowed_values))}]"
+        if parameter.allowed_pattern and not re.fullmatch(parameter.allowed_pattern, text(item)):
+            return f"value {text(item)!r} does not match {parameter.allowed_pattern}"
     return None
 
 
@@ -87,7 +90,7 @@ def _read_values(type_name: str, given: list[str]) -> Any:  # noqa: ANN401 - the
     if type_name == "StringList":
         return list(given)
     if type_name == "MapList":
-        return [json.loads(each) for each in given]
+        return [json.loads(item) for item in given]
     if len(given) != 1:
         raise ValueError(f"{len(given)} values were given, one is expected")
     return given[0] if type_name == "String" else json.loads(given[0])

@@ -24,8 +24,8 @@ def references(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
             raise ValueError(f"{value!r} has braces that are no reference")
         yield from (match[1] for match in REFERENCE.finditer(value))
     elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from references(each)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from references(item)
 
 
 def only_reference(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
@@ -41,9 +41,9 @@ def resolve(value: Any, lookup: Lookup) -> Any:  # noqa: ANN401 - any JSON value
     in. What is put in is not looked at again: AWS does not expand in several levels.
     """
     if isinstance(value, dict):
-        return {key: resolve(each, lookup) for key, each in value.items()}
+        return {key: resolve(item, lookup) for key, item in value.items()}
     if isinstance(value, list):
-        return [resolve(each, lookup) for each in value]
+        return [resolve(item, lookup) for item in value]
     if not isinstance(value, str):
         return value
     whole = only_reference(value)

@@ -60,7 +60,7 @@ def assume(role_arn: str, execution_id: str, account_id: str, region: str) -> Cr
         raise InvalidParametersError(CANNOT_ASSUME) from error
     source = f"arn:{partition}:ssm:{region}:{account_id}:automation-execution/{execution_id}"
     keys = {"aws:SourceAccount": account_id, "aws:SourceArn": source}
-    if not any(_trusts(each, keys) for each in _statements(role.assume_role_policy_document)):
+    if not any(_trusts(statement, keys) for statement in _statements(role.assume_role_policy_document)):
         raise InvalidParametersError(CANNOT_ASSUME)
     session = sts_backends[account_id][partition].assume_role(
         region_name=region,

@@ -45,4 +45,4 @@ class Scope:
 
 def output_types(step: Step) -> dict[str, str]:
     """Return the types of a step's outputs by their names: those of its action, then its own."""
-    return {**ACTIONS[step.action].predefined_outputs, **{each.name: each.type for each in step.outputs}}
+    return {**ACTIONS[step.action].predefined_outputs, **{output.name: output.type for output in step.outputs}}

@@ -39,6 +39,6 @@ def _import(name: str, *more: Any, **keywords: Any) -> Any:  # noqa: ANN401 - th
 
 def _traceback(error: BaseException) -> str:
     """Return the lines of the script that an error came through, and the error itself."""
-    inside = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == FILE]
-    places = [f"  File {FILE}, line {each.lineno}, in {each.name}" for each in inside]
+    inside = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
+    places = [f"  File {FILE}, line {frame.lineno}, in {frame.name}" for frame in inside]
     return "\n".join(["Traceback (most recent call last):", *places, f"{type(error).__name__} - {error}"])

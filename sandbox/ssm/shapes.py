@@ -74,11 +74,11 @@ def _check_literal(where: str, value: Any, shape: Shape, types: Types) -> None: 
         case StructureShape(), dict():
             _check_members(where, value, shape, types)
         case ListShape(), list():
-            for index, each in enumerate(value):
-                check_inputs(f"{where}[{index}]", each, shape.member, types)
+            for index, item in enumerate(value):
+                check_inputs(f"{where}[{index}]", item, shape.member, types)
         case MapShape(), dict():
-            for key, each in value.items():
-                check_inputs(f"{where}.{key}", each, shape.value, types)
+            for key, member in value.items():
+                check_inputs(f"{where}.{key}", member, shape.value, types)
         case _ if not _is_scalar(value, shape.type_name):
             raise FaultyDocumentError(where, f"{value!r} is not a {shape.type_name}")
 
@@ -95,10 +95,10 @@ def check_selector(where: str, selector: Selector, shape: Shape | None, type_nam
 
 
 def _check_members(where: str, value: dict[str, Any], shape: StructureShape, types: Types) -> None:
-    for name, each in value.items():
+    for name, item in value.items():
         if name not in shape.members:
             raise FaultyDocumentError(where, f"unknown input {name}")
-        check_inputs(f"{where}.{name}", each, shape.members[name], types)
+        check_inputs(f"{where}.{name}", item, shape.members[name], types)
     missing = sorted(set(shape.required_members) - set(value))
     if missing:
         raise FaultyDocumentError(where, f"the inputs {missing} are missing")

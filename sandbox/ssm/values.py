@@ -40,8 +40,8 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - whatever botocore parsed
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
-    return [plain(each) for each in value] if isinstance(value, list) else value
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list) else value
 
 
 def text(value: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -51,7 +51,7 @@ def text(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 def shown(value: Any) -> list[str]:  # noqa: ANN401 - any JSON value
     """Return a value as the API's AutomationParameterMap has it: a list of strings (botocore model)."""
-    return [text(each) for each in value] if isinstance(value, list) else [text(value)]
+    return [text(item) for item in value] if isinstance(value, list) else [text(value)]
 
 
 def _boolean(value: str) -> bool:
@@ -61,7 +61,7 @@ def _boolean(value: str) -> bool:
 
 
 def _is_list_of(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(isinstance(each, kind) for each in value)
+    return lambda value: isinstance(value, list) and all(isinstance(item, kind) for item in value)
 
 
 CHECKS: dict[str, Callable[[Any], bool]] = {

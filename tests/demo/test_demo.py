@@ -176,7 +176,7 @@ def test_rows_name_things(sandbox: Sandbox, situation: Situation) -> None:
         common = {"reason": "NAT_GATEWAY", "routeTableId": situation["rtb-private"]}
         paths = {subnet_id: [unnamed if name == "isolated" else hop] for name, subnet_id in situation.subnets.items()}
         assert event["version"] == "1.0"
-        return {"evaluations": [{"subnetId": each, "path": path, **common} for each, path in paths.items()]}
+        return {"evaluations": [{"subnetId": subnet_id, "path": path, **common} for subnet_id, path in paths.items()]}
 
     loop = ConfigLoop(sandbox, answer)
     token = loop.results.issue_token(loop.rule.name)

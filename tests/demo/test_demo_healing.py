@@ -208,7 +208,7 @@ def test_lines_wait_for_the_next_step() -> None:
 def test_failed_step_says_so() -> None:
     """A step that failed has its status for a line, even if it failed before its inputs were known."""
     failed = [step("plan", "aws:invokeLambdaFunction", 1), step("tag", "aws:executeAwsApi", 2)]
-    lines = step_lines([{**each, "StepStatus": "Failed"} for each in failed], is_over=True)
+    lines = step_lines([{**line, "StepStatus": "Failed"} for line in failed], is_over=True)
     assert lines == [StepLine("plan", "Failed", changes=False), StepLine("tag", "Failed", changes=False)]
 
 

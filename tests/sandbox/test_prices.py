@@ -37,7 +37,7 @@ def test_products_come_in_pages(sandbox: Sandbox) -> None:
     pricing = sandbox.client("pricing")
     first = pricing.get_products(ServiceCode="AmazonEC2")
     second = pricing.get_products(ServiceCode="AmazonEC2", NextToken=first["NextToken"])
-    assert [len(each["PriceList"]) for each in (first, second)] == [100, 1]
+    assert [len(page["PriceList"]) for page in (first, second)] == [100, 1]
     assert "NextToken" not in second
 
 

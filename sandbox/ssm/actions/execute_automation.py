@@ -31,7 +31,7 @@ def _check(step: Step, types: Types) -> None:
     if not isinstance(parameters, dict):
         raise FaultyDocumentError(f"{place(step)}.RuntimeParameters", f"{parameters!r} is not a map")
     for name, value in parameters.items():
-        if not all(_is(each, ("String", "StringList"), types, step) for each in _values(value)):
+        if not all(_is(item, ("String", "StringList"), types, step) for item in _values(value)):
             raise FaultyDocumentError(f"{place(step)}.RuntimeParameters.{name}", f"{value!r} is not a list of strings")
 
 

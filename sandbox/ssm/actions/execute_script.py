@@ -54,7 +54,7 @@ def _check_script(where: str, script: object, handler: object) -> None:
         tree = ast.parse(script)
     except SyntaxError as error:
         raise FaultyDocumentError(where, f"it is no Python: {error}") from error
-    functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+    functions = {statement.name: statement for statement in tree.body if isinstance(statement, ast.FunctionDef)}
     if handler not in functions:
         raise FaultyDocumentError(where, f"it has no function {handler!r}, only {sorted(functions)}")
     if len(functions[str(handler)].args.args) != len(("events", "context")):

@@ -28,7 +28,7 @@ def items_of(sandbox: Sandbox, style: ItemStyle) -> dict[str, dict[str, Any]]:
 
 def related(item: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the relationships of an item as (name, id)."""
-    return [(each["name"], each["resourceId"]) for each in item["relationships"]]
+    return [(relationship["name"], relationship["resourceId"]) for relationship in item["relationships"]]
 
 
 def test_route_table(sandbox: Sandbox, network: Ids) -> None:

@@ -218,9 +218,9 @@ def test_baseline_discovers_again(sandbox: Sandbox, events: list[dict[str, Any]]
     loop = ConfigLoop(sandbox, events.append, rule=RULE, style=ItemStyle(state_as_object=True))
     assert len(loop.baseline()) == len(loop.baseline())
     subnets = [
-        each["configurationItem"]
-        for each in loop.queued
-        if each["configurationItem"]["resourceType"] == "AWS::EC2::Subnet"
+        event["configurationItem"]
+        for event in loop.queued
+        if event["configurationItem"]["resourceType"] == "AWS::EC2::Subnet"
     ]
     assert {item["configurationItemStatus"] for item in subnets} == {"ResourceDiscovered"}
     assert [item["configuration"]["state"] for item in subnets] == [{"value": "available"}] * len(subnets)

@@ -78,7 +78,7 @@ def test_moved_association_changes_both_tables_and_the_subnet(sandbox: Sandbox, 
     recorder = recorder_of(sandbox)
     ec2 = sandbox.client("ec2")
     (table,) = ec2.describe_route_tables(RouteTableIds=[network["rtb-public"]])["RouteTables"]
-    (association_id,) = [each["RouteTableAssociationId"] for each in table["Associations"]]
+    (association_id,) = [association["RouteTableAssociationId"] for association in table["Associations"]]
     ec2.replace_route_table_association(AssociationId=association_id, RouteTableId=network["rtb-isolated"])
     found = {resource_id: (kind, changed) for kind, resource_id, changed in summary(recorder.look())}
     assert found[network["rtb-public"]] == ("RouteTable", {"Configuration.Associations.0", "Relationships.0"})

@@ -192,9 +192,9 @@ def test_what_a_spoke_sees(sandbox: Sandbox, ec2: Client, spoke: Client, vpc_id:
     [seen] = spoke.describe_transit_gateway_attachments()["TransitGatewayAttachments"]
     assert (seen["TransitGatewayAttachmentId"], seen["State"], "Association" in seen) == (theirs, "available", False)
     assert (seen["TransitGatewayOwnerId"], seen["ResourceOwnerId"]) == (sandbox.account_id, SPOKE)
-    all_of_it = {each["TransitGatewayAttachmentId"]: each for each in attachments(ec2)}
+    all_of_it = {attachment["TransitGatewayAttachmentId"]: attachment for attachment in attachments(ec2)}
     assert all_of_it.keys() == {ours, theirs}
-    [table_id] = {each["Association"]["TransitGatewayRouteTableId"] for each in all_of_it.values()}
+    [table_id] = {attachment["Association"]["TransitGatewayRouteTableId"] for attachment in all_of_it.values()}
     assert spoke.describe_transit_gateway_route_tables()["TransitGatewayRouteTables"] == []
     by_state = [{"Name": "state", "Values": ["active"]}]
     with refused("InvalidRouteTableID.NotFound"):
@@ -215,7 +215,7 @@ def test_filters_of_attachments(ec2: Client, vpc_id: str, gateway_id: str) -> No
     table_id = attachment_of(ec2, attachment_id)["Association"]["TransitGatewayRouteTableId"]
     for name, value in {"resource-id": vpc_id, "association.transit-gateway-route-table-id": table_id}.items():
         found = ec2.describe_transit_gateway_attachments(Filters=[{"Name": name, "Values": [value]}])
-        ids = [each["TransitGatewayAttachmentId"] for each in found["TransitGatewayAttachments"]]
+        ids = [attachment["TransitGatewayAttachmentId"] for attachment in found["TransitGatewayAttachments"]]
         assert ids == [attachment_id], name
     with refused("InvalidParameterValue"):
         ec2.describe_transit_gateway_attachments(Filters=[{"Name": "colour", "Values": ["red"]}])

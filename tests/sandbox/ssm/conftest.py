@@ -90,6 +90,6 @@ def outcome() -> Callable[[dict[str, Any]], dict[str, str]]:
     """Gives the statuses of the steps of an AutomationExecution by their names."""
 
     def of(execution: dict[str, Any]) -> dict[str, str]:
-        return {each["StepName"]: each["StepStatus"] for each in execution["StepExecutions"]}
+        return {step["StepName"]: step["StepStatus"] for step in execution["StepExecutions"]}
 
     return of
