@@ -1,4 +1,4 @@
-"""What the demonstration tells of a runbook's execution: a line for each step, and why a blocked one failed."""
+"""What the demonstration shows about a runbook's execution: a line for each step, and why a blocked one failed."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ LEDGER_SERVICE = "dynamodb"
 """Where the ledger is: a record in it changes no network."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StepLine:
     """One step that has ended: what it called, and what came of it. `changes` is True if it may change something."""
 
@@ -30,7 +30,7 @@ class StepLine:
     changes: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a runbook's function failed: the error's type and its message, which for a blocked plan has more parts.
 

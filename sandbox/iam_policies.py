@@ -13,7 +13,7 @@ Statement = Mapping[str, Any]
 Test = Callable[[str, str], bool]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Authorization:
     """What a request needs: an action on a resource's ARN (`*` where IAM has none), and the condition keys it brings.
 
@@ -26,7 +26,7 @@ class Authorization:
 
 
 class UnsupportedPolicyError(Exception):
-    """A policy uses something that is not evaluated here, so that nothing can be said of it."""
+    """A policy uses an element that is not evaluated here."""
 
     def __init__(self, element: str, value: object) -> None:
         super().__init__(f"the sandbox does not evaluate {element} {value!r}")
@@ -35,7 +35,7 @@ class UnsupportedPolicyError(Exception):
 
 
 def is_allowed(statements: Iterable[Statement], wanted: Authorization) -> bool:
-    """Whether statements of identity policies allow something: one allows it and none denies it."""
+    """Return whether statements of identity policies allow a request: one allows it and none denies it."""
     effects = {statement["Effect"] for statement in statements if _concerns(statement, wanted)}
     return effects == {"Allow"}
 
@@ -98,7 +98,7 @@ NOT_GIVEN = (
     "dynamodb:returnvalues",
     "dynamodb:select",
 )
-"""Condition keys that AWS gives with requests and the sandbox does not, so that a policy with them proves nothing.
+"""Condition keys that AWS gives with requests and the sandbox does not, so a policy with them cannot be evaluated.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html
 """
@@ -140,6 +140,6 @@ def _compare(name: str, expected: Sequence[str], values: Sequence[str], of_set: 
     return any(fits) if values or of_set else negated
 
 
-def as_list(value: Any) -> list[Any]:  # noqa: ANN401 - policies have one or a list of several
+def as_list(value: Any) -> list[Any]:  # noqa: ANN401  # policies have one or a list of several
     """Return what may be one or a list of several as a list."""
     return value if isinstance(value, list) else [value]

@@ -32,7 +32,7 @@ AUTOMATION_ROLE = "AutomationAssumeRole"
 
 
 def authorizations(request: Request, action: str, resource: str) -> list[Authorization]:
-    """Return all that a request needs; `action` and `resource` are what moto would ask policies about."""
+    """Return all that a request needs; `action` and `resource` are what moto would check policies for."""
     if action.startswith(DIRECTORY_BUCKETS):
         bucket = request.parameters.get("Bucket")
         return [Authorization(action, request.arn("s3express", f"bucket/{bucket}") if bucket else "*")]

@@ -1,4 +1,4 @@
-"""The Price List Query API, with as much of it as a test puts there; moto has none."""
+"""The Price List Query API, which moto lacks, with the products that a test adds."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ class Prices:
         self._products: list[dict[str, Any]] = []
 
     def reset(self) -> None:
-        """List nothing any more."""
+        """Remove all products."""
         self._products.clear()
 
     def list_nat_gateway(
@@ -52,7 +52,7 @@ class Prices:
             if scope[2] not in ENDPOINTS:
                 raise ConnectionError(f"the Price List has no endpoint in {scope[2]}")
             if environ.get("HTTP_X_AMZ_TARGET") != "AWSPriceListService.GetProducts":
-                raise NotImplementedError("the sandbox answers GetProducts alone")
+                raise NotImplementedError("the sandbox answers only GetProducts")
             asked = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
             body = json.dumps(self._answer(asked)).encode()
             headers = [("Content-Type", "application/x-amz-json-1.1"), ("Content-Length", str(len(body)))]

@@ -29,9 +29,9 @@ Serve = Callable[[], Answer]
 Snapshot = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Service:
-    """What of a service can be seen as it was before: attributes of its backend, changed under its lock."""
+    """The state of a service that reads can miss: attributes of its backend, changed under its lock."""
 
     backends: Moto
     lock: AbstractContextManager[Any]
@@ -44,7 +44,7 @@ SERVICES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Read:
     """One read: the operation as `service:Operation`, which call of it this was (from 1), and its parameters.
 
@@ -70,7 +70,7 @@ class Observation:
 
     @property
     def differing(self) -> list[tuple[str, int]]:
-        """The reads that a missed change could have deceived: for `StaleReads.stale`, one at a time."""
+        """The reads whose answer would differ without the last change, as arguments for `Sandbox.stale_reads`."""
         return [(read.operation, read.nth) for read in self.reads if read.differs]
 
     @property

@@ -5,9 +5,10 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricDa
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from moto.cloudwatch.exceptions import ValidationError
 from moto.core.responses import ActionResult
@@ -30,7 +31,8 @@ Key = tuple[str, str, frozenset[tuple[str, str]]]
 Point = tuple[datetime, float]
 
 
-class Trouble(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Trouble:
     """How CloudWatch fails in an answer that succeeds: the status of every series, and a message on the whole."""
 
     status: str = ""

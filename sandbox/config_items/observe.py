@@ -1,4 +1,4 @@
-"""One look at the network through the EC2 API, as AWS Config's recorder takes it."""
+"""Reads the network through the EC2 API, as AWS Config's recorder does."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,9 @@ Described = dict[str, Any]
 """One resource as boto3 returns it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Contained:
-    """A network interface or an instance, as far as others are related to it."""
+    """The parts of a network interface or an instance that others are related to."""
 
     resource_type: str
     resource_id: str
@@ -21,7 +21,7 @@ class Contained:
     vpc_id: str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Network:
     """All resources of the recorded types, by type and id, and what their subnets and VPCs contain."""
 

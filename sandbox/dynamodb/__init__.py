@@ -51,7 +51,7 @@ def _call_action(original: Moto) -> Moto:
 
 
 def _with_numbers(original: Moto) -> Callable[[Moto], Any]:
-    def serve(self: Moto) -> Any:  # noqa: ANN401 - what moto answers
+    def serve(self: Moto) -> Any:  # noqa: ANN401  # what moto answers
         _check_numbers(self.body)
         return original(self)
 
@@ -98,7 +98,7 @@ def _deleting(original: Moto) -> Moto:
 
 
 def _putting_policy(original: Moto) -> Callable[[Moto], Any]:
-    def put_resource_policy(self: Moto) -> Any:  # noqa: ANN401 - what moto answers
+    def put_resource_policy(self: Moto) -> Any:  # noqa: ANN401  # what moto answers
         _check_policy(self.body["Policy"])
         return original(self)
 

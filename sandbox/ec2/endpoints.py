@@ -21,7 +21,7 @@ GATEWAY = "Gateway"
 GONE = (lifecycle.DELETING, lifecycle.DELETED)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Answered:
     """The first request with a ClientToken: its parameters, its endpoint, and that endpoint as it was answered."""
 

@@ -17,7 +17,7 @@ from sandbox.patches import Patches
 def apply(patches: Patches, knobs: Knobs) -> None:
     """Correct CreateNatGateway, DescribeNatGateways and DeleteNatGateway.
 
-    moto knows no regional ones, makes them available at once, and finds nothing wrong with unknown ids
+    moto has no regional ones, makes them available at once, and ignores unknown ids
     (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html,
     https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateways-regional.html). Routes to a deleted one become
     blackholes: `route_targets`.

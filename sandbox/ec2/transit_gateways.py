@@ -60,7 +60,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
         patches.set(EC2Response, name, operation)
     for name in NOT_MODELED:
         patches.set(EC2Response, name, _refuse)
-    patches.wrap(EC2Response, "serialized", transit_gateways_search.telling_of_more)
+    patches.wrap(EC2Response, "serialized", transit_gateways_search.with_more_available)
 
 
 def _refuse(self: Moto) -> ActionResult:
@@ -134,7 +134,7 @@ def _is_attached(backend: Moto, vpc_id: str, gateway_id: str) -> bool:
 def _describe_transit_gateways(self: Moto) -> ActionResult:
     """Describe the caller's own and those shared with it.
 
-    This is the one operation besides VPC attachments that a recipient of a share may call
+    Apart from those on VPC attachments, this is the only operation that a recipient of a share may call
     (https://docs.aws.amazon.com/vpc/latest/tgw/working-with-transit-gateways.html).
     """
     backend = self.ec2_backend

@@ -1,4 +1,4 @@
-"""CloudWatch Logs Insights, as far as queries sum up records that are parsed and filtered."""
+"""CloudWatch Logs Insights: queries that parse, filter and sum up records."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""AWS Config's remediation calls on the sandbox's server, and automatic remediation at a word."""
+"""AWS Config's remediation calls on the sandbox's server, and automatic remediation on request."""
 
 import json
 import time

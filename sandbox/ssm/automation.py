@@ -89,7 +89,7 @@ class Automation:
     def killing(
         self, *, before: str | None = None, during: str | None = None, status: str = "Cancelled"
     ) -> Iterator[None]:
-        """Let every execution die that comes to a step: before it, or during it.
+        """Kill every execution at a step: before it, or during it.
 
         During a step means that its call took effect and no outcome was recorded. `status` is what the API shows from
         then on: Cancelled, TimedOut, or InProgress without end; StopAutomationExecution ends the latter.

@@ -15,7 +15,7 @@ def violations(service: str, operation: str, parameters: dict[str, Any]) -> list
     return list(_check(parameters, shape, "")) if shape else []
 
 
-def _check(value: Any, shape: Shape, where: str) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+def _check(value: Any, shape: Shape, where: str) -> Iterator[str]:  # noqa: ANN401  # any JSON value
     yield from _check_size(value, shape, where)
     if isinstance(shape, StructureShape) and isinstance(value, dict):
         missing = [name for name in shape.required_members if value.get(name) is None]
@@ -24,7 +24,7 @@ def _check(value: Any, shape: Shape, where: str) -> Iterator[str]:  # noqa: ANN4
         yield from _check(member, below, f"{where}{name}.")
 
 
-def _below(value: Any, shape: Shape) -> Iterator[tuple[str, Any, Shape]]:  # noqa: ANN401 - any JSON value
+def _below(value: Any, shape: Shape) -> Iterator[tuple[str, Any, Shape]]:  # noqa: ANN401  # any JSON value
     """Yield everything directly in a value: what to call it, the thing itself, and its shape."""
     match shape, value:
         case StructureShape(), dict():
@@ -37,7 +37,7 @@ def _below(value: Any, shape: Shape) -> Iterator[tuple[str, Any, Shape]]:  # noq
                 yield from ((key, key, shape.key), (key, member, shape.value))
 
 
-def _check_size(value: Any, shape: Shape, where: str) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+def _check_size(value: Any, shape: Shape, where: str) -> Iterator[str]:  # noqa: ANN401  # any JSON value
     limits, place = shape.metadata, where.rstrip(".")
     size = value if isinstance(value, int | float) else len(value)
     if "min" in limits and size < limits["min"]:

@@ -21,7 +21,7 @@ class _DuplicateKeyError(ValueError):
 class _Loader(yaml.CSafeLoader):
     """YAML without duplicate keys."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002  # PyYAML's signature
         """Return a mapping; ValueError if it has a key twice."""
         _without_duplicates([(self.construct_object(key, deep=True), None) for key, _ in node.value])
         return super().construct_mapping(node, deep=deep)
@@ -53,7 +53,7 @@ def _without_duplicates(pairs: Pairs) -> dict[Any, Any]:
     return found
 
 
-def _only_json(value: Any, where: str) -> None:  # noqa: ANN401 - whatever the parser made
+def _only_json(value: Any, where: str) -> None:  # noqa: ANN401  # whatever the parser made
     """Raise FaultyDocumentError where YAML made a date, a number with a fraction, a null or a key that is no string."""
     if isinstance(value, dict):
         for key, item in value.items():

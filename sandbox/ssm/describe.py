@@ -87,7 +87,7 @@ def _output(run: Execution, reference: str) -> list[str]:
     return [NO_OUTPUT] if value is ABSENT else shown(value)
 
 
-def _input(value: Any) -> str:  # noqa: ANN401 - any JSON value
+def _input(value: Any) -> str:  # noqa: ANN401  # any JSON value
     return f'"{value}"' if isinstance(value, str) else text(value)
 
 

@@ -119,7 +119,7 @@ class Engine:
             raise _KilledError(killing.status)
 
     def _die(self, status: str) -> None:
-        """End without another step. What stays InProgress has no end for the API, only for whoever waits here."""
+        """End without another step. An execution that stays InProgress ends only for `Automation.wait`."""
         if status == IN_PROGRESS:
             self.execution.ended.set()
         else:

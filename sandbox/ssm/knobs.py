@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, fields
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Killing:
     """A death of the executor: before a step, or during it, when the call took effect and no outcome was recorded.
 

@@ -25,7 +25,7 @@ NOT_RE2 = re.compile(r"\(\?<?[=!]|\\[1-9]|\(\?P=")
 """Lookaround and references back, which the RE2 syntax of allowedPattern lacks."""
 
 
-def read(name: str, definition: Any) -> Parameter:  # noqa: ANN401 - whatever the document has there
+def read(name: str, definition: Any) -> Parameter:  # noqa: ANN401  # whatever the document has there
     """Return a parameter as defined in a runbook. FaultyDocumentError where the definition is not in order.
 
     A default has to fit its own pattern and values; whether AWS checks that is not documented.
@@ -63,7 +63,7 @@ def supplied(parameters: Mapping[str, Parameter], given: Mapping[str, list[str]]
     }
 
 
-def fault_of(parameter: Parameter, value: Any) -> str | None:  # noqa: ANN401 - any JSON value
+def fault_of(parameter: Parameter, value: Any) -> str | None:  # noqa: ANN401  # any JSON value
     """Return why a value is not allowed for a parameter, or None if it is."""
     if not fits(value, parameter.type):
         return f"{json.dumps(value)} is not a {parameter.type}"
@@ -75,7 +75,7 @@ def fault_of(parameter: Parameter, value: Any) -> str | None:  # noqa: ANN401 - 
     return None
 
 
-def _value(parameter: Parameter, given: list[str]) -> Any:  # noqa: ANN401 - the value of a parameter has its type
+def _value(parameter: Parameter, given: list[str]) -> Any:  # noqa: ANN401  # the value of a parameter has its type
     try:
         value = _read_values(parameter.type, given)
     except ValueError as error:
@@ -86,7 +86,7 @@ def _value(parameter: Parameter, given: list[str]) -> Any:  # noqa: ANN401 - the
     return value
 
 
-def _read_values(type_name: str, given: list[str]) -> Any:  # noqa: ANN401 - the value of a parameter has its type
+def _read_values(type_name: str, given: list[str]) -> Any:  # noqa: ANN401  # the value of a parameter has its type
     if type_name == "StringList":
         return list(given)
     if type_name == "MapList":
@@ -96,7 +96,7 @@ def _read_values(type_name: str, given: list[str]) -> Any:  # noqa: ANN401 - the
     return given[0] if type_name == "String" else json.loads(given[0])
 
 
-def _check_properties(where: str, definition: Any) -> None:  # noqa: ANN401 - whatever the document has there
+def _check_properties(where: str, definition: Any) -> None:  # noqa: ANN401  # whatever the document has there
     if not isinstance(definition, dict):
         raise FaultyDocumentError(where, "it is not a map")
     for key, value in definition.items():

@@ -17,7 +17,7 @@ EXECUTION_ID = "automation:EXECUTION_ID"
 Lookup = Callable[[str], Any]
 
 
-def references(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+def references(value: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON value
     """Yield what every `{{ ... }}` in a value refers to. ValueError for braces that are no reference."""
     if isinstance(value, str):
         if "{{" in REFERENCE.sub("", value):
@@ -28,13 +28,13 @@ def references(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
             yield from references(item)
 
 
-def only_reference(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
+def only_reference(value: Any) -> str | None:  # noqa: ANN401  # any JSON value
     """Return what a string refers to that is nothing but one `{{ ... }}`, None for anything else."""
     match = REFERENCE.fullmatch(value.strip()) if isinstance(value, str) else None
     return match[1] if match else None
 
 
-def resolve(value: Any, lookup: Lookup) -> Any:  # noqa: ANN401 - any JSON value in, any out
+def resolve(value: Any, lookup: Lookup) -> Any:  # noqa: ANN401  # any JSON value in, any out
     """Return a value with every reference replaced by what `lookup` returns for it.
 
     A string that is one reference becomes the value itself, of its own type; within a longer string its text is put

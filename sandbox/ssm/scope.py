@@ -13,7 +13,7 @@ from sandbox.ssm.flow import reachable
 from sandbox.ssm.references import EXECUTION_ID
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Scope:
     """The names that are known at one place. `excluded` are the steps that cannot have run before it."""
 

@@ -9,12 +9,12 @@ TYPES = ("String", "StringList", "Integer", "Boolean", "StringMap", "MapList")
 """https://docs.aws.amazon.com/systems-manager/latest/userguide/documents-syntax-data-elements-parameters.html."""
 
 
-def fits(value: Any, type_name: str) -> bool:  # noqa: ANN401 - any JSON value
+def fits(value: Any, type_name: str) -> bool:  # noqa: ANN401  # any JSON value
     """Return True if a value is of a type already."""
     return CHECKS[type_name](value)
 
 
-def convert(value: Any, type_name: str) -> Any:  # noqa: ANN401 - any JSON value in, any out
+def convert(value: Any, type_name: str) -> Any:  # noqa: ANN401  # any JSON value in, any out
     """Return a selected value as the type that its output declares. ValueError if Automation cannot convert it.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-outputs-inputs.html lists the
@@ -35,7 +35,7 @@ def convert(value: Any, type_name: str) -> Any:  # noqa: ANN401 - any JSON value
     raise ValueError(f"{json.dumps(value)} is not a {type_name}")
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - whatever botocore parsed
+def plain(value: Any) -> Any:  # noqa: ANN401  # whatever botocore parsed
     """Return a response of botocore as JSON has it: times become ISO 8601 text."""
     if isinstance(value, datetime):
         return value.isoformat()
@@ -44,12 +44,12 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - whatever botocore parsed
     return [plain(item) for item in value] if isinstance(value, list) else value
 
 
-def text(value: Any) -> str:  # noqa: ANN401 - any JSON value
+def text(value: Any) -> str:  # noqa: ANN401  # any JSON value
     """Return a value as it stands inside a longer string: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), default=str)
 
 
-def shown(value: Any) -> list[str]:  # noqa: ANN401 - any JSON value
+def shown(value: Any) -> list[str]:  # noqa: ANN401  # any JSON value
     """Return a value as the API's AutomationParameterMap has it: a list of strings (botocore model)."""
     return [text(item) for item in value] if isinstance(value, list) else [text(value)]
 

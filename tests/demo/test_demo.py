@@ -1,4 +1,4 @@
-"""The demonstration: what it prints, and that it fails when a verdict is not as it must be."""
+"""The demonstration: what it prints, and that it fails when a verdict is not as expected."""
 
 import io
 import os
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from demo.by_hand import AFTER, BEFORE, cure_by_hand
+from demo.by_hand import AFTER, BEFORE, fix_by_hand
 from demo.function import BuildError, build
 from demo.output import Narrator
 from demo.situations import Situation, familiar
@@ -62,7 +62,7 @@ def printed(action: Callable[[Narrator], object], *, width: int = 80, terminal: 
 def assert_shows_the_turn(output: str) -> None:
     """Check the story that the demonstration tells, in its order; only what is to be copied may be long."""
     order = [
-        "1. An AWS on this machine",
+        "1. A local AWS",
         "private-a   NON_COMPLIANT      NAT gateway        0.0.0.0/0 -> nat-a",
         "3 of 5 subnets reach S3 Express through a NAT",
         "$ aws ec2 modify-vpc-endpoint \\\n         --vpc-endpoint-id vpce-",
@@ -72,10 +72,10 @@ def assert_shows_the_turn(output: str) -> None:
         "data-private      NON_COMPLIANT",
         "AddS3ExpressGatewayEndpoint SubnetId=subnet-",
         "It would create a gateway endpoint for com.amazonaws.us-east-1.s3express",
-        "* associate        ec2 ModifyVpcEndpoint, adds rtb-",
-        "verifyPath       lambda express-path-plan -> COMPLIANT, ENDPOINT",
+        "* associate            ec2 ModifyVpcEndpoint, adds rtb-",
+        "verifyPath           lambda express-path-plan -> COMPLIANT, ENDPOINT",
         "data-private   COMPLIANT",
-        "* disassociate     ec2 ModifyVpcEndpoint, removes rtb-",
+        "* disassociate         ec2 ModifyVpcEndpoint, removes rtb-",
         "data-private   NON_COMPLIANT",
         "OWNED_BY_IAC: vpce-",
         "The patch for CloudFormation",
@@ -145,7 +145,7 @@ def test_wrong_verdict_fails(sandbox: Sandbox, situation: Situation) -> None:
 
     def run(narrator: Narrator) -> None:
         stages.append(Stage(narrator, sandbox, praise_everything))
-        cure_by_hand(stages[0], situation)
+        fix_by_hand(stages[0], situation)
 
     output = printed(run)
     assert not stages[0].fine
@@ -161,7 +161,7 @@ def test_failing_function_fails(sandbox: Sandbox, situation: Situation) -> None:
 
     def run(narrator: Narrator) -> None:
         with pytest.raises(LookupError, match="no verdict on public-a, private-a"):
-            cure_by_hand(Stage(narrator, sandbox, fail), situation)
+            fix_by_hand(Stage(narrator, sandbox, fail), situation)
 
     assert "an invocation failed: out of order" in printed(run)
 

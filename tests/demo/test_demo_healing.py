@@ -1,4 +1,4 @@
-"""The demonstration's runbooks: their steps as lines, and that it fails when a plan or a run is not as it must be."""
+"""The demonstration's runbooks: their steps as lines, and that it fails when a plan or a run is not as expected."""
 
 import io
 import json
@@ -70,7 +70,7 @@ def written(name: str) -> dict[str, str]:
 
 
 def test_heals_and_undoes(heal: Callable[..., tuple[bool, str]]) -> None:
-    """With the real function everything is as it must be, and what is shown has the order of the story."""
+    """With the real function everything is as expected, and what is shown has the order of the story."""
     fine, output = heal()
     assert fine, output
     order = [
@@ -78,17 +78,17 @@ def test_heals_and_undoes(heal: Callable[..., tuple[bool, str]]) -> None:
         "DryRun=true",
         "-> CREATE_AND_ASSOCIATE",
         "It would create a gateway endpoint for com.amazonaws.us-east-1.s3express",
-        "* create           ec2 CreateVpcEndpoint -> vpce-",
-        "* associate        ec2 ModifyVpcEndpoint, adds rtb-",
-        "verifyPath       lambda express-path-plan -> COMPLIANT, ENDPOINT",
+        "* create               ec2 CreateVpcEndpoint -> vpce-",
+        "* associate            ec2 ModifyVpcEndpoint, adds rtb-",
+        "verifyPath           lambda express-path-plan -> COMPLIANT, ENDPOINT",
         "data-private   COMPLIANT           gateway endpoint   pl-",
         "ENDPOINT            new",
         "RemoveS3ExpressGatewayEndpoint RunId=",
-        "* deleteEndpoint   ec2 DeleteVpcEndpoints",
+        "* deleteEndpoint       ec2 DeleteVpcEndpoints",
         "data-private   NON_COMPLIANT",
         "was COMPLIANT",
         "exactly as before the heal",
-        "makePlan         Failed",
+        "makePlan             Failed",
         "OWNED_BY_IAC: vpce-",
         "# Stack network-reports",
         'resource "aws_vpc_endpoint_route_table_association"',
@@ -101,7 +101,7 @@ def test_heals_and_undoes(heal: Callable[..., tuple[bool, str]]) -> None:
 def test_plan_that_is_wrong_fails(heal: Callable[..., tuple[bool, str]], functions: Functions) -> None:
     """A plan function that never finds anything to do is found out: by the plan, the verdict, and the blocked case."""
 
-    def idle(event: Event) -> Any:  # noqa: ANN401 -- any JSON value
+    def idle(event: Event) -> Any:  # noqa: ANN401  # any JSON value
         return {**functions.plan({**event, "dryRun": "true"}), "action": "NOTHING_TO_DO"} if "subnetId" in event else {}
 
     fine, output = heal(idle)
@@ -129,7 +129,7 @@ def test_function_that_changes_something_fails(
 ) -> None:
     """A plan function that writes is found out: neither a dry run nor a blocked one may change anything."""
 
-    def meddle(event: Event) -> Any:  # noqa: ANN401 -- any JSON value
+    def meddle(event: Event) -> Any:  # noqa: ANN401  # any JSON value
         sandbox.client("ec2").create_tags(Resources=[event.get("subnetId", "vpc-1")], Tags=[{"Key": "a", "Value": "b"}])
         return functions.plan(event)
 

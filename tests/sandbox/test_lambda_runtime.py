@@ -153,7 +153,7 @@ def test_nothing_to_measure_yet(artifact: Path) -> None:
     runtime = LambdaRuntime(artifact, "app.handler", {})
     with pytest.raises(LookupError, match="does not run"):
         runtime.invoke({})
-    with runtime, pytest.raises(LookupError, match="not initialised"):
+    with runtime, pytest.raises(LookupError, match="not initialized"):
         runtime.init_duration_ms()
 
 

@@ -57,5 +57,5 @@ def test_what_is_not_understood_fails_loudly(sandbox: Sandbox) -> None:
     sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
     with pytest.raises(ClientError, match="CONTAINS"):
         pricing.get_products(ServiceCode="AmazonEC2", Filters=[FAMILY | {"Type": "CONTAINS"}])
-    with pytest.raises(ClientError, match="GetProducts alone"):
+    with pytest.raises(ClientError, match="only GetProducts"):
         pricing.describe_services()
