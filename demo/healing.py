@@ -102,13 +102,13 @@ class Healing:
         parameters = {**given, **more}
         with self._narrator.step(title, f"running {runbook}"):
             self._narrator.say(" ".join([runbook, *(f"{name}={value}" for name, value in parameters.items())]))
-            execution = self._runbooks.follow(runbook, self._tell, **parameters)
+            execution = self._runbooks.follow(runbook, self._show, **parameters)
         status, why = execution["AutomationExecutionStatus"], refusal(execution.get("FailureMessage", ""))
         instead = f"{status} {why.error_type} {why.plan}"
         self._stage.must(status == wanted, f"{runbook} must end with {wanted}, not {instead}")
         return execution
 
-    def _tell(self, line: StepLine) -> None:
+    def _show(self, line: StepLine) -> None:
         self._narrator.item(line.name, line.text, marked=line.changes)
 
     def _verdicts(self, expected: Expected, was: Sequence[Row]) -> list[Row]:

@@ -53,8 +53,8 @@ def step_lines(steps: Sequence[Step], *, is_over: bool) -> list[StepLine]:
     begun.sort(key=lambda step: step["ExecutionStartTime"])
     pairs = zip_longest(begun, begun[1:])
     ready = takewhile(lambda pair: is_over or (pair[1] and pair[0]["StepStatus"] not in UNFINISHED), pairs)
-    told = [(step, following) for step, following in ready if (step["Action"], step["StepStatus"]) != READING]
-    return [_line(step, following["StepName"] if following else "the end") for step, following in told]
+    shown = [(step, following) for step, following in ready if (step["Action"], step["StepStatus"]) != READING]
+    return [_line(step, following["StepName"] if following else "the end") for step, following in shown]
 
 
 def step_outputs(steps: Sequence[Step], name: str) -> dict[str, str]:
@@ -81,8 +81,8 @@ def refusal(failure_message: str) -> Refusal:
 
 def _line(step: Step, following: str) -> StepLine:
     inputs = {key: value.strip('"') for key, value in step.get("Inputs", {}).items()}
-    tell = _TELLERS.get(step["Action"], _other)
-    text = tell(inputs, step, following) if step["StepStatus"] == SUCCESS else step["StepStatus"]
+    describe = _DESCRIPTIONS.get(step["Action"], _other)
+    text = describe(inputs, step, following) if step["StepStatus"] == SUCCESS else step["StepStatus"]
     # Where a reference in the inputs found nothing, the step has failed before it called anything.
     calls = step["Action"] == "aws:executeAwsApi" and inputs.get("Service") != LEDGER_SERVICE
     changes = calls and not inputs.get("Api", "Get").startswith(READING_VERBS)
@@ -105,8 +105,8 @@ def _call(inputs: Mapping[str, str], step: Step, _following: str) -> str:
 def _function(inputs: Mapping[str, str], step: Step, _following: str) -> str:
     """Return what the plan function answered: a plan's action, or a verdict."""
     answer = json.loads(step["Outputs"]["Payload"][0])
-    told = [answer[name] for name in ("action", "next", "compliance", "reason") if name in answer]
-    return f"lambda {inputs['FunctionName']} -> {', '.join(told)}"
+    parts = [answer[name] for name in ("action", "next", "compliance", "reason") if name in answer]
+    return f"lambda {inputs['FunctionName']} -> {', '.join(parts)}"
 
 
 def _branch(_inputs: Mapping[str, str], _step: Step, following: str) -> str:
@@ -117,7 +117,7 @@ def _other(_inputs: Mapping[str, str], step: Step, _following: str) -> str:
     return str(step["Action"])
 
 
-_TELLERS: Mapping[str, Callable[[Mapping[str, str], Step, str], str]] = {
+_DESCRIPTIONS: Mapping[str, Callable[[Mapping[str, str], Step, str], str]] = {
     "aws:executeAwsApi": _call,
     "aws:invokeLambdaFunction": _function,
     "aws:branch": _branch,

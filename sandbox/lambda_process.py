@@ -25,7 +25,7 @@ STOP_SECONDS = 5.0
 
 
 class RuntimeStartError(Exception):
-    """The runtime did not start; `log` has what it said."""
+    """The runtime did not start; `log` is its output."""
 
     def __init__(self, reason: str, log: str = "") -> None:
         super().__init__(f"{reason}\n{log}".strip())

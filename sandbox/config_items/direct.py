@@ -1,4 +1,4 @@
-"""An AWS client that goes straight to the sandbox's backends: neither logged nor made to fail.
+"""An AWS client for the sandbox's backends whose calls are neither logged nor affected by faults.
 
 AWS Config reads with its own connections. So its reads are not in the call log of the account under test, and faults
 that a test sets do not affect them.

@@ -1,4 +1,4 @@
-"""Amazon DynamoDB as it really behaves where moto differs: atomic writes, and resource policies that follow tables."""
+"""Corrections of moto's DynamoDB: atomic writes, numbers, and resource policies."""
 
 import json
 import re
@@ -106,7 +106,7 @@ def _putting_policy(original: Moto) -> Callable[[Moto], Any]:
 
 
 def _check_policy(policy: str | None) -> None:
-    """Refuse with ValidationException a policy that is no JSON object with statements, or is too long."""
+    """Refuse with ValidationException a policy that is not a JSON object with statements, or is too long."""
     if policy is None:
         return
     try:

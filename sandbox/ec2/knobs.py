@@ -36,7 +36,7 @@ class Knobs:
     """Quota of gateway endpoints in a Region: https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html."""
 
     undeletable_endpoints: bool = False
-    """Whether DeleteVpcEndpoints refuses every endpoint that is there, as it does those that a service manages."""
+    """Whether DeleteVpcEndpoints refuses every endpoint, as it refuses those that a service manages."""
 
     shares: list[Any] = field(default_factory=list)
     """Subnets that are shared with other accounts: set through `Sharing.share_subnet`."""

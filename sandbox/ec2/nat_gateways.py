@@ -72,7 +72,7 @@ def _create_zonal(backend: Moto, parameters: dict[str, Any]) -> Moto:
 
 
 def _describe(self: Moto, knobs: Knobs) -> list[Moto]:
-    """Return the NAT gateways asked for. NatGatewayNotFound if an id is unknown; filters as in the botocore model."""
+    """Return the requested NAT gateways. NatGatewayNotFound if an id is unknown; filters as in the botocore model."""
     known = self.ec2_backend.nat_gateways
     for nat_gateway in known.values():
         lifecycle.describe(nat_gateway, knobs)

@@ -71,7 +71,7 @@ def _page(answer: ActionResult, operation: str, parameters: dict[str, Any], page
 
 
 def _limit(operation: str, max_results: int | None, page_size: int | None, count: int) -> int:
-    """Return the size of a page: MaxResults, else what the knob says.
+    """Return the size of a page: MaxResults, else the value of the knob.
 
     InvalidParameterValue for more than the maximum in the botocore model, as in
     https://github.com/aws/aws-cli/issues/3397. Where the model has none, more than 1,000 count as 1,000 (there,

@@ -21,7 +21,7 @@ ASSUME_ROLE = "AutomationAssumeRole"
 
 DEFAULTS = {"Automatic": False, "MaximumAutomaticAttempts": 5, "RetryAttemptSeconds": 60}
 CONTROL_DEFAULTS = {"ConcurrentExecutionRatePercentage": 10, "ErrorPercentage": 50}
-"""What is meant where nothing is said (botocore model)."""
+"""Defaults (botocore model)."""
 
 
 def put(backend: ConfigBackend, memory: Remediations, parameters: dict[str, Any]) -> dict[str, Any]:

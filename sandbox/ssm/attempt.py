@@ -22,7 +22,7 @@ BRANCH = "aws:branch"
 
 @dataclass
 class Attempt:
-    """What an action sees of its execution while it runs; `make` runs it."""
+    """The part of an execution that an action sees; `make` runs the action."""
 
     execution: Execution
     run: StepRun
@@ -43,7 +43,7 @@ class Attempt:
         return self.execution
 
     def pause(self, seconds: float) -> None:
-        """Wait some seconds of AWS's clock. Raises when the step's time is over or the execution is cancelled."""
+        """Wait seconds of AWS's clock. StepTimedOutError after the step's time, InterruptedStepError if cancelled."""
         limit = self._limit()
         over = limit is not None and self._waited + seconds > limit
         real = (limit - self._waited if over and limit else seconds) * self.knobs.time_scale
@@ -70,7 +70,7 @@ class Attempt:
         return self._outcome.next_step
 
     def _inputs(self) -> dict[str, Any]:
-        """Return the inputs with every reference replaced. Only a branch may compare what is not there."""
+        """Return the inputs with every reference replaced. Only a branch may refer to a missing value."""
         inputs: dict[str, Any] = resolve(self.step.inputs, self._lookup)
         return inputs
 

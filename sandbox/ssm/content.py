@@ -1,4 +1,4 @@
-"""The text of a runbook, YAML or JSON, read so strictly that nothing in it is lost or reinterpreted."""
+"""Reads the text of a runbook, YAML or JSON, so strictly that nothing is lost or reinterpreted."""
 
 import json
 from collections.abc import Hashable
@@ -54,7 +54,7 @@ def _without_duplicates(pairs: Pairs) -> dict[Any, Any]:
 
 
 def _only_json(value: Any, where: str) -> None:  # noqa: ANN401  # whatever the parser made
-    """Raise FaultyDocumentError where YAML made a date, a number with a fraction, a null or a key that is no string."""
+    """Raise FaultyDocumentError for a date, a number with a fraction, a null, or a key that is not a string."""
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):

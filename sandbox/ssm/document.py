@@ -1,4 +1,4 @@
-"""A runbook as data: what is left of an Automation document once it is read and checked.
+"""A runbook as data: an Automation document that was read and checked.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/documents-syntax-data-elements-parameters.html,
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
@@ -53,7 +53,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A runbook that was found to be in order."""
+    """A runbook that passed all checks."""
 
     steps: Mapping[str, Step]
     assume_role: str = ""

@@ -1,4 +1,4 @@
-"""In which order the steps of a runbook can run.
+"""The order in which the steps of a runbook can run.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-branch-condition.html
 """
@@ -10,7 +10,7 @@ BRANCH = "aws:branch"
 
 
 def check(document: Document) -> None:
-    """Raise FaultyDocumentError if a step leads nowhere, round in circles, or is never reached.
+    """Raise FaultyDocumentError if a step leads to no step, is in a loop, or is never reached.
 
     Automation itself verifies that there is no infinite loop. Two combinations are refused because AWS's documents
     do not say what they do: isEnd with onFailure: step:name, and isCritical: false with onFailure: Abort.

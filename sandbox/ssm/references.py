@@ -1,4 +1,4 @@
-"""`{{ ... }}` in a runbook: what may stand there, and what is put in its place.
+"""`{{ ... }}` in a runbook: what it may refer to, and what replaces it.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-variables.html
 """
@@ -38,7 +38,7 @@ def resolve(value: Any, lookup: Lookup) -> Any:  # noqa: ANN401  # any JSON valu
     """Return a value with every reference replaced by what `lookup` returns for it.
 
     A string that is one reference becomes the value itself, of its own type; within a longer string its text is put
-    in. What is put in is not looked at again: AWS does not expand in several levels.
+    in. The replacement is not expanded again, as in AWS.
     """
     if isinstance(value, dict):
         return {key: resolve(item, lookup) for key, item in value.items()}

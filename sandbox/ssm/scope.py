@@ -1,4 +1,4 @@
-"""What a place in a runbook may refer to, and of which type that is; types are static in runbooks.
+"""What a place in a runbook may refer to, and its type; types are static in runbooks.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-outputs-inputs.html
 """

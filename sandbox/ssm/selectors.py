@@ -46,7 +46,7 @@ class Selector:
     parts: tuple[Part, ...]
 
     def select(self, response: Any) -> Any:  # noqa: ANN401  # any JSON value in, any out
-        """Return what the expression selects of a response, ABSENT if a child or an item is not there."""
+        """Return what the expression selects of a response, ABSENT if a child or an item is missing."""
         found = response
         for part in self.parts:
             found = _step(found, part)

@@ -74,7 +74,7 @@ def _check_properties(where: str, raw: dict[str, Any]) -> None:
     if not STEP_NAME.fullmatch(raw["name"]):
         raise FaultyDocumentError(where, f"{raw['name']!r} is not a name for a step")
     if raw["action"] not in ACTIONS:
-        raise FaultyDocumentError(where, f"the action {raw['action']} is not known here")
+        raise FaultyDocumentError(where, f"the action {raw['action']} is not supported, only {', '.join(ACTIONS)}")
 
 
 def _outputs(step: str, action: str, raw: list[dict[str, Any]]) -> list[Output]:

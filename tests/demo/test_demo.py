@@ -60,7 +60,7 @@ def printed(action: Callable[[Narrator], object], *, width: int = 80, terminal: 
 
 
 def assert_shows_the_turn(output: str) -> None:
-    """Check the story that the demonstration tells, in its order; only what is to be copied may be long."""
+    """Check the demonstration's output, in its order; only lines to be copied may be long."""
     order = [
         "1. A local AWS",
         "private-a   NON_COMPLIANT      NAT gateway        0.0.0.0/0 -> nat-a",
@@ -91,7 +91,7 @@ def assert_shows_the_turn(output: str) -> None:
 
 
 def test_in_process() -> None:
-    """Without the Lambda runtime it tells its story in plain lines of at most 80 columns, and succeeds."""
+    """Without the Lambda runtime it prints plain lines of at most 80 columns, and succeeds."""
     done = run_demo("--in-process")
     assert (done.returncode, done.stderr) == (0, "")
     assert_shows_the_turn(done.stdout)
@@ -100,7 +100,7 @@ def test_in_process() -> None:
 @pytest.mark.runtime
 @pytest.mark.skipif(sys.platform != "linux", reason="the Runtime Interface Emulator is a program for Linux")
 def test_in_the_lambda_runtime() -> None:
-    """With the artifact in the real Lambda runtime it tells the same story."""
+    """With the artifact in the real Lambda runtime it prints the same."""
     done = run_demo()
     assert (done.returncode, done.stderr) == (0, "")
     assert_shows_the_turn(done.stdout)
@@ -116,14 +116,14 @@ def test_without_the_emulator(tmp_path: Path) -> None:
 
 
 def test_expects_real_reasons() -> None:
-    """The verdicts that must be are spelt as the rule spells them."""
+    """The expected verdicts are spelled like the rule's."""
     for compliance, reason in [*BEFORE.values(), *AFTER.values()]:
         assert Compliance(compliance)
         assert Reason(reason)
 
 
 def test_wrong_verdict_fails(sandbox: Sandbox, situation: Situation) -> None:
-    """A rule that finds everything compliant is found out: each wrong subnet is named."""
+    """If a rule reports every subnet as compliant, the demonstration names each wrong subnet."""
     config = sandbox.client("config")
 
     def praise_everything(event: dict[str, Any]) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def automation(sandbox: Sandbox) -> Iterator[Automation]:
 
 @pytest.fixture
 def remediation(sandbox: Sandbox, automation: Automation) -> Iterator[Remediation]:
-    """Remediation in force."""
+    """Remediation, running."""
     with Remediation(sandbox, automation) as running:
         yield running
 
@@ -267,7 +267,7 @@ def test_remediation_of_a_resource_runs_its_runbook(
 
 
 def test_status_shows_steps_and_errors(config: BaseClient, automation: Automation, put: Put) -> None:
-    """A failed step has its error message, steps behind it are pending; states can be asked for by resource."""
+    """A failed step has its error message, steps behind it are pending; states can be requested by resource."""
 
     def refuse(event: dict[str, str]) -> None:
         if event["id"] == "subnet-bad":

@@ -1,4 +1,4 @@
-"""What an action is made of: a check of a step before anything runs, and the doing."""
+"""The parts of an action: a check of a step before anything runs, and the function that runs it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ class Signals(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a step came to: the response that its outputs are selected from, and where a branch jumps to.
+    """The result of a step: the response that its outputs are selected from, and where a branch jumps to.
 
     `predefined` has values of predefined outputs that are not simply what the response has under their names.
     """
@@ -72,7 +72,7 @@ class Action:
 
 
 def place(step: Step) -> str:
-    """Return how a fault in a step's inputs names the place."""
+    """Return the name of a step's inputs, for a fault."""
     return f"mainSteps.{step.name}.inputs"
 
 

@@ -110,7 +110,7 @@ def test_gateway_endpoint(sandbox: Sandbox, network: Ids) -> None:
 
 
 def test_nat_gateway(sandbox: Sandbox, network: Ids) -> None:
-    """A NAT gateway's item knows neither its availability mode nor a route table of its own."""
+    """A NAT gateway's item has neither its availability mode nor its route table."""
     for style in (OLD, NEW):
         item = items_of(sandbox, style)[network["nat"]]
         assert item["ARN"].split(":")[-1] == f"natgateway/{network['nat']}"

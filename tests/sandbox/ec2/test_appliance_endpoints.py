@@ -113,7 +113,7 @@ def test_terminated_instance_keeps_an_interface_that_is_not_deleted_with_it(ec2:
 
 
 def test_interface_moves_to_another_instance(ec2: Client, table_id: str, subnet_id: str) -> None:
-    """A route to an interface of its own follows the interface to whichever instance it is attached to."""
+    """A route to a separate interface follows the interface to the instance that it is attached to."""
     made = ec2.create_network_interface(SubnetId=subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
     ec2.create_route(RouteTableId=table_id, NetworkInterfaceId=made, **DEFAULT)
     for _ in range(2):

@@ -11,7 +11,7 @@ OWNER, PARTICIPANT = "123456789012", "210987654321"
 
 
 def shared(client: Client, **asked: object) -> list[str]:
-    """Return the ids that a client is told, on pages of one."""
+    """Return the ids that a client reads, on pages of one."""
     pages = client.get_paginator("list_resources").paginate(PaginationConfig={"PageSize": 1}, **asked)
     return [resource["arn"].rpartition("/")[2] for page in pages for resource in page["resources"]]
 

@@ -66,7 +66,7 @@ def refused(code: str) -> Any:  # noqa: ANN401  # pytest's own type is private
 
 
 def test_attachment_is_pending_then_available(sandbox: Sandbox, ec2: Client, vpc_id: str, gateway_id: str) -> None:
-    """A new attachment is pending for as many descriptions as asked for, and associated once it is available."""
+    """A new attachment is pending for the requested number of descriptions, and associated once it is available."""
     sandbox.ec2.knobs.pending_describes = 1
     attachment_id = attach(ec2, gateway_id, vpc_id)
     first, second = attachment_of(ec2, attachment_id), attachment_of(ec2, attachment_id)

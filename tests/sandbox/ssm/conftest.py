@@ -23,7 +23,7 @@ TRUST = {
 
 @pytest.fixture
 def automation(sandbox: Sandbox) -> Iterator[Automation]:
-    """Automation in force in an emptied sandbox, whose waits take no time worth mentioning."""
+    """Automation in an empty sandbox, with very short waits."""
     with Automation(sandbox) as running:
         running.knobs.time_scale = 0.001
         yield running

@@ -1,4 +1,4 @@
-"""Executions: how they start, what is told of them, how they are stopped, killed and run side by side."""
+"""Executions: how they start, what the API shows, how they are stopped and killed, and how many run at once."""
 
 import json
 import time
@@ -110,7 +110,7 @@ def test_same_client_token_is_the_same_execution(ssm: BaseClient, store: Make, r
 
 
 def test_unknown_execution_is_not_found(ssm: BaseClient) -> None:
-    """Every call that names an execution answers AutomationExecutionNotFoundException for one that is not there."""
+    """Every call that names an execution answers AutomationExecutionNotFoundException for one that does not exist."""
     execution = {"AutomationExecutionId": str(uuid.uuid4())}
     missing = "AutomationExecutionNotFoundException"
     assert refused(ssm.get_automation_execution, **execution) == missing
