@@ -53,7 +53,7 @@ def _concerns(statement: Statement, wanted: Authorization) -> bool:
 
 
 def _names(statement: Statement, element: str, value: str, form: Callable[[str], str]) -> bool:
-    """Whether the element, or else its negation such as NotAction, fits a value. Actions have no case, ARNs have."""
+    """Return whether the element, or else its negation such as NotAction, fits a value. Only ARNs have letter case."""
     negated = element not in statement
     patterns = as_list(statement[f"Not{element}" if negated else element])
     return any(like(form(_literal(pattern)), value) for pattern in patterns) is not negated
@@ -66,7 +66,7 @@ def _literal(pattern: str) -> str:
 
 
 def like(pattern: str, value: str) -> bool:
-    """Whether a value fits a pattern in which * stands for any text and ? for one character."""
+    """Return whether a value fits a pattern in which * stands for any text and ? for one character."""
     expression = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
     return re.fullmatch(expression, value, re.DOTALL) is not None
 
@@ -105,7 +105,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-cond
 
 
 def _holds(operator: str, key: str, expected: Sequence[str], keys: Mapping[str, Sequence[str]]) -> bool:
-    """Whether one line of a Condition holds; the names of condition keys have no case."""
+    """Return whether one line of a Condition holds; the names of condition keys have no case."""
     if key.lower() in NOT_GIVEN:
         raise UnsupportedPolicyError("the condition key", key)
     values = next((found for name, found in keys.items() if name.lower() == key.lower()), ())

@@ -43,7 +43,7 @@ class Prices:
         )
 
     def before(self, application: Application) -> Application:
-        """The application that answers requests to the Price List itself and leaves all others to another one."""
+        """Return an application that answers requests to the Price List itself and leaves all others to another one."""
 
         def serve(environ: dict[str, Any], start_response: Moto) -> Iterable[bytes]:
             scope = environ.get("HTTP_AUTHORIZATION", "").partition("Credential=")[2].partition(",")[0].split("/")
@@ -62,7 +62,7 @@ class Prices:
         return serve
 
     def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """A page of the products that match every filter, each as a string of JSON (botocore model: pricing)."""
+        """Return a page of the products that match every filter, each as a string of JSON (botocore model: pricing)."""
         found = [
             product for product in self._products if all(_fits(product, wanted) for wanted in asked.get("Filters", []))
         ]

@@ -85,7 +85,7 @@ def _by_metric(backend: Moto) -> dict[Key, list[Point]]:
 def _series(
     query: Mapping[str, Any], recorded: Mapping[Key, list[Point]], start: datetime, end: datetime
 ) -> Iterator[Point]:
-    """One point for each period with data. None at all where the period is finer than what is kept of so early a start.
+    """Yield one point for each period with data, none where data so old is not kept for that period.
 
     Only a metric with exactly the query's dimensions answers.
     """
@@ -107,7 +107,7 @@ def _series(
 def _page(
     queries: Sequence[Mapping[str, Any]], series: Sequence[Sequence[Point]], skipped: int, size: int
 ) -> Iterator[dict[str, Any]]:
-    """What the page after so many skipped datapoints holds of each query."""
+    """Yield each query's part of the page after the skipped datapoints."""
     first = 0
     for query, points in zip(queries, series, strict=True):
         shown = points[max(0, skipped - first) : max(0, skipped + size - first)]
@@ -122,5 +122,5 @@ def _page(
 
 
 def _utc(time: datetime) -> datetime:
-    """A time in UTC; moto's parser leaves the zone out of some times, which are all that already."""
+    """Return a time in UTC; moto's parser omits the zone of some times, which are in UTC."""
     return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)

@@ -115,7 +115,7 @@ def _deleting_route_table(original: Moto) -> Moto:
 
 
 def _refusal(endpoint_id: str, endpoint: Moto, knobs: Knobs) -> ApiError | None:
-    """Why an endpoint is not deleted; OperationNotPermitted may have a number of reasons.
+    """Return why an endpoint is not deleted; OperationNotPermitted may have a number of reasons.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
     """

@@ -64,7 +64,7 @@ class Logs:
         return {"queryId": query.id}
 
     def results(self, response: Moto) -> dict[str, object]:
-        """The results so far: none at first, as a query runs for a while.
+        """Return the results so far: none at first, because a query runs for some time.
 
         https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_GetQueryResults.html.
         """

@@ -57,12 +57,12 @@ class Query:
         return [record for record in records if all(fits(record) for fits in self._conditions)]
 
     def _record(self, message: str) -> Record:
-        """The fields of a message; none where the glob does not match it."""
+        """Return the fields of a message; none where the glob does not match it."""
         found = self._glob.fullmatch(message)
         return dict(zip(self._names, found.groups(), strict=True)) if found else {}
 
     def _summed(self, records: Iterable[Record]) -> list[list[dict[str, str]]]:
-        """One row for each group; what is no number adds nothing, and a sum of nothing is left out."""
+        """Return one row for each group; only numbers are added, and a sum of no number is left out."""
         groups: dict[tuple[str, ...], list[float]] = defaultdict(list)
         for record in records:
             numbers = groups[tuple(record.get(field, "") for field in self._groups)]
@@ -78,7 +78,7 @@ class Query:
 
 
 def _pattern(glob: str) -> re.Pattern[str]:
-    """A glob of parse: each * is the shortest text that fits, the last one all the rest."""
+    """Return a glob of parse as a pattern: each * is the shortest text that fits, the last one all the rest."""
     *first, last = glob.split("*")
     return re.compile("(.*?)".join(map(re.escape, first)) + "(.*)" + re.escape(last))
 
