@@ -1,4 +1,4 @@
-"""The demonstration's first half: the familiar VPC is flagged, cured by hand, and its verdicts turn."""
+"""The demonstration's first half: the rule flags a VPC, the endpoint is fixed by hand, and the verdicts change."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ BEFORE: Expected = {
     "private-c": ("NON_COMPLIANT", "NAT_GATEWAY"),
     "isolated": ("NOT_APPLICABLE", "NO_ROUTE"),
 }
-"""The verdicts that must be: the endpoint exists, and helps nobody."""
+"""The expected verdicts while the endpoint is associated with a route table that no subnet uses."""
 
 AFTER: Expected = {
     **BEFORE,
@@ -21,23 +21,25 @@ AFTER: Expected = {
     "private-b": ("COMPLIANT", "ENDPOINT"),
     "private-c": ("COMPLIANT", "ENDPOINT"),
 }
-"""The verdicts that must be once the right route table is associated."""
+"""The expected verdicts when the private subnets' route table is associated."""
 
-CURE = "A gateway endpoint is free of charge. Open connections to S3 Express drop at the moment it takes over."
+FIX = "A gateway endpoint is free. Open connections to S3 Express drop when traffic moves to it."
 
 
-def cure_by_hand(stage: Stage, situation: Situation) -> None:
-    """Show the verdicts on the familiar VPC before and after its endpoint gets the route table that is in force."""
-    before = stage.verdicts("AWS Config discovers the VPC and invokes the rule: {} events", BEFORE, situation)
+def fix_by_hand(stage: Stage, situation: Situation) -> None:
+    """Show the verdicts on a VPC before and after its endpoint gets the route table that the private subnets use."""
+    before = stage.verdicts("AWS Config records the VPC and invokes the rule: {} events", BEFORE, situation)
     stage.narrator.say(_summary(before))
     endpoint_id, table_id = situation["vpce-s3express"], situation["rtb-private"]
-    title = "The cure, by hand: the endpoint gets the route table that is in force"
+    title = "The fix by hand: associate the endpoint with the private subnets' route table"
     with stage.narrator.step(title, "associating it"):
         stage.sandbox.client("ec2").modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])
     options = [f"--vpc-endpoint-id {endpoint_id}", f"--add-route-table-ids {table_id}"]
     stage.narrator.command(["aws ec2 modify-vpc-endpoint", *options])
-    stage.narrator.say(CURE)
-    after = stage.verdicts("AWS Config notices and invokes the rule again: {} events", AFTER, situation, was=before)
+    stage.narrator.say(FIX)
+    after = stage.verdicts(
+        "AWS Config records the change and invokes the rule again: {} events", AFTER, situation, was=before
+    )
     stage.narrator.say(_summary(after))
 
 

@@ -8,10 +8,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import patch
 
 from sandbox.lambda_runtime import LambdaRuntime, in_process
@@ -28,7 +29,7 @@ PLAN = "express_path.handlers.plan_heal.handler"
 BUILD_SECONDS = 300
 LEDGER = "express-path-ledger"
 SETTINGS = {"LEDGER_TABLE_NAME": LEDGER}
-"""What the stack tells the plan function."""
+"""Environment variables that the stack gives to the plan function."""
 
 
 ENTRY = "of_this_account"
@@ -44,7 +45,8 @@ def handler(event, context):
 (https://github.com/aws/aws-lambda-runtime-interface-emulator, cmd/aws-lambda-rie/handlers.go)."""
 
 
-class Functions(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Functions:
     """Ways to invoke the rule's function, and the one that plans and verifies heals."""
 
     evaluate: Invoke
@@ -68,7 +70,7 @@ def build(folder: Path) -> None:
     """Build the artifact for this interpreter and processor into an empty folder. BuildError if that fails."""
     machine = {"arm64": "aarch64"}.get(platform.machine(), platform.machine())
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    # A make above this one would pass its flags on; uv lies beside this interpreter.
+    # Do not pass on the flags of a make that runs this one; uv is in the same folder as this interpreter.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
     command = ["make", "-C", str(FUNCTIONS), "build-EvaluateFunction", f"ARTIFACTS_DIR={folder}"]
@@ -105,7 +107,7 @@ def in_this_process(sandbox: Sandbox) -> Iterator[Functions]:
         with redirect_stdout(log):
             evaluate, plan = _in_process(sandbox.account_id)
 
-        def quietly(event: object) -> Any:  # noqa: ANN401 - any JSON value, as in Lambda
+        def quietly(event: object) -> Any:  # noqa: ANN401  # any JSON value, as in Lambda
             with redirect_stdout(log):
                 return evaluate(event)
 

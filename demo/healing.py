@@ -1,4 +1,4 @@
-"""The demonstration's second half: runbooks plan a heal, heal, undo it, and refuse to change what others own."""
+"""The demonstration's second half: runbooks plan a heal, heal, undo the heal, and do not change what a stack owns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,26 +16,26 @@ FLAGGED: Expected = {
     "data-private": ("NON_COMPLIANT", "NAT_GATEWAY"),
     "reports-private": ("NON_COMPLIANT", "NAT_GATEWAY"),
 }
-"""The verdicts that must be before the heal, and again after the undo."""
+"""The expected verdicts before the heal, and again after the undo."""
 
 HEALED: Expected = {"data-private": ("COMPLIANT", "ENDPOINT")}
 PLANNED = "CREATE_AND_ASSOCIATE"
 NEW = "vpce-new"
-"""The name of the endpoint that the heal makes."""
+"""The name of the endpoint that the heal creates."""
 
 BLOCKER = "OWNED_BY_IAC"
 PATCHES = {"cloudFormation": "CloudFormation", "terraform": "Terraform"}
-"""The patches that are shown, by their names in the plan; the one for the AWS CLI was shown when curing by hand."""
+"""The patches that are shown, by their names in the plan. The fix by hand has shown the one for the AWS CLI."""
 
 PLAN = """\
-It would create a gateway endpoint for {ServiceName} ({IpAddressType}) in {VpcId}, and associate {RouteTableId}, the \
-subnet's route table, with it."""
+It would create a gateway endpoint for {ServiceName} ({IpAddressType}) in {VpcId} and associate it with the subnet's \
+route table, {RouteTableId}."""
 
-READ_ONLY = "So far, EC2 was only read. From here on, a star marks each step that changes something."
+READ_ONLY = "The plan changed nothing in EC2. From here on, a star marks each step that changes something."
 
 
 class Healing:
-    """Runbooks at work on the VPC without an endpoint, "data", and on the one of a stack, "reports"."""
+    """Runs the runbooks on "data", the VPC without an endpoint, and on "reports", whose endpoint a stack owns."""
 
     def __init__(self, stage: Stage, runbooks: Runbooks, data: Situation, reports: Situation) -> None:
         """Prepare; no runbook is started yet."""
@@ -48,8 +48,8 @@ class Healing:
         self._ec2 = stage.sandbox.client("ec2")
 
     def run(self) -> None:
-        """Show it all: flagged, planned, healed, verified, undone, flagged again; and the case that is blocked."""
-        title = "AWS Config discovers them and invokes the rule: {} events"
+        """Show the plan, the heal and the undo, each with the verdicts after it, and a heal that is blocked."""
+        title = "AWS Config records them and invokes the rule: {} events"
         flagged = self._stage.verdicts(title, FLAGGED, self._data, self._reports)
         before = self._route_tables()
         self._plan()
@@ -58,7 +58,7 @@ class Healing:
         self._undo(run_id)
         self._verdicts(FLAGGED, healed)
         if self._stage.must(self._route_tables() == before, "the route tables must be as before the heal"):
-            self._narrator.say("EC2 describes the route tables of this VPC exactly as before the heal.")
+            self._narrator.say("The route tables of this VPC are exactly as before the heal.")
         self._block()
 
     def _plan(self) -> None:
@@ -77,12 +77,14 @@ class Healing:
         return str(execution["AutomationExecutionId"])
 
     def _undo(self, run_id: str) -> None:
-        self._follow("The undo of that run: the other runbook", UNDO, SUCCESS, {"RunId": run_id})
+        self._follow("The undo of that heal: another runbook", UNDO, SUCCESS, {"RunId": run_id})
 
     def _block(self) -> None:
         changes = self._changes()
         subnet = {"SubnetId": self._reports["reports-private"]}
-        execution = self._follow("A heal that is blocked: the endpoint belongs to a stack", HEAL, FAILED, subnet)
+        execution = self._follow(
+            "A heal that is blocked: a CloudFormation stack owns the endpoint", HEAL, FAILED, subnet
+        )
         self._stage.must(self._changes() == changes, "a blocked heal must not change anything")
         refused = refusal(execution.get("FailureMessage", ""))
         self._narrator.subtitle("The failure message")
@@ -100,17 +102,17 @@ class Healing:
         parameters = {**given, **more}
         with self._narrator.step(title, f"running {runbook}"):
             self._narrator.say(" ".join([runbook, *(f"{name}={value}" for name, value in parameters.items())]))
-            execution = self._runbooks.follow(runbook, self._tell, **parameters)
+            execution = self._runbooks.follow(runbook, self._show, **parameters)
         status, why = execution["AutomationExecutionStatus"], refusal(execution.get("FailureMessage", ""))
         instead = f"{status} {why.error_type} {why.plan}"
         self._stage.must(status == wanted, f"{runbook} must end with {wanted}, not {instead}")
         return execution
 
-    def _tell(self, line: StepLine) -> None:
+    def _show(self, line: StepLine) -> None:
         self._narrator.item(line.name, line.text, marked=line.changes)
 
     def _verdicts(self, expected: Expected, was: Sequence[Row]) -> list[Row]:
-        title = "AWS Config notices and invokes the rule again: {} events"
+        title = "AWS Config records the change and invokes the rule again: {} events"
         return self._stage.verdicts(title, expected, self._data, was=was)
 
     def _changes(self) -> list[Call]:

@@ -1,4 +1,4 @@
-"""What the demonstration prints: steps, progress on a terminal, and verdicts as a table for a person."""
+"""What the demonstration prints: steps, progress on a terminal, and tables of verdicts."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,10 +15,10 @@ from demo.verdicts import Row
 
 STYLES = {"NON_COMPLIANT": "bold red", "COMPLIANT": "green", "NOT_APPLICABLE": "dim"}
 WIDE = 100
-"""Columns of a terminal from which on a subnet's id is shown under its name."""
+"""Columns of a terminal that is wide enough to show a subnet's id under its name."""
 
 INDENT = "   "
-NAME = 16
+NAME = 20
 """Columns of an item's name."""
 
 
@@ -89,7 +89,7 @@ class Narrator:
             yield lambda: bar.advance(task)
 
     def table(self, rows: Sequence[Row], earlier: Sequence[Row] = ()) -> None:
-        """Print the verdicts, and what they were earlier where they have turned."""
+        """Print the verdicts, and the earlier ones where they have changed."""
         was = {row.subnet: row.compliance for row in earlier}
         table = Table(box=SIMPLE_HEAD)
         for title in ("Subnet", "Verdict", "Path", "Deciding route"):
@@ -121,9 +121,9 @@ class Stopwatch:
 
 
 def _verdict(row: Row, was: str | None) -> Text:
-    turned = was not in (None, row.compliance)
+    changed = was not in (None, row.compliance)
     return Text.assemble(
-        (row.compliance, STYLES[row.compliance]), f"\n{row.reason}", (f"\nwas {was}", "dim") if turned else ""
+        (row.compliance, STYLES[row.compliance]), f"\n{row.reason}", (f"\nwas {was}", "dim") if changed else ""
     )
 
 

@@ -48,21 +48,21 @@ class Runbooks:
             kind = {"DocumentType": "Automation", "DocumentFormat": "YAML"}
             self._ssm.create_document(Name=name, Content=content, **kind)
 
-    def follow(self, name: str, tell: Callable[[StepLine], None], **parameters: str) -> Execution:
-        """Run a runbook to its end, telling each step as it ends. TimeoutError if that takes more than two minutes."""
+    def follow(self, name: str, show: Callable[[StepLine], None], **parameters: str) -> Execution:
+        """Run a runbook to its end, showing each step when it ends. TimeoutError after two minutes."""
         given = {key: [value] for key, value in parameters.items()}
         started = self._ssm.start_automation_execution(DocumentName=name, Parameters=given | self._common)
         execution_id = started["AutomationExecutionId"]
         until = time.monotonic() + LONGEST_SECONDS
-        told = 0
+        shown = 0
         while time.monotonic() < until:
             answer = self._ssm.get_automation_execution(AutomationExecutionId=execution_id)
             execution: Execution = answer["AutomationExecution"]
             is_over = execution["AutomationExecutionStatus"] not in UNFINISHED
             lines = step_lines(execution["StepExecutions"], is_over=is_over)
-            for line in lines[told:]:
-                tell(line)
-            told = len(lines)
+            for line in lines[shown:]:
+                show(line)
+            shown = len(lines)
             if is_over:
                 return execution
             time.sleep(POLL_SECONDS)

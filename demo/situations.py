@@ -1,4 +1,4 @@
-"""Situations to try things on: networks built through the EC2 API, whose resources are known by name."""
+"""The VPCs of the demonstration, built through the EC2 API; their resources are known by name."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ LOGICAL_ID = "S3ExpressEndpoint"
 """The name of the endpoint in the template of its CloudFormation stack."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Situation:
     """What was built: ids by name. A route table's name begins with "rtb-", an endpoint's with "vpce-".
 
@@ -33,12 +33,11 @@ class Situation:
 
 
 def familiar(sandbox: Sandbox) -> Situation:
-    """Build the VPC that everybody knows.
+    """Build a typical VPC.
 
     Three private subnets in three Availability Zones share the route table "rtb-private", which leads to a NAT
-    gateway in the public subnet. Its endpoint for `s3`, people believe, keeps their S3 traffic off the NAT. There is
-    an endpoint for `s3express`, too, but somebody associated it with "rtb-main", which no subnet uses. The isolated
-    subnet has no way out.
+    gateway in the public subnet. Its endpoint for `s3` does not serve S3 Express. The endpoint for `s3express` is
+    associated with "rtb-main", which no subnet uses. The isolated subnet has no route out.
     """
     builder = _Builder(sandbox, FAMILIAR_BLOCK)
     subnets = {
@@ -77,7 +76,7 @@ def owned_by_a_stack(sandbox: Sandbox) -> Situation:
 
 
 def remove_default_vpc(sandbox: Sandbox) -> None:
-    """Delete the default VPC of the sandbox's account, as many do with theirs, and its subnets."""
+    """Delete the default VPC of the sandbox's account, and its subnets."""
     ec2 = sandbox.client("ec2")
     filters = [{"Name": "is-default", "Values": ["true"]}]
     for vpc in ec2.describe_vpcs(Filters=filters)["Vpcs"]:
@@ -96,7 +95,7 @@ class _Builder:
         self._region = sandbox.region
         self.ids: dict[str, str] = {}
         vpc_id = self._remember("vpc", self._ec2.create_vpc(CidrBlock=block)["Vpc"]["VpcId"])
-        # Without DNS hostnames a heal would rightly be blocked; who uses endpoints has them.
+        # Without DNS hostnames, a heal is blocked.
         self._ec2.modify_vpc_attribute(VpcId=vpc_id, EnableDnsHostnames={"Value": True})
 
     def behind_nat(self, name: str, network: str) -> str:

@@ -1,4 +1,4 @@
-"""The stage of the demonstration: a sandbox with the rule in it, AWS Config's events, and what must come of them."""
+"""The sandbox of the demonstration: it delivers AWS Config's events to the rule and checks the verdicts."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -21,7 +21,7 @@ Expected = Mapping[str, tuple[str, str]]
 
 
 class Stage:
-    """Where the demonstration happens. `fine` is True as long as everything was as it must be."""
+    """The sandbox with the rule. `fine` is True as long as everything was as expected."""
 
     def __init__(self, narrator: Narrator, sandbox: Sandbox, evaluate: Invoke) -> None:
         """Deploy the rule with its function; nothing is evaluated yet."""
@@ -33,7 +33,7 @@ class Stage:
         self._loop = ConfigLoop(sandbox, self._invoke_and_advance, rule=RULE)
 
     def must(self, holds: object, otherwise: str) -> bool:
-        """Return whether something holds. If not, say what is wrong: the demonstration fails then, and goes on."""
+        """Return whether something holds. If not, print what is wrong and go on; the demonstration fails in the end."""
         if not holds:
             self.fine = False
             self.narrator.warn(otherwise)

@@ -1,4 +1,4 @@
-"""What the demonstration tells of a runbook's execution: a line for each step, and why a blocked one failed."""
+"""What the demonstration shows about a runbook's execution: a line for each step, and why a blocked one failed."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ LEDGER_SERVICE = "dynamodb"
 """Where the ledger is: a record in it changes no network."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StepLine:
     """One step that has ended: what it called, and what came of it. `changes` is True if it may change something."""
 
@@ -30,7 +30,7 @@ class StepLine:
     changes: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a runbook's function failed: the error's type and its message, which for a blocked plan has more parts.
 
@@ -53,14 +53,14 @@ def step_lines(steps: Sequence[Step], *, is_over: bool) -> list[StepLine]:
     begun.sort(key=lambda step: step["ExecutionStartTime"])
     pairs = zip_longest(begun, begun[1:])
     ready = takewhile(lambda pair: is_over or (pair[1] and pair[0]["StepStatus"] not in UNFINISHED), pairs)
-    told = [(step, following) for step, following in ready if (step["Action"], step["StepStatus"]) != READING]
-    return [_line(step, following["StepName"] if following else "the end") for step, following in told]
+    shown = [(step, following) for step, following in ready if (step["Action"], step["StepStatus"]) != READING]
+    return [_line(step, following["StepName"] if following else "the end") for step, following in shown]
 
 
 def step_outputs(steps: Sequence[Step], name: str) -> dict[str, str]:
     """Return the outputs of the step of this name, each one's first value; none if it did not succeed."""
     outputs = [step.get("Outputs", {}) for step in steps if step["StepName"] == name]
-    return {output: values[0] for each in outputs for output, values in each.items()}
+    return {name: values[0] for output in outputs for name, values in output.items()}
 
 
 def refusal(failure_message: str) -> Refusal:
@@ -75,14 +75,14 @@ def refusal(failure_message: str) -> Refusal:
     error, _ = json.JSONDecoder().raw_decode(failure_message[start:])
     summary, *patches = error["errorMessage"].split("\n--- ")
     plan, *blockers = summary.split(" | ")
-    by_tool = {tool: patch for tool, _, patch in (each.partition("\n") for each in patches)}
+    by_tool = {tool: patch for tool, _, patch in (text.partition("\n") for text in patches)}
     return Refusal(error["errorType"], plan, blockers, by_tool)
 
 
 def _line(step: Step, following: str) -> StepLine:
     inputs = {key: value.strip('"') for key, value in step.get("Inputs", {}).items()}
-    tell = _TELLERS.get(step["Action"], _other)
-    text = tell(inputs, step, following) if step["StepStatus"] == SUCCESS else step["StepStatus"]
+    describe = _DESCRIPTIONS.get(step["Action"], _other)
+    text = describe(inputs, step, following) if step["StepStatus"] == SUCCESS else step["StepStatus"]
     # Where a reference in the inputs found nothing, the step has failed before it called anything.
     calls = step["Action"] == "aws:executeAwsApi" and inputs.get("Service") != LEDGER_SERVICE
     changes = calls and not inputs.get("Api", "Get").startswith(READING_VERBS)
@@ -105,8 +105,8 @@ def _call(inputs: Mapping[str, str], step: Step, _following: str) -> str:
 def _function(inputs: Mapping[str, str], step: Step, _following: str) -> str:
     """Return what the plan function answered: a plan's action, or a verdict."""
     answer = json.loads(step["Outputs"]["Payload"][0])
-    told = [answer[name] for name in ("action", "next", "compliance", "reason") if name in answer]
-    return f"lambda {inputs['FunctionName']} -> {', '.join(told)}"
+    parts = [answer[name] for name in ("action", "next", "compliance", "reason") if name in answer]
+    return f"lambda {inputs['FunctionName']} -> {', '.join(parts)}"
 
 
 def _branch(_inputs: Mapping[str, str], _step: Step, following: str) -> str:
@@ -117,7 +117,7 @@ def _other(_inputs: Mapping[str, str], step: Step, _following: str) -> str:
     return str(step["Action"])
 
 
-_TELLERS: Mapping[str, Callable[[Mapping[str, str], Step, str], str]] = {
+_DESCRIPTIONS: Mapping[str, Callable[[Mapping[str, str], Step, str], str]] = {
     "aws:executeAwsApi": _call,
     "aws:invokeLambdaFunction": _function,
     "aws:branch": _branch,

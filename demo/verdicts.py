@@ -1,4 +1,4 @@
-"""What the demonstration shows of each subnet: AWS Config's verdict, and the path that the function returned."""
+"""What the demonstration shows about each subnet: AWS Config's verdict, and the path that the function returned."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ KINDS = {"NAT_GATEWAY": "NAT gateway"}
 """Kinds of hops that are not written like their enum in lower case."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
-    """One subnet, with names where the situation has them: where its S3 Express traffic goes, and which route says so.
+    """One subnet: where its S3 Express traffic goes and which route decides that, with the situation's names.
 
     `compliance` is Config's answer, `reason`, `path` and `route` come from the function. `path` has a line for each
     hop and the last one's name.
@@ -43,7 +43,7 @@ def rows(loop: ConfigLoop, situation: Situation) -> list[Row]:
 
 
 def _compliance(loop: ConfigLoop) -> dict[str, str]:
-    """Return Config's verdict on each subnet, as anybody can ask for it."""
+    """Return Config's verdict on each subnet, read through Config's API."""
     config = loop.sandbox.client("config")
     pages = config.get_paginator("get_compliance_details_by_config_rule").paginate(ConfigRuleName=loop.rule.name)
     return {

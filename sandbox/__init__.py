@@ -1,4 +1,4 @@
-"""An AWS that runs inside one process: moto's server, with the behaviours of AWS that it lacks put right.
+"""An AWS that runs inside one process: moto's server, corrected where it differs from AWS.
 
 Import what you need from the modules: `sandbox.server.Sandbox` is the way in.
 """

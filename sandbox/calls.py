@@ -22,13 +22,13 @@ READING_VERBS = (
 """First words of the operations that change nothing (AWS's own naming, seen throughout the botocore models)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Call:
-    """One request as the server saw it, a retry being a request of its own.
+    """One request as the server received it; a retry is another request.
 
     `service` is botocore's name (`ec2`), `operation` the API's (`DescribeVpcs`), `parameters` the parsed input,
-    `account_id` and `region` whom it was made for, `status` the HTTP status that was answered and `error` the
-    error code of that answer, None after a success.
+    `account_id` and `region` the account and Region it was made in, `status` the HTTP status of the answer and `error`
+    its error code, None after a success.
     """
 
     service: str
@@ -64,7 +64,7 @@ class CallLog:
             self._calls.clear()
 
     def __iter__(self) -> Iterator[Call]:
-        """Iterate over a copy, so that calls arriving meanwhile disturb nobody."""
+        """Iterate over a copy, so that calls may arrive meanwhile."""
         with self._lock:
             return iter(list(self._calls))
 

@@ -97,7 +97,7 @@ class ConfigLoop:
         self._queue = []
         if shuffled_with_seed is not None:
             random.Random(shuffled_with_seed).shuffle(due)
-        return [self._deliver(each) for each in due]
+        return [self._deliver(event) for event in due]
 
     def scheduled(self) -> Delivery:
         """Invoke the function as the periodic trigger does, and return what became of it.

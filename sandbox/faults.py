@@ -21,7 +21,7 @@ XML_BODIES = {
 REQUEST_ID = "00000000-0000-0000-0000-000000000000"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Fault:
     """An error answer: its code, HTTP status and message."""
 
@@ -49,16 +49,16 @@ class _Rule:
     action: Callable[[], None] = field(default=lambda: None)
 
     def fits(self, request: Request) -> bool:
-        """Return whether this rule is in force for a request."""
+        """Return whether this rule applies to a request."""
         named = self.service == request.service and self.operation in (request.operation, "*")
         return named and self.times != 0 and self.where.items() <= request.parameters.items()
 
 
 class Faults:
-    """The faults in force.
+    """The faults that apply now.
 
-    An operation of `*` means each of the service; `times=None` means until cleared; `where` names parameters that a
-    request must have with just these values, for example `PrefixListId="pl-1"`.
+    The operation `*` means every operation of the service; `times=None` means until cleared; `where` has parameters
+    that a request must have with exactly these values, for example `PrefixListId="pl-1"`.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Faults:
         self._lock = Lock()
 
     def clear(self) -> None:
-        """Lift every fault."""
+        """Remove every fault."""
         with self._lock:
             self._rules.clear()
 
@@ -82,7 +82,7 @@ class Faults:
         self._add(service, operation, denial(service, message), times, where)
 
     def throttle(self, service: str, operation: str, times: int | None = None, **where: object) -> None:
-        """Refuse an operation for being called too often.
+        """Refuse an operation as if it were called too often.
 
         EC2 answers RequestLimitExceeded with status 503, S3 SlowDown with 503, others ThrottlingException with 400
         (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html,
@@ -95,10 +95,10 @@ class Faults:
 
     def fail(self, service: str, operation: str, code: str, status: int, times: int | None = None) -> None:
         """Answer an operation with any error code and HTTP status, for example InternalError and 500."""
-        self._add(service, operation, Fault(code, status, f"{code} was asked for."), times, {})
+        self._add(service, operation, Fault(code, status, f"The test requested {code}."), times, {})
 
     def before(self, service: str, operation: str, action: Callable[[], None], times: int | None = 1) -> None:
-        """Run `action` just before an operation is served: the change that comes between an event and a read."""
+        """Run `action` just before an operation is served, for example a change between an event and a read."""
         with self._lock:
             self._rules.append(_Rule(service, operation, None, times, action=action))
 

@@ -1,4 +1,4 @@
-"""What every request passes on its way to moto: faults first, then the service, and always the call log."""
+"""Receives every request: applies faults, passes it on to moto, and logs the call."""
 
 import io
 import logging
@@ -24,14 +24,14 @@ class Front:
     """A WSGI application in front of another one."""
 
     def __init__(self, application: Application, calls: CallLog, faults: Faults, stale: StaleReads) -> None:
-        """Serve `application`, writing to `calls` and obeying `faults` and `stale`."""
+        """Serve `application`, with these faults and stale reads, and write to `calls`."""
         self._application = application
         self._calls = calls
         self._faults = faults
         self._stale = stale
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        """Serve one request. What moto lacks or does not survive is answered with InternalFailure and status 500."""
+        """Serve one request. If moto lacks the operation or raises, answer InternalFailure with status 500."""
         request = read(environ)
         answer = _Answer()
         fault = self._faults.meet(request)
@@ -49,7 +49,7 @@ class Front:
         return [answer.body]
 
     def _serve(self, environ: dict[str, Any]) -> Answer:
-        """Return what the application answers; it may be asked twice, so it reads a copy of the body."""
+        """Return what the application answers; it may be called twice, so it reads a copy of the body."""
         answer = _Answer()
         body = environ["wsgi.input"].getvalue()
         served = self._application({**environ, "wsgi.input": io.BytesIO(body)}, answer.start)

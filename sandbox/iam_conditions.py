@@ -1,8 +1,8 @@
-"""Enforced permissions as IAM really decides them, with the resources and conditions of policies.
+"""Enforced permissions as IAM decides them, with the resources and conditions of policies.
 
-moto's enforcement knows actions; it asks every policy about the resource `*` and passes over conditions
-(moto/iam/access_control.py says so at its top), so that a role bound to what it needs could do nothing, and one bound
-by conditions everything.
+moto evaluates actions only: it checks every policy for the resource `*` and ignores conditions
+(moto/iam/access_control.py says so at its top). So a role limited to the resources that it needs could do nothing,
+and a role limited by conditions could do everything.
 """
 
 import io
@@ -48,7 +48,7 @@ def apply(patches: Patches) -> None:
 def _authorizing(original: Moto) -> Moto:
     def authorize(response: Moto, iam_request_class: Moto, resource: str = "*") -> None:
         class Checked(iam_request_class):  # type: ignore[misc] # moto's class for requests to this service
-            """A request whose caller's policies are evaluated here; its signature stays moto's affair."""
+            """A request whose caller's policies are evaluated here; moto still checks its signature."""
 
             def _create_aws_request(self) -> Moto:
                 """Return what was signed. Of a GET without a body, moto takes the parameters in its path for one."""
@@ -75,7 +75,7 @@ def _request(response: Moto) -> Request:
 
 
 def _is_permitted(checked: Moto, request: Request, resource: str) -> bool:
-    """Whether the caller may make a request; a role to be assumed must trust the caller besides, as moto has it.
+    """Return whether the caller may make a request; as in moto, a role to be assumed must also trust the caller.
 
     Within one account, an identity policy or a resource policy is enough to allow, and either can deny
     (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic_policy-eval-basics-single-account.html).
@@ -86,7 +86,7 @@ def _is_permitted(checked: Moto, request: Request, resource: str) -> bool:
     principal = principal_of(checked)
     identity = list(_statements(checked._access_key.collect_policies()))  # noqa: SLF001
     for wanted in authorizations(request, action, resource):
-        named = [each for each in resource_statements(wanted.resource) if principal.is_named_by(each)]
+        named = [statement for statement in resource_statements(wanted.resource) if principal.is_named_by(statement)]
         if not is_allowed([*identity, *named], replace(wanted, keys={**principal.keys, **wanted.keys})):
             return False
     assumes = checked._is_assuming_role_operation(resource)  # noqa: SLF001
@@ -97,7 +97,7 @@ def _statements(policies: list[Any]) -> Iterator[Statement]:
     """Yield the statements of policies in each of the forms in which moto keeps them: managed, of a user, of a role."""
     for policy in policies:
         if isinstance(policy, Policy):
-            [text] = [each.document for each in policy.versions if each.is_default]
+            [text] = [version.document for version in policy.versions if version.is_default]
         else:
             text = policy["policy_document"] if isinstance(policy, dict) else policy
         yield from as_list(json.loads(text)["Statement"])

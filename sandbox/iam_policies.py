@@ -13,7 +13,7 @@ Statement = Mapping[str, Any]
 Test = Callable[[str, str], bool]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Authorization:
     """What a request needs: an action on a resource's ARN (`*` where IAM has none), and the condition keys it brings.
 
@@ -26,7 +26,7 @@ class Authorization:
 
 
 class UnsupportedPolicyError(Exception):
-    """A policy uses something that is not evaluated here, so that nothing can be said of it."""
+    """A policy uses an element that is not evaluated here."""
 
     def __init__(self, element: str, value: object) -> None:
         super().__init__(f"the sandbox does not evaluate {element} {value!r}")
@@ -35,7 +35,7 @@ class UnsupportedPolicyError(Exception):
 
 
 def is_allowed(statements: Iterable[Statement], wanted: Authorization) -> bool:
-    """Whether statements of identity policies allow something: one allows it and none denies it."""
+    """Return whether statements of identity policies allow a request: one allows it and none denies it."""
     effects = {statement["Effect"] for statement in statements if _concerns(statement, wanted)}
     return effects == {"Allow"}
 
@@ -53,7 +53,7 @@ def _concerns(statement: Statement, wanted: Authorization) -> bool:
 
 
 def _names(statement: Statement, element: str, value: str, form: Callable[[str], str]) -> bool:
-    """Whether the element, or else its negation such as NotAction, fits a value. Actions have no case, ARNs have."""
+    """Return whether the element, or else its negation such as NotAction, fits a value. Only ARNs have letter case."""
     negated = element not in statement
     patterns = as_list(statement[f"Not{element}" if negated else element])
     return any(like(form(_literal(pattern)), value) for pattern in patterns) is not negated
@@ -66,7 +66,7 @@ def _literal(pattern: str) -> str:
 
 
 def like(pattern: str, value: str) -> bool:
-    """Whether a value fits a pattern in which * stands for any text and ? for one character."""
+    """Return whether a value fits a pattern in which * stands for any text and ? for one character."""
     expression = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
     return re.fullmatch(expression, value, re.DOTALL) is not None
 
@@ -98,18 +98,18 @@ NOT_GIVEN = (
     "dynamodb:returnvalues",
     "dynamodb:select",
 )
-"""Condition keys that AWS gives with requests and the sandbox does not, so that a policy with them proves nothing.
+"""Condition keys that AWS gives with requests and the sandbox does not, so a policy with them cannot be evaluated.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html
 """
 
 
 def _holds(operator: str, key: str, expected: Sequence[str], keys: Mapping[str, Sequence[str]]) -> bool:
-    """Whether one line of a Condition holds; the names of condition keys have no case."""
+    """Return whether one line of a Condition holds; the names of condition keys have no case."""
     if key.lower() in NOT_GIVEN:
         raise UnsupportedPolicyError("the condition key", key)
     values = next((found for name, found in keys.items() if name.lower() == key.lower()), ())
-    wanted = [_literal(str(each)) for each in expected]
+    wanted = [_literal(str(text)) for text in expected]
     if operator == "Null":
         return (not values) is (wanted[0].lower() == "true")
     prefix, _, name = operator.rpartition(":")
@@ -134,12 +134,12 @@ def _compare(name: str, expected: Sequence[str], values: Sequence[str], of_set: 
         raise UnsupportedPolicyError("the condition operator", name)
     if len(values) > 1 and not of_set:
         raise UnsupportedPolicyError("without a set operator, several values", values)
-    fits = [any(TESTS[name](each, value) for each in expected) is not negated for value in values]
+    fits = [any(TESTS[name](pattern, value) for pattern in expected) is not negated for value in values]
     if of_set == "ForAllValues":
         return all(fits)
     return any(fits) if values or of_set else negated
 
 
-def as_list(value: Any) -> list[Any]:  # noqa: ANN401 - policies have one or a list of several
+def as_list(value: Any) -> list[Any]:  # noqa: ANN401  # policies have one or a list of several
     """Return what may be one or a list of several as a list."""
     return value if isinstance(value, list) else [value]

@@ -16,7 +16,7 @@ from sandbox.iam_policies import Statement, UnsupportedPolicyError, as_list
 ANYONE = "*"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Principal:
     """A caller: the ARN of its user or role with its path, and for an assumed role the ARN of the session."""
 

@@ -32,7 +32,7 @@ AUTOMATION_ROLE = "AutomationAssumeRole"
 
 
 def authorizations(request: Request, action: str, resource: str) -> list[Authorization]:
-    """Return all that a request needs; `action` and `resource` are what moto would ask policies about."""
+    """Return all that a request needs; `action` and `resource` are what moto would check policies for."""
     if action.startswith(DIRECTORY_BUCKETS):
         bucket = request.parameters.get("Bucket")
         return [Authorization(action, request.arn("s3express", f"bucket/{bucket}") if bucket else "*")]
@@ -44,7 +44,7 @@ def authorizations(request: Request, action: str, resource: str) -> list[Authori
 
 
 def _start_automation(request: Request) -> Iterator[Authorization]:
-    """The caller passes the role (https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-setup.html)."""
+    """Yield what starting a runbook needs; the caller passes the role (https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-setup.html)."""
     name = request.parameters["DocumentName"].rpartition("document/")[2]
     yield Authorization(request.action, request.arn("ssm", f"document/{name}"))
     yield Authorization(request.action, request.arn("ssm", "automation-execution/*"))

@@ -15,17 +15,17 @@ from socket import create_connection, socket
 
 HOST = "127.0.0.1"
 EMULATOR = Path(__file__).parent.parent / ".lambda-rie" / "aws-lambda-rie"
-"""Where `make test` and `make demo` put the emulator; the variable AWS_LAMBDA_RIE names another place."""
+"""The default path of the emulator; the variable AWS_LAMBDA_RIE overrides it."""
 
 RUNTIME_DISTRIBUTIONS = ("awslambdaric", "simplejson", "snapshot-restore-py")
-"""What Lambda's own runtime brings along: the runtime client and what it imports."""
+"""The packages in Lambda's own runtime: the runtime client and what it imports."""
 
 START_SECONDS = 10.0
 STOP_SECONDS = 5.0
 
 
 class RuntimeStartError(Exception):
-    """The runtime did not start; `log` has what it said."""
+    """The runtime did not start; `log` is its output."""
 
     def __init__(self, reason: str, log: str = "") -> None:
         super().__init__(f"{reason}\n{log}".strip())
@@ -112,7 +112,7 @@ def _link_runtime(folder: Path) -> Path:
 
 
 def _free_ports() -> tuple[int, int]:
-    """Return two loopback ports that nobody listens on."""
+    """Return two free loopback ports."""
     with socket() as one, socket() as other:
         one.bind((HOST, 0))
         other.bind((HOST, 0))

@@ -1,7 +1,8 @@
 """The real Lambda runtime on this machine: AWS's Runtime Interface Emulator and runtime client, without containers.
 
 https://github.com/aws/aws-lambda-runtime-interface-emulator,
-https://github.com/aws/aws-lambda-python-runtime-interface-client. `in_process` is the fast stand-in without them.
+https://github.com/aws/aws-lambda-python-runtime-interface-client. `in_process` invokes a handler without them, which is
+faster.
 """
 
 import json
@@ -25,7 +26,7 @@ INVOCATIONS = "/2015-03-31/functions/function/invocations"
 """The one path of the emulator, which is Lambda's Invoke."""
 
 INIT_SECONDS = 30
-"""How long an initialisation may take on top of the time-out before the emulator is given up."""
+"""How long an initialization may take, in addition to the time-out."""
 
 INIT_REPORT = re.compile(r"INIT REPORT\(durationMs: ([0-9.]+)\)")
 
@@ -82,7 +83,7 @@ class LambdaRuntime:
         self._process.stop()
         self._running = None
 
-    def invoke(self, event: object) -> Any:  # noqa: ANN401 - any JSON value, as in Lambda
+    def invoke(self, event: object) -> Any:  # noqa: ANN401  # any JSON value, as in Lambda
         """Invoke the function and return its answer. FunctionError if it failed, FunctionTimeoutError if it hung."""
         with self._lock:
             connection = HTTPConnection(HOST, self._process.port, timeout=self._timeout_s + INIT_SECONDS)
@@ -99,13 +100,14 @@ class LambdaRuntime:
         return self._process.log()
 
     def init_duration_ms(self) -> float:
-        """Return how long the last initialisation took: interpreter, imports and module level of the handler.
+        """Return how long the last initialization took: interpreter, imports and module level of the handler.
 
-        A function is initialised by its first invocation, and again after a crash or a time-out. LookupError before.
+        A function is initialized by its first invocation, and again after a crash or a time-out. LookupError before the
+        first invocation.
         """
         reports = INIT_REPORT.findall(self.logs())
         if not reports:
-            raise LookupError("the function was not initialised yet: invoke it first")
+            raise LookupError("the function was not initialized yet: invoke it first")
         return float(reports[-1])
 
     def peak_memory_mib(self) -> float:
@@ -119,7 +121,7 @@ class LambdaRuntime:
         return self._running
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LambdaContext:
     """The context object of one invocation (https://docs.aws.amazon.com/lambda/latest/dg/python-context.html)."""
 
@@ -149,12 +151,12 @@ class LambdaContext:
 
 
 def in_process(handler: Callable[..., Any], function_name: str = "function") -> Callable[[Any], Any]:
-    """Return a function that invokes a handler in this process, where a test asks for speed.
+    """Return a function that invokes a handler in this process, for tests that need speed.
 
-    Events and answers pass through JSON, as in Lambda. Errors come as they are raised, and nothing times out.
+    Events and answers pass through JSON, as in Lambda. Exceptions are passed on, and nothing times out.
     """
 
-    def invoke(event: object) -> Any:  # noqa: ANN401 - any JSON value, as in Lambda
+    def invoke(event: object) -> Any:  # noqa: ANN401  # any JSON value, as in Lambda
         return json.loads(
             json.dumps(handler(json.loads(json.dumps(event)), LambdaContext(function_name=function_name)))
         )
@@ -181,7 +183,7 @@ def _variables(artifact: Path, function_name: str, memory_mb: int, timeout_s: in
     }
 
 
-def _answer(body: str, *, failed: bool) -> Any:  # noqa: ANN401 - any JSON value
+def _answer(body: str, *, failed: bool) -> Any:  # noqa: ANN401  # any JSON value
     """Return the function's answer. A handler's error comes with status 200, a time-out as plain text."""
     if body.startswith("Task timed out"):
         raise FunctionTimeoutError("Sandbox.Timedout", body)

@@ -1,4 +1,4 @@
-"""The Price List Query API, with as much of it as a test puts there; moto has none."""
+"""The Price List Query API, which moto lacks, with the products that a test adds."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ class Prices:
         self._products: list[dict[str, Any]] = []
 
     def reset(self) -> None:
-        """List nothing any more."""
+        """Remove all products."""
         self._products.clear()
 
     def list_nat_gateway(
@@ -43,7 +43,7 @@ class Prices:
         )
 
     def before(self, application: Application) -> Application:
-        """The application that answers requests to the Price List itself and leaves all others to another one."""
+        """Return an application that answers requests to the Price List itself and leaves all others to another one."""
 
         def serve(environ: dict[str, Any], start_response: Moto) -> Iterable[bytes]:
             scope = environ.get("HTTP_AUTHORIZATION", "").partition("Credential=")[2].partition(",")[0].split("/")
@@ -52,7 +52,7 @@ class Prices:
             if scope[2] not in ENDPOINTS:
                 raise ConnectionError(f"the Price List has no endpoint in {scope[2]}")
             if environ.get("HTTP_X_AMZ_TARGET") != "AWSPriceListService.GetProducts":
-                raise NotImplementedError("the sandbox answers GetProducts alone")
+                raise NotImplementedError("the sandbox answers only GetProducts")
             asked = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
             body = json.dumps(self._answer(asked)).encode()
             headers = [("Content-Type", "application/x-amz-json-1.1"), ("Content-Length", str(len(body)))]
@@ -62,8 +62,10 @@ class Prices:
         return serve
 
     def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """A page of the products that match every filter, each as a string of JSON (botocore model: pricing)."""
-        found = [each for each in self._products if all(_fits(each, wanted) for wanted in asked.get("Filters", []))]
+        """Return a page of the products that match every filter, each as a string of JSON (botocore model: pricing)."""
+        found = [
+            product for product in self._products if all(_fits(product, wanted) for wanted in asked.get("Filters", []))
+        ]
         start = int(asked.get("NextToken") or 0)
         size = asked.get("MaxResults", _PAGE)
         more = {"NextToken": str(start + size)} if start + size < len(found) else {}

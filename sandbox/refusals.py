@@ -1,4 +1,4 @@
-"""Asking the sandbox for something that it must refuse, and learning how it refused."""
+"""Calls that the sandbox must refuse, and the error codes that it refuses them with."""
 
 from collections.abc import Callable
 

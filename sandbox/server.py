@@ -44,11 +44,11 @@ _running = Lock()
 
 
 class Sandbox:
-    """An AWS of its own on 127.0.0.1, used as a context manager; one at a time in a process, as moto's state is global.
+    """An AWS on 127.0.0.1, used as a context manager; only one runs in a process, because moto's state is global.
 
     `endpoint_url` is known once it runs; `account_id` owns everything made with default credentials; `calls` is the
     call log, `faults` makes operations fail, `reads` makes reads stale, `ec2` holds the knobs of the EC2 corrections
-    and the sharing of subnets, `metrics` records what AWS's services tell CloudWatch, `logs` has the knobs of Logs
+    and the sharing of subnets, `metrics` records metrics of AWS's services, `logs` has the knobs of Logs
     Insights, `prices` lists prices.
     """
 
@@ -116,7 +116,7 @@ class Sandbox:
     def client(self, service: str, region: str | None = None, credentials: Mapping[str, str] | None = None) -> Client:
         """Return a boto3 client of this sandbox. `credentials` are boto3's keyword arguments, see `credentials()`.
 
-        Retries are off, so that a fault is seen at once; the code under test makes clients of its own. They
+        Retries are off, so that a fault shows at once; the code under test makes its own clients. Clients
         are kept, because making one takes much longer than a call.
         """
         wanted = dict(credentials or CREDENTIALS)
@@ -154,7 +154,7 @@ class Sandbox:
     def enforcing_iam(self) -> AbstractContextManager[None]:
         """Return a context in which every request needs a permission: real access keys or roles, and their policies.
 
-        Credentials from `assume()` keep working, as far as the policies of their role go.
+        Credentials from `assume()` keep working within the policies of their role.
         """
         return enable_iam_authentication()
 
@@ -190,7 +190,7 @@ class _QuietHandler(MotoRequestHandler):
     """Serves requests without a line on standard error for each."""
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Say nothing: the call log has it."""
+        """Print nothing: the call log has the request."""
 
 
 class _Server(ThreadedMotoServer):

@@ -10,7 +10,7 @@ from moto.servicequotas.responses import ServiceQuotasResponse
 from sandbox.patches import Patches
 
 Applied = dict[str, float | None]
-"""Values that were granted, by the quota's code; None where Service Quotas knows no applied value."""
+"""Values that were granted, by the quota's code; None where there is no applied value."""
 
 
 def applied_quotas(account_id: str, region: str) -> Applied:
@@ -19,7 +19,7 @@ def applied_quotas(account_id: str, region: str) -> Applied:
 
 
 def apply(patches: Patches) -> None:
-    """Let moto tell applied and default values apart for as long as `patches` is in force.
+    """Let moto distinguish applied from default values until `patches` are undone.
 
     GetServiceQuota does not find a quota that has no applied value; GetAWSDefaultServiceQuota, which moto lacks, does:
     https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html
@@ -35,16 +35,16 @@ def _applied(backend: ServiceQuotasBackend) -> Applied:
 
 def _get_applied(original: Callable[..., str]) -> Callable[..., str]:
     def answer(self: ServiceQuotasResponse) -> str:
-        told = json.loads(original(self))
-        code = told["Quota"]["QuotaCode"]
-        value = _applied(self.backend).get(code, told["Quota"]["Value"])
+        described = json.loads(original(self))
+        code = described["Quota"]["QuotaCode"]
+        value = _applied(self.backend).get(code, described["Quota"]["Value"])
         if value is None:
             raise NoSuchResource
-        return json.dumps({"Quota": told["Quota"] | {"Value": value}})
+        return json.dumps({"Quota": described["Quota"] | {"Value": value}})
 
     return answer
 
 
 def _get_default(self: ServiceQuotasResponse) -> str:
-    asked = json.loads(self.body)
-    return json.dumps({"Quota": self.backend.get_service_quota(asked["ServiceCode"], asked["QuotaCode"])})
+    request = json.loads(self.body)
+    return json.dumps({"Quota": self.backend.get_service_quota(request["ServiceCode"], request["QuotaCode"])})

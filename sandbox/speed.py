@@ -1,4 +1,4 @@
-"""Work that moto repeats for every request, done once: the behavior stays the same."""
+"""Does once what moto repeats for every request. The behavior stays the same."""
 
 import inspect
 from typing import Any
@@ -17,9 +17,9 @@ def apply(patches: Patches) -> None:
 
 
 class _Methods:
-    """The names of the methods of a class, as far as somebody asks whether one is among them."""
+    """The names of the methods of a class, for `in` only."""
 
-    def __init__(self, owner: Any) -> None:  # noqa: ANN401 - any class of moto
+    def __init__(self, owner: Any) -> None:  # noqa: ANN401  # any class of moto
         self._owner = owner
 
     def __contains__(self, name: str) -> bool:

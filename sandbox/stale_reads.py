@@ -29,9 +29,9 @@ Serve = Callable[[], Answer]
 Snapshot = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Service:
-    """What of a service can be seen as it was before: attributes of its backend, changed under its lock."""
+    """The state of a service that reads can miss: attributes of its backend, changed under its lock."""
 
     backends: Moto
     lock: AbstractContextManager[Any]
@@ -44,7 +44,7 @@ SERVICES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Read:
     """One read: the operation as `service:Operation`, which call of it this was (from 1), and its parameters.
 
@@ -70,13 +70,13 @@ class Observation:
 
     @property
     def differing(self) -> list[tuple[str, int]]:
-        """The reads that a missed change could have deceived: for `StaleReads.stale`, one at a time."""
-        return [(each.operation, each.nth) for each in self.reads if each.differs]
+        """The reads whose answer would differ without the last change, as arguments for `Sandbox.stale_reads`."""
+        return [(read.operation, read.nth) for read in self.reads if read.differs]
 
     @property
     def given(self) -> list[Read]:
         """The reads that were answered without the last change; none if the change made no difference."""
-        return [each for each in self.reads if each.stale]
+        return [read for read in self.reads if read.stale]
 
     def note(self, request: Request, *, differs: bool) -> bool:
         """Note a read and return whether it is the one to be made stale."""
@@ -150,10 +150,10 @@ def _snapshot(backend: Moto, attributes: tuple[str, ...]) -> Snapshot:
 def _served_from(backend: Moto, before: Snapshot, serve: Serve) -> Answer:
     """Serve a request while a backend has the state of a snapshot; the snapshot stays as it is."""
     now = {name: getattr(backend, name) for name in before}
-    for name, each in copy.deepcopy(before, {id(backend): backend}).items():
-        setattr(backend, name, each)
+    for name, earlier in copy.deepcopy(before, {id(backend): backend}).items():
+        setattr(backend, name, earlier)
     try:
         return serve()
     finally:
-        for name, each in now.items():
-            setattr(backend, name, each)
+        for name, current in now.items():
+            setattr(backend, name, current)

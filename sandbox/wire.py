@@ -1,4 +1,4 @@
-"""What a raw HTTP request asks for: service, operation and parameters, read with botocore's service models."""
+"""Reads service, operation and parameters from a raw HTTP request, with botocore's service models."""
 
 import io
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ UNSIGNED_SERVICES = {"AssumeRoleWithWebIdentity": "sts", "AssumeRoleWithSAML": "
 """Services of the actions that carry no signature (botocore model, authtype none)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """One AWS API request: botocore's service name, the operation's name, its parsed input, and whose it is."""
 
@@ -53,10 +53,10 @@ class Request:
 
 
 def read(environ: dict[str, Any]) -> Request:
-    """Return what the request in a WSGI environment asks for; its body stays readable for the next application.
+    """Return the request in a WSGI environment; its body stays readable for the next application.
 
-    Of a service that is not known here, the signing name is given and what can be told of the operation; a request
-    that is not an AWS one has the service `unknown`, and its HTTP method and path for operation.
+    For a service without a botocore model, `service` is the signing name and the parameters are empty. A request that
+    is not for AWS has the service `unknown`, and its HTTP method and path as operation.
     """
     body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
     environ["wsgi.input"] = io.BytesIO(body)

@@ -1,4 +1,4 @@
-"""CloudWatch metrics, as far as AWS's own namespaces are read: GetMetricData and ListMetrics."""
+"""CloudWatch metrics in AWS's own namespaces: GetMetricData and ListMetrics."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,10 +14,10 @@ from sandbox.patches import Patches
 
 
 class Metrics:
-    """What AWS's services tell CloudWatch, which nobody else may: namespaces in AWS/ refuse PutMetricData."""
+    """Records the metrics of AWS's services. PutMetricData is refused for namespaces in AWS/, so tests use this."""
 
     def __init__(self, account_id: str, region: str) -> None:
-        """Record for this account and Region unless told otherwise."""
+        """Record for this account and Region by default."""
         self._account_id, self._region = account_id, region
         self.trouble = Trouble()
 
@@ -31,7 +31,7 @@ class Metrics:
         patches.set(CloudWatchResponse, "list_metrics", list_metrics)
 
     def reset(self) -> None:
-        """No trouble any more; moto forgets what was recorded."""
+        """Remove the trouble; moto forgets what was recorded."""
         self.trouble = Trouble()
 
     def record(

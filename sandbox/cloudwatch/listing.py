@@ -21,9 +21,9 @@ def list_metrics(self: Moto) -> ActionResult:
     parameters = self._get_params()
     since = datetime.now(UTC).replace(tzinfo=None) - LATELY
     found = {
-        (each.namespace, each.name, tuple((one.name, one.value) for one in each.dimensions)): None
-        for each in self.cloudwatch_backend.metric_data
-        if each.timestamp.replace(tzinfo=None) >= since and _matches(each, parameters)
+        (datum.namespace, datum.name, tuple((one.name, one.value) for one in datum.dimensions)): None
+        for datum in self.cloudwatch_backend.metric_data
+        if datum.timestamp.replace(tzinfo=None) >= since and _matches(datum, parameters)
     }
     skipped = int(parameters.get("NextToken") or 0)
     listed = [
@@ -39,12 +39,12 @@ def list_metrics(self: Moto) -> ActionResult:
 
 
 def _matches(datum: Moto, parameters: Mapping[str, Any]) -> bool:
-    dimensions = {each.name: each.value for each in datum.dimensions}
+    dimensions = {dimension.name: dimension.value for dimension in datum.dimensions}
     return (
         parameters.get("Namespace") in (None, datum.namespace)
         and parameters.get("MetricName") in (None, datum.name)
         and all(
-            each["Name"] in dimensions and each.get("Value") in (None, dimensions[each["Name"]])
-            for each in parameters.get("Dimensions", [])
+            wanted["Name"] in dimensions and wanted.get("Value") in (None, dimensions[wanted["Name"]])
+            for wanted in parameters.get("Dimensions", [])
         )
     )

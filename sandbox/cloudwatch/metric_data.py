@@ -5,9 +5,10 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricDa
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from moto.cloudwatch.exceptions import ValidationError
 from moto.core.responses import ActionResult
@@ -30,7 +31,8 @@ Key = tuple[str, str, frozenset[tuple[str, str]]]
 Point = tuple[datetime, float]
 
 
-class Trouble(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Trouble:
     """How CloudWatch fails in an answer that succeeds: the status of every series, and a message on the whole."""
 
     status: str = ""
@@ -50,8 +52,8 @@ def get_metric_data(self: Moto, trouble: Trouble) -> ActionResult:
     series = [sorted(_series(query, recorded, start, end), reverse=descending) for query in queries]
     size, skipped = parameters.get("MaxDatapoints", DATAPOINTS), int(parameters.get("NextToken") or 0)
     results = list(_page(queries, series, skipped, size))
-    for each in results if trouble.status else ():
-        each["StatusCode"] = trouble.status
+    for result in results if trouble.status else ():
+        result["StatusCode"] = trouble.status
     messages = [{"Code": "MaxMetricsExceeded", "Value": trouble.message}] if trouble.message else []
     more = {"NextToken": str(skipped + size)} if skipped + size < sum(map(len, series)) else {}
     return ActionResult({"MetricDataResults": results, "Messages": messages, **more})
@@ -75,7 +77,7 @@ def _check(queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime)
 def _by_metric(backend: Moto) -> dict[Key, list[Point]]:
     found: dict[Key, list[Point]] = defaultdict(list)
     for datum in backend.metric_data:
-        dimensions = frozenset((each.name, each.value) for each in datum.dimensions)
+        dimensions = frozenset((dimension.name, dimension.value) for dimension in datum.dimensions)
         found[(datum.namespace, datum.name, dimensions)].append((_utc(datum.timestamp), datum.value))
     return found
 
@@ -83,7 +85,7 @@ def _by_metric(backend: Moto) -> dict[Key, list[Point]]:
 def _series(
     query: Mapping[str, Any], recorded: Mapping[Key, list[Point]], start: datetime, end: datetime
 ) -> Iterator[Point]:
-    """One point for each period with data. None at all where the period is finer than what is kept of so early a start.
+    """Yield one point for each period with data, none where data so old is not kept for that period.
 
     Only a metric with exactly the query's dimensions answers.
     """
@@ -92,7 +94,7 @@ def _series(
     kept = next((least for longest, least in RETENTION if datetime.now(UTC) - start <= longest), None)
     if kept is None or period % kept:
         return
-    dimensions = frozenset((each["Name"], each["Value"]) for each in metric.get("Dimensions", []))
+    dimensions = frozenset((dimension["Name"], dimension["Value"]) for dimension in metric.get("Dimensions", []))
     values: dict[datetime, list[float]] = defaultdict(list)
     first = datetime.fromtimestamp(start.timestamp() // kept * kept, UTC)
     for time, value in recorded.get((metric["Namespace"], metric["MetricName"], dimensions), []):
@@ -105,7 +107,7 @@ def _series(
 def _page(
     queries: Sequence[Mapping[str, Any]], series: Sequence[Sequence[Point]], skipped: int, size: int
 ) -> Iterator[dict[str, Any]]:
-    """What the page after so many skipped datapoints holds of each query."""
+    """Yield each query's part of the page after the skipped datapoints."""
     first = 0
     for query, points in zip(queries, series, strict=True):
         shown = points[max(0, skipped - first) : max(0, skipped + size - first)]
@@ -120,5 +122,5 @@ def _page(
 
 
 def _utc(time: datetime) -> datetime:
-    """A time in UTC; moto's parser leaves the zone out of some times, which are all that already."""
+    """Return a time in UTC; moto's parser omits the zone of some times, which are in UTC."""
     return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,1 +1,1 @@
-"""Configuration items of AWS Config, made from what the EC2 API says, and the notifications that carry them."""
+"""Configuration items of AWS Config, made from the EC2 API's answers, and the notifications that carry them."""

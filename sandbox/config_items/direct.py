@@ -1,7 +1,7 @@
-"""An AWS client that goes straight to the sandbox's backends: neither logged nor made to fail.
+"""An AWS client for the sandbox's backends whose calls are neither logged nor affected by faults.
 
-AWS Config reads with its own connections. So what it reads is not in the call log of the account that is being
-tested, and a fault that a test asks for does not hit it.
+AWS Config reads with its own connections. So its reads are not in the call log of the account under test, and faults
+that a test sets do not affect them.
 """
 
 import io
@@ -21,13 +21,13 @@ from sandbox.server import CREDENTIALS, HOST, Sandbox
 
 
 def direct_client(sandbox: Sandbox, service: str) -> BaseClient:
-    """Return a boto3 client of the sandbox's account and Region that passes by the front door of its server."""
+    """Return a boto3 client of the sandbox's account and Region that bypasses its server."""
     return _client(service, sandbox.region)
 
 
 @cache
 def _client(service: str, region: str) -> BaseClient:
-    """Return the one client of a service and Region: it reaches whatever sandbox runs, so it need not be made twice."""
+    """Return the one client of a service and Region: it reaches the running sandbox, so one is enough."""
     client: BaseClient = _session().client(
         service,  # type: ignore[call-overload]
         region_name=region,

@@ -15,7 +15,7 @@ from sandbox.config_items.relationships import Relationship, relationships_of
 Item = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ItemStyle:
     """Where items of different years and ways differ, so that tests can have each.
 
@@ -32,7 +32,7 @@ class ItemStyle:
     indirect_relationships: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Recorded:
     """Whose items these are and how they look."""
 

@@ -1,7 +1,7 @@
 """The resource types that are recorded: how to read each from EC2, and which keys its configuration item has.
 
-Keys: https://github.com/awslabs/aws-config-resource-schema (AWS's schema of the items), which lacks what EC2 answers
-with besides: coreNetworkArn, odbNetworkArn and ipAddress of a route, the policy of an endpoint, the availability mode
+Keys: https://github.com/awslabs/aws-config-resource-schema (AWS's schema of the items), which lacks some members of
+EC2's answers: coreNetworkArn, odbNetworkArn and ipAddress of a route, the policy of an endpoint, the availability mode
 and the route table of a NAT gateway. ARNs:
 https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
 """
@@ -19,7 +19,7 @@ NETWORK_INTERFACE = "AWS::EC2::NetworkInterface"
 INSTANCE = "AWS::EC2::Instance"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Kind:
     """One recorded resource type.
 

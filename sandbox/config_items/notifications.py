@@ -27,10 +27,10 @@ SUMMARY_KEYS = (
     "configurationStateMd5Hash",
     "resourceCreationTime",
 )
-"""What the summary of an oversized item keeps of it, besides the type of the change."""
+"""The members of an oversized item that its summary keeps, in addition to the type of the change."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RuleIdentity:
     """The parts of an event that are the same for every invocation of a rule; `parameters` is None if it has none."""
 

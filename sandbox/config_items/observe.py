@@ -1,4 +1,4 @@
-"""One look at the network through the EC2 API, as AWS Config's recorder takes it."""
+"""Reads the network through the EC2 API, as AWS Config's recorder does."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,9 @@ Described = dict[str, Any]
 """One resource as boto3 returns it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Contained:
-    """A network interface or an instance, as far as others are related to it."""
+    """The parts of a network interface or an instance that others are related to."""
 
     resource_type: str
     resource_id: str
@@ -21,7 +21,7 @@ class Contained:
     vpc_id: str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Network:
     """All resources of the recorded types, by type and id, and what their subnets and VPCs contain."""
 
@@ -38,7 +38,11 @@ class Network:
 
     def ids_in_vpc(self, resource_type: str, vpc_id: str) -> list[str]:
         """Return the ids of all resources of one type in a VPC."""
-        return [i for i, each in self.resources[resource_type].items() if each["VpcId"] == vpc_id]
+        return [
+            resource_id
+            for resource_id, resource in self.resources[resource_type].items()
+            if resource["VpcId"] == vpc_id
+        ]
 
 
 def observe(ec2: BaseClient, s3: BaseClient) -> Network:
@@ -46,10 +50,10 @@ def observe(ec2: BaseClient, s3: BaseClient) -> Network:
     resources: dict[str, dict[str, Described]] = {}
     for kind in KINDS:
         pages = (ec2 if kind.service == "ec2" else s3).get_paginator(kind.paginator).paginate()
-        found = [each for page in pages for each in page[kind.result]]
+        found = [resource for page in pages for resource in page[kind.result]]
         if kind.resource_type == DIRECTORY_BUCKET:
-            found = [_bucket(each) for each in found]
-        resources[kind.resource_type] = {each[kind.id_key]: each for each in found}
+            found = [_bucket(bucket) for bucket in found]
+        resources[kind.resource_type] = {resource[kind.id_key]: resource for resource in found}
     return Network(resources, _interfaces(ec2) + _instances(ec2))
 
 
@@ -67,17 +71,19 @@ def _bucket(listed: Described) -> Described:
 def _interfaces(ec2: BaseClient) -> list[Contained]:
     pages = ec2.get_paginator("describe_network_interfaces").paginate()
     return [
-        Contained(NETWORK_INTERFACE, each["NetworkInterfaceId"], each.get("SubnetId"), each.get("VpcId"))
+        Contained(NETWORK_INTERFACE, interface["NetworkInterfaceId"], interface.get("SubnetId"), interface.get("VpcId"))
         for page in pages
-        for each in page["NetworkInterfaces"]
+        for interface in page["NetworkInterfaces"]
     ]
 
 
 def _instances(ec2: BaseClient) -> list[Contained]:
     pages = ec2.get_paginator("describe_instances").paginate()
-    found = [each for page in pages for reservation in page["Reservations"] for each in reservation["Instances"]]
+    found = [
+        instance for page in pages for reservation in page["Reservations"] for instance in reservation["Instances"]
+    ]
     return [
-        Contained(INSTANCE, each["InstanceId"], each.get("SubnetId"), each.get("VpcId"))
-        for each in found
-        if each["State"]["Name"] != "terminated"
+        Contained(INSTANCE, instance["InstanceId"], instance.get("SubnetId"), instance.get("VpcId"))
+        for instance in found
+        if instance["State"]["Name"] != "terminated"
     ]

@@ -1,4 +1,4 @@
-"""AWS Config's recorder: looks at the network, and tells by configuration items what became different."""
+"""AWS Config's recorder: reads the network and returns configuration items for what changed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ CONTENT = ("configuration", "relationships", "tags")
 """What makes an item different from the one before it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Change:
     """An item, how it differs from the previous one, and that one (None for a new resource)."""
 
@@ -95,4 +95,8 @@ class Recorder:
 def _related(change: Change) -> set[ResourceKey]:
     """Return the subnets and the VPC that a route table is, or was, related to."""
     both = change.item["relationships"] + (change.previous["relationships"] if change.previous else [])
-    return {(each["resourceType"], each["resourceId"]) for each in both if each["resourceType"] in (SUBNET, VPC)}
+    return {
+        (relationship["resourceType"], relationship["resourceId"])
+        for relationship in both
+        if relationship["resourceType"] in (SUBNET, VPC)
+    }

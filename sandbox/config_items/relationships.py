@@ -39,12 +39,12 @@ def relationships_of(
         DIRECTORY_BUCKET: _of_directory_bucket,
     }[resource_type](network, described)
     if not indirect and resource_type in (SUBNET, VPC):
-        found = [each for each in found if each["name"] == "Is contained in Vpc"]
-    return sorted(found, key=lambda each: str(each["resourceId"]))
+        found = [relationship for relationship in found if relationship["name"] == "Is contained in Vpc"]
+    return sorted(found, key=lambda relationship: str(relationship["resourceId"]))
 
 
 def _of_route_table(_network: Network, table: Described) -> list[Relationship]:
-    subnets = [each["SubnetId"] for each in table["Associations"] if each.get("SubnetId")]
+    subnets = [association["SubnetId"] for association in table["Associations"] if association.get("SubnetId")]
     return [*_many(SUBNET, subnets, "Contains Subnet"), _one(VPC, table["VpcId"], "Is contained in Vpc")]
 
 
@@ -54,7 +54,7 @@ def _of_directory_bucket(_network: Network, _bucket: Described) -> list[Relation
 
 
 def _of_subnet(network: Network, subnet: Described) -> list[Relationship]:
-    inside = [each for each in network.contained if each.subnet_id == subnet["SubnetId"]]
+    inside = [contained for contained in network.contained if contained.subnet_id == subnet["SubnetId"]]
     tables = network.route_tables_of(subnet["SubnetId"])
     return [
         *_contents(inside),
@@ -81,7 +81,7 @@ def _of_nat_gateway(_network: Network, gateway: Described) -> list[Relationship]
 def _of_vpc(network: Network, vpc: Described) -> list[Relationship]:
     vpc_id = vpc["VpcId"]
     return [
-        *_contents([each for each in network.contained if each.vpc_id == vpc_id]),
+        *_contents([contained for contained in network.contained if contained.vpc_id == vpc_id]),
         *_many(ROUTE_TABLE, network.ids_in_vpc(ROUTE_TABLE, vpc_id), "Contains RouteTable"),
         *_many(SUBNET, network.ids_in_vpc(SUBNET, vpc_id), "Contains Subnet"),
     ]
@@ -89,7 +89,9 @@ def _of_vpc(network: Network, vpc: Described) -> list[Relationship]:
 
 def _contents(inside: list[Contained]) -> list[Relationship]:
     names = {NETWORK_INTERFACE: "Contains NetworkInterface", INSTANCE: "Contains Instance"}
-    return [_one(each.resource_type, each.resource_id, names[each.resource_type]) for each in inside]
+    return [
+        _one(contained.resource_type, contained.resource_id, names[contained.resource_type]) for contained in inside
+    ]
 
 
 def _many(resource_type: str, ids: list[str], name: str) -> list[Relationship]:

@@ -1,6 +1,6 @@
-"""AWS Config's API as it really behaves where moto lacks it: evaluations, compliance and the history of items.
+"""AWS Config's API where moto lacks it: evaluations, compliance and the history of items.
 
-`apply` puts it in force, `results_of` gives tests and the Config loop the service's own memory.
+`apply` adds it to moto. `results_of` returns the stored results, for tests and the Config loop.
 """
 
 from sandbox.config_service.operations import apply

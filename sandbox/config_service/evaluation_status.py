@@ -1,4 +1,4 @@
-"""DescribeConfigRuleEvaluationStatus: when rules were invoked and reported, as far as AWS Config tells."""
+"""DescribeConfigRuleEvaluationStatus: when rules were invoked and when they reported results."""
 
 import json
 import time
@@ -19,11 +19,11 @@ Status = dict[str, Any]
 
 
 class Statuses:
-    """What a test may set, by rule: members of the answer, which replace those worked out; or that there is no row.
+    """What a test may set for a rule: members of the answer that replace the computed ones, or that there is no row.
 
     Times are seconds since 1970. The reference says that there is no status of custom Lambda rules
     (https://docs.aws.amazon.com/config/latest/APIReference/API_ConfigRuleEvaluationStatus.html), yet recorded answers
-    have one; `silent` holds the rules of which AWS Config tells nothing.
+    have one; `silent` holds the rules that AWS Config returns no status for.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ def statuses_of(account_id: str, region: str) -> Statuses:
 
 
 def apply(patches: Patches) -> None:
-    """Let moto answer DescribeConfigRuleEvaluationStatus for as long as `patches` is in force."""
+    """Let moto answer DescribeConfigRuleEvaluationStatus until `patches` are undone."""
     patches.wrap(ConfigResponse, "put_config_rule", _activating)
     patches.set(ConfigResponse, "describe_config_rule_evaluation_status", _answer)
 
@@ -79,7 +79,7 @@ def _status(backend: ConfigBackend, results: ConfigResults, name: str) -> Status
         "ConfigRuleId": rule.config_rule_id,
         "FirstActivatedTime": statuses.activated.get(name),
         "LastSuccessfulInvocationTime": results.last_invoked(name),
-        "LastSuccessfulEvaluationTime": max((each.recorded for each in results.of_rule(name)), default=None),
+        "LastSuccessfulEvaluationTime": max((result.recorded for result in results.of_rule(name)), default=None),
     }
     row = {key: value for key, value in row.items() if value is not None}
     row["FirstEvaluationStarted"] = "LastSuccessfulInvocationTime" in row

@@ -19,10 +19,10 @@ REQUIRED = ("ComplianceResourceType", "ComplianceResourceId", "ComplianceType", 
 def put_evaluations(
     backend: ConfigBackend, results: ConfigResults, evaluations: list[dict[str, Any]], token: str, *, test_mode: bool
 ) -> dict[str, Any]:
-    """Check and store evaluations; return those that failed. All is refused if one of them is malformed.
+    """Check and store evaluations; return those that failed. If one of them is malformed, all are refused.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_PutEvaluations.html. An empty list is accepted: it says
-    that the rule has nothing to tell. TestMode checks like any call, writes nothing, and takes any token but none.
+    that the rule has nothing to report. TestMode checks a call, stores nothing, and accepts any non-empty token.
     """
     if not token:
         raise InvalidResultTokenException

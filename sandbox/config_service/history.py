@@ -58,7 +58,7 @@ def api_shape(item: dict[str, Any]) -> dict[str, Any]:
     """Return a configuration item of a rule event as the API gives it: `configuration` is a string there."""
     shaped = {RENAMED.get(name, name): value for name, value in item.items() if value is not None}
     shaped["configurationStateId"] = str(item["configurationStateId"])
-    shaped["relationships"] = [_api_relationship(each) for each in item["relationships"]]
+    shaped["relationships"] = [_api_relationship(relationship) for relationship in item["relationships"]]
     shaped["supplementaryConfiguration"] = {k: json.dumps(v) for k, v in item["supplementaryConfiguration"].items()}
     if item["configuration"] is not None:
         shaped["configuration"] = json.dumps(item["configuration"])

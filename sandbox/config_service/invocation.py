@@ -18,7 +18,7 @@ MAXIMUM_RETRIES = 2
 """Lambda's default, and its maximum (botocore model, MaximumRetryAttempts)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """One event and what became of it: the function's answer, or the error of the last attempt."""
 
@@ -35,7 +35,7 @@ def invoke_asynchronously(invoke: Invoke, event: Event) -> Delivery:
     for attempt in range(1, attempts + 1):
         try:
             return Delivery(event, attempt, answer=invoke(event))
-        except Exception as raised:  # noqa: BLE001 - whatever a function raises is a function error to Lambda
+        except Exception as raised:  # noqa: BLE001  # whatever a function raises is a function error to Lambda
             error = raised
     return Delivery(event, attempts, error=error)
 

@@ -1,4 +1,4 @@
-"""The operations of AWS Config's API that the sandbox adds to moto's response class, or puts right in it."""
+"""The operations of AWS Config's API that the sandbox adds to moto's response class or corrects."""
 
 import json
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Operation = Callable[[ConfigBackend, ConfigResults, Parameters], dict[str, Any] 
 
 
 def apply(patches: Patches) -> None:
-    """Let moto answer Config's evaluation, compliance and history calls for as long as `patches` is in force."""
+    """Let moto answer Config's evaluation, compliance and history calls until `patches` are undone."""
     for name, operation in ADDED.items():
         patches.set(ConfigResponse, name, _method(operation))
     for name, operation in CHECKED_FIRST.items():

@@ -36,7 +36,7 @@ def recording_of(account_id: str, region: str) -> Recording:
 
 
 def apply(patches: Patches) -> None:
-    """Let moto keep recording modes and tell statuses for as long as `patches` is in force."""
+    """Let moto keep recording modes and answer with statuses until `patches` are undone."""
     patches.wrap(ConfigResponse, "put_configuration_recorder", _keeping_mode)
     patches.wrap(ConfigResponse, "describe_configuration_recorders", _with_mode)
     patches.wrap(ConfigResponse, "describe_configuration_recorder_status", _with_status)
@@ -57,8 +57,8 @@ def _keeping_mode(original: Callable[..., str]) -> Callable[..., str]:
     def answer(self: ConfigResponse) -> str:
         recorder = json.loads(self.body or "{}").get("ConfigurationRecorder", {})
         mode = recorder.get("recordingMode") or {"recordingFrequency": "CONTINUOUS"}
-        for each in (mode, *mode.get("recordingModeOverrides", ())):
-            if each.get("recordingFrequency") not in FREQUENCIES:
+        for frequency in (mode, *mode.get("recordingModeOverrides", ())):
+            if frequency.get("recordingFrequency") not in FREQUENCIES:
                 raise ValidationException(f"recordingFrequency must be one of {', '.join(FREQUENCIES)}.")
         answered = original(self)
         _recording(self.config_backend).modes[recorder["name"]] = mode
@@ -69,34 +69,34 @@ def _keeping_mode(original: Callable[..., str]) -> Callable[..., str]:
 
 def _with_mode(original: Callable[..., str]) -> Callable[..., str]:
     def answer(self: ConfigResponse) -> str:
-        told = json.loads(original(self))
-        for each in told["ConfigurationRecorders"]:
-            each["arn"] = _arn(self.config_backend, each["name"])
-            each["recordingMode"] = _recording(self.config_backend).modes[each["name"]]
-        return json.dumps(told)
+        described = json.loads(original(self))
+        for recorder in described["ConfigurationRecorders"]:
+            recorder["arn"] = _arn(self.config_backend, recorder["name"])
+            recorder["recordingMode"] = _recording(self.config_backend).modes[recorder["name"]]
+        return json.dumps(described)
 
     return answer
 
 
 def _with_status(original: Callable[..., str]) -> Callable[..., str]:
-    """Tell what became of the latest recording event, in the spelling of the AWS CLI's own example.
+    """Add the outcome of the latest recording event, in the spelling of the AWS CLI's own example.
 
     https://docs.aws.amazon.com/cli/latest/reference/configservice/describe-configuration-recorder-status.html
     """
 
     def answer(self: ConfigResponse) -> str:
-        told = json.loads(original(self))
-        for each in told["ConfigurationRecordersStatus"]:
-            each["arn"] = _arn(self.config_backend, each["name"])
-            if each.get("lastStatus"):
-                each.update(_outcome(_recording(self.config_backend).failure))
-        return json.dumps(told)
+        described = json.loads(original(self))
+        for recorder in described["ConfigurationRecordersStatus"]:
+            recorder["arn"] = _arn(self.config_backend, recorder["name"])
+            if recorder.get("lastStatus"):
+                recorder.update(_outcome(_recording(self.config_backend).failure))
+        return json.dumps(described)
 
     return answer
 
 
 def _delivery_channel_status(self: ConfigResponse) -> str:
-    """Tell the last deliveries of each kind; without a topic nothing is streamed.
+    """Return the last deliveries of each kind; without a topic nothing is streamed.
 
     https://docs.aws.amazon.com/cli/latest/reference/configservice/describe-delivery-channel-status.html
     """

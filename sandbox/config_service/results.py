@@ -12,7 +12,7 @@ ResourceKey = tuple[str, str]
 """Resource type and resource id."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Result:
     """One stored evaluation result. Times are seconds since 1970; `annotation` is None or 1 to 256 characters.
 
@@ -29,7 +29,7 @@ class Result:
     annotation: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Token:
     """A result token: it names the rule that was invoked with it, and when that was (seconds since 1970)."""
 
@@ -39,10 +39,10 @@ class Token:
 
 @dataclass
 class ConfigResults:
-    """The memory of AWS Config, and the knobs that tests turn.
+    """What AWS Config stores, and the knobs for tests.
 
     `history` has the items of each resource, oldest first, in the shape of rule events. `rejected` holds the ids of
-    resources whose evaluations PutEvaluations shall return in FailedEvaluations.
+    resources whose evaluations PutEvaluations returns in FailedEvaluations.
     """
 
     results: dict[tuple[str, ResourceKey], Result] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class ConfigResults:
         return max((token.issued for token in self._tokens.values() if token.rule_name == rule_name), default=None)
 
     def expire_tokens(self) -> None:
-        """Let every token that was issued so far expire."""
+        """Make every token that was issued so far expire."""
         self._tokens.clear()
 
     def record(self, item: dict[str, Any]) -> None:
@@ -74,7 +74,7 @@ class ConfigResults:
         self.history.setdefault((item["resourceType"], item["resourceId"]), []).append(item)
 
     def store(self, result: Result) -> None:
-        """Store a result, unless a newer event has already spoken about the same rule and resource.
+        """Store a result, unless there is one of a newer event for the same rule and resource.
 
         What Config does with an older OrderingTimestamp is not documented; that it keeps the newer verdict is the
         purpose of the field (botocore model, Evaluation.OrderingTimestamp).
@@ -111,7 +111,7 @@ class ConfigResults:
 
 
 def results_of(account_id: str, region: str) -> ConfigResults:
-    """Return the memory of Config in one account and Region; it lives and dies with moto's backend, reset included."""
+    """Return what Config stores in one account and Region. A reset of moto's backend removes it."""
     backend = config_backends[account_id][region]
     memory: ConfigResults = vars(backend).setdefault("sandbox_results", ConfigResults())
     return memory

@@ -1,4 +1,4 @@
-"""Amazon DynamoDB as it really behaves where moto differs: atomic writes, and resource policies that follow tables."""
+"""Corrections of moto's DynamoDB: atomic writes, numbers, and resource policies."""
 
 import json
 import re
@@ -51,7 +51,7 @@ def _call_action(original: Moto) -> Moto:
 
 
 def _with_numbers(original: Moto) -> Callable[[Moto], Any]:
-    def serve(self: Moto) -> Any:  # noqa: ANN401 - what moto answers
+    def serve(self: Moto) -> Any:  # noqa: ANN401  # what moto answers
         _check_numbers(self.body)
         return original(self)
 
@@ -64,11 +64,11 @@ def _check_numbers(value: object) -> None:
         case {"N": str(text), **more} if not more and not NUMBER.fullmatch(text):
             raise MockValidationException(f"The parameter cannot be converted to a numeric value: {text}")
         case dict():
-            for each in value.values():
-                _check_numbers(each)
+            for member in value.values():
+                _check_numbers(member)
         case list():
-            for each in value:
-                _check_numbers(each)
+            for member in value:
+                _check_numbers(member)
 
 
 def _creating(original: Moto) -> Moto:
@@ -98,7 +98,7 @@ def _deleting(original: Moto) -> Moto:
 
 
 def _putting_policy(original: Moto) -> Callable[[Moto], Any]:
-    def put_resource_policy(self: Moto) -> Any:  # noqa: ANN401 - what moto answers
+    def put_resource_policy(self: Moto) -> Any:  # noqa: ANN401  # what moto answers
         _check_policy(self.body["Policy"])
         return original(self)
 
@@ -106,14 +106,14 @@ def _putting_policy(original: Moto) -> Callable[[Moto], Any]:
 
 
 def _check_policy(policy: str | None) -> None:
-    """Refuse with ValidationException a policy that is no JSON object with statements, or is too long."""
+    """Refuse with ValidationException a policy that is not a JSON object with statements, or is too long."""
     if policy is None:
         return
     try:
         statements = json.loads(policy)["Statement"]
     except (ValueError, KeyError, TypeError) as error:
         raise MockValidationException(f"The resource-based policy is not a policy document: {error!r}") from error
-    named = [each for each in statements if {"Effect", "Principal", "Action", "Resource"} - set(each)]
+    named = [statement for statement in statements if {"Effect", "Principal", "Action", "Resource"} - set(statement)]
     if named or len(policy.encode()) > MAX_POLICY_BYTES:
         raise MockValidationException(
             "Each statement of a resource-based policy needs Effect, Principal, Action, and Resource, and the policy "

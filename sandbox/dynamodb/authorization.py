@@ -80,10 +80,10 @@ def _statements(request: Request) -> Iterator[Authorization]:
     """
     given = request.parameters
     entries = [given] if "Statement" in given else [*given.get("Statements", []), *given.get("TransactStatements", [])]
-    for each in entries:
-        found = PARTIQL.search(each["Statement"])
+    for entry in entries:
+        found = PARTIQL.search(entry["Statement"])
         if found is None:
-            raise UnreadableStatementError(each["Statement"])
+            raise UnreadableStatementError(entry["Statement"])
         enclosing = request.operation if "TransactStatements" in given else None
         verb = f"PartiQL{found['verb'].capitalize()}"
         yield _on(request, verb, found["table"], found["index"], enclosing=enclosing)

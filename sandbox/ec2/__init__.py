@@ -1,4 +1,4 @@
-"""Amazon EC2 as it really behaves where moto differs: one module for each correction, all registered here."""
+"""Corrections of moto's EC2: one module for each, all registered here."""
 
 from collections.abc import Callable
 
@@ -55,10 +55,10 @@ CORRECTIONS: tuple[Callable[[Patches, Knobs], None], ...] = (
 
 
 class Ec2:
-    """The corrections of EC2, the knobs that tests turn, and the seeding of shared subnets."""
+    """The corrections of EC2, the knobs for tests, and shared subnets."""
 
     def __init__(self) -> None:
-        """Make the knobs; nothing of moto is changed yet."""
+        """Make the knobs; moto is not changed yet."""
         self.knobs = Knobs()
         self.sharing = sharing.Sharing(self.knobs)
 
@@ -68,5 +68,5 @@ class Ec2:
             correction(patches, self.knobs)
 
     def reset(self) -> None:
-        """Turn every knob back."""
+        """Reset every knob."""
         self.knobs.reset()

@@ -21,10 +21,10 @@ TYPE = "GatewayLoadBalancer"
 
 
 def apply(patches: Patches, knobs: Knobs) -> None:
-    """Let a firewall have its endpoints, and let only its service take them away.
+    """Give a firewall its endpoints, and let only the service delete them.
 
     moto's firewalls have none. A firewall gets one in each of its subnets, of type GatewayLoadBalancer and managed by
-    the service, and tells its id in FirewallStatus.SyncStates
+    the service, and reports its id in FirewallStatus.SyncStates
     (https://docs.aws.amazon.com/network-firewall/latest/developerguide/vpc-config.html,
     https://docs.aws.amazon.com/network-firewall/latest/APIReference/API_Attachment.html).
     """
@@ -70,7 +70,7 @@ def _endpoint(ec2: Moto, firewall: Moto, subnet: Moto, service: str) -> Moto:
 
 
 def _status(firewall: Moto) -> dict[str, Any]:
-    """Return what the service says of a firewall: it is ready when its endpoints are available."""
+    """Return the status of a firewall: it is ready when its endpoints are available."""
     states = {
         endpoint.zone: {
             "Attachment": {
@@ -81,7 +81,7 @@ def _status(firewall: Moto) -> dict[str, Any]:
         }
         for endpoint in getattr(firewall, "endpoints", [])
     }
-    ready = all(each["Attachment"]["Status"] == "READY" for each in states.values())
+    ready = all(state["Attachment"]["Status"] == "READY" for state in states.values())
     return {
         "Status": "READY" if ready else "PROVISIONING",
         "ConfigurationSyncStateSummary": "IN_SYNC",
@@ -90,7 +90,7 @@ def _status(firewall: Moto) -> dict[str, Any]:
 
 
 def _ignore(firewall: Moto, status: dict[str, Any]) -> None:
-    """Take no status: it follows from the endpoints."""
+    """Ignore the status that moto sets: it follows from the endpoints."""
 
 
 def _deleting(original: Moto) -> Moto:

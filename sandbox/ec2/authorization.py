@@ -50,12 +50,16 @@ https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec
 
 def _create_vpc_endpoint(request: Request) -> Iterator[Authorization]:
     given = request.parameters
-    tags = {tag["Key"]: tag["Value"] for each in given.get("TagSpecifications", []) for tag in each.get("Tags", [])}
+    tags = {
+        tag["Key"]: tag["Value"]
+        for specification in given.get("TagSpecifications", [])
+        for tag in specification.get("Tags", [])
+    }
     asked = {f"aws:RequestTag/{key}": [value] for key, value in tags.items()} | {"aws:TagKeys": list(tags)}
     any_endpoint = request.arn("ec2", "vpc-endpoint/*")
     yield _on(request, given["VpcId"], {"ec2:VpcID": [given["VpcId"]]})
     yield Authorization("ec2:CreateVpcEndpoint", any_endpoint, asked | {"ec2:VpceServiceName": [given["ServiceName"]]})
-    yield from (_on(request, each) for name in ENDPOINT_LISTS for each in given.get(name, []))
+    yield from (_on(request, resource_id) for name in ENDPOINT_LISTS for resource_id in given.get(name, []))
     if tags:
         yield Authorization("ec2:CreateTags", any_endpoint, asked | {"ec2:CreateAction": ["CreateVpcEndpoint"]})
 
@@ -65,25 +69,25 @@ def _modify_vpc_endpoint(request: Request) -> Iterator[Authorization]:
     lists = [f"{verb}{name}" for verb in ("Add", "Remove") for name in ENDPOINT_LISTS]
     attributes = {f"ec2:Attribute/{name}": _texts(given[name]) for name in ENDPOINT_ATTRIBUTES if name in given}
     yield _on(request, given["VpcEndpointId"], attributes)
-    yield from (_on(request, each) for name in lists for each in given.get(name, []))
+    yield from (_on(request, resource_id) for name in lists for resource_id in given.get(name, []))
 
 
 def _texts(value: object) -> list[str]:
     """Return a parameter as the values of a condition key: strings, Booleans in lower case, the rest as JSON."""
-    return [each if isinstance(each, str) else json.dumps(each, default=str) for each in as_list(value)]
+    return [member if isinstance(member, str) else json.dumps(member, default=str) for member in as_list(value)]
 
 
 def _delete_vpc_endpoints(request: Request) -> Iterator[Authorization]:
-    for each in request.parameters["VpcEndpointIds"]:
-        endpoint = _backend(request).vpc_end_points.get(each)
-        yield _on(request, each, {"ec2:VpceServiceName": [endpoint.service_name]} if endpoint else {})
+    for endpoint_id in request.parameters["VpcEndpointIds"]:
+        endpoint = _backend(request).vpc_end_points.get(endpoint_id)
+        yield _on(request, endpoint_id, {"ec2:VpceServiceName": [endpoint.service_name]} if endpoint else {})
 
 
 def _tags(request: Request) -> Iterator[Authorization]:
     tags = request.parameters.get("Tags", [])
     asked: Keys = {"aws:TagKeys": [tag["Key"] for tag in tags]}
     asked |= {f"aws:RequestTag/{tag['Key']}": [tag["Value"]] for tag in tags if "Value" in tag}
-    yield from (_on(request, each, asked) for each in request.parameters["Resources"])
+    yield from (_on(request, resource_id, asked) for resource_id in request.parameters["Resources"])
 
 
 def _prefix_list(request: Request) -> Iterator[Authorization]:

@@ -31,7 +31,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
 
 
 def _of(backend: Moto) -> dict[str, Any]:
-    """The mode of an account and Region, and the exclusion mode of each resource."""
+    """Return the mode of an account and Region, and the exclusion mode of each resource."""
     found: dict[str, Any] = backend.__dict__.setdefault("block_public_access", {"mode": "off", "exclusions": {}})
     return found
 

@@ -1,4 +1,4 @@
-"""Changing and deleting gateway endpoints: their routes come and go with them."""
+"""Changing and deleting gateway endpoints, with their routes."""
 
 import json
 from typing import Any
@@ -50,10 +50,10 @@ def _modifying(original: Moto) -> Moto:
 
 
 def _associate(backend: Moto, endpoint: Moto, parameters: dict[str, Any]) -> None:
-    """Bring tables, address type and routes of an endpoint to what is asked for, or refuse and change nothing.
+    """Change tables, address type and routes of an endpoint as requested, or refuse and change nothing.
 
-    Adding a table that is there already changes nothing: not documented, but the least surprising. Removing one that
-    is not there is refused with InvalidParameter (https://github.com/hashicorp/terraform-provider-aws,
+    Adding an associated table changes nothing, which is not documented. Removing a table that is not
+    associated is refused with InvalidParameter (https://github.com/hashicorp/terraform-provider-aws,
     internal/service/ec2/vpc_endpoint_route_table_association.go, takes it for "already gone").
     """
     add, remove = parameters.get("AddRouteTableIds", []), parameters.get("RemoveRouteTableIds", [])
@@ -115,7 +115,7 @@ def _deleting_route_table(original: Moto) -> Moto:
 
 
 def _refusal(endpoint_id: str, endpoint: Moto, knobs: Knobs) -> ApiError | None:
-    """Why an endpoint is not deleted; OperationNotPermitted may have a number of reasons.
+    """Return why an endpoint is not deleted; OperationNotPermitted may have a number of reasons.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
     """

@@ -43,7 +43,7 @@ def check(tables: Iterable[Moto], wanted: list[Moto], endpoint: Moto = None) -> 
 
 
 def add(tables: Iterable[Moto], wanted: list[Moto], endpoint: Moto) -> None:
-    """Put the routes {prefix list, endpoint} into the tables; a route that is there already stays as it is."""
+    """Put the routes {prefix list, endpoint} into the tables; an existing route stays as it is."""
     for table in tables:
         for prefix_list in wanted:
             route = Route(table, None, None, prefix_list, gateway=endpoint)

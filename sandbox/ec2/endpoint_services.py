@@ -48,7 +48,7 @@ def types_of(service: Service) -> list[str]:
 
 
 def _service_type(self: Moto) -> list[dict[str, str]]:
-    """Return GatewayLoadBalancer, where moto says Gateway, or Interface (botocore model, ServiceType)."""
+    """Return GatewayLoadBalancer, where moto has Gateway, or Interface (botocore model, ServiceType)."""
     return [{"ServiceType": "GatewayLoadBalancer" if self.gateway_load_balancer_arns else "Interface"}]
 
 

@@ -21,7 +21,7 @@ GATEWAY = "Gateway"
 GONE = (lifecycle.DELETING, lifecycle.DELETED)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Answered:
     """The first request with a ClientToken: its parameters, its endpoint, and that endpoint as it was answered."""
 
@@ -47,7 +47,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
         def describe_vpc_endpoints(self: Moto) -> ActionResult:
             pass_through_states(self.ec2_backend, knobs)
             found = original(self).result["VpcEndpoints"]
-            return ActionResult({"VpcEndpoints": [_as_seen(each, knobs) for each in found]})
+            return ActionResult({"VpcEndpoints": [_as_seen(endpoint, knobs) for endpoint in found]})
 
         return describe_vpc_endpoints
 

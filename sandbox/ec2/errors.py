@@ -15,7 +15,7 @@ STATUSES = {
 
 
 class ApiError(EC2ClientError):
-    """A refusal by the EC2 API: `code` is AWS's error code, `message` what AWS says."""
+    """A refusal by the EC2 API: `code` is AWS's error code, `message` AWS's message."""
 
     def __init__(self, code: str, message: str) -> None:
         """Keep both for the response."""

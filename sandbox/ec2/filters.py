@@ -63,7 +63,7 @@ def _matching(original: Moto) -> Moto:
     def is_filter_matching(resource: Moto, name: str, wanted: list[str]) -> bool:
         value = resource.get_filter_value(name)
         if isinstance(value, Collection) and not isinstance(value, str):
-            return any(fnmatchcase(str(each), pattern) for each in value for pattern in wanted)
+            return any(fnmatchcase(str(member), pattern) for member in value for pattern in wanted)
         return bool(original(resource, name, wanted))
 
     return is_filter_matching

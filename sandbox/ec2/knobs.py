@@ -1,4 +1,4 @@
-"""What a test can set about EC2: page sizes, how long states last, quotas."""
+"""What a test can set for EC2: page sizes, how long states last, quotas."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -21,7 +21,7 @@ class Knobs:
     """How often a deleted endpoint or NAT gateway is described as `deleting` before it is `deleted`."""
 
     deleted_describes: int = 1
-    """How often a deleted endpoint is still described as `deleted` before it is not found any more."""
+    """How often a deleted endpoint is still described as `deleted` before it is no longer found."""
 
     stale_describes: int = 0
     """How often an endpoint is still described with the route tables that it had before ModifyVpcEndpoint."""
@@ -36,7 +36,7 @@ class Knobs:
     """Quota of gateway endpoints in a Region: https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html."""
 
     undeletable_endpoints: bool = False
-    """Whether DeleteVpcEndpoints refuses every endpoint that is there, as it does those that a service manages."""
+    """Whether DeleteVpcEndpoints refuses every endpoint, as it refuses those that a service manages."""
 
     shares: list[Any] = field(default_factory=list)
     """Subnets that are shared with other accounts: set through `Sharing.share_subnet`."""

@@ -17,7 +17,7 @@ from sandbox.patches import Patches
 def apply(patches: Patches, knobs: Knobs) -> None:
     """Correct CreateNatGateway, DescribeNatGateways and DeleteNatGateway.
 
-    moto knows no regional ones, makes them available at once, and finds nothing wrong with unknown ids
+    moto has no regional ones, makes them available at once, and ignores unknown ids
     (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html,
     https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateways-regional.html). Routes to a deleted one become
     blackholes: `route_targets`.
@@ -72,7 +72,7 @@ def _create_zonal(backend: Moto, parameters: dict[str, Any]) -> Moto:
 
 
 def _describe(self: Moto, knobs: Knobs) -> list[Moto]:
-    """Return the NAT gateways asked for. NatGatewayNotFound if an id is unknown; filters as in the botocore model."""
+    """Return the requested NAT gateways. NatGatewayNotFound if an id is unknown; filters as in the botocore model."""
     known = self.ec2_backend.nat_gateways
     for nat_gateway in known.values():
         lifecycle.describe(nat_gateway, knobs)

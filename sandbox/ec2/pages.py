@@ -1,4 +1,4 @@
-"""Real pagination for every EC2 operation that AWS paginates: MaxResults, NextToken, pages that nobody asked for."""
+"""Pagination for every EC2 operation that AWS paginates: MaxResults, NextToken, and pages without MaxResults."""
 
 import base64
 import binascii
@@ -42,7 +42,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
 
 
 def _unpaged(original: Moto) -> Moto:
-    """Let the one operation that moto pages by itself return everything, as its tokens are none of ours."""
+    """Let the one operation that moto paginates return everything, because moto's tokens are different."""
 
     def describe_instances(self: Moto) -> ActionResult:
         asked = self.params
@@ -71,7 +71,7 @@ def _page(answer: ActionResult, operation: str, parameters: dict[str, Any], page
 
 
 def _limit(operation: str, max_results: int | None, page_size: int | None, count: int) -> int:
-    """Return the size of a page: MaxResults, else what the knob says.
+    """Return the size of a page: MaxResults, else the value of the knob.
 
     InvalidParameterValue for more than the maximum in the botocore model, as in
     https://github.com/aws/aws-cli/issues/3397. Where the model has none, more than 1,000 count as 1,000 (there,
@@ -92,7 +92,7 @@ def _write(operation: str, start: int) -> str:
 
 
 def _read(token: str | None, operation: str) -> int:
-    """Return where a page starts. A token of another operation, or of nobody, is refused with InvalidNextToken."""
+    """Return where a page starts. A token of another operation, or an unknown one, is refused with InvalidNextToken."""
     if not token:
         return 0
     try:

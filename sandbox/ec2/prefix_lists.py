@@ -59,7 +59,7 @@ def _create(backend: Moto, name: str, family: str, cidrs: list[str]) -> None:
 
 
 def _make_global(backend: Moto, prefix_list: ManagedPrefixList) -> None:
-    """Give an AWS-managed list the id that depends on nothing but Region and name, and the ARN of its owner, `aws`."""
+    """Give an AWS-managed list an id that depends only on Region and name, and the ARN of its owner, `aws`."""
     del backend.managed_prefix_lists[prefix_list.id]
     name = f"{backend.region_name}/{prefix_list.prefix_list_name}"
     prefix_list.id = f"pl-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
@@ -68,10 +68,10 @@ def _make_global(backend: Moto, prefix_list: ManagedPrefixList) -> None:
 
 
 def _describe_prefix_lists(self: Moto) -> ActionResult:
-    """List the prefix lists of AWS services with their CIDRs; never a customer's, whatever its name.
+    """List the prefix lists of AWS services with their CIDRs; never a customer's, even under an AWS name.
 
-    Whether AWS lists IPv6 ones here too is not documented. They are left out: callers that need them must ask
-    DescribeManagedPrefixLists, which certainly has them.
+    Whether AWS lists IPv6 ones here too is not documented. They are left out: callers that need them must call
+    DescribeManagedPrefixLists, which has them.
     """
     ids = self._get_param("PrefixListIds", [])
     _check_ids(self.ec2_backend, ids, "InvalidPrefixListId.NotFound")

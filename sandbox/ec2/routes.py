@@ -38,7 +38,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     """Correct CreateRoute, ReplaceRoute and DeleteRoute.
 
     moto makes routes without a target, to NAT gateways that do not exist, and a second one for the same prefix list,
-    and lets anybody delete the route of a gateway endpoint
+    and deletes routes of gateway endpoints
     (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateRoute.html).
     """
     del knobs

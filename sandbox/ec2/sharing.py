@@ -16,7 +16,7 @@ from sandbox.patches import Patches
 Listing = Callable[[Moto], list[Moto]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Share:
     """One subnet that its owner shares with a participant; both are account ids."""
 
@@ -42,11 +42,11 @@ class Sharing:
 
 
 def apply(patches: Patches, knobs: Knobs) -> None:
-    """List shared subnets, their VPC and the route tables in force for them, with the OwnerId of their owner.
+    """List shared subnets, their VPC and the route tables that they use, with the OwnerId of their owner.
 
     Participants can describe these, but neither NAT gateways nor VPC endpoints of the owner
     (https://docs.aws.amazon.com/vpc/latest/userguide/vpc-share-limitations.html). Tags are each account's own. Which
-    associations of a route table a participant sees is not documented; here those of subnets shared with it.
+    associations of a route table a participant sees is not documented; here, those of the subnets shared with it.
     """
 
     def listing(ids: str, key: str, method: str, shared: Listing) -> Callable[[Moto], ActionResult]:
@@ -64,7 +64,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
         patches.set(EC2Response, name, listing(ids, key, name, shared))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Seen:
     """The subnets of one owner that one participant sees."""
 
@@ -125,7 +125,7 @@ def _vpcs(seen: _Seen) -> list[Moto]:
 
 
 def _route_tables(seen: _Seen) -> list[Moto]:
-    """Return the tables in force for the shared subnets: those associated with them, and else the main one."""
+    """Return the tables that the shared subnets use: those associated with them, or else the main one."""
     tables = list(seen.owner.route_tables.values())
     explicit = {target for table in tables for target in table._associations.values()}  # noqa: SLF001
     fallback = {subnet.vpc_id for subnet in _subnets(seen) if subnet.id not in explicit}

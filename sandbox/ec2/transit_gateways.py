@@ -60,7 +60,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
         patches.set(EC2Response, name, operation)
     for name in NOT_MODELED:
         patches.set(EC2Response, name, _refuse)
-    patches.wrap(EC2Response, "serialized", transit_gateways_search.telling_of_more)
+    patches.wrap(EC2Response, "serialized", transit_gateways_search.with_more_available)
 
 
 def _refuse(self: Moto) -> ActionResult:
@@ -124,24 +124,26 @@ def _state(route: Moto, otherwise: str) -> str:
 
 def _is_attached(backend: Moto, vpc_id: str, gateway_id: str) -> bool:
     return any(
-        each.transit_gateway_id == gateway_id and each.resource_id == vpc_id and transit_gateways_routes.is_live(each)
-        for each in backend.transit_gateway_attachments.values()
+        attachment.transit_gateway_id == gateway_id
+        and attachment.resource_id == vpc_id
+        and transit_gateways_routes.is_live(attachment)
+        for attachment in backend.transit_gateway_attachments.values()
     )
 
 
 def _describe_transit_gateways(self: Moto) -> ActionResult:
     """Describe the caller's own and those shared with it.
 
-    This is the one operation besides VPC attachments that a recipient of a share may call
+    Apart from those on VPC attachments, this is the only operation that a recipient of a share may call
     (https://docs.aws.amazon.com/vpc/latest/tgw/working-with-transit-gateways.html).
     """
     backend = self.ec2_backend
-    known = {each.id: each for each in (*backend.transit_gateways.values(), *shared_with(backend))}
+    known = {gateway.id: gateway for gateway in (*backend.transit_gateways.values(), *shared_with(backend))}
     wanted = self._get_param("TransitGatewayIds", [])
     for gateway_id in wanted:
         if gateway_id not in known:
             raise not_found("InvalidTransitGatewayID.NotFound", "transitGateway", gateway_id)
-    rows = [_described(backend, each) for each in known.values() if not wanted or each.id in wanted]
+    rows = [_described(backend, gateway) for gateway in known.values() if not wanted or gateway.id in wanted]
     return ActionResult({"TransitGateways": matching(self, rows)})
 
 

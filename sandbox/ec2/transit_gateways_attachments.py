@@ -22,12 +22,12 @@ def operations(knobs: Knobs) -> dict[str, Callable[[Moto], ActionResult]]:
     """Return the operations by the names of their methods; the knobs say how long an attachment stays pending."""
 
     def describe_transit_gateway_attachments(self: Moto) -> ActionResult:
-        rows = [described(self.ec2_backend, each) for each in asked_for(self, knobs)]
+        rows = [described(self.ec2_backend, attachment) for attachment in asked_for(self, knobs)]
         return ActionResult({"TransitGatewayAttachments": matching(self, rows)})
 
     def describe_transit_gateway_vpc_attachments(self: Moto) -> ActionResult:
-        of_vpcs = [each for each in asked_for(self, knobs) if each.resource_type == "vpc"]
-        rows = [described_vpc(self.ec2_backend, each) for each in of_vpcs]
+        of_vpcs = [attachment for attachment in asked_for(self, knobs) if attachment.resource_type == "vpc"]
+        rows = [described_vpc(self.ec2_backend, attachment) for attachment in of_vpcs]
         found = matching(self, rows)
         return ActionResult({"TransitGatewayVpcAttachments": found})
 
@@ -56,7 +56,7 @@ def _create(self: Moto) -> ActionResult:
     _refuse_second(backend, gateway, vpc.id)
     _check_subnets(backend, vpc.id, parameters.get("SubnetIds", []))
     specifications = parameters.get("TagSpecifications", [])
-    tags = {tag["Key"]: tag["Value"] for each in specifications for tag in each.get("Tags", [])}
+    tags = {tag["Key"]: tag["Value"] for specification in specifications for tag in specification.get("Tags", [])}
     options = parameters.get("Options", {})
     attachment = _Attachment(backend, gateway, vpc.id, [*parameters["SubnetIds"]], tags, options)
     attachment.gateway_owner_id = gateway.owner_id
@@ -85,8 +85,8 @@ def _of_owner(attachment: Moto) -> Moto:
 
 
 def _refuse_second(backend: Moto, gateway: Moto, vpc_id: str) -> None:
-    for each in backend.transit_gateway_attachments.values():
-        if (each.transit_gateway_id, each.resource_id) == (gateway.id, vpc_id) and is_live(each):
+    for other in backend.transit_gateway_attachments.values():
+        if (other.transit_gateway_id, other.resource_id) == (gateway.id, vpc_id) and is_live(other):
             message = f"{gateway.id} has non-deleted Transit Gateway Attachments with same VPC ID."
             raise ApiError("DuplicateTransitGatewayAttachment", message)
 
@@ -122,7 +122,8 @@ def _modify(self: Moto) -> ActionResult:
     backend, parameters = self.ec2_backend, self.params
     attachment = find(backend, parameters["TransitGatewayAttachmentId"])
     removed = parameters.get("RemoveSubnetIds", [])
-    subnet_ids = [each for each in attachment.subnet_ids if each not in removed] + parameters.get("AddSubnetIds", [])
+    kept = [subnet_id for subnet_id in attachment.subnet_ids if subnet_id not in removed]
+    subnet_ids = kept + parameters.get("AddSubnetIds", [])
     _check_subnets(backend, attachment.vpc_id, subnet_ids)
     attachment.subnet_ids = subnet_ids
     attachment.options = {**attachment.options, **parameters.get("Options", {})}
@@ -136,6 +137,8 @@ def _delete(self: Moto) -> ActionResult:
     lifecycle.delete(attachment)
     attachment.associated_with = None
     for table in _of_owner(attachment).transit_gateways_route_tables.values():
-        kept = [each for each in table.__dict__.get("propagating", []) if each != attachment.id]
+        kept = [
+            attachment_id for attachment_id in table.__dict__.get("propagating", []) if attachment_id != attachment.id
+        ]
         table.propagating = kept
     return ActionResult({"TransitGatewayVpcAttachment": described_vpc(backend, attachment)})

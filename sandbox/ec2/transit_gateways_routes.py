@@ -16,7 +16,7 @@ LIVE = ("pending", "available", "modifying")
 """States in which an attachment carries traffic or soon will (botocore model, TransitGatewayAttachmentState)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Target:
     """Where a static route leads: an attachment, or a blackhole on purpose."""
 
@@ -24,7 +24,7 @@ class Target:
     blackhole: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TransitGatewayRoute:
     """One route as a search shows it; `type` is static or propagated, `state` active or blackhole."""
 
@@ -56,7 +56,7 @@ def is_live(attachment: Moto) -> bool:
 
 
 def table_of(backend: Moto, table_id: str) -> Moto:
-    """Return a route table of the caller's own transit gateways, as nobody else can use it.
+    """Return a route table of the caller's own transit gateways; only their owner can use it.
 
     The error that others get: https://github.com/hashicorp/terraform-provider-aws/issues/11029.
     """
@@ -83,7 +83,7 @@ def routes_of(backend: Moto, table: Moto) -> list[TransitGatewayRoute]:
     found: dict[Network, TransitGatewayRoute] = {}
     for route in (*_static(backend, table), *_propagated(backend, table)):
         found.setdefault(route.network, route)
-    return [found[key] for key in sorted(found, key=lambda each: (each.version, each))]
+    return [found[key] for key in sorted(found, key=lambda network: (network.version, network))]
 
 
 def _static(backend: Moto, table: Moto) -> Iterator[TransitGatewayRoute]:
@@ -92,7 +92,7 @@ def _static(backend: Moto, table: Moto) -> Iterator[TransitGatewayRoute]:
 
 
 def _route(backend: Moto, network: Network, target: Target) -> TransitGatewayRoute:
-    """Return a route that somebody made; it is a blackhole, too, once its attachment is gone."""
+    """Return a static route; it is also a blackhole once its attachment is gone."""
     attachment = backend.transit_gateway_attachments.get(target.attachment_id)
     dark = target.blackhole or attachment is None or not is_live(attachment)
     return TransitGatewayRoute(network, "static", "blackhole" if dark else "active", attachment)

@@ -28,8 +28,8 @@ def _search(self: Moto) -> ActionResult:
     return ActionResult({"Routes": [route.described() for route in found]})
 
 
-def telling_of_more(original: Moto) -> Moto:
-    """Wrap the end of every operation: the answer to a search says whether there are more routes than it holds.
+def with_more_available(original: Moto) -> Moto:
+    """Wrap the end of every operation: the answer to a search says whether there are more routes than it contains.
 
     The botocore model has AdditionalRoutesAvailable beside NextToken; older ones have no token, and more than 1,000
     routes can only be searched for by narrower filters. A table whose `gives_tokens` a test sets to False is like that.
@@ -54,7 +54,7 @@ def _fitting(routes: _Routes, name: str, values: Sequence[str]) -> _Routes:
     if name not in _BY_NETWORK:
         raise NotImplementedError(f"the sandbox does not search transit gateway routes by {name}")
     wanted = [_network(value) for value in values]
-    fitting = {route.network for each in wanted for route in _BY_NETWORK[name](routes, each)}
+    fitting = {route.network for network in wanted for route in _BY_NETWORK[name](routes, network)}
     return [route for route in routes if route.network in fitting]
 
 

@@ -56,7 +56,7 @@ def _named(self: Moto) -> tuple[Moto, Moto]:
 
 
 def _associate(self: Moto) -> ActionResult:
-    """Associate an attachment with a table: with one only, as it can have no other besides.
+    """Associate an attachment with a table. An attachment can be associated with one table only.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_AssociateTransitGatewayRouteTable.html.
     """

@@ -1,4 +1,4 @@
-"""CloudWatch Logs Insights, as far as queries sum up records that are parsed and filtered."""
+"""CloudWatch Logs Insights: queries that parse, filter and sum up records."""
 
 import json
 
@@ -54,17 +54,17 @@ class Logs:
         if asked["startTime"] >= asked["endTime"]:
             raise InvalidParameterException(msg="End time should not be before start time")
         events = [
-            each.message
+            event.message
             for stream in group.streams.values()
-            for each in stream.events
-            if asked["startTime"] * 1000 <= each.timestamp < (asked["endTime"] + 1) * 1000
+            for event in stream.events
+            if asked["startTime"] * 1000 <= event.timestamp < (asked["endTime"] + 1) * 1000
         ]
         query = Query(asked["queryString"], events, self.endings.pop(0) if self.endings else COMPLETE)
         self._queries[query.id] = query
         return {"queryId": query.id}
 
     def results(self, response: Moto) -> dict[str, object]:
-        """The results so far: none at first, as a query runs for a while.
+        """Return the results so far: none at first, because a query runs for some time.
 
         https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_GetQueryResults.html.
         """

@@ -14,7 +14,7 @@ _TOKEN = re.compile(r'\s*(?:(?P<word>@?\w+)|"(?P<text>[^"]*)"|(?P<sign>[()\[\],=
 
 
 def condition(text: str) -> Condition:
-    """A condition as a function of a record. NotImplementedError for one that is not understood here."""
+    """Return a condition as a function of a record. NotImplementedError for one that is not understood here."""
     parser = _Parser(text)
     found = parser.any_of()
     if parser.rest:

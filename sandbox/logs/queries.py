@@ -27,12 +27,12 @@ class Query:
         self.id = str(uuid4())
         self.status = "Running"
         self._ending, self._events = ending, events
-        parse, *filters, stats = (each.strip() for each in text.split("\n|"))
+        parse, *filters, stats = (command.strip() for command in text.split("\n|"))
         parsed, summed = _PARSE.fullmatch(parse), _STATS.fullmatch(stats)
-        if not parsed or not summed or not all(each.startswith("filter ") for each in filters):
+        if not parsed or not summed or not all(command.startswith("filter ") for command in filters):
             raise NotImplementedError(f"the sandbox does not understand the query {text}")
         self._glob, self._names = _pattern(parsed["glob"]), parsed["names"].split(", ")
-        self._conditions = [condition(each.removeprefix("filter ")) for each in filters]
+        self._conditions = [condition(command.removeprefix("filter ")) for command in filters]
         self._sum, self._alias, self._groups = summed["field"], summed["alias"], summed["groups"].split(", ")
 
     def look(self) -> dict[str, object]:
@@ -53,19 +53,19 @@ class Query:
         }
 
     def _matching(self) -> list[Record]:
-        records = (self._record(each) for each in self._events)
-        return [each for each in records if all(fits(each) for fits in self._conditions)]
+        records = (self._record(event) for event in self._events)
+        return [record for record in records if all(fits(record) for fits in self._conditions)]
 
     def _record(self, message: str) -> Record:
-        """The fields of a message; none where the glob does not match it."""
+        """Return the fields of a message; none where the glob does not match it."""
         found = self._glob.fullmatch(message)
         return dict(zip(self._names, found.groups(), strict=True)) if found else {}
 
     def _summed(self, records: Iterable[Record]) -> list[list[dict[str, str]]]:
-        """One row for each group; what is no number adds nothing, and a sum of nothing is left out."""
+        """Return one row for each group; only numbers are added, and a sum of no number is left out."""
         groups: dict[tuple[str, ...], list[float]] = defaultdict(list)
         for record in records:
-            numbers = groups[tuple(record.get(each, "") for each in self._groups)]
+            numbers = groups[tuple(record.get(field, "") for field in self._groups)]
             if record.get(self._sum, "").isdecimal():
                 numbers.append(float(record[self._sum]))
         return [
@@ -78,7 +78,7 @@ class Query:
 
 
 def _pattern(glob: str) -> re.Pattern[str]:
-    """A glob of parse: each * is the shortest text that fits, the last one all the rest."""
+    """Return a glob of parse as a pattern: each * is the shortest text that fits, the last one all the rest."""
     *first, last = glob.split("*")
     return re.compile("(.*?)".join(map(re.escape, first)) + "(.*)" + re.escape(last))
 

@@ -1,4 +1,4 @@
-"""One account's part of a network: its VPCs, each with a block of its own, and what is in them."""
+"""One account's part of a network: its VPCs, which have different blocks, and the resources in them."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class Account:
         self._subnets: Counter[str] = Counter()
 
     def vpc(self, *, ipv6: bool = False) -> str:
-        """Make a VPC, with an IPv6 block of Amazon's if asked for."""
+        """Make a VPC, optionally with an IPv6 block of Amazon's."""
         number = self._first + len(self._numbers)
         vpc_id = str(self.ec2.create_vpc(CidrBlock=f"10.{number}.0.0/16")["Vpc"]["VpcId"])
         if ipv6:
@@ -81,7 +81,7 @@ class Account:
         self.ec2.create_route(RouteTableId=table_id, **_destination(destination), **target)
 
     def replace(self, table_id: str, destination: str = ANYWHERE, **target: str) -> None:
-        """Let a route lead to another target."""
+        """Replace the target of a route."""
         self.ec2.replace_route(RouteTableId=table_id, **_destination(destination), **target)
 
     def internet_gateway(self, vpc_id: str) -> str:
@@ -97,7 +97,7 @@ class Account:
         return str(made["NatGateway"]["NatGatewayId"])
 
     def instance(self, subnet_id: str, instance_type: str = "t4g.nano", *, check: bool = False) -> tuple[str, str]:
-        """Run an instance; return its id and its interface's. Its source/destination check is off unless asked for."""
+        """Run an instance; return its id and its interface's. Its source/destination check is off by default."""
         made = self.ec2.run_instances(
             ImageId="ami-0123456789abcdef0", InstanceType=instance_type, SubnetId=subnet_id, MinCount=1, MaxCount=1
         )["Instances"][0]

@@ -1,4 +1,4 @@
-"""Central egress: spoke VPCs behind a transit gateway whose one way out is a NAT gateway in an egress VPC.
+"""Central egress: spoke VPCs behind a transit gateway whose only way to the internet is a NAT gateway in an egress VPC.
 
 https://docs.aws.amazon.com/vpc/latest/tgw/transit-gateway-nat-igw.html.
 """

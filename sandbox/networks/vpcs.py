@@ -55,7 +55,7 @@ class BehindNatInstance(PublicSide):
         )
 
     def terminate(self) -> None:
-        """Let the instance die."""
+        """Terminate the instance."""
         self.account.ec2.terminate_instances(InstanceIds=[self.instance])
 
     def succeed(self, instance_type: str = "t4g.nano") -> None:

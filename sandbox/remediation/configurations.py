@@ -1,4 +1,4 @@
-"""PutRemediationConfigurations and its like: which runbook heals what a rule finds.
+"""Remediation configurations: which runbook fixes what a rule finds.
 
 https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationConfigurations.html
 """
@@ -21,7 +21,7 @@ ASSUME_ROLE = "AutomationAssumeRole"
 
 DEFAULTS = {"Automatic": False, "MaximumAutomaticAttempts": 5, "RetryAttemptSeconds": 60}
 CONTROL_DEFAULTS = {"ConcurrentExecutionRatePercentage": 10, "ErrorPercentage": 50}
-"""What is meant where nothing is said (botocore model)."""
+"""Defaults (botocore model)."""
 
 
 def put(backend: ConfigBackend, memory: Remediations, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def delete(_backend: ConfigBackend, memory: Remediations, parameters: dict[str, 
 
 
 def configuration(memory: Remediations, rule_name: str) -> dict[str, Any]:
-    """Return the configuration of a rule with the defaults filled in, or raise that there is none."""
+    """Return the configuration of a rule with the defaults. NoSuchRemediationConfigurationException without one."""
     found = memory.configurations.get(rule_name)
     if found is None:
         raise NoSuchRemediationConfigurationError(rule_name)
@@ -59,13 +59,13 @@ def configuration(memory: Remediations, rule_name: str) -> dict[str, Any]:
 
 
 def controls(found: dict[str, Any]) -> tuple[int, int]:
-    """Return the percentages of a configuration: of resources healed at once, and of failures that are borne."""
+    """Return the percentages of a configuration: of concurrent remediations, and of tolerated failures."""
     given = {**CONTROL_DEFAULTS, **found.get("ExecutionControls", {}).get("SsmControls", {})}
     return given["ConcurrentExecutionRatePercentage"], given["ErrorPercentage"]
 
 
 def runbook_parameters(found: dict[str, Any], resource_id: str) -> dict[str, list[str]]:
-    """Return the parameters for the runbook: static values, and the id of the resource where that is asked for."""
+    """Return the parameters for the runbook: static values, and the id of the resource for a ResourceValue."""
     return {
         name: value["StaticValue"]["Values"] if "StaticValue" in value else [resource_id]
         for name, value in found.get("Parameters", {}).items()
@@ -97,7 +97,9 @@ def _check_runbook(backend: ConfigBackend, new: dict[str, Any], parameters: dict
     unknown = sorted(set(parameters) - set(runbook.parameters))
     if unknown:
         raise InvalidParameterValueException(f"The document {new['TargetId']} has no parameters {unknown}.")
-    missing = sorted(k for k, each in runbook.parameters.items() if each.default is None and k not in parameters)
+    missing = sorted(
+        name for name, parameter in runbook.parameters.items() if parameter.default is None and name not in parameters
+    )
     if missing:
         raise InvalidParameterValueException(f"The document {new['TargetId']} needs the parameters {missing}.")
     if not _has_role(runbook, parameters):

@@ -1,4 +1,4 @@
-"""What AWS Config remembers of remediation in one account and Region."""
+"""What AWS Config stores about remediation in one account and Region."""
 
 from dataclasses import dataclass, field
 from threading import RLock
@@ -15,7 +15,7 @@ STATES = {PENDING: "QUEUED", SUCCESS: "SUCCEEDED", FAILED: "FAILED", TIMED_OUT: 
 RUNNING = ("QUEUED", "IN_PROGRESS")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Run:
     """One remediation of one resource. `refusal` says why there is no execution. Times are seconds since 1970."""
 
@@ -60,7 +60,7 @@ class Remediations:
 
 
 def remediations_of(account_id: str, region: str) -> Remediations:
-    """Return the memory of one account and Region; it lives and dies with moto's backend, reset included."""
+    """Return what is stored for one account and Region. A reset of moto's backend removes it."""
     backend = config_backends[account_id][region]
     memory: Remediations = vars(backend).setdefault("sandbox_remediations", Remediations())
     return memory

@@ -1,4 +1,4 @@
-"""AWS Config's remediation calls on the sandbox's server, and automatic remediation at a word."""
+"""AWS Config's remediation calls on the sandbox's server, and automatic remediation on request."""
 
 import json
 import time
@@ -48,7 +48,7 @@ class Remediation:
     """
 
     def __init__(self, sandbox: Sandbox, automation: Automation) -> None:
-        """Prepare; nothing of moto is changed yet."""
+        """Prepare; moto is not changed yet."""
         self.clock: Callable[[], float] = time.time
         self._sandbox = sandbox
         self._automation = automation

@@ -1,4 +1,4 @@
-"""Systems Manager Automation for runbooks: what moto lacks, executed exactly as AWS documents it, and strictly.
+"""Systems Manager Automation, which moto lacks: runs runbooks as AWS documents, and refuses what is not supported.
 
 with Sandbox() as sandbox, Automation(sandbox) as automation:
     automation.functions.register("plan", plan)

@@ -22,7 +22,7 @@ BRANCH = "aws:branch"
 
 @dataclass
 class Attempt:
-    """What an action sees of its execution while it runs; `make` runs it."""
+    """The part of an execution that an action sees; `make` runs the action."""
 
     execution: Execution
     run: StepRun
@@ -43,7 +43,7 @@ class Attempt:
         return self.execution
 
     def pause(self, seconds: float) -> None:
-        """Wait some seconds of AWS's clock. Raises when the step's time is over or the execution is cancelled."""
+        """Wait seconds of AWS's clock. StepTimedOutError after the step's time, InterruptedStepError if cancelled."""
         limit = self._limit()
         over = limit is not None and self._waited + seconds > limit
         real = (limit - self._waited if over and limit else seconds) * self.knobs.time_scale
@@ -54,7 +54,7 @@ class Attempt:
             raise StepTimedOutError(f"Step timed out after {limit} seconds")
 
     def waiting(self) -> None:
-        """Say that the step, and so the execution, waits for somebody."""
+        """Mark the step and the execution as waiting for a person."""
         self.run.status = self.execution.status = WAITING
 
     def make(self) -> str | None:
@@ -70,11 +70,11 @@ class Attempt:
         return self._outcome.next_step
 
     def _inputs(self) -> dict[str, Any]:
-        """Return the inputs with every reference replaced. Only a branch may compare what is not there."""
+        """Return the inputs with every reference replaced. Only a branch may refer to a missing value."""
         inputs: dict[str, Any] = resolve(self.step.inputs, self._lookup)
         return inputs
 
-    def _lookup(self, reference: str) -> Any:  # noqa: ANN401 - a value of any of the types
+    def _lookup(self, reference: str) -> Any:  # noqa: ANN401  # a value of any of the types
         found = self.execution.lookup(reference)
         if found is ABSENT and self.step.action != BRANCH:
             raise StepFailedError(f"Failed to resolve input: {reference}", RESOLVING)
@@ -83,11 +83,11 @@ class Attempt:
     def _act(self) -> None:
         try:
             self._outcome = ACTIONS[self.step.action].run(self.run.inputs, self)
-        except BaseException as error:  # noqa: BLE001 - it is raised again where the step is run
+        except BaseException as error:  # noqa: BLE001  # it is raised again where the step is run
             self._raised.append(error)
 
     def _act_in_time(self) -> None:
-        """Run the action in a thread of its own, so that it can be given up when its time is over."""
+        """Run the action in another thread, so that it can be abandoned when its time is over."""
         limit = self._limit()
         worker = Thread(target=self._act, name=f"{self.execution.id}/{self.step.name}", daemon=True)
         worker.start()
@@ -114,7 +114,7 @@ class Attempt:
         return {**found, **{name: value for name, value in selected.items() if value is not ABSENT}}
 
 
-def _select(output: Output, response: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a value of any of the types
+def _select(output: Output, response: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a value of any of the types
     value = output.selector.select(response)
     if value is ABSENT or value is None:
         return ABSENT

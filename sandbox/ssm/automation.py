@@ -22,7 +22,7 @@ WAIT_SECONDS = 60.0
 
 
 class StillRunningError(TimeoutError):
-    """An execution that has not ended in time; `execution_id` says which, `status` where it stands."""
+    """An execution that has not ended in time; `execution_id` and `status` are those of the execution."""
 
     def __init__(self, execution: Execution) -> None:
         super().__init__(f"{execution.id} is {execution.status} at step {execution.current}")
@@ -37,7 +37,7 @@ class Automation:
     """
 
     def __init__(self, sandbox: Sandbox) -> None:
-        """Prepare; nothing of moto is changed yet."""
+        """Prepare; moto is not changed yet."""
         self.knobs = Knobs()
         self.functions = Functions()
         self._sandbox = sandbox
@@ -89,7 +89,7 @@ class Automation:
     def killing(
         self, *, before: str | None = None, during: str | None = None, status: str = "Cancelled"
     ) -> Iterator[None]:
-        """Let every execution die that comes to a step: before it, or during it.
+        """Kill every execution at a step: before it, or during it.
 
         During a step means that its call took effect and no outcome was recorded. `status` is what the API shows from
         then on: Cancelled, TimedOut, or InProgress without end; StopAutomationExecution ends the latter.

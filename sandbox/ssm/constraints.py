@@ -15,29 +15,29 @@ def violations(service: str, operation: str, parameters: dict[str, Any]) -> list
     return list(_check(parameters, shape, "")) if shape else []
 
 
-def _check(value: Any, shape: Shape, where: str) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+def _check(value: Any, shape: Shape, where: str) -> Iterator[str]:  # noqa: ANN401  # any JSON value
     yield from _check_size(value, shape, where)
     if isinstance(shape, StructureShape) and isinstance(value, dict):
         missing = [name for name in shape.required_members if value.get(name) is None]
         yield from (f"Value null at '{where}{name}' failed to satisfy constraint: not null" for name in missing)
-    for name, each, below in _below(value, shape):
-        yield from _check(each, below, f"{where}{name}.")
+    for name, member, below in _below(value, shape):
+        yield from _check(member, below, f"{where}{name}.")
 
 
-def _below(value: Any, shape: Shape) -> Iterator[tuple[str, Any, Shape]]:  # noqa: ANN401 - any JSON value
+def _below(value: Any, shape: Shape) -> Iterator[tuple[str, Any, Shape]]:  # noqa: ANN401  # any JSON value
     """Yield everything directly in a value: what to call it, the thing itself, and its shape."""
     match shape, value:
         case StructureShape(), dict():
-            known = ((name, each) for name, each in value.items() if name in shape.members and each is not None)
-            yield from ((name, each, shape.members[name]) for name, each in known)
+            known = ((name, item) for name, item in value.items() if name in shape.members and item is not None)
+            yield from ((name, member, shape.members[name]) for name, member in known)
         case ListShape(), list():
-            yield from ((str(index), each, shape.member) for index, each in enumerate(value, 1))
+            yield from ((str(index), item, shape.member) for index, item in enumerate(value, 1))
         case MapShape(), dict():
-            for key, each in value.items():
-                yield from ((key, key, shape.key), (key, each, shape.value))
+            for key, member in value.items():
+                yield from ((key, key, shape.key), (key, member, shape.value))
 
 
-def _check_size(value: Any, shape: Shape, where: str) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+def _check_size(value: Any, shape: Shape, where: str) -> Iterator[str]:  # noqa: ANN401  # any JSON value
     limits, place = shape.metadata, where.rstrip(".")
     size = value if isinstance(value, int | float) else len(value)
     if "min" in limits and size < limits["min"]:

@@ -1,4 +1,4 @@
-"""The text of a runbook, YAML or JSON, read so strictly that nothing in it is lost or reinterpreted."""
+"""Reads the text of a runbook, YAML or JSON, so strictly that nothing is lost or reinterpreted."""
 
 import json
 from collections.abc import Hashable
@@ -21,7 +21,7 @@ class _DuplicateKeyError(ValueError):
 class _Loader(yaml.CSafeLoader):
     """YAML without duplicate keys."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002  # PyYAML's signature
         """Return a mapping; ValueError if it has a key twice."""
         _without_duplicates([(self.construct_object(key, deep=True), None) for key, _ in node.value])
         return super().construct_mapping(node, deep=deep)
@@ -53,15 +53,15 @@ def _without_duplicates(pairs: Pairs) -> dict[Any, Any]:
     return found
 
 
-def _only_json(value: Any, where: str) -> None:  # noqa: ANN401 - whatever the parser made
-    """Raise FaultyDocumentError where YAML made a date, a number with a fraction, a null or a key that is no string."""
+def _only_json(value: Any, where: str) -> None:  # noqa: ANN401  # whatever the parser made
+    """Raise FaultyDocumentError for a date, a number with a fraction, a null, or a key that is not a string."""
     if isinstance(value, dict):
-        for key, each in value.items():
+        for key, item in value.items():
             if not isinstance(key, str):
                 raise FaultyDocumentError(where, f"the key {key!r} is not a string")
-            _only_json(each, f"{where}.{key}")
+            _only_json(item, f"{where}.{key}")
     elif isinstance(value, list):
-        for index, each in enumerate(value):
-            _only_json(each, f"{where}[{index}]")
+        for index, item in enumerate(value):
+            _only_json(item, f"{where}[{index}]")
     elif not isinstance(value, str | int):
         raise FaultyDocumentError(where, f"{value!r} is not a string, an integer, a Boolean, a list or a map")

@@ -19,7 +19,7 @@ def execution(run: Execution) -> dict[str, Any]:
     steps = list(run.steps.values())
     return {
         **_common(run),
-        "StepExecutions": [step(each) for each in steps],
+        "StepExecutions": [step(run) for run in steps],
         "StepExecutionsTruncated": False,
         "Parameters": {name: shown(value) for name, value in run.parameters.items() if value != ""},
         "ProgressCounters": {
@@ -87,12 +87,12 @@ def _output(run: Execution, reference: str) -> list[str]:
     return [NO_OUTPUT] if value is ABSENT else shown(value)
 
 
-def _input(value: Any) -> str:  # noqa: ANN401 - any JSON value
+def _input(value: Any) -> str:  # noqa: ANN401  # any JSON value
     return f'"{value}"' if isinstance(value, str) else text(value)
 
 
 def _count(steps: list[StepRun], status: str) -> int:
-    return sum(each.status == status for each in steps)
+    return sum(run.status == status for run in steps)
 
 
 def _present(members: Mapping[str, Any]) -> dict[str, Any]:

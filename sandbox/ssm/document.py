@@ -1,4 +1,4 @@
-"""A runbook as data: what is left of an Automation document once it is read and checked.
+"""A runbook as data: an Automation document that was read and checked.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/documents-syntax-data-elements-parameters.html,
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
@@ -15,7 +15,7 @@ CONTINUE = "Continue"
 DEFAULT_MAX_ATTEMPTS = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a runbook. `default` is None where a value must be given; no type has a null value."""
 
@@ -26,7 +26,7 @@ class Parameter:
     allowed_pattern: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Output:
     """An output that the author of a runbook defines: a name, where in the response it is, and its type."""
 
@@ -35,7 +35,7 @@ class Output:
     type: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Step:
     """One step. `on_failure` is Abort, Continue or the name of a step."""
 
@@ -51,9 +51,9 @@ class Step:
     next_step: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Document:
-    """A runbook that was found to be in order."""
+    """A runbook that passed all checks."""
 
     steps: Mapping[str, Step]
     assume_role: str = ""

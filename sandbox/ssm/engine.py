@@ -98,7 +98,7 @@ class Engine:
 
     def _result(self) -> tuple[str, str | None]:
         """Return the status of the whole and its failure message: that of the first critical step that failed."""
-        for run in sorted(self.execution.steps.values(), key=lambda each: each.started or self.execution.started):
+        for run in sorted(self.execution.steps.values(), key=lambda run: run.started or self.execution.started):
             if run.step.is_critical and run.status in (FAILED, TIMED_OUT):
                 return run.status, run.failure
         return SUCCESS, None
@@ -119,7 +119,7 @@ class Engine:
             raise _KilledError(killing.status)
 
     def _die(self, status: str) -> None:
-        """End without another step. What stays InProgress has no end for the API, only for whoever waits here."""
+        """End without another step. An execution that stays InProgress ends only for `Automation.wait`."""
         if status == IN_PROGRESS:
             self.execution.ended.set()
         else:

@@ -1,4 +1,4 @@
-"""One execution of a runbook, and the steps of it: what GetAutomationExecution tells about."""
+"""One execution of a runbook and its steps, as GetAutomationExecution shows them."""
 
 import uuid
 from collections.abc import Mapping
@@ -87,8 +87,8 @@ class Execution:
         with self.lock:
             return list(self.signals)
 
-    def lookup(self, reference: str) -> Any:  # noqa: ANN401 - a value of any of the types
-        """Return what a reference in the runbook stands for, ABSENT if that is not there (any more, or yet)."""
+    def lookup(self, reference: str) -> Any:  # noqa: ANN401  # a value of any of the types
+        """Return what a reference in the runbook stands for, ABSENT if there is no such value now."""
         if reference in self.parameters:
             return self.parameters[reference]
         if reference == EXECUTION_ID:

@@ -1,4 +1,4 @@
-"""What can be wrong with a runbook, a request or a step: exceptions that carry where and why."""
+"""Exceptions for what can be wrong with a runbook, a request or a step; they carry where and why."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ EXECUTING = "Execute/Cancelling action"
 
 
 class FaultyDocumentError(SSMException):
-    """A runbook that Systems Manager does not take, or that this executor cannot run exactly as AWS would.
+    """A runbook that Systems Manager refuses, or that this executor cannot run exactly as AWS would.
 
     `where` names the place in the document, `fault` says what is wrong there.
     """
@@ -30,9 +30,9 @@ class InvalidParametersError(SSMException):
 
 
 class StepFailedError(Exception):
-    """A step did not do what it was for.
+    """A step failed.
 
-    `reason` becomes part of its FailureMessage, `outputs` are the outputs that it has all the same.
+    `reason` becomes part of its FailureMessage, `outputs` are the outputs that it has nevertheless.
     """
 
     def __init__(self, reason: str, stage: str = EXECUTING, outputs: Mapping[str, Any] | None = None) -> None:

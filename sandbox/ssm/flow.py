@@ -1,4 +1,4 @@
-"""In which order the steps of a runbook can run.
+"""The order in which the steps of a runbook can run.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-branch-condition.html
 """
@@ -10,7 +10,7 @@ BRANCH = "aws:branch"
 
 
 def check(document: Document) -> None:
-    """Raise FaultyDocumentError if a step leads nowhere, round in circles, or is never reached.
+    """Raise FaultyDocumentError if a step leads to no step, is in a loop, or is never reached.
 
     Automation itself verifies that there is no infinite loop. Two combinations are refused because AWS's documents
     do not say what they do: isEnd with onFailure: step:name, and isCritical: false with onFailure: Abort.
@@ -53,9 +53,9 @@ def reachable(document: Document, name: str) -> set[str]:
     found: set[str] = set()
     waiting = [name]
     while waiting:
-        for each in successors(document, document.steps[waiting.pop()]) - found:
-            found.add(each)
-            waiting.append(each)
+        for successor in successors(document, document.steps[waiting.pop()]) - found:
+            found.add(successor)
+            waiting.append(successor)
     return found
 
 
@@ -69,7 +69,9 @@ def _jumps(step: Step) -> set[str]:
     if step.action != BRANCH:
         return set()
     choices = step.inputs.get("Choices")
-    targets = [each.get("NextStep") for each in choices if isinstance(each, dict)] if isinstance(choices, list) else []
+    targets = (
+        [choice.get("NextStep") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+    )
     return {name for name in [*targets, step.inputs.get("Default")] if isinstance(name, str)}
 
 
@@ -77,6 +79,6 @@ def _check_loops(document: Document, name: str, path: tuple[str, ...], done: set
     """Raise FaultyDocumentError with the trace of a loop that `name` leads into; `done` are steps known to be well."""
     if name in path:
         raise FaultyDocumentError("mainSteps", f"infinite loop: {' -> '.join([*path[path.index(name) :], name])}")
-    for each in sorted(successors(document, document.steps[name]) - done):
-        _check_loops(document, each, (*path, name), done)
+    for successor in sorted(successors(document, document.steps[name]) - done):
+        _check_loops(document, successor, (*path, name), done)
     done.add(name)

@@ -61,7 +61,7 @@ def _invoke(response: LambdaResponse, functions: dict[str, Function]) -> Answer:
     headers = {"content-type": "application/json", "X-Amz-Executed-Version": "$LATEST"}
     try:
         payload = json.dumps(function(json.loads(response.body or "null")))
-    except Exception as error:  # noqa: BLE001 - whatever a function raises is a function error to Lambda
+    except Exception as error:  # noqa: BLE001  # whatever a function raises is a function error to Lambda
         headers["X-Amz-Function-Error"] = "Unhandled"
         payload = json.dumps(_error(error))
     return 200, headers, payload

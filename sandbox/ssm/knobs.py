@@ -1,11 +1,11 @@
-"""What a test can set about Automation: how fast time passes, how many run at once, when the executor dies."""
+"""What a test can set for Automation: how fast time passes, how many executions run at once, when the executor dies."""
 
 from dataclasses import dataclass, field, fields
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Killing:
-    """A death of the executor: before a step, or during it, when the call took effect and no outcome was recorded.
+    """A death of the executor before a step, or during it: its call took effect and no outcome was recorded.
 
     `status` is what the API shows from then on: Cancelled, TimedOut, or InProgress without end.
     """
@@ -50,5 +50,5 @@ class Knobs:
     def reset(self) -> None:
         """Turn every knob back to its default."""
         default = Knobs()
-        for each in fields(self):
-            setattr(self, each.name, getattr(default, each.name))
+        for knob in fields(self):
+            setattr(self, knob.name, getattr(default, knob.name))

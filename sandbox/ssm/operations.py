@@ -20,12 +20,12 @@ from sandbox.ssm.roles import Caller, caller
 from sandbox.ssm.starting import AUTOMATION
 
 RESERVED = ("aws", "amazon", "amzn")
-"""Prefixes that a document's name must not have, in whatever case (botocore model, CreateDocument)."""
+"""Prefixes that a document's name must not have, in upper or lower case (botocore model, CreateDocument)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
-    """A request as the server got it: its parameters, and whose it is."""
+    """A request as the server received it: its parameters, and who made it."""
 
     parameters: dict[str, Any]
     account_id: str
@@ -42,7 +42,7 @@ class Request:
 
 
 class Starter(Protocol):
-    """Whoever runs executions."""
+    """Starts executions."""
 
     @property
     def knobs(self) -> Knobs:
@@ -56,7 +56,7 @@ Operation = Callable[[Request], Mapping[str, Any]]
 
 
 def apply(patches: Patches, starter: Starter) -> None:
-    """Let moto answer the Automation and calendar calls for as long as `patches` is in force."""
+    """Let moto answer the Automation and calendar calls until `patches` are undone."""
     for name, operation in _operations(starter).items():
         patches.set(SimpleSystemManagerResponse, _method_name(name), _method(name, operation))
     patches.wrap(SimpleSystemManagerResponse, "create_document", _checked("CreateDocument", _check_new_document))

@@ -25,7 +25,7 @@ NOT_RE2 = re.compile(r"\(\?<?[=!]|\\[1-9]|\(\?P=")
 """Lookaround and references back, which the RE2 syntax of allowedPattern lacks."""
 
 
-def read(name: str, definition: Any) -> Parameter:  # noqa: ANN401 - whatever the document has there
+def read(name: str, definition: Any) -> Parameter:  # noqa: ANN401  # whatever the document has there
     """Return a parameter as defined in a runbook. FaultyDocumentError where the definition is not in order.
 
     A default has to fit its own pattern and values; whether AWS checks that is not documented.
@@ -54,25 +54,28 @@ def supplied(parameters: Mapping[str, Parameter], given: Mapping[str, list[str]]
     unknown = sorted(set(given) - set(parameters))
     if unknown:
         raise InvalidParametersError(f"Unknown parameters: [{', '.join(unknown)}].")
-    missing = sorted(name for name, each in parameters.items() if name not in given and each.default is None)
+    missing = sorted(name for name, parameter in parameters.items() if name not in given and parameter.default is None)
     if missing:
         raise InvalidParametersError(f"Missing required parameters: [{', '.join(missing)}].")
-    return {name: _value(each, given[name]) if name in given else each.default for name, each in parameters.items()}
+    return {
+        name: _value(parameter, given[name]) if name in given else parameter.default
+        for name, parameter in parameters.items()
+    }
 
 
-def fault_of(parameter: Parameter, value: Any) -> str | None:  # noqa: ANN401 - any JSON value
+def fault_of(parameter: Parameter, value: Any) -> str | None:  # noqa: ANN401  # any JSON value
     """Return why a value is not allowed for a parameter, or None if it is."""
     if not fits(value, parameter.type):
         return f"{json.dumps(value)} is not a {parameter.type}"
-    for each in value if isinstance(value, list) else [value]:
-        if parameter.allowed_values and each not in parameter.allowed_values:
-            return f"value {text(each)!r} not found in [{', '.join(map(text, parameter.allowed_values))}]"
-        if parameter.allowed_pattern and not re.fullmatch(parameter.allowed_pattern, text(each)):
-            return f"value {text(each)!r} does not match {parameter.allowed_pattern}"
+    for item in value if isinstance(value, list) else [value]:
+        if parameter.allowed_values and item not in parameter.allowed_values:
+            return f"value {text(item)!r} not found in [{', '.join(map(text, parameter.allowed_values))}]"
+        if parameter.allowed_pattern and not re.fullmatch(parameter.allowed_pattern, text(item)):
+            return f"value {text(item)!r} does not match {parameter.allowed_pattern}"
     return None
 
 
-def _value(parameter: Parameter, given: list[str]) -> Any:  # noqa: ANN401 - the value of a parameter has its type
+def _value(parameter: Parameter, given: list[str]) -> Any:  # noqa: ANN401  # the value of a parameter has its type
     try:
         value = _read_values(parameter.type, given)
     except ValueError as error:
@@ -83,17 +86,17 @@ def _value(parameter: Parameter, given: list[str]) -> Any:  # noqa: ANN401 - the
     return value
 
 
-def _read_values(type_name: str, given: list[str]) -> Any:  # noqa: ANN401 - the value of a parameter has its type
+def _read_values(type_name: str, given: list[str]) -> Any:  # noqa: ANN401  # the value of a parameter has its type
     if type_name == "StringList":
         return list(given)
     if type_name == "MapList":
-        return [json.loads(each) for each in given]
+        return [json.loads(item) for item in given]
     if len(given) != 1:
         raise ValueError(f"{len(given)} values were given, one is expected")
     return given[0] if type_name == "String" else json.loads(given[0])
 
 
-def _check_properties(where: str, definition: Any) -> None:  # noqa: ANN401 - whatever the document has there
+def _check_properties(where: str, definition: Any) -> None:  # noqa: ANN401  # whatever the document has there
     if not isinstance(definition, dict):
         raise FaultyDocumentError(where, "it is not a map")
     for key, value in definition.items():

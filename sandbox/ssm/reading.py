@@ -57,7 +57,7 @@ def _check(document: Document) -> None:
         scope.type_of("outputs", output)
 
 
-def _refer(scope: Scope, where: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
+def _refer(scope: Scope, where: str, value: Any) -> None:  # noqa: ANN401  # any JSON value
     try:
         for reference in references(value):
             scope.type_of(where, reference)

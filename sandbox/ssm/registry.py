@@ -1,4 +1,4 @@
-"""The executions of one account and Region; they live and die with moto's backend, reset included."""
+"""The executions of one account and Region; a reset of moto's backend removes them."""
 
 from dataclasses import dataclass, field
 from threading import RLock

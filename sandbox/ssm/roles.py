@@ -24,7 +24,7 @@ SESSION_SECONDS = 3600
 Credentials = dict[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Caller:
     """The principal of a request: its ARN, and boto3's keyword arguments to act as it."""
 
@@ -49,7 +49,7 @@ def caller(access_key_id: str, account_id: str, region: str) -> Caller:
 def assume(role_arn: str, execution_id: str, account_id: str, region: str) -> Credentials:
     """Return credentials of the role, assumed by Systems Manager for one execution.
 
-    InvalidParametersError if the ARN is none of a role of this account, or the role does not trust ssm.amazonaws.com.
+    InvalidParametersError if there is no such role in this account, or it does not trust ssm.amazonaws.com.
     """
     partition = get_partition(region)
     if not role_arn.startswith(f"arn:{partition}:iam::{account_id}:role/"):
@@ -60,7 +60,7 @@ def assume(role_arn: str, execution_id: str, account_id: str, region: str) -> Cr
         raise InvalidParametersError(CANNOT_ASSUME) from error
     source = f"arn:{partition}:ssm:{region}:{account_id}:automation-execution/{execution_id}"
     keys = {"aws:SourceAccount": account_id, "aws:SourceArn": source}
-    if not any(_trusts(each, keys) for each in _statements(role.assume_role_policy_document)):
+    if not any(_trusts(statement, keys) for statement in _statements(role.assume_role_policy_document)):
         raise InvalidParametersError(CANNOT_ASSUME)
     session = sts_backends[account_id][partition].assume_role(
         region_name=region,
@@ -99,7 +99,7 @@ def _statements(policy: str) -> list[dict[str, Any]]:
     return statements
 
 
-def _list(value: Any) -> list[Any]:  # noqa: ANN401 - policies have one or a list of several
+def _list(value: Any) -> list[Any]:  # noqa: ANN401  # policies have one or a list of several
     return value if isinstance(value, list) else [value]
 
 

@@ -1,4 +1,4 @@
-"""What a place in a runbook may refer to, and of which type that is; types are static in runbooks.
+"""What a place in a runbook may refer to, and its type; types are static in runbooks.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-outputs-inputs.html
 """
@@ -13,7 +13,7 @@ from sandbox.ssm.flow import reachable
 from sandbox.ssm.references import EXECUTION_ID
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Scope:
     """The names that are known at one place. `excluded` are the steps that cannot have run before it."""
 
@@ -45,4 +45,4 @@ class Scope:
 
 def output_types(step: Step) -> dict[str, str]:
     """Return the types of a step's outputs by their names: those of its action, then its own."""
-    return {**ACTIONS[step.action].predefined_outputs, **{each.name: each.type for each in step.outputs}}
+    return {**ACTIONS[step.action].predefined_outputs, **{output.name: output.type for output in step.outputs}}

@@ -11,7 +11,7 @@ FILE = "script.py"
 
 
 class ScriptFailedError(Exception):
-    """The script raised something, or returned what is no JSON; the text is the traceback inside the script."""
+    """The script raised an exception, or did not return JSON; the text is the traceback in the script."""
 
 
 def run(script: str, handler: str, events: dict[str, Any]) -> str:
@@ -19,7 +19,7 @@ def run(script: str, handler: str, events: dict[str, Any]) -> str:
 
     Handlers take two parameters, events and context
     (https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeScript.html); what the
-    context holds is not documented, so it is empty. ScriptFailedError for whatever goes wrong in the script.
+    context holds is not documented, so it is empty. ScriptFailedError for any failure in the script.
     """
     namespace: dict[str, Any] = {"__name__": "script", "__builtins__": {**vars(builtins), "__import__": _import}}
     try:
@@ -30,7 +30,7 @@ def run(script: str, handler: str, events: dict[str, Any]) -> str:
         raise ScriptFailedError(_traceback(error)) from error
 
 
-def _import(name: str, *more: Any, **keywords: Any) -> Any:  # noqa: ANN401 - the parameters of __import__
+def _import(name: str, *more: Any, **keywords: Any) -> Any:  # noqa: ANN401  # the parameters of __import__
     """Import a module of the standard library only: scripts here call no API and see nothing of this process."""
     if name.partition(".")[0] not in sys.stdlib_module_names:
         raise ModuleNotFoundError(f"No module named {name!r} (the sandbox gives scripts the standard library only)")
@@ -39,6 +39,6 @@ def _import(name: str, *more: Any, **keywords: Any) -> Any:  # noqa: ANN401 - th
 
 def _traceback(error: BaseException) -> str:
     """Return the lines of the script that an error came through, and the error itself."""
-    inside = [each for each in traceback.extract_tb(error.__traceback__) if each.filename == FILE]
-    places = [f"  File {FILE}, line {each.lineno}, in {each.name}" for each in inside]
+    inside = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
+    places = [f"  File {FILE}, line {frame.lineno}, in {frame.name}" for frame in inside]
     return "\n".join(["Traceback (most recent call last):", *places, f"{type(error).__name__} - {error}"])

@@ -21,14 +21,14 @@ ABSENT = _Absent()
 """The one value of its kind."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Child:
     """`.name`: the value of one key of an object."""
 
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Index:
     """`[n]`: one item of a list, counted from 0."""
 
@@ -38,15 +38,15 @@ class Index:
 Part = Child | Index
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Selector:
     """A JSONPath expression that was read: `$` and its parts."""
 
     text: str
     parts: tuple[Part, ...]
 
-    def select(self, response: Any) -> Any:  # noqa: ANN401 - any JSON value in, any out
-        """Return what the expression selects of a response, ABSENT if a child or an item is not there."""
+    def select(self, response: Any) -> Any:  # noqa: ANN401  # any JSON value in, any out
+        """Return what the expression selects of a response, ABSENT if a child or an item is missing."""
         found = response
         for part in self.parts:
             found = _step(found, part)

@@ -1,4 +1,4 @@
-"""What a runbook says to and takes from an AWS API, held against botocore's model of that API before anything runs."""
+"""Checks the inputs and selectors of a call in a runbook against botocore's model of the API, before anything runs."""
 
 from functools import cache
 from typing import Any, Protocol
@@ -36,13 +36,13 @@ https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-o
 
 
 class Types(Protocol):
-    """Whoever knows the types of what a runbook refers to."""
+    """Knows the types of what a runbook refers to."""
 
     def type_of(self, where: str, reference: str) -> str:
         """Return the type of what is referred to, or raise FaultyDocumentError."""
 
 
-def operation_model(where: str, service: Any, api: Any) -> OperationModel:  # noqa: ANN401 - whatever the document has
+def operation_model(where: str, service: Any, api: Any) -> OperationModel:  # noqa: ANN401  # whatever the document has
     """Return the model of an API operation, by botocore's name of the service and the API's name of the operation."""
     if service not in _services():
         raise FaultyDocumentError(where, f"there is no service {service!r}")
@@ -55,7 +55,7 @@ def operation_model(where: str, service: Any, api: Any) -> OperationModel:  # no
     return operation
 
 
-def check_inputs(where: str, value: Any, shape: Shape | None, types: Types) -> None:  # noqa: ANN401 - any JSON value
+def check_inputs(where: str, value: Any, shape: Shape | None, types: Types) -> None:  # noqa: ANN401  # any JSON value
     """Raise FaultyDocumentError where an input is unknown to the API, missing, or of a type that it does not take."""
     reference = only_reference(value)
     if shape is None:
@@ -69,16 +69,16 @@ def check_inputs(where: str, value: Any, shape: Shape | None, types: Types) -> N
         _check_literal(where, value, shape, types)
 
 
-def _check_literal(where: str, value: Any, shape: Shape, types: Types) -> None:  # noqa: ANN401 - any JSON value
+def _check_literal(where: str, value: Any, shape: Shape, types: Types) -> None:  # noqa: ANN401  # any JSON value
     match shape, value:
         case StructureShape(), dict():
             _check_members(where, value, shape, types)
         case ListShape(), list():
-            for index, each in enumerate(value):
-                check_inputs(f"{where}[{index}]", each, shape.member, types)
+            for index, item in enumerate(value):
+                check_inputs(f"{where}[{index}]", item, shape.member, types)
         case MapShape(), dict():
-            for key, each in value.items():
-                check_inputs(f"{where}.{key}", each, shape.value, types)
+            for key, member in value.items():
+                check_inputs(f"{where}.{key}", member, shape.value, types)
         case _ if not _is_scalar(value, shape.type_name):
             raise FaultyDocumentError(where, f"{value!r} is not a {shape.type_name}")
 
@@ -95,10 +95,10 @@ def check_selector(where: str, selector: Selector, shape: Shape | None, type_nam
 
 
 def _check_members(where: str, value: dict[str, Any], shape: StructureShape, types: Types) -> None:
-    for name, each in value.items():
+    for name, item in value.items():
         if name not in shape.members:
             raise FaultyDocumentError(where, f"unknown input {name}")
-        check_inputs(f"{where}.{name}", each, shape.members[name], types)
+        check_inputs(f"{where}.{name}", item, shape.members[name], types)
     missing = sorted(set(shape.required_members) - set(value))
     if missing:
         raise FaultyDocumentError(where, f"the inputs {missing} are missing")
@@ -111,7 +111,7 @@ def _accepted(shape: Shape) -> tuple[str, ...]:
     return ("String",) if shape.type_name in TEXT_SHAPES else (TYPE_OF_SHAPE.get(shape.type_name, "Integer"),)
 
 
-def _is_scalar(value: Any, type_name: str) -> bool:  # noqa: ANN401 - any JSON value
+def _is_scalar(value: Any, type_name: str) -> bool:  # noqa: ANN401  # any JSON value
     if type_name in TEXT_SHAPES:
         return isinstance(value, str)
     if type_name == "boolean":

@@ -1,4 +1,4 @@
-"""StopAutomationExecution and SendAutomationSignal: what people do to an execution that runs."""
+"""StopAutomationExecution and SendAutomationSignal: what people do to a running execution."""
 
 from moto.ssm.exceptions import AccessDeniedException, SSMException
 
@@ -24,7 +24,7 @@ def stop(execution: Execution, stop_type: str) -> None:
                 "InvalidAutomationStatusUpdateException", f"Execution {execution.id} is {execution.status} already."
             )
         execution.cancelled.set()
-        if execution.ended.is_set():  # nothing runs it any more, see `Automation.killing`
+        if execution.ended.is_set():  # it was killed, see `Automation.killing`
             execution.finish(CANCELLED)
 
 

@@ -35,8 +35,8 @@ STEP_PREFIX = "step:"
 def read_steps(raw: list[dict[str, Any]]) -> dict[str, Step]:
     """Return the steps of `mainSteps` by their names, in order. FaultyDocumentError where one is not in order."""
     steps: dict[str, Step] = {}
-    for index, each in enumerate(raw):
-        step = _step(f"mainSteps[{index}]", each)
+    for index, written in enumerate(raw):
+        step = _step(f"mainSteps[{index}]", written)
         if step.name in steps:
             raise FaultyDocumentError(f"mainSteps[{index}]", f"there is a step {step.name} already")
         steps[step.name] = step
@@ -74,7 +74,7 @@ def _check_properties(where: str, raw: dict[str, Any]) -> None:
     if not STEP_NAME.fullmatch(raw["name"]):
         raise FaultyDocumentError(where, f"{raw['name']!r} is not a name for a step")
     if raw["action"] not in ACTIONS:
-        raise FaultyDocumentError(where, f"the action {raw['action']} is not known here")
+        raise FaultyDocumentError(where, f"the action {raw['action']} is not supported, only {', '.join(ACTIONS)}")
 
 
 def _outputs(step: str, action: str, raw: list[dict[str, Any]]) -> list[Output]:
@@ -82,7 +82,7 @@ def _outputs(step: str, action: str, raw: list[dict[str, Any]]) -> list[Output]:
     if raw and not ACTIONS[action].defines_outputs:
         raise FaultyDocumentError(where, f"{action} has no outputs to be defined")
     names = set(ACTIONS[action].predefined_outputs)
-    outputs = [_output(where, each) for each in raw]
+    outputs = [_output(where, output) for output in raw]
     for output in outputs:
         if output.name in names:
             raise FaultyDocumentError(where, f"there is an output {output.name} already")

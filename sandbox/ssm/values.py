@@ -9,12 +9,12 @@ TYPES = ("String", "StringList", "Integer", "Boolean", "StringMap", "MapList")
 """https://docs.aws.amazon.com/systems-manager/latest/userguide/documents-syntax-data-elements-parameters.html."""
 
 
-def fits(value: Any, type_name: str) -> bool:  # noqa: ANN401 - any JSON value
+def fits(value: Any, type_name: str) -> bool:  # noqa: ANN401  # any JSON value
     """Return True if a value is of a type already."""
     return CHECKS[type_name](value)
 
 
-def convert(value: Any, type_name: str) -> Any:  # noqa: ANN401 - any JSON value in, any out
+def convert(value: Any, type_name: str) -> Any:  # noqa: ANN401  # any JSON value in, any out
     """Return a selected value as the type that its output declares. ValueError if Automation cannot convert it.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-outputs-inputs.html lists the
@@ -35,23 +35,23 @@ def convert(value: Any, type_name: str) -> Any:  # noqa: ANN401 - any JSON value
     raise ValueError(f"{json.dumps(value)} is not a {type_name}")
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - whatever botocore parsed
+def plain(value: Any) -> Any:  # noqa: ANN401  # whatever botocore parsed
     """Return a response of botocore as JSON has it: times become ISO 8601 text."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
-    return [plain(each) for each in value] if isinstance(value, list) else value
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list) else value
 
 
-def text(value: Any) -> str:  # noqa: ANN401 - any JSON value
+def text(value: Any) -> str:  # noqa: ANN401  # any JSON value
     """Return a value as it stands inside a longer string: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), default=str)
 
 
-def shown(value: Any) -> list[str]:  # noqa: ANN401 - any JSON value
+def shown(value: Any) -> list[str]:  # noqa: ANN401  # any JSON value
     """Return a value as the API's AutomationParameterMap has it: a list of strings (botocore model)."""
-    return [text(each) for each in value] if isinstance(value, list) else [text(value)]
+    return [text(item) for item in value] if isinstance(value, list) else [text(value)]
 
 
 def _boolean(value: str) -> bool:
@@ -61,7 +61,7 @@ def _boolean(value: str) -> bool:
 
 
 def _is_list_of(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(isinstance(each, kind) for each in value)
+    return lambda value: isinstance(value, list) and all(isinstance(item, kind) for item in value)
 
 
 CHECKS: dict[str, Callable[[Any], bool]] = {

@@ -1,4 +1,4 @@
-"""The demonstration: what it prints, and that it fails when a verdict is not as it must be."""
+"""The demonstration: what it prints, and that it fails when a verdict is not as expected."""
 
 import io
 import os
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from demo.by_hand import AFTER, BEFORE, cure_by_hand
+from demo.by_hand import AFTER, BEFORE, fix_by_hand
 from demo.function import BuildError, build
 from demo.output import Narrator
 from demo.situations import Situation, familiar
@@ -60,9 +60,9 @@ def printed(action: Callable[[Narrator], object], *, width: int = 80, terminal: 
 
 
 def assert_shows_the_turn(output: str) -> None:
-    """Check the story that the demonstration tells, in its order; only what is to be copied may be long."""
+    """Check the demonstration's output, in its order; only lines to be copied may be long."""
     order = [
-        "1. An AWS on this machine",
+        "1. A local AWS",
         "private-a   NON_COMPLIANT      NAT gateway        0.0.0.0/0 -> nat-a",
         "3 of 5 subnets reach S3 Express through a NAT",
         "$ aws ec2 modify-vpc-endpoint \\\n         --vpc-endpoint-id vpce-",
@@ -72,10 +72,10 @@ def assert_shows_the_turn(output: str) -> None:
         "data-private      NON_COMPLIANT",
         "AddS3ExpressGatewayEndpoint SubnetId=subnet-",
         "It would create a gateway endpoint for com.amazonaws.us-east-1.s3express",
-        "* associate        ec2 ModifyVpcEndpoint, adds rtb-",
-        "verifyPath       lambda express-path-plan -> COMPLIANT, ENDPOINT",
+        "* associate            ec2 ModifyVpcEndpoint, adds rtb-",
+        "verifyPath           lambda express-path-plan -> COMPLIANT, ENDPOINT",
         "data-private   COMPLIANT",
-        "* disassociate     ec2 ModifyVpcEndpoint, removes rtb-",
+        "* disassociate         ec2 ModifyVpcEndpoint, removes rtb-",
         "data-private   NON_COMPLIANT",
         "OWNED_BY_IAC: vpce-",
         "The patch for CloudFormation",
@@ -91,7 +91,7 @@ def assert_shows_the_turn(output: str) -> None:
 
 
 def test_in_process() -> None:
-    """Without the Lambda runtime it tells its story in plain lines of at most 80 columns, and succeeds."""
+    """Without the Lambda runtime it prints plain lines of at most 80 columns, and succeeds."""
     done = run_demo("--in-process")
     assert (done.returncode, done.stderr) == (0, "")
     assert_shows_the_turn(done.stdout)
@@ -100,7 +100,7 @@ def test_in_process() -> None:
 @pytest.mark.runtime
 @pytest.mark.skipif(sys.platform != "linux", reason="the Runtime Interface Emulator is a program for Linux")
 def test_in_the_lambda_runtime() -> None:
-    """With the artifact in the real Lambda runtime it tells the same story."""
+    """With the artifact in the real Lambda runtime it prints the same."""
     done = run_demo()
     assert (done.returncode, done.stderr) == (0, "")
     assert_shows_the_turn(done.stdout)
@@ -116,14 +116,14 @@ def test_without_the_emulator(tmp_path: Path) -> None:
 
 
 def test_expects_real_reasons() -> None:
-    """The verdicts that must be are spelt as the rule spells them."""
+    """The expected verdicts are spelled like the rule's."""
     for compliance, reason in [*BEFORE.values(), *AFTER.values()]:
         assert Compliance(compliance)
         assert Reason(reason)
 
 
 def test_wrong_verdict_fails(sandbox: Sandbox, situation: Situation) -> None:
-    """A rule that finds everything compliant is found out: each wrong subnet is named."""
+    """If a rule reports every subnet as compliant, the demonstration names each wrong subnet."""
     config = sandbox.client("config")
 
     def praise_everything(event: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def test_wrong_verdict_fails(sandbox: Sandbox, situation: Situation) -> None:
 
     def run(narrator: Narrator) -> None:
         stages.append(Stage(narrator, sandbox, praise_everything))
-        cure_by_hand(stages[0], situation)
+        fix_by_hand(stages[0], situation)
 
     output = printed(run)
     assert not stages[0].fine
@@ -161,7 +161,7 @@ def test_failing_function_fails(sandbox: Sandbox, situation: Situation) -> None:
 
     def run(narrator: Narrator) -> None:
         with pytest.raises(LookupError, match="no verdict on public-a, private-a"):
-            cure_by_hand(Stage(narrator, sandbox, fail), situation)
+            fix_by_hand(Stage(narrator, sandbox, fail), situation)
 
     assert "an invocation failed: out of order" in printed(run)
 
@@ -176,7 +176,7 @@ def test_rows_name_things(sandbox: Sandbox, situation: Situation) -> None:
         common = {"reason": "NAT_GATEWAY", "routeTableId": situation["rtb-private"]}
         paths = {subnet_id: [unnamed if name == "isolated" else hop] for name, subnet_id in situation.subnets.items()}
         assert event["version"] == "1.0"
-        return {"evaluations": [{"subnetId": each, "path": path, **common} for each, path in paths.items()]}
+        return {"evaluations": [{"subnetId": subnet_id, "path": path, **common} for subnet_id, path in paths.items()]}
 
     loop = ConfigLoop(sandbox, answer)
     token = loop.results.issue_token(loop.rule.name)

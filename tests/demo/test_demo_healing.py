@@ -1,4 +1,4 @@
-"""The demonstration's runbooks: their steps as lines, and that it fails when a plan or a run is not as it must be."""
+"""The demonstration's runbooks: their steps as lines, and that it fails when a plan or a run is not as expected."""
 
 import io
 import json
@@ -70,7 +70,7 @@ def written(name: str) -> dict[str, str]:
 
 
 def test_heals_and_undoes(heal: Callable[..., tuple[bool, str]]) -> None:
-    """With the real function everything is as it must be, and what is shown has the order of the story."""
+    """With the real function everything is as expected, and what is shown has the order of the story."""
     fine, output = heal()
     assert fine, output
     order = [
@@ -78,17 +78,17 @@ def test_heals_and_undoes(heal: Callable[..., tuple[bool, str]]) -> None:
         "DryRun=true",
         "-> CREATE_AND_ASSOCIATE",
         "It would create a gateway endpoint for com.amazonaws.us-east-1.s3express",
-        "* create           ec2 CreateVpcEndpoint -> vpce-",
-        "* associate        ec2 ModifyVpcEndpoint, adds rtb-",
-        "verifyPath       lambda express-path-plan -> COMPLIANT, ENDPOINT",
+        "* create               ec2 CreateVpcEndpoint -> vpce-",
+        "* associate            ec2 ModifyVpcEndpoint, adds rtb-",
+        "verifyPath           lambda express-path-plan -> COMPLIANT, ENDPOINT",
         "data-private   COMPLIANT           gateway endpoint   pl-",
         "ENDPOINT            new",
         "RemoveS3ExpressGatewayEndpoint RunId=",
-        "* deleteEndpoint   ec2 DeleteVpcEndpoints",
+        "* deleteEndpoint       ec2 DeleteVpcEndpoints",
         "data-private   NON_COMPLIANT",
         "was COMPLIANT",
         "exactly as before the heal",
-        "makePlan         Failed",
+        "makePlan             Failed",
         "OWNED_BY_IAC: vpce-",
         "# Stack network-reports",
         'resource "aws_vpc_endpoint_route_table_association"',
@@ -99,9 +99,9 @@ def test_heals_and_undoes(heal: Callable[..., tuple[bool, str]]) -> None:
 
 
 def test_plan_that_is_wrong_fails(heal: Callable[..., tuple[bool, str]], functions: Functions) -> None:
-    """A plan function that never finds anything to do is found out: by the plan, the verdict, and the blocked case."""
+    """If a plan function never finds anything to do, the plan, the verdict and the blocked heal are wrong."""
 
-    def idle(event: Event) -> Any:  # noqa: ANN401 -- any JSON value
+    def idle(event: Event) -> Any:  # noqa: ANN401  # any JSON value
         return {**functions.plan({**event, "dryRun": "true"}), "action": "NOTHING_TO_DO"} if "subnetId" in event else {}
 
     fine, output = heal(idle)
@@ -127,9 +127,9 @@ def test_function_that_fails_fails(heal: Callable[..., tuple[bool, str]]) -> Non
 def test_function_that_changes_something_fails(
     heal: Callable[..., tuple[bool, str]], sandbox: Sandbox, functions: Functions
 ) -> None:
-    """A plan function that writes is found out: neither a dry run nor a blocked one may change anything."""
+    """If a plan function writes, the demonstration fails: neither a dry run nor a blocked heal may change anything."""
 
-    def meddle(event: Event) -> Any:  # noqa: ANN401 -- any JSON value
+    def meddle(event: Event) -> Any:  # noqa: ANN401  # any JSON value
         sandbox.client("ec2").create_tags(Resources=[event.get("subnetId", "vpc-1")], Tags=[{"Key": "a", "Value": "b"}])
         return functions.plan(event)
 
@@ -140,7 +140,7 @@ def test_function_that_changes_something_fails(
 
 
 def test_expects_real_words() -> None:
-    """Verdicts, plan, blocker and patches are spelt as the function spells them."""
+    """Verdicts, plan, blocker and patches are spelled like the function's."""
     for compliance, reason in [*FLAGGED.values(), *HEALED.values()]:
         assert Compliance(compliance)
         assert Reason(reason)
@@ -199,7 +199,7 @@ def test_lines_come_in_the_order_of_the_run() -> None:
 
 
 def test_lines_wait_for_the_next_step() -> None:
-    """While a run goes on, its last step has no line yet, as nobody knows where a branch leads; nor one that runs."""
+    """During a run, the last step and a running step have no line yet: the target of a branch is not known."""
     branch, running = step("decide", "aws:branch", 1), step("rest", "aws:sleep", 2, StepStatus="InProgress")
     assert step_lines([branch], is_over=False) == []
     assert step_lines([branch, running], is_over=False) == [StepLine("decide", "-> rest", changes=False)]
@@ -208,12 +208,12 @@ def test_lines_wait_for_the_next_step() -> None:
 def test_failed_step_says_so() -> None:
     """A step that failed has its status for a line, even if it failed before its inputs were known."""
     failed = [step("plan", "aws:invokeLambdaFunction", 1), step("tag", "aws:executeAwsApi", 2)]
-    lines = step_lines([{**each, "StepStatus": "Failed"} for each in failed], is_over=True)
+    lines = step_lines([{**line, "StepStatus": "Failed"} for line in failed], is_over=True)
     assert lines == [StepLine("plan", "Failed", changes=False), StepLine("tag", "Failed", changes=False)]
 
 
 def test_outputs_of_a_step() -> None:
-    """Outputs are found by the step's name; a step that is not there, or failed, has none."""
+    """Outputs are found by the step's name; a missing or failed step has none."""
     steps = [step("plan", "aws:sleep", 1, Outputs={"Action": ["ASSOCIATE"]}), step("bare", "aws:sleep", 2, Outputs={})]
     assert step_outputs(steps, "plan") == {"Action": "ASSOCIATE"}
     assert step_outputs(steps, "bare") == step_outputs(steps, "none") == {}
@@ -232,7 +232,7 @@ def test_refusal_is_read_out_of_the_failure_message() -> None:
 
 
 def test_failure_without_an_error_of_the_function() -> None:
-    """Of a message that quotes no error, the message itself is told."""
+    """A message that quotes no error is shown as it is."""
     found = refusal("Step timed out.")
     assert (found.plan, found.blockers, found.patches) == ("Step timed out.", (), {})
 

@@ -66,18 +66,21 @@ def test_datapoints_come_newest_first_and_in_pages(sandbox: Sandbox, cloudwatch:
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html.
     """
-    sandbox.metrics.record("nat-1", "BytesInFromSource", [(NOW - each * HOUR, each) for each in (1, 2, 3)])
+    sandbox.metrics.record("nat-1", "BytesInFromSource", [(NOW - value * HOUR, value) for value in (1, 2, 3)])
     first = ask(cloudwatch, query({"NatGatewayId": "nat-1"}), MaxDatapoints=2)
     second = ask(cloudwatch, query({"NatGatewayId": "nat-1"}), MaxDatapoints=2, NextToken=first["NextToken"])
-    found = [each["MetricDataResults"][0] for each in (first, second)]
-    assert [(each["Values"], each["StatusCode"]) for each in found] == [([1, 2], "PartialData"), ([3], "Complete")]
+    found = [page["MetricDataResults"][0] for page in (first, second)]
+    assert [(result["Values"], result["StatusCode"]) for result in found] == [
+        ([1, 2], "PartialData"),
+        ([3], "Complete"),
+    ]
     assert "NextToken" not in second
 
 
 @pytest.mark.parametrize(
     ("queries", "window", "fault"),
     [
-        ([query({}) | {"Id": f"m{each}"} for each in range(501)], (NOW - HOUR, NOW), "500"),
+        ([query({}) | {"Id": f"m{number}"} for number in range(501)], (NOW - HOUR, NOW), "500"),
         ([query({}), query({})], (NOW - HOUR, NOW), "not unique"),
         ([query({}, period=90)], (NOW - HOUR, NOW), "multiple of 60"),
         ([query({})], (NOW, NOW), "EndTime"),
@@ -118,7 +121,7 @@ def test_a_listing_names_each_metric_of_the_last_two_weeks_once(sandbox: Sandbox
     by_zone = [{"Name": "NatGatewayId", "Value": "nat-1"}, {"Name": "AvailabilityZone"}]
     zones = {"Namespace": "AWS/NATGateway", "MetricName": "BytesInFromSource", "Dimensions": by_zone}
     [listed] = cloudwatch.list_metrics(**zones)["Metrics"]
-    assert {each["Name"]: each["Value"] for each in listed["Dimensions"]} == {
+    assert {dimension["Name"]: dimension["Value"] for dimension in listed["Dimensions"]} == {
         "NatGatewayId": "nat-1",
         "AvailabilityZone": "us-east-1a",
     }
@@ -131,8 +134,8 @@ def test_a_listing_has_pages_of_500(sandbox: Sandbox, cloudwatch: Client) -> Non
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_ListMetrics.html.
     """
-    for each in range(501):
-        sandbox.metrics.record(f"nat-{each}", "BytesInFromSource", [(NOW - HOUR, 1.0)])
+    for number in range(501):
+        sandbox.metrics.record(f"nat-{number}", "BytesInFromSource", [(NOW - HOUR, 1.0)])
     first = cloudwatch.list_metrics()
     assert len(first["Metrics"]) == 500
     assert len(cloudwatch.list_metrics(NextToken=first["NextToken"])["Metrics"]) == 1

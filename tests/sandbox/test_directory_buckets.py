@@ -48,7 +48,7 @@ def test_lists_one_region(sandbox: Sandbox) -> None:
 
 
 def test_is_logged_under_its_name(sandbox: Sandbox, s3: Client) -> None:
-    """The call log tells ListDirectoryBuckets from ListBuckets, although both are the same HTTP request."""
+    """The call log distinguishes ListDirectoryBuckets from ListBuckets, although both are the same HTTP request."""
     s3.list_directory_buckets(MaxDirectoryBuckets=1)
     s3.list_buckets()
     assert sandbox.calls.operations("s3") == ["ListDirectoryBuckets", "ListBuckets"]

@@ -25,7 +25,7 @@ ONLY_THE_WRITER = {
         {
             "Effect": "Deny",
             "Principal": "*",
-            "Action": [f"dynamodb:{each}" for each in [*WRITES, "DeleteResourcePolicy"]],
+            "Action": [f"dynamodb:{action}" for action in [*WRITES, "DeleteResourcePolicy"]],
             "Resource": "*",
             "Condition": {"ArnNotLike": {"aws:PrincipalArn": WRITER}},
         }
@@ -188,7 +188,7 @@ def test_each_action_needs_its_permission(sandbox: Sandbox, dynamodb: Client, ac
     with enforced(sandbox):
         allowed = [name for name, write in writes(putter).items() if not _is_refused(write)]
         reads = (putter.scan, putter.describe_table, putter.delete_table)
-        assert {refused(each, TableName="Ledger") for each in reads} == {"AccessDeniedException"}
+        assert {refused(read, TableName="Ledger") for read in reads} == {"AccessDeniedException"}
     assert allowed == ["PutItem", "TransactWriteItems"]
 
 

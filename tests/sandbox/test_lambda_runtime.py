@@ -48,7 +48,7 @@ pytestmark = pytest.mark.runtime
 
 @pytest.fixture(scope="module")
 def artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An artifact with a handler and a boto3 of its own, which is none."""
+    """An artifact with a handler and an empty module named boto3."""
     folder = tmp_path_factory.mktemp("artifact")
     (folder / "app.py").write_text(HANDLER)
     (folder / "boto3.py").write_text("")
@@ -153,7 +153,7 @@ def test_nothing_to_measure_yet(artifact: Path) -> None:
     runtime = LambdaRuntime(artifact, "app.handler", {})
     with pytest.raises(LookupError, match="does not run"):
         runtime.invoke({})
-    with runtime, pytest.raises(LookupError, match="not initialised"):
+    with runtime, pytest.raises(LookupError, match="not initialized"):
         runtime.init_duration_ms()
 
 

@@ -26,7 +26,7 @@ def logs(sandbox: Sandbox) -> Client:
 
 def put(client: Client, *messages: str, age: timedelta = timedelta(hours=1)) -> None:
     """Put records of that age."""
-    events = [{"timestamp": int((NOW - age).timestamp() * 1000), "message": each} for each in messages]
+    events = [{"timestamp": int((NOW - age).timestamp() * 1000), "message": message} for message in messages]
     client.put_log_events(logGroupName="group", logStreamName="stream", logEvents=events)
 
 
@@ -44,7 +44,7 @@ def ask(client: Client, *commands: str, start: datetime = NOW - timedelta(days=1
 
 def sums(answer: dict[str, Any]) -> dict[tuple[str, str], str | None]:
     """Return the total of each group."""
-    rows = [{each["field"]: each["value"] for each in row} for row in answer["results"]]
+    rows = [{field["field"]: field["value"] for field in row} for row in answer["results"]]
     return {(row["interface"], row["state"]): row.get("total") for row in rows}
 
 
@@ -75,7 +75,7 @@ def test_conditions_are_evaluated(logs: Client, condition: str, total: int) -> N
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-operations-functions.html.
     """
     found = sums(ask(logs, f"filter {condition}", SUM))
-    assert sum(int(each or 0) for each in found.values()) == total
+    assert sum(int(value or 0) for value in found.values()) == total
 
 
 def test_a_record_that_does_not_match_has_no_fields(logs: Client) -> None:

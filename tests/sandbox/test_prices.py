@@ -37,7 +37,7 @@ def test_products_come_in_pages(sandbox: Sandbox) -> None:
     pricing = sandbox.client("pricing")
     first = pricing.get_products(ServiceCode="AmazonEC2")
     second = pricing.get_products(ServiceCode="AmazonEC2", NextToken=first["NextToken"])
-    assert [len(each["PriceList"]) for each in (first, second)] == [100, 1]
+    assert [len(page["PriceList"]) for page in (first, second)] == [100, 1]
     assert "NextToken" not in second
 
 
@@ -57,5 +57,5 @@ def test_what_is_not_understood_fails_loudly(sandbox: Sandbox) -> None:
     sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
     with pytest.raises(ClientError, match="CONTAINS"):
         pricing.get_products(ServiceCode="AmazonEC2", Filters=[FAMILY | {"Type": "CONTAINS"}])
-    with pytest.raises(ClientError, match="GetProducts alone"):
+    with pytest.raises(ClientError, match="only GetProducts"):
         pricing.describe_services()

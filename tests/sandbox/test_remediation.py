@@ -63,7 +63,7 @@ def automation(sandbox: Sandbox) -> Iterator[Automation]:
 
 @pytest.fixture
 def remediation(sandbox: Sandbox, automation: Automation) -> Iterator[Remediation]:
-    """Remediation in force."""
+    """Remediation, running."""
     with Remediation(sandbox, automation) as running:
         yield running
 
@@ -140,15 +140,15 @@ def exception_key(subnet: str) -> dict[str, str]:
 
 def states(config: BaseClient, *subnets: str) -> dict[str, str]:
     """Return the states of the last remediations by subnet."""
-    wanted = {"ResourceKeys": [key(each) for each in subnets]} if subnets else {}
+    wanted = {"ResourceKeys": [key(subnet) for subnet in subnets]} if subnets else {}
     answer = config.describe_remediation_execution_status(ConfigRuleName=RULE, **wanted)
-    return {each["ResourceKey"]["resourceId"]: each["State"] for each in answer["RemediationExecutionStatuses"]}
+    return {status["ResourceKey"]["resourceId"]: status["State"] for status in answer["RemediationExecutionStatuses"]}
 
 
 def exceptions(config: BaseClient) -> dict[str, str]:
     """Return the messages of the rule's remediation exceptions by subnet."""
     found = config.describe_remediation_exceptions(ConfigRuleName=RULE)["RemediationExceptions"]
-    return {each["ResourceId"]: each.get("Message", "") for each in found}
+    return {exception["ResourceId"]: exception.get("Message", "") for exception in found}
 
 
 def settled(config: BaseClient) -> dict[str, str]:
@@ -259,7 +259,7 @@ def test_remediation_of_a_resource_runs_its_runbook(
     assert settled(config) == {"subnet-1": "SUCCEEDED"}
     assert events == [{"id": "subnet-1", "note": ""}]
     (found,) = config.describe_remediation_execution_status(ConfigRuleName=RULE)["RemediationExecutionStatuses"]
-    assert [(each["Name"], each["State"]) for each in found["StepDetails"]] == [
+    assert [(step["Name"], step["State"]) for step in found["StepDetails"]] == [
         ("heal", "SUCCEEDED"),
         ("rest", "SUCCEEDED"),
     ]
@@ -267,7 +267,7 @@ def test_remediation_of_a_resource_runs_its_runbook(
 
 
 def test_status_shows_steps_and_errors(config: BaseClient, automation: Automation, put: Put) -> None:
-    """A failed step has its error message, steps behind it are pending; states can be asked for by resource."""
+    """A failed step has its error message, steps behind it are pending; states can be requested by resource."""
 
     def refuse(event: dict[str, str]) -> None:
         if event["id"] == "subnet-bad":
@@ -283,7 +283,7 @@ def test_status_shows_steps_and_errors(config: BaseClient, automation: Automatio
     assert states(config, "subnet-good") == {"subnet-good": "SUCCEEDED"}
     request = {"ConfigRuleName": RULE, "ResourceKeys": [key("subnet-bad")]}
     (found,) = config.describe_remediation_execution_status(**request)["RemediationExecutionStatuses"]
-    assert [each["State"] for each in found["StepDetails"]] == ["FAILED", "PENDING"]
+    assert [step["State"] for step in found["StepDetails"]] == ["FAILED", "PENDING"]
     assert "BLOCKED" in found["StepDetails"][0]["ErrorMessage"]
 
 
@@ -437,7 +437,7 @@ def test_exceptions_are_put_described_and_deleted(
         verdict(sandbox, subnet, compliance)
     keys = [exception_key("subnet-1"), exception_key("subnet-2")]
     answer = config.put_remediation_exceptions(ConfigRuleName=RULE, ResourceKeys=keys, Message="planned")
-    assert [each["ResourceId"] for each in answer["FailedBatches"][0]["FailedItems"]] == ["subnet-2"]
+    assert [item["ResourceId"] for item in answer["FailedBatches"][0]["FailedItems"]] == ["subnet-2"]
     expired = {"ConfigRuleName": RULE, "ResourceKeys": [exception_key("subnet-3")], "ExpirationTime": time.time() - 1}
     assert config.put_remediation_exceptions(**expired)["FailedBatches"] == []
     assert exceptions(config) == {"subnet-1": "planned"}

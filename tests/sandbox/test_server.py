@@ -126,7 +126,7 @@ def test_denies_where_parameters_fit(sandbox: Sandbox) -> None:
 
 
 def test_throttles_so_many_times(sandbox: Sandbox) -> None:
-    """EC2 throttles with RequestLimitExceeded and 503, as often as asked for, and then serves."""
+    """EC2 throttles with RequestLimitExceeded and 503, the requested number of times, and then serves."""
     sandbox.faults.throttle("ec2", "DescribeSubnets", times=2)
     client = sandbox.client("ec2")
     for _ in range(2):

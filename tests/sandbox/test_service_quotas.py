@@ -8,7 +8,7 @@ ENDPOINTS = {"ServiceCode": "vpc", "QuotaCode": "L-1B52E74A"}
 
 
 def test_a_quota_that_was_raised_is_the_applied_one(sandbox: Sandbox) -> None:
-    """GetServiceQuota tells what was granted, GetAWSDefaultServiceQuota what everybody has.
+    """GetServiceQuota returns the granted value, GetAWSDefaultServiceQuota the default.
 
     https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetAWSDefaultServiceQuota.html
     """
@@ -20,7 +20,7 @@ def test_a_quota_that_was_raised_is_the_applied_one(sandbox: Sandbox) -> None:
 
 
 def test_a_quota_may_have_no_applied_value(sandbox: Sandbox) -> None:
-    """Where only the default is known, GetServiceQuota does not find the quota; an unknown code nobody finds.
+    """With only a default, GetServiceQuota does not find the quota; neither operation finds an unknown code.
 
     https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html
     """

@@ -41,7 +41,7 @@ def table(ec2: Client, vpc: str) -> dict[str, Any]:
 
 def gateways(ec2: Client, vpc: str) -> list[str]:
     """Return the gateways in the routes of the VPC's table."""
-    return [each["GatewayId"] for each in table(ec2, vpc)["Routes"] if each["GatewayId"] != "local"]
+    return [route["GatewayId"] for route in table(ec2, vpc)["Routes"] if route["GatewayId"] != "local"]
 
 
 def test_new_endpoint_is_not_found_once(sandbox: Sandbox, ec2: Client, create: Callable[..., str]) -> None:
@@ -51,11 +51,11 @@ def test_new_endpoint_is_not_found_once(sandbox: Sandbox, ec2: Client, create: C
         code = refused(ec2.describe_vpc_endpoints, VpcEndpointIds=[made])
         assert code == "InvalidVpcEndpointId.NotFound"
         assert ec2.describe_vpc_endpoints(VpcEndpointIds=[made])["VpcEndpoints"]
-    assert [(each.operation, each.nth) for each in reads.given] == [("ec2:DescribeVpcEndpoints", 1)]
+    assert [(read.operation, read.nth) for read in reads.given] == [("ec2:DescribeVpcEndpoints", 1)]
     with sandbox.stale_reads("ec2:DescribeVpcEndpoints", nth=2):
         other = create()
         found = [ec2.describe_vpc_endpoints()["VpcEndpoints"] for _ in range(3)]
-    assert [other in {each["VpcEndpointId"] for each in listed} for listed in found] == [True, False, True]
+    assert [other in {endpoint["VpcEndpointId"] for endpoint in listed} for listed in found] == [True, False, True]
 
 
 def test_only_the_last_change_is_missed(sandbox: Sandbox, ec2: Client, vpc: str, create: Callable[..., str]) -> None:

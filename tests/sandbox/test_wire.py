@@ -50,7 +50,7 @@ def test_parameters_of_a_path(sandbox: Sandbox) -> None:
     assert sandbox.calls.of("lambda")[0].parameters == {"FunctionName": "none"}
 
 
-def test_a_service_that_nobody_knows(sandbox: Sandbox) -> None:
+def test_an_unknown_service(sandbox: Sandbox) -> None:
     """A signed request for an unknown service is logged under its signing name, and refused."""
     status = post(sandbox, b"{}", Authorization=SIGNED.format("horoscope"), X_Amz_Target="Stars_20260101.Ask")
     (call,) = sandbox.calls

@@ -26,9 +26,9 @@ Item = dict[str, Any]
 
 
 class Aggregator:
-    """What an aggregator named `name` holds: the items of some accounts and Regions, and which sources are bad.
+    """An aggregator named `name`: the items of some accounts and Regions, and the sources that failed.
 
-    It cuts answers into pages of `page` items, however many are asked for, as AWS may.
+    It returns pages of `page` items, even if a request allows more, as AWS may.
     """
 
     def __init__(self, sandbox: Sandbox, name: str = "organization", page: int = 3) -> None:
@@ -72,9 +72,9 @@ class Aggregator:
         """Answer a query; AssertionError for one of another form, KeyError for another aggregator."""
         query = _QUERY.fullmatch(request["Expression"])
         assert query, request["Expression"]
-        found = [each for each in self._items.get(query["type"], []) if _fits(each, query)]
+        found = [item for item in self._items.get(query["type"], []) if _fits(item, query)]
         start = int(request.get("NextToken") or 0)
-        rows = [json.dumps(each, default=str) for each in found[start : start + self._page]]
+        rows = [json.dumps(item, default=str) for item in found[start : start + self._page]]
         more = {"NextToken": str(start + self._page)} if start + self._page < len(found) else {}
         return {"Results": rows, **more}
 
@@ -86,7 +86,7 @@ def _fits(item: Item, query: re.Match[str]) -> bool:
 
 @contextmanager
 def answering(aggregator: Aggregator) -> Iterator[None]:
-    """Have the sandbox answer for an aggregator; any other name is unknown."""
+    """Let the sandbox answer queries to an aggregator; any other name is unknown."""
 
     def body(response: ConfigResponse) -> dict[str, Any]:
         request: dict[str, Any] = json.loads(response.body)
@@ -100,7 +100,11 @@ def answering(aggregator: Aggregator) -> Iterator[None]:
     def sources(response: ConfigResponse) -> str:
         wanted = body(response)["UpdateStatus"]
         return json.dumps(
-            {"AggregatedSourceStatusList": [each for each in aggregator.bad if each["LastUpdateStatus"] in wanted]}
+            {
+                "AggregatedSourceStatusList": [
+                    source for source in aggregator.bad if source["LastUpdateStatus"] in wanted
+                ]
+            }
         )
 
     patches = Patches()

@@ -1,4 +1,4 @@
-"""One account with a subnet for every kind of way out, in both address families and several VPCs."""
+"""One account with a subnet for every kind of egress path, in both address families and several VPCs."""
 
 from sandbox.networks.account import ANYWHERE_IPV6, Account
 from sandbox.networks.central_egress import Hub
@@ -11,7 +11,7 @@ OTHER_OWNER = "444455556666"
 
 
 class Everything:
-    """All of it; `subnets` has the id of each subnet that stands for something, by what it stands for."""
+    """The network; `subnets` has the ids of its subnets by what they show."""
 
     def __init__(self, account: Account) -> None:
         """Build it."""
@@ -30,7 +30,7 @@ class Everything:
     def s3express_blocks(self) -> list[str]:
         """Return the IPv4 blocks of S3 Express in the Region."""
         listed = self.account.ec2.describe_prefix_lists()["PrefixLists"]
-        return next(list(each["Cidrs"]) for each in listed if each["PrefixListName"].endswith("s3express"))
+        return next(list(found["Cidrs"]) for found in listed if found["PrefixListName"].endswith("s3express"))
 
     def _gateways(self) -> None:
         vpc = BehindNatGateway(self.account)
@@ -145,7 +145,7 @@ class Everything:
         ec2 = self.account.ec2
         ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-bidirectional")
         own = [{"Name": "owner-id", "Values": [self.account.account_id]}]
-        for vpc_id in {each["VpcId"] for each in ec2.describe_vpcs(Filters=own)["Vpcs"]} - {closed.vpc}:
+        for vpc_id in {vpc["VpcId"] for vpc in ec2.describe_vpcs(Filters=own)["Vpcs"]} - {closed.vpc}:
             ec2.create_vpc_block_public_access_exclusion(
                 VpcId=vpc_id, InternetGatewayExclusionMode="allow-bidirectional"
             )

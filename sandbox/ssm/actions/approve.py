@@ -25,7 +25,7 @@ PREDEFINED = {"ApprovalStatus": "String", "ApproverDecisions": "MapList"}
 
 
 def _check(step: Step, types: Types) -> None:
-    """Check who may approve, how many must, and the topic that they are told through."""
+    """Check who may approve, how many must, and the topic that notifies them."""
     check_keys(step, ("Approvers",), tuple(OPTIONAL))
     for key, expected in {**OPTIONAL, "Approvers": "StringList"}.items():
         reference = only_reference(step.inputs.get(key))

@@ -1,4 +1,4 @@
-"""What an action is made of: a check of a step before anything runs, and the doing."""
+"""The parts of an action: a check of a step before anything runs, and the function that runs it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from sandbox.ssm.shapes import Types
 
 
 class Running(Protocol):
-    """An execution, as far as an action may see and use it."""
+    """The part of an execution that an action may use."""
 
     @property
     def step(self) -> Step:
@@ -33,7 +33,7 @@ class Running(Protocol):
         """Wait some seconds of AWS's clock; raises InterruptedStepError if the execution is stopped meanwhile."""
 
     def waiting(self) -> None:
-        """Say that the step waits for somebody."""
+        """Mark the step as waiting for a person."""
 
 
 class Signals(Protocol):
@@ -43,9 +43,9 @@ class Signals(Protocol):
         """Return pairs of the approver's ARN and `Approve` or `Reject`, in order."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a step came to: the response that its outputs are selected from, and where a branch jumps to.
+    """The result of a step: the response that its outputs are selected from, and where a branch jumps to.
 
     `predefined` has values of predefined outputs that are not simply what the response has under their names.
     """
@@ -55,7 +55,7 @@ class Outcome:
     predefined: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Action:
     """One action of Automation.
 
@@ -72,7 +72,7 @@ class Action:
 
 
 def place(step: Step) -> str:
-    """Return how a fault in a step's inputs names the place."""
+    """Return the name of a step's inputs, for a fault."""
     return f"mainSteps.{step.name}.inputs"
 
 

@@ -31,16 +31,16 @@ def _check(step: Step, types: Types) -> None:
     if not isinstance(parameters, dict):
         raise FaultyDocumentError(f"{place(step)}.RuntimeParameters", f"{parameters!r} is not a map")
     for name, value in parameters.items():
-        if not all(_is(each, ("String", "StringList"), types, step) for each in _values(value)):
+        if not all(_is(item, ("String", "StringList"), types, step) for item in _values(value)):
             raise FaultyDocumentError(f"{place(step)}.RuntimeParameters.{name}", f"{value!r} is not a list of strings")
 
 
-def _is(value: Any, kinds: tuple[str, ...], types: Types, step: Step) -> bool:  # noqa: ANN401 - any JSON value
+def _is(value: Any, kinds: tuple[str, ...], types: Types, step: Step) -> bool:  # noqa: ANN401  # any JSON value
     reference = only_reference(value)
     return isinstance(value, str) if reference is None else types.type_of(place(step), reference) in kinds
 
 
-def _values(value: Any) -> list[Any]:  # noqa: ANN401 - any JSON value
+def _values(value: Any) -> list[Any]:  # noqa: ANN401  # any JSON value
     return value if isinstance(value, list) else [value]
 
 
@@ -64,7 +64,7 @@ def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
     return Outcome({"Output": output, "ExecutionId": execution_id, "Status": status})
 
 
-def _find(ssm: Any, execution_id: str) -> dict[str, Any]:  # noqa: ANN401 - a boto3 client
+def _find(ssm: Any, execution_id: str) -> dict[str, Any]:  # noqa: ANN401  # a boto3 client
     answer = ssm.get_automation_execution(AutomationExecutionId=execution_id)
     execution: dict[str, Any] = answer["AutomationExecution"]
     return execution

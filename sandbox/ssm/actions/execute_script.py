@@ -47,14 +47,16 @@ def _check(step: Step, types: Types) -> None:
 
 
 def _check_script(where: str, script: object, handler: object) -> None:
-    """Refuse a script that is no Python, lacks the handler, or has braces: Automation would take `{{` as its own."""
+    """Refuse a script that is not Python, lacks the handler, or has `{{`, which Automation would replace."""
     if not isinstance(script, str) or "{{" in script:
-        raise FaultyDocumentError(where, "it is no string, or has braces of a reference; pass values as InputPayload")
+        raise FaultyDocumentError(
+            where, "it is not a string, or has the braces of a reference; pass values as InputPayload"
+        )
     try:
         tree = ast.parse(script)
     except SyntaxError as error:
-        raise FaultyDocumentError(where, f"it is no Python: {error}") from error
-    functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+        raise FaultyDocumentError(where, f"it is not Python: {error}") from error
+    functions = {statement.name: statement for statement in tree.body if isinstance(statement, ast.FunctionDef)}
     if handler not in functions:
         raise FaultyDocumentError(where, f"it has no function {handler!r}, only {sorted(functions)}")
     if len(functions[str(handler)].args.args) != len(("events", "context")):

@@ -1,6 +1,7 @@
 """The report as a person uses it, in a real browser: choose, sort, open, draw, print, share."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest

@@ -41,7 +41,7 @@ def put(config: BaseClient, loop: ConfigLoop, evaluation: Make) -> Callable[...,
 def ids(answer: dict[str, Any]) -> list[str]:
     """Return the resource ids of an answer with EvaluationResults."""
     found = [result["EvaluationResultIdentifier"] for result in answer["EvaluationResults"]]
-    return [each["EvaluationResultQualifier"]["ResourceId"] for each in found]
+    return [result["EvaluationResultQualifier"]["ResourceId"] for result in found]
 
 
 def error_of(call: Callable[..., Any], **parameters: object) -> str:

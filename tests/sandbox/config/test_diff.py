@@ -9,7 +9,7 @@ from sandbox.config_items.diff import diff
 
 def item(configuration: dict[str, Any] | None, *related: str) -> dict[str, Any]:
     """Return the parts of a configuration item that a diff looks at."""
-    return {"configuration": configuration, "relationships": [{"resourceId": each} for each in related]}
+    return {"configuration": configuration, "relationships": [{"resourceId": resource_id} for resource_id in related]}
 
 
 def test_new_resource_is_one_creation() -> None:
@@ -48,7 +48,7 @@ def test_changed_property(before: dict[str, Any], after: dict[str, Any], key: st
     """A property is named by its path with capital first letters."""
     found = diff(item(before), item(after))
     assert found["changeType"] == "UPDATE"
-    assert {name: each["changeType"] for name, each in found["changedProperties"].items()} == {key: change}
+    assert {name: entry["changeType"] for name, entry in found["changedProperties"].items()} == {key: change}
 
 
 def test_changed_member_is_removed_and_added() -> None:

@@ -43,7 +43,7 @@ def test_failures_are_told(sandbox: Sandbox, loop: ConfigLoop) -> None:
 
 
 def test_there_may_be_no_row(sandbox: Sandbox, loop: ConfigLoop) -> None:
-    """By its reference the call tells nothing of custom Lambda rules."""
+    """According to its reference, the call returns nothing for custom Lambda rules."""
     statuses_of(sandbox.account_id, sandbox.region).silent.add(loop.rule.name)
     call = sandbox.client("config").describe_config_rule_evaluation_status
     assert call(ConfigRuleNames=[loop.rule.name])["ConfigRulesEvaluationStatus"] == []

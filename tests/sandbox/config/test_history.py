@@ -49,7 +49,7 @@ def test_items_have_the_shape_of_the_api(config: BaseClient, subnet_id: str) -> 
     assert item["arn"].endswith(f":subnet/{subnet_id}")
     assert json.loads(item["configuration"])["subnetId"] == subnet_id
     assert item["tags"] == {"Name": "second"}
-    assert {each["relationshipName"] for each in item["relationships"]} == {"Is contained in Vpc"}
+    assert {relationship["relationshipName"] for relationship in item["relationships"]} == {"Is contained in Vpc"}
     assert int(item["configurationStateId"]) == round(item["configurationItemCaptureTime"].timestamp() * 1000)
     assert not {"configurationItemVersion", "awsAccountId", "ARN"} & set(item)
 

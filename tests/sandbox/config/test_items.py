@@ -28,7 +28,7 @@ def items_of(sandbox: Sandbox, style: ItemStyle) -> dict[str, dict[str, Any]]:
 
 def related(item: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the relationships of an item as (name, id)."""
-    return [(each["name"], each["resourceId"]) for each in item["relationships"]]
+    return [(relationship["name"], relationship["resourceId"]) for relationship in item["relationships"]]
 
 
 def test_route_table(sandbox: Sandbox, network: Ids) -> None:
@@ -110,7 +110,7 @@ def test_gateway_endpoint(sandbox: Sandbox, network: Ids) -> None:
 
 
 def test_nat_gateway(sandbox: Sandbox, network: Ids) -> None:
-    """A NAT gateway's item knows neither its availability mode nor a route table of its own."""
+    """A NAT gateway's item has neither its availability mode nor its route table."""
     for style in (OLD, NEW):
         item = items_of(sandbox, style)[network["nat"]]
         assert item["ARN"].split(":")[-1] == f"natgateway/{network['nat']}"

@@ -121,7 +121,7 @@ def test_oversized_on_request(loop: ConfigLoop, events: list[dict[str, Any]]) ->
 def test_deleted_resource_stays_in_scope(
     sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Ids
 ) -> None:
-    """A deletion is told by the item's status; eventLeftScope is about the scope.
+    """A deletion shows in the item's status; eventLeftScope is about the scope.
 
     https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules-delete.html
     """
@@ -214,13 +214,13 @@ def test_loop_is_neither_logged_nor_denied(
 
 
 def test_baseline_discovers_again(sandbox: Sandbox, events: list[dict[str, Any]]) -> None:
-    """Each baseline delivers everything as newly discovered, in the style that was asked for."""
+    """Each baseline delivers everything as newly discovered, in the requested style."""
     loop = ConfigLoop(sandbox, events.append, rule=RULE, style=ItemStyle(state_as_object=True))
     assert len(loop.baseline()) == len(loop.baseline())
     subnets = [
-        each["configurationItem"]
-        for each in loop.queued
-        if each["configurationItem"]["resourceType"] == "AWS::EC2::Subnet"
+        event["configurationItem"]
+        for event in loop.queued
+        if event["configurationItem"]["resourceType"] == "AWS::EC2::Subnet"
     ]
     assert {item["configurationItemStatus"] for item in subnets} == {"ResourceDiscovered"}
     assert [item["configuration"]["state"] for item in subnets] == [{"value": "available"}] * len(subnets)

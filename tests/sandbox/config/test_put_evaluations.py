@@ -51,7 +51,7 @@ def test_stores_what_it_is_told(config: BaseClient, token: str, results: ConfigR
 
 
 def test_takes_an_empty_list(config: BaseClient, token: str) -> None:
-    """A rule may have nothing to tell."""
+    """A rule may have nothing to report."""
     assert config.put_evaluations(Evaluations=[], ResultToken=token)["FailedEvaluations"] == []
 
 

@@ -74,11 +74,11 @@ def test_indirect_relationships_can_be_off(sandbox: Sandbox, network: Ids) -> No
 
 
 def test_moved_association_changes_both_tables_and_the_subnet(sandbox: Sandbox, network: Ids) -> None:
-    """The subnet's diff tells of the table in its relationships only."""
+    """The subnet's diff has the table only in its relationships."""
     recorder = recorder_of(sandbox)
     ec2 = sandbox.client("ec2")
     (table,) = ec2.describe_route_tables(RouteTableIds=[network["rtb-public"]])["RouteTables"]
-    (association_id,) = [each["RouteTableAssociationId"] for each in table["Associations"]]
+    (association_id,) = [association["RouteTableAssociationId"] for association in table["Associations"]]
     ec2.replace_route_table_association(AssociationId=association_id, RouteTableId=network["rtb-isolated"])
     found = {resource_id: (kind, changed) for kind, resource_id, changed in summary(recorder.look())}
     assert found[network["rtb-public"]] == ("RouteTable", {"Configuration.Associations.0", "Relationships.0"})
@@ -127,7 +127,7 @@ def test_deleted_subnet(sandbox: Sandbox, network: Ids) -> None:
 
 
 def test_capture_times_never_repeat(sandbox: Sandbox, network: Ids) -> None:
-    """Each item has a capture time of its own, in the order of the items of one type."""
+    """Each item has another capture time, in the order of the items of one type."""
     recorder = recorder_of(sandbox)
     recorder.last.clear()
     times = [change.item["configurationItemCaptureTime"] for change in recorder.look()]

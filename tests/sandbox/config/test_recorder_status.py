@@ -1,4 +1,4 @@
-"""What AWS Config tells of its recorder and its delivery channel, where moto tells nothing or something else."""
+"""The statuses of AWS Config's recorder and delivery channel, where moto differs."""
 
 from typing import Any
 

@@ -31,7 +31,7 @@ def endpoint_id(sandbox: Sandbox, vpc_id: str, subnet_id: str) -> str:
 def route(ec2: Client, table_id: str, destination: str = "0.0.0.0/0") -> dict[str, Any]:
     """Return the route of a table to a block or prefix list."""
     [table] = ec2.describe_route_tables(RouteTableIds=[table_id])["RouteTables"]
-    return next(each for each in table["Routes"] if destination in each.values())
+    return next(route for route in table["Routes"] if destination in route.values())
 
 
 def run(ec2: Client, subnet_id: str, **primary: object) -> tuple[str, str]:
@@ -113,7 +113,7 @@ def test_terminated_instance_keeps_an_interface_that_is_not_deleted_with_it(ec2:
 
 
 def test_interface_moves_to_another_instance(ec2: Client, table_id: str, subnet_id: str) -> None:
-    """A route to an interface of its own follows the interface to whichever instance it is attached to."""
+    """A route to a separate interface follows the interface to the instance that it is attached to."""
     made = ec2.create_network_interface(SubnetId=subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
     ec2.create_route(RouteTableId=table_id, NetworkInterfaceId=made, **DEFAULT)
     for _ in range(2):
@@ -138,7 +138,7 @@ def test_prefix_list_route_to_an_interface(ec2: Client, table_id: str, subnet_id
         ec2.create_route(RouteTableId=table_id, NetworkInterfaceId=interface_id, **destination)
     ec2.delete_route(RouteTableId=table_id, **destination)
     [table] = ec2.describe_route_tables(RouteTableIds=[table_id])["RouteTables"]
-    assert all("DestinationPrefixListId" not in each for each in table["Routes"])
+    assert all("DestinationPrefixListId" not in route for route in table["Routes"])
 
 
 def test_instance_types_tell_their_bandwidth(ec2: Client) -> None:

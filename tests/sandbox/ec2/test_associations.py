@@ -30,7 +30,7 @@ def associations(ec2: Client, table_id: str) -> list[dict[str, Any]]:
 
 
 def test_the_same_table_again_changes_nothing(ec2: Client, table_id: str, subnet_id: str) -> None:
-    """Associating a subnet with its own table again returns the association that is there."""
+    """Associating a subnet with its own table again returns the existing association."""
     made = {ec2.associate_route_table(RouteTableId=table_id, SubnetId=subnet_id)["AssociationId"] for _ in range(2)}
     assert [item["RouteTableAssociationId"] for item in associations(ec2, table_id)] == list(made)
 

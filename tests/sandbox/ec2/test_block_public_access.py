@@ -21,12 +21,12 @@ def test_subnets_show_the_mode_of_the_account_unless_they_are_excluded(ec2: Clie
     answer = ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-bidirectional")
     assert answer["VpcBlockPublicAccessOptions"]["InternetGatewayBlockMode"] == "block-bidirectional"
     assert ec2.describe_vpc_block_public_access_options()["VpcBlockPublicAccessOptions"]["State"] == "update-complete"
-    assert {mode_of(ec2, each) for each in (first, second)} == {"block-bidirectional"}
+    assert {mode_of(ec2, subnet_id) for subnet_id in (first, second)} == {"block-bidirectional"}
     ec2.create_vpc_block_public_access_exclusion(VpcId=vpc_id, InternetGatewayExclusionMode="allow-bidirectional")
     ec2.create_vpc_block_public_access_exclusion(SubnetId=second, InternetGatewayExclusionMode="allow-egress")
-    assert [mode_of(ec2, each) for each in (first, second)] == ["off", "block-ingress"]
+    assert [mode_of(ec2, subnet_id) for subnet_id in (first, second)] == ["off", "block-ingress"]
     ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="off")
-    assert [mode_of(ec2, each) for each in (first, second)] == ["off", "off"]
+    assert [mode_of(ec2, subnet_id) for subnet_id in (first, second)] == ["off", "off"]
 
 
 @pytest.mark.parametrize(

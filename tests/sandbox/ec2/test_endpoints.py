@@ -123,7 +123,7 @@ def test_a_token_outlives_its_endpoint(sandbox: Sandbox, ec2: Client, vpc_id: st
     assert create(ec2, vpc_id, ClientToken="token")["VpcEndpointId"] == first["VpcEndpointId"]
     code = refused(lambda: create(ec2, vpc_id, ClientToken="token", RouteTableIds=[table_id]))
     assert code == "IdempotentParameterMismatch"
-    assert {each["State"] for each in ec2.describe_vpc_endpoints()["VpcEndpoints"]} == {"deleted"}
+    assert {endpoint["State"] for endpoint in ec2.describe_vpc_endpoints()["VpcEndpoints"]} == {"deleted"}
     assert create(ec2, vpc_id, ClientToken="other")["VpcEndpointId"] != first["VpcEndpointId"]
 
 

@@ -24,7 +24,7 @@ def test_lists_six_ipv4_cidrs_for_s3express(ec2: Client) -> None:
 
 
 def test_lists_ipv6_separately(ec2: Client) -> None:
-    """DescribeManagedPrefixLists tells the families apart by AddressFamily (botocore model, ManagedPrefixList)."""
+    """DescribeManagedPrefixLists distinguishes the families by AddressFamily (botocore model, ManagedPrefixList)."""
     lists = ec2.describe_managed_prefix_lists(Filters=OWNED_BY_AWS)["PrefixLists"]
     families = {item["AddressFamily"]: item for item in lists if item["PrefixListName"].endswith(".s3express")}
     assert set(families) == {"IPv4", "IPv6"}
@@ -86,7 +86,7 @@ def test_unknown_lists_are_refused(ec2: Client) -> None:
 
 
 def test_ranges_of_two_regions_never_overlap(sandbox: Sandbox) -> None:
-    """A Region's ranges are its own, so that a test can tell the lists of two Regions apart."""
+    """Each Region has different ranges, so that a test can distinguish the lists of two Regions."""
     networks = [
         ipaddress.ip_network(cidr)
         for region in REGIONS

@@ -11,9 +11,9 @@ OWNER, PARTICIPANT = "123456789012", "210987654321"
 
 
 def shared(client: Client, **asked: object) -> list[str]:
-    """Return the ids that a client is told, on pages of one."""
+    """Return the ids that a client reads, on pages of one."""
     pages = client.get_paginator("list_resources").paginate(PaginationConfig={"PageSize": 1}, **asked)
-    return [each["arn"].rpartition("/")[2] for page in pages for each in page["resources"]]
+    return [resource["arn"].rpartition("/")[2] for page in pages for resource in page["resources"]]
 
 
 def test_shared_subnets(sandbox: Sandbox, ec2: Client, vpc_id: str) -> None:
@@ -24,8 +24,8 @@ def test_shared_subnets(sandbox: Sandbox, ec2: Client, vpc_id: str) -> None:
     owner = sandbox.client("ram")
     participant = sandbox.client("ram", credentials=sandbox.credentials(PARTICIPANT))
     assert shared(owner, resourceOwner="SELF") == []
-    for each in made[:2]:
-        sandbox.ec2.sharing.share_subnet(each, PARTICIPANT)
+    for subnet_id in made[:2]:
+        sandbox.ec2.sharing.share_subnet(subnet_id, PARTICIPANT)
     assert shared(owner, resourceOwner="SELF", resourceType="ec2:Subnet") == made[:2]
     assert shared(owner, resourceOwner="SELF", resourceType="ec2:PrefixList") == []
     assert shared(owner, resourceOwner="OTHER-ACCOUNTS") == []

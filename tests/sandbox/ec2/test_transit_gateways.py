@@ -43,7 +43,7 @@ def subnet_of(ec2: Client, vpc_id: str, number: int = 0, zone: str = "a") -> str
     return str(answer["Subnet"]["SubnetId"])
 
 
-def attach(ec2: Client, gateway_id: str, vpc_id: str, **more: Any) -> str:  # noqa: ANN401 -- boto3's own parameters
+def attach(ec2: Client, gateway_id: str, vpc_id: str, **more: Any) -> str:  # noqa: ANN401  # boto3's own parameters
     """Attach a VPC by a new subnet and return the attachment."""
     subnet_ids = [subnet_of(ec2, vpc_id)]
     made = ec2.create_transit_gateway_vpc_attachment(
@@ -60,13 +60,13 @@ def attachment_of(ec2: Client, attachment_id: str) -> dict[str, Any]:
     return dict(found)
 
 
-def refused(code: str) -> Any:  # noqa: ANN401 -- pytest's own type is private
+def refused(code: str) -> Any:  # noqa: ANN401  # pytest's own type is private
     """Expect a refusal with a code."""
     return pytest.raises(ClientError, match=rf"\({code}\)")
 
 
 def test_attachment_is_pending_then_available(sandbox: Sandbox, ec2: Client, vpc_id: str, gateway_id: str) -> None:
-    """A new attachment is pending for as many descriptions as asked for, and associated once it is available."""
+    """A new attachment is pending for the requested number of descriptions, and associated once it is available."""
     sandbox.ec2.knobs.pending_describes = 1
     attachment_id = attach(ec2, gateway_id, vpc_id)
     first, second = attachment_of(ec2, attachment_id), attachment_of(ec2, attachment_id)
@@ -192,9 +192,9 @@ def test_what_a_spoke_sees(sandbox: Sandbox, ec2: Client, spoke: Client, vpc_id:
     [seen] = spoke.describe_transit_gateway_attachments()["TransitGatewayAttachments"]
     assert (seen["TransitGatewayAttachmentId"], seen["State"], "Association" in seen) == (theirs, "available", False)
     assert (seen["TransitGatewayOwnerId"], seen["ResourceOwnerId"]) == (sandbox.account_id, SPOKE)
-    all_of_it = {each["TransitGatewayAttachmentId"]: each for each in attachments(ec2)}
+    all_of_it = {attachment["TransitGatewayAttachmentId"]: attachment for attachment in attachments(ec2)}
     assert all_of_it.keys() == {ours, theirs}
-    [table_id] = {each["Association"]["TransitGatewayRouteTableId"] for each in all_of_it.values()}
+    [table_id] = {attachment["Association"]["TransitGatewayRouteTableId"] for attachment in all_of_it.values()}
     assert spoke.describe_transit_gateway_route_tables()["TransitGatewayRouteTables"] == []
     by_state = [{"Name": "state", "Values": ["active"]}]
     with refused("InvalidRouteTableID.NotFound"):
@@ -215,7 +215,7 @@ def test_filters_of_attachments(ec2: Client, vpc_id: str, gateway_id: str) -> No
     table_id = attachment_of(ec2, attachment_id)["Association"]["TransitGatewayRouteTableId"]
     for name, value in {"resource-id": vpc_id, "association.transit-gateway-route-table-id": table_id}.items():
         found = ec2.describe_transit_gateway_attachments(Filters=[{"Name": name, "Values": [value]}])
-        ids = [each["TransitGatewayAttachmentId"] for each in found["TransitGatewayAttachments"]]
+        ids = [attachment["TransitGatewayAttachmentId"] for attachment in found["TransitGatewayAttachments"]]
         assert ids == [attachment_id], name
     with refused("InvalidParameterValue"):
         ec2.describe_transit_gateway_attachments(Filters=[{"Name": "colour", "Values": ["red"]}])

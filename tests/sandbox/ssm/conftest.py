@@ -23,7 +23,7 @@ TRUST = {
 
 @pytest.fixture
 def automation(sandbox: Sandbox) -> Iterator[Automation]:
-    """Automation in force in an emptied sandbox, whose waits take no time worth mentioning."""
+    """Automation in an empty sandbox, with very short waits."""
     with Automation(sandbox) as running:
         running.knobs.time_scale = 0.001
         yield running
@@ -90,6 +90,6 @@ def outcome() -> Callable[[dict[str, Any]], dict[str, str]]:
     """Gives the statuses of the steps of an AutomationExecution by their names."""
 
     def of(execution: dict[str, Any]) -> dict[str, str]:
-        return {each["StepName"]: each["StepStatus"] for each in execution["StepExecutions"]}
+        return {step["StepName"]: step["StepStatus"] for step in execution["StepExecutions"]}
 
     return of

@@ -82,7 +82,7 @@ def test_rejected_execution_fails(automation: Automation, sandbox: Sandbox, wait
     assert "Approval was rejected" in execution["FailureMessage"]
     outputs = execution["StepExecutions"][0]["Outputs"]
     assert outputs["ApprovalStatus"] == ["Rejected"]
-    assert [json.loads(each)["Decision"] for each in outputs["ApproverDecisions"]] == ["Approve", "Reject"]
+    assert [json.loads(decision)["Decision"] for decision in outputs["ApproverDecisions"]] == ["Approve", "Reject"]
 
 
 def test_one_approver_counts_once(automation: Automation, ssm: BaseClient, sandbox: Sandbox, waiting: Make) -> None:

@@ -49,7 +49,9 @@ def test_jumps_where_a_choice_is_true(run: Run, outcome: Statuses, condition: di
 
 def test_first_true_choice_wins(run: Run, outcome: Statuses) -> None:
     """Choices are evaluated in order; the automation jumps to the step of the first true one."""
-    choices = [{**text(each), "NextStep": name} for each, name in (("Linux", "a"), ("Windows", "b"), ("Windows", "c"))]
+    choices = [
+        {**text(value), "NextStep": name} for value, name in (("Linux", "a"), ("Windows", "b"), ("Windows", "c"))
+    ]
     statuses = outcome(run(choose(*choices), *(nap(name, isEnd=True) for name in "dabc"), parameters=PARAMETERS))
     assert [name for name in "abcd" if statuses[name] == "Success"] == ["b"]
 

@@ -26,7 +26,7 @@ def test_is_open_only_if_all_calendars_are(
 
 
 def test_unknown_calendar_is_an_error(ssm: BaseClient) -> None:
-    """A calendar that is not there is InvalidDocument; a look into the future is not supported here."""
+    """An unknown calendar is InvalidDocument; AtTime is not supported here."""
     assert refused(ssm.get_calendar_state, CalendarNames=["Nothing"]) == "InvalidDocument"
     code = refused(ssm.get_calendar_state, CalendarNames=["Nothing"], AtTime="2026-01-01T00:00:00Z")
     assert code == "ValidationException"

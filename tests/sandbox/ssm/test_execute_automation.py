@@ -41,7 +41,7 @@ def vpc(sandbox: Sandbox) -> str:
 
 @pytest.fixture
 def secondary(store: Make, runbook: Make) -> str:
-    """The runbook that is run by others: it tags what it is given and tells its state."""
+    """The runbook that others run: it tags a VPC and returns its state."""
     parameters = {"Id": {"type": "String"}, "By": {"type": "String", "default": "default"}}
     return str(store(runbook(TAG, LOOK, parameters=parameters, outputs=["look.State"]), "Secondary"))
 

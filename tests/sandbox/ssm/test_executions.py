@@ -1,4 +1,4 @@
-"""Executions: how they start, what is told of them, how they are stopped, killed and run side by side."""
+"""Executions: how they start, what the API shows, how they are stopped and killed, and how many run at once."""
 
 import json
 import time
@@ -110,7 +110,7 @@ def test_same_client_token_is_the_same_execution(ssm: BaseClient, store: Make, r
 
 
 def test_unknown_execution_is_not_found(ssm: BaseClient) -> None:
-    """Every call that names an execution answers AutomationExecutionNotFoundException for one that is not there."""
+    """Every call that names an execution answers AutomationExecutionNotFoundException for one that does not exist."""
     execution = {"AutomationExecutionId": str(uuid.uuid4())}
     missing = "AutomationExecutionNotFoundException"
     assert refused(ssm.get_automation_execution, **execution) == missing
@@ -143,7 +143,7 @@ def test_executions_are_listed_filtered_and_paged(
     )
     first = ssm.describe_automation_executions(MaxResults=1)
     second = ssm.describe_automation_executions(MaxResults=1, NextToken=first["NextToken"])
-    assert [each["AutomationExecutionMetadataList"][0]["DocumentName"] for each in (first, second)] == [
+    assert [page["AutomationExecutionMetadataList"][0]["DocumentName"] for page in (first, second)] == [
         "HealTwo",
         "HealOne",
     ]
@@ -209,8 +209,8 @@ def test_fifty_executions_run_at_once(automation: Automation, ssm: BaseClient, s
 
     automation.functions.register("f", meet)
     store(runbook(ask()))
-    executions = [automation.wait(each) for each in [start(ssm) for _ in range(50)]]
-    assert {each["StepExecutions"][0]["Outputs"]["Payload"][0] for each in executions} == {"true"}
+    executions = [automation.wait(execution_id) for execution_id in [start(ssm) for _ in range(50)]]
+    assert {execution["StepExecutions"][0]["Outputs"]["Payload"][0] for execution in executions} == {"true"}
 
 
 def test_more_than_the_quota_wait_their_turn(

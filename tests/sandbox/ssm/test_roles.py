@@ -73,7 +73,7 @@ def test_without_a_role_it_acts_as_who_started_it(
 
 
 def test_default_credentials_act_as_the_account(automation: Automation, store: Make, runbook: Make) -> None:
-    """The sandbox's own credentials, which nobody issued, keep working without a role."""
+    """The sandbox's own credentials, which were never issued, keep working without a role."""
     store(runbook(LOOK, assumeRole=""))
     assert automation.execute("Runbook")["AutomationExecutionStatus"] == "Success"
 
@@ -131,7 +131,7 @@ def test_conditions_against_a_confused_deputy_hold_for_the_own_account(
 def test_role_has_to_exist_in_the_account(
     automation: Automation, store: Make, runbook: Make, arn: str, reason: str
 ) -> None:
-    """A malformed ARN, a role of another account and a role that is not there have errors of their own."""
+    """A malformed ARN, a role of another account and a role that does not exist have different errors."""
     store(runbook(LOOK, assumeRole=arn))
     with pytest.raises(ClientError, match=reason):
         automation.execute("Runbook")

@@ -27,7 +27,7 @@ def handler(events, context):
 """
 
 
-def script(text: str, name: str = "work", **more: Any) -> dict[str, Any]:  # noqa: ANN401 - inputs and properties
+def script(text: str, name: str = "work", **more: Any) -> dict[str, Any]:  # noqa: ANN401  # inputs and properties
     """Return a step that runs a script with the handler `handler`."""
     inputs = {"Runtime": "python3.11", "Handler": "handler", "Script": text}
     inputs |= {key: more.pop(key) for key in ("InputPayload", "Runtime", "Handler", "Attachment") if key in more}
@@ -93,7 +93,7 @@ def test_script_times_out(run: Run) -> None:
         (script(returning("{}"), Runtime="python3.7"), "python3.7"),
         (script(returning("{}"), Handler="main"), "no function 'main'"),
         (script("def handler(events):\n    return {}\n"), "does not take events and context"),
-        (script("def handler(:"), "no Python"),
+        (script("def handler(:"), "not Python"),
         (script(returning("'{{ Name }}'")), "braces"),
         (script(returning("{}"), InputPayload="{{ Name }}"), "not a StringMap"),
         (script(returning("{}"), Attachment="a.zip"), "unknown input Attachment"),
@@ -102,7 +102,7 @@ def test_script_times_out(run: Run) -> None:
     ],
 )
 def test_faulty_script_step_is_refused(step: dict[str, Any], fault: str) -> None:
-    """A document that AWS would refuse, or that would fail at its first run, is not taken."""
+    """A document that AWS would refuse, or that would fail at its first run, is refused."""
     document = {"schemaVersion": "0.3", "parameters": {"Name": {"type": "String"}}, "mainSteps": [step]}
     with pytest.raises(FaultyDocumentError) as caught:
         read(json.dumps(document), "JSON")

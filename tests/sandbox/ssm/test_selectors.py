@@ -40,7 +40,7 @@ def test_selects_what_the_examples_of_aws_select(expression: str, selected: obje
 
 @pytest.mark.parametrize("expression", ["$.Nothing", "$.Reservations[2]", "$.NextToken.Deeper", "$.Reservations.Name"])
 def test_finds_nothing_where_there_is_nothing(expression: str) -> None:
-    """A child or item that is not there is absent, which is not the same as null."""
+    """A missing child or item is absent, which is not the same as null."""
     assert parse(expression).select(RESPONSE) is ABSENT
 
 

@@ -28,7 +28,7 @@ def call(name: str, **properties: object) -> dict[str, Any]:
 
 
 def fail(name: str, **properties: object) -> dict[str, Any]:
-    """Return a step that fails: it looks at a VPC that is not there."""
+    """Return a step that fails: it describes a VPC that does not exist."""
     inputs = {"Service": "ec2", "Api": "DescribeVpcs", "VpcIds": ["vpc-0"]}
     return {"name": name, "action": "aws:executeAwsApi", "inputs": inputs, **properties}
 
@@ -127,7 +127,7 @@ def test_output_that_cannot_have_its_type_fails_the_step(run: Run) -> None:
 
 
 def test_output_of_a_step_that_did_not_run_says_so(run: Run) -> None:
-    """The outputs of a runbook name every output; one that is not there has a sentence instead of a value."""
+    """The outputs of a runbook name every output; a missing one has a sentence instead of a value."""
     look = call("look", outputs=[{"Name": "Cidr", "Selector": "$.Vpcs[0].CidrBlock", "Type": "String"}])
     execution = run(fail("first"), look, outputs=["look.Cidr"])
     assert execution["Outputs"] == {
