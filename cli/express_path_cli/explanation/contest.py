@@ -11,7 +11,7 @@ from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import PrefixList, Rank, Route
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.onward import AnyRouteTable
-from express_path.domain.path.outcomes import Traced, TraceState
+from express_path.domain.path.outcomes import TableLookup, Trace, TraceState
 from express_path.domain.path.routing import RoutedBlocks, RoutingIndex, contains, overlap
 from express_path.domain.path.tracing import Tracer
 
@@ -42,11 +42,11 @@ class RecordingTracer(Tracer):
         super().__init__(snapshot)
         self.steps: list[Step] = []
 
-    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
+    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Follow a block of addresses, and keep the question."""
-        if (table.id, block.family) not in state.tables:
-            self.steps.append(Step(table, block, len(state.tables), state.skip_gateway_endpoints))
-        yield from super().trace(table, block, state)
+        if TableLookup(table.id, block.family) not in state.lookups:
+            self.steps.append(Step(table, block, len(state.lookups), state.skip_gateway_endpoints))
+        return super().trace(table, block, state)
 
     def asked(self) -> Iterator[Step]:
         """Each question once; one with gateway endpoints left aside only where it was not asked again with them."""
@@ -58,7 +58,7 @@ class RecordingTracer(Tracer):
 
     def routes(self, step: Step) -> list[Route]:
         """The routes that took part."""
-        return [each for each in step.table.routes if not (step.aside and self._is_gateway_endpoint(each))]
+        return self.indexes.routes_of(step.table, skip_gateway_endpoints=step.aside)
 
 
 class Candidate(NamedTuple):
@@ -97,7 +97,7 @@ def contests(witness: RecordingTracer) -> list[Contest]:
 
 
 def _candidates(routes: Sequence[Route], block: Cidr, lists: Mapping[str, PrefixList]) -> Iterator[Candidate]:
-    parts = list(RoutingIndex(routes, lists).parts(block))
+    parts = list(RoutingIndex(routes, lists).split(block))
     judged = []
     for route in routes:
         destinations = _destinations(route, lists)
@@ -137,14 +137,14 @@ def words(route: Route) -> str:
 
 
 def _region(part: RoutedBlocks) -> str:
-    return f"the rest of {part.region.block}" if part.region.holes else str(part.region.block)
+    return f"the rest of {part.addresses.block}" if part.addresses.holes else str(part.addresses.block)
 
 
 def _why_lost(route: Route, parts: Sequence[RoutedBlocks], lists: Mapping[str, PrefixList]) -> str:
     for part in parts:
-        mine = _longest(route, part.region.block, lists)
+        mine = _longest(route, part.addresses.block, lists)
         for winner in part.routes:
-            best = _longest(winner, part.region.block, lists)
+            best = _longest(winner, part.addresses.block, lists)
             if mine is None or best is None:
                 continue
             if mine.length < best.length:

@@ -86,7 +86,7 @@ def explained(evaluator: Evaluator, subnet_id: str, place: AccountRegion | None)
     subnet, table = snapshot.subnets[subnet_id], snapshot.route_tables.get(verdict.route_table_id or "")
     witness = RecordingTracer(snapshot)
     if table and verdict.path:
-        witness.paths(table, subnet)
+        witness.trace_subnet(table, subnet)
     return Explanation(
         verdict,
         bool(table) and not _is_explicit(table, subnet_id),

@@ -96,7 +96,7 @@ def _parameters(parameters: RuleParameters) -> list[tuple[str, str, int]]:
     usual = RuleParameters()
     return [
         (name, _text(getattr(parameters, field)), int(getattr(parameters, field) != getattr(usual, field)))
-        for name, (field, _) in PARAMETERS.items()
+        for name, field in ((name, parameter.field) for name, parameter in PARAMETERS.items())
     ]
 
 

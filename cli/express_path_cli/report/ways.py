@@ -50,7 +50,7 @@ def besides(verdict: Verdict, view: View | None) -> tuple[Way, ...]:
     table, subnet = snapshot.route_tables[verdict.route_table_id], snapshot.subnets[verdict.subnet_id]
     ways = {
         Way(outcome.reason, outcome.path)
-        for traced in view.tracer.paths(table, subnet)
+        for traced in view.tracer.trace_subnet(table, subnet).results
         for outcome in traced.outcomes
         if outcome.path and outcome.path != verdict.path
     }

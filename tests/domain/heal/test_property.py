@@ -9,8 +9,9 @@ from express_path.domain.heal.records import Action, Plan
 from express_path.domain.network.resources import Rank, Route, RouteTable, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.families import families_of
 from express_path.domain.path.reasons import Compliance
-from express_path.domain.path.tracing import Tracer, families_of
+from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.heal_situation import EXPRESS_LIST_6, blockers, network, planned

@@ -1,14 +1,12 @@
 """Paths of many hops end in a verdict, and in time."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.onward import AnyRouteTable
-from express_path.domain.path.outcomes import MAX_ROUTE_TABLES, Traced, TraceState
+from express_path.domain.path.outcomes import MAX_ROUTE_TABLES, Trace, TraceState
 from express_path.domain.path.tracing import Tracer
 from tests.support.make import by_id, endpoint, judged, route, snapshot, subnet, table
 
@@ -23,10 +21,10 @@ class Counting(Tracer):
         super().__init__(network)
         self.visits = 0
 
-    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
+    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Count, and go on."""
         self.visits += 1
-        yield from super().trace(table, block, state)
+        return super().trace(table, block, state)
 
 
 class Following(Tracer):
@@ -37,10 +35,10 @@ class Following(Tracer):
         super().__init__(network)
         self.followed: list[str] = []
 
-    def follow(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
+    def follow(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Keep the table, and follow."""
         self.followed.append(table.id)
-        yield from super().follow(table, block, state)
+        return super().follow(table, block, state)
 
 
 def chain(number: int, hop: str, last: str) -> Snapshot:
@@ -83,7 +81,7 @@ def test_interfaces_in_a_row_take_no_doubling_of_work() -> None:
     number = 12
     network = chain(number, "eni-", "igw-1")
     tracer = Counting(network)
-    tracer.paths(network.route_tables["rtb-1"], network.subnets["subnet-1"])
+    tracer.trace_subnet(network.route_tables["rtb-1"], network.subnets["subnet-1"])
     assert judged(network).reason == "NAT_BEHIND_APPLIANCE"
     assert number < tracer.visits < number**2
 
@@ -100,7 +98,7 @@ def test_what_many_paths_share_is_followed_once() -> None:
     )
     tracer = Following(network)
     for each in sources:
-        [traced] = tracer.paths(each, network.subnets[each.id.removeprefix("rtb-")])
+        [traced] = tracer.trace_subnet(each, network.subnets[each.id.removeprefix("rtb-")]).results
         assert {outcome.reason for outcome in traced.outcomes} == {"NAT_BEHIND_APPLIANCE"}
     assert tracer.followed.count("rtb-fw") == 1
     assert all(tracer.consults(network.subnets[each], "rtb-fw") for each in ids)

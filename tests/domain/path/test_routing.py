@@ -49,8 +49,8 @@ def test_parts_are_a_partition_by_winning_route(
     block = data.draw(st.one_of(blocks(BASES[Family.IPV4]), blocks(BASES[Family.IPV6]), blocks(NAT64_BASE)))
     scan = BruteForce(snapshot(prefix_lists=lists), rule)
     found = Counter()
-    for part in RoutingIndex(table, lists).parts(block):
-        for address in (each for piece in part.region.blocks() for each in addresses(piece)):
+    for part in RoutingIndex(table, lists).split(block):
+        for address in (each for piece in part.addresses.blocks() for each in addresses(piece)):
             found[address] += 1
             assert sorted(map(repr, part.routes)) == sorted(map(repr, scan.winners(address, list(table))))
     assert found == Counter(addresses(block))

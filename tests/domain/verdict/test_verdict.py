@@ -7,9 +7,10 @@ import pytest
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import Association, NatGateway, PrefixList, Rank, Vpc
 from express_path.domain.network.snapshot import Snapshot, is_express_service
+from express_path.domain.network.tags import has_tag
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Account, deleted_verdict, has_tag, out_of_scope, outside_vpc_ids
+from express_path.domain.verdict.evaluator import Account, deleted_verdict, out_of_scope, outside_vpc_ids
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from tests.support.make import (
     ACCOUNT,
@@ -110,7 +111,7 @@ def test_a_tag_excludes_on_subnet_table_or_vpc(holder: str) -> None:
     assert judged(found, exclude_tag="team").note == f"tag team on {tagged_id}"
     verdict = judged(found, exclude_tag="team=lake")
     assert verdict.reason == "EXCLUDED"
-    assert verdict.annotation == f"EXCLUDED: left out by a rule parameter (tag team=lake on {tagged_id})"
+    assert verdict.annotation == f"EXCLUDED: excluded by a rule parameter (tag team=lake on {tagged_id})"
     assert judged(found, exclude_tag="team=Lake").reason == "ENDPOINT"
     assert judged(found, exclude_tag="Team").reason == "ENDPOINT"
 

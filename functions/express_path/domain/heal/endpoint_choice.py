@@ -6,8 +6,9 @@ from express_path.domain.heal.records import MANAGED_TAG, Blocker, Finding, Heal
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import PrefixList, RouteTable, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot, is_express_service
-from express_path.domain.path.tracing import Tracer, families_of
-from express_path.domain.verdict.evaluator import has_tag
+from express_path.domain.network.tags import has_tag
+from express_path.domain.path.families import families_of
+from express_path.domain.path.tracing import Tracer
 
 NEW_ENDPOINT = "(new)"
 """Stands for the id of an endpoint that is yet to be created."""

@@ -20,7 +20,7 @@ from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.preflight import calendar_findings, preflight
 from express_path.domain.heal.quotas import quota_findings
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Finding, HealSettings, Plan
-from express_path.domain.heal.simulation import blocking_routes, cures, excluded_neighbours, with_association
+from express_path.domain.heal.simulation import blocking_routes, cures, excluded_neighbors, with_association
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
@@ -117,7 +117,7 @@ def _endpoint(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context
 def _findings(evaluator: Evaluator, verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext) -> Iterator[Finding]:
     snapshot, settings, evidence = evaluator.snapshot, context.settings, context.evidence
     table = snapshot.route_tables[str(verdict.route_table_id)]
-    yield from excluded_neighbours(evaluator, table)
+    yield from excluded_neighbors(evaluator, table)
     yield from blocking_routes(evaluator, with_association(snapshot, table, endpoint), verdict.subnet_id)
     yield from endpoint_findings(snapshot, table, endpoint, settings)
     yield from quota_findings(snapshot, table, endpoint, evidence, settings)

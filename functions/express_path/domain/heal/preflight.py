@@ -71,7 +71,7 @@ def _closed(groups: str, brought: PrefixList, block: Cidr, unread: Mapping[str, 
 def _covers(allowed: Iterable[Cidr], block: Cidr) -> bool:
     """Whether the allowed blocks together hold every address of a block: as routes, they would leave no part out."""
     routes = [Route(each, "allowed", TargetKind.UNKNOWN) for each in allowed]
-    return all(part.routes for part in RoutingIndex(routes, {}).parts(block))
+    return all(part.routes for part in RoutingIndex(routes, {}).split(block))
 
 
 def _network_acl(acl: NetworkAcl, blocks: Sequence[Cidr]) -> Iterator[Finding]:
