@@ -46,7 +46,7 @@ class Approving:
         if refused is None or look.plan.action is Action.NOTHING_TO_DO:
             return look
         blockers = (*look.plan.blockers, refused)
-        return look._replace(plan=replace(look.plan, action=Action.BLOCKED, blockers=blockers))
+        return replace(look, plan=replace(look.plan, action=Action.BLOCKED, blockers=blockers))
 
     @staticmethod
     def _open_request(look: Look, request: ApprovalRequest) -> str:

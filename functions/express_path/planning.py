@@ -73,7 +73,7 @@ class Planner:
         """Plan until a plan is as expected, or two plans in a row agree: a stale answer of EC2 decides nothing."""
 
         def agree(one: Look, other: Look) -> bool:
-            return _essence(one) == _essence(other) and not until.passing(other)
+            return _essence(one) == _essence(other) and not until.temporary(other)
 
         return look_twice(
             lambda: self.look(subnet_id, started_by, needs_approval=needs_approval, has_preflight=until.has_preflight),

@@ -160,7 +160,7 @@ def test_table_of_an_excluded_subnet_is_not_changed_for_another() -> None:
     left_out = subnet("subnet-2", tags={"express-path:exclude": "until spring"})
     plan = planned(network(subnets=(subnet(), left_out)))
     assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.EXCLUDED])
-    assert plan.blockers[0].evidence.startswith("subnet-2, which rtb-1 governs too,")
+    assert plan.blockers[0].evidence.startswith("rtb-1 also governs subnet-2,")
     elsewhere = network(other_subnets=(left_out,), tables=(table("rtb-2", TO_NAT, subnets=("subnet-2",)),))
     assert planned(elsewhere).action is Action.CREATE_AND_ASSOCIATE
 

@@ -81,7 +81,7 @@ def test_message_starts_with_what_will_happen() -> None:
     assert "account 111122223333, us-east-1" in first
     text = "\n".join(rest)
     order = ["com.amazonaws.us-east-1.s3express is created in vpc-1", "rtb-1", "2 subnets", "subnet-1, subnet-2"]
-    order += ["connections", "drop", "undone", "Reason: NAT_GATEWAY"]
+    order += ["connections", "drop", "undo", "Reason: NAT_GATEWAY"]
     positions = [text.find(each) for each in order]
     assert -1 not in positions
     assert positions == sorted(positions)
@@ -92,7 +92,7 @@ def test_message_starts_with_what_will_happen() -> None:
 def test_message_names_the_existing_endpoint_and_a_policy_of_the_stack() -> None:
     """What differs from the ordinary case is said."""
     assert "vpce-express in vpc-1 is used" in approval_message(planned(network(endpoints=(endpoint(),))), SUBNETS)
-    assert "of 1 subnet leaves" in approval_message(planned(network()), ["subnet-1"])
+    assert "of 1 subnet no longer uses the NAT" in approval_message(planned(network()), ["subnet-1"])
     assert "the stack's endpoint policy" in approval_message(planned(network(), policy='{"Statement":[]}'), SUBNETS)
 
 

@@ -124,4 +124,4 @@ def test_many_blockers_of_one_name_are_listed_briefly(number: int, listed: int) 
     plan = planned(network(), Evidence(group_sets=sets, dns_support=False))
     assert blockers(plan) == [*[Blocker.SECURITY_GROUP_EGRESS] * listed, Blocker.DNS_ATTRIBUTES]
     if number > 10:
-        assert plan.blockers[10].evidence == f"and {number - 10} more of the same"
+        assert plan.blockers[10].evidence == f"and {number - 10} more"

@@ -165,4 +165,4 @@ def test_of_several_endpoints_one_that_cures_is_chosen() -> None:
 def test_tag_of_key_and_value_is_shown_as_it_is() -> None:
     """The owner's tag is shown as key=value once."""
     plan = planned(network(endpoints=(endpoint(tags={"by": "terraform"}),)), owner_tags=("by=terraform",))
-    assert evidence_of(plan, Blocker.OWNED_BY_IAC) == "vpce-express carries the tag by=terraform: a tool owns it"
+    assert evidence_of(plan, Blocker.OWNED_BY_IAC) == "vpce-express has the tag by=terraform, so a tool owns it"

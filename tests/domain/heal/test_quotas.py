@@ -23,7 +23,10 @@ def test_endpoint_quota_blocks_one_more(there: int, quota: int, blocked: bool) -
     plan = planned(network(), Evidence(gateway_endpoints=there), gateway_endpoint_quota=quota)
     assert blockers(plan) == [Blocker.ENDPOINT_QUOTA] * blocked
     if blocked:
-        assert evidence_of(plan, Blocker.ENDPOINT_QUOTA) == f"the Region has {there} gateway endpoints of {quota}"
+        assert (
+            evidence_of(plan, Blocker.ENDPOINT_QUOTA)
+            == f"the Region has {there} gateway endpoints; the quota is {quota}"
+        )
 
 
 def test_endpoint_quota_does_not_matter_where_none_is_made() -> None:
@@ -46,7 +49,7 @@ def test_route_quota_counts_six_for_the_prefix_list(there: int, blocked: bool) -
     plan = planned(network(*filled(there)))
     assert blockers(plan) == [Blocker.ROUTE_QUOTA] * blocked
     if blocked:
-        assert evidence_of(plan, Blocker.ROUTE_QUOTA).startswith("rtb-1 holds 495 IPv4 routes of 500")
+        assert evidence_of(plan, Blocker.ROUTE_QUOTA).startswith("rtb-1 has 495 IPv4 routes, and")
 
 
 def test_route_quota_may_be_raised() -> None:

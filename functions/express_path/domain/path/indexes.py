@@ -1,16 +1,9 @@
 """The routing indexes of a snapshot's route tables: each is built when it is first needed."""
 
-from typing import NamedTuple
-
 from express_path.domain.network.resources import Route
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.onward import AnyRouteTable
 from express_path.domain.path.routing import RoutingIndex
-
-
-class _IndexKey(NamedTuple):
-    table_id: str
-    skip_gateway_endpoints: bool
 
 
 class RoutingIndexes:
@@ -19,15 +12,16 @@ class RoutingIndexes:
     def __init__(self, snapshot: Snapshot) -> None:
         """Start without any index."""
         self._snapshot = snapshot
-        self._indexes: dict[_IndexKey, RoutingIndex] = {}
+        self._of_all_routes: dict[str, RoutingIndex] = {}
+        self._without_gateway_endpoints: dict[str, RoutingIndex] = {}
 
     def index_of(self, table: AnyRouteTable, *, skip_gateway_endpoints: bool) -> RoutingIndex:
         """Return the index of a table's routes."""
-        key = _IndexKey(table.id, skip_gateway_endpoints)
-        index = self._indexes.get(key)
+        indexes = self._without_gateway_endpoints if skip_gateway_endpoints else self._of_all_routes
+        index = indexes.get(table.id)
         if index is None:
             routes = self.routes_of(table, skip_gateway_endpoints=skip_gateway_endpoints)
-            index = self._indexes[key] = RoutingIndex(routes, self._snapshot.prefix_lists)
+            index = indexes[table.id] = RoutingIndex(routes, self._snapshot.prefix_lists)
         return index
 
     def routes_of(self, table: AnyRouteTable, *, skip_gateway_endpoints: bool) -> list[Route]:

@@ -122,8 +122,8 @@ def without_hop(addresses: AddressSet, reason: Reason, note: str = "") -> Trace:
 def join(traces: Iterable[Trace], consulted: frozenset[str] = frozenset()) -> Trace:
     """Return one trace of the addresses of several traces; consulted are further route tables that were consulted."""
     traces = tuple(traces)
-    if len(traces) == 1 and not consulted:
-        return traces[0]
+    if len(traces) == 1:
+        return Trace(traces[0].results, consulted | traces[0].consulted)
     results = tuple(traced for trace in traces for traced in trace.results)
     return Trace(results, consulted.union(*(trace.consulted for trace in traces)))
 

@@ -39,6 +39,14 @@ class AddressSet(NamedTuple):
                 yield from AddressSet(Cidr(self.block.family, network, length), holes).blocks()
 
 
+def rank_of(route: Route) -> Rank:
+    """Return a route's rank among routes of equal prefix length: a prefix list's route comes after static CIDR routes.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html
+    """
+    return route.rank if isinstance(route.destination, Cidr) else max(route.rank, Rank.PREFIX_LIST)
+
+
 class RoutedBlocks(NamedTuple):
     """Addresses that share their winning routes: several if AWS picks one at random, none if no route matches."""
 
@@ -61,15 +69,8 @@ class UnreadableRoute:
         return self.family in (None, family)
 
 
-class _Winners(NamedTuple):
-    """The routes to one exact prefix that have the best rank so far."""
-
-    rank: Rank
-    routes: list[Route]
-
-
-_Prefixes = dict[int, dict[int, _Winners]]
-"""The winning routes of one address family, by prefix length and then by network address."""
+_Prefixes = dict[int, dict[int, list[Route]]]
+"""The winning routes to each exact prefix of one address family, by prefix length and then by network address."""
 
 
 class RoutingIndex:
@@ -77,29 +78,31 @@ class RoutingIndex:
 
     def __init__(self, routes: Iterable[Route], prefix_lists: Mapping[str, PrefixList]) -> None:
         """Expand prefix lists and keep, for each exact prefix, the routes of the best rank."""
-        self._by_family: dict[Family, _Prefixes] = {family: {} for family in Family}
+        self._prefixes: dict[Family, _Prefixes] = {Family.IPV4: {}, Family.IPV6: {}}
         self.unreadable: list[UnreadableRoute] = []
         for route in routes:
             self._add(route, prefix_lists)
+        self._longest_first = {family: sorted(prefixes, reverse=True) for family, prefixes in self._prefixes.items()}
 
     def _add(self, route: Route, prefix_lists: Mapping[str, PrefixList]) -> None:
         if isinstance(route.destination, Cidr):
-            self._keep(route.destination, route.rank, route)
+            self._keep(route.destination, route)
             return
         prefix_list = prefix_lists.get(route.destination)
         if prefix_list is None or prefix_list.cidrs is None:
             self.unreadable.append(UnreadableRoute(route, prefix_list.family if prefix_list else None))
             return
         for block in prefix_list.cidrs:
-            self._keep(block, max(route.rank, Rank.PREFIX_LIST), route)
+            self._keep(block, route)
 
-    def _keep(self, block: Cidr, rank: Rank, route: Route) -> None:
-        networks = self._by_family[block.family].setdefault(block.length, {})
+    def _keep(self, block: Cidr, route: Route) -> None:
+        """Keep a route to a block, unless routes of a better rank lead there."""
+        networks = self._prefixes[block.family].setdefault(block.length, {})
         winners = networks.get(block.network)
-        if winners is None or rank < winners.rank:
-            networks[block.network] = _Winners(rank, [route])
-        elif rank == winners.rank:
-            winners.routes.append(route)
+        if winners is None or rank_of(route) < rank_of(winners[0]):
+            networks[block.network] = [route]
+        elif rank_of(route) == rank_of(winners[0]):
+            winners.append(route)
 
     def split(self, block: Cidr) -> Iterator[RoutedBlocks]:
         """Split a block by the prefixes of this table: each address belongs to the longest prefix that matches it.
@@ -120,29 +123,27 @@ class RoutingIndex:
         """Yield the prefixes that are longer than a block and inside it."""
         shift = BITS[block.family] - block.length
         wanted = block.network >> shift
-        for length, networks in self._by_family[block.family].items():
+        for length, networks in self._prefixes[block.family].items():
             if length > block.length:
                 yield from (Cidr(block.family, network, length) for network in networks if network >> shift == wanted)
 
     def _routes_covering(self, block: Cidr) -> tuple[Route, ...]:
         """Return the routes to the longest prefix that contains a whole block."""
-        prefixes = self._by_family[block.family]
-        for length in sorted((length for length in prefixes if length <= block.length), reverse=True):
-            winners = prefixes[length].get(block.shortened(length))
-            if winners:
-                return tuple(winners.routes)
+        prefixes = self._prefixes[block.family]
+        for length in self._longest_first[block.family]:
+            if length <= block.length:
+                winners = prefixes[length].get(block.shortened(length))
+                if winners:
+                    return tuple(winners)
         return ()
 
     def _routes_to(self, prefix: Cidr) -> tuple[Route, ...]:
-        return tuple(self._by_family[prefix.family][prefix.length][prefix.network].routes)
+        return tuple(self._prefixes[prefix.family][prefix.length][prefix.network])
 
     def has_routes(self, family: Family) -> bool:
         """Whether any route could carry addresses of this family: local routes and blackholes cannot."""
         readable = (
-            route
-            for networks in self._by_family[family].values()
-            for winners in networks.values()
-            for route in winners.routes
+            route for networks in self._prefixes[family].values() for winners in networks.values() for route in winners
         )
         unreadable = (unread.route for unread in self.unreadable if unread.may_match(family))
         return any(route.target_id != "local" and not route.is_blackhole for route in chain(readable, unreadable))

@@ -1,7 +1,4 @@
-"""Tracing: from a subnet's route table, for every S3 Express address, to the point where its traffic leaves.
-
-A tracer may be shared by threads: a trace returns all that it found, and the tracer keeps complete results only.
-"""
+"""Tracing: from a subnet's route table, for every S3 Express address, to the point where its traffic leaves."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -58,6 +55,7 @@ FOLLOW: Mapping[TargetKind, Follow] = {
 """How each kind of route target is followed."""
 
 _BLACKHOLE = "blackhole: its target no longer exists; replace or delete the route"
+_UNTRANSLATED = "nothing on the path translates 64:ff9b::/96 to IPv4"
 _ENTRIES_UNREADABLE = "the prefix list's entries cannot be read (ec2:GetManagedPrefixListEntries)"
 
 
@@ -84,7 +82,10 @@ class _TraceKey(NamedTuple):
 
 
 class Tracer:
-    """Traces the paths of one snapshot; each route table is traced once, however many subnets it governs."""
+    """Traces the paths of one snapshot; each route table is traced once, however many subnets it governs.
+
+    Threads may share a tracer, because it stores nothing but complete results.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         """Index the snapshot's associations; each table's routes are indexed when they are first needed."""
@@ -148,20 +149,25 @@ class Tracer:
         return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note)
 
     def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
-        """Follow a block of addresses from a route table; a second lookup in the same table is a loop.
-
-        From a table that other tables lead to, a block is followed once for all the paths that meet there. The tables
-        before it matter only if the path may return to one of them, or may become too long.
-        """
+        """Follow a block of addresses from a route table; a second lookup in the same table is a loop."""
+        if not state.lookups:
+            return self.follow(table, block, state)
         note = state.why_not_followed(table.id, block.family)
         if note:
             stopped = without_hop(AddressSet(block), Reason.UNRESOLVED_EGRESS, note)
-            return stopped._replace(consulted=frozenset({table.id}))
+            return Trace(stopped.results, frozenset({table.id}))
+        return self._follow_once(table, block, state)
+
+    def _follow_once(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
+        """Follow a block from a table that other tables lead to: once for all the paths that meet there.
+
+        The tables before it matter only if the path may return to one of them, or may become too long.
+        """
         key = _TraceKey(table.id, block, state.zone, state.skip_gateway_endpoints, state.internet_closed)
-        trace = self._beyond_hops.get(key) if state.lookups else None
+        trace = self._beyond_hops.get(key)
         if trace is None or not _is_independent(trace, state):
             trace = self.follow(table, block, state)
-            if state.lookups and _is_independent(trace, state):
+            if _is_independent(trace, state):
                 self._beyond_hops[key] = trace
         return trace
 
@@ -176,6 +182,8 @@ class Tracer:
         return join(traces, frozenset({table.id}))
 
     def _follow_routed(self, index: RoutingIndex, state: TraceState, routed: RoutedBlocks) -> Trace:
+        if len(routed.routes) == 1 and not index.unreadable:  # the usual case
+            return self._follow_route(routed.addresses, state, routed.routes[0])
         possible = tuple(_unreadable_outcomes(routed, index))
         traces = list(map(partial(self._follow_route, routed.addresses, state), routed.routes))
         if len(traces) == 1 and not possible:
@@ -219,6 +227,5 @@ def _unreadable_outcomes(routed: RoutedBlocks, index: RoutingIndex) -> Iterator[
 def _untranslated_has_no_route(outcome: Outcome) -> Outcome:
     """Return the outcome for 64:ff9b::/96 addresses: without a NAT, which translates them to IPv4, none is reached."""
     if outcome.reason in (Reason.ENDPOINT, Reason.INTERNET_GATEWAY):
-        note = "nothing on the path translates 64:ff9b::/96 to IPv4"
-        return replace(outcome, reason=Reason.NO_ROUTE, note=note)
+        return replace(outcome, reason=Reason.NO_ROUTE, note=_UNTRANSLATED)
     return outcome
