@@ -135,7 +135,7 @@ def subnet_with(recording: str, reason: str) -> str:
         ("customer-list-unreadable", "the prefix list's entries cannot be read", "grant the permission"),
         ("gateway-load-balancer-then-endpoint", "its appliance may translate traffic", "ask the appliance's owner"),
         ("transit-gateway-spoke-alone", "ec2:SearchTransitGatewayRoutes", "networkRoleArn"),
-        ("transit-gateway-vpn-attachment", "it leaves by a vpn attachment", "ask the transit gateway's owner"),
+        ("transit-gateway-vpn-attachment", "it leaves through a vpn attachment", "ask the transit gateway's owner"),
         ("virtual-private-gateway", "a virtual private gateway", "ask the owner of the network behind it"),
         ("endpoint-pending", "the endpoint's state is pending", "aws ec2 describe-vpc-endpoints"),
         ("table-in-force-unreadable", "its route table", "grant the permission"),
@@ -187,7 +187,7 @@ def test_a_nat_gateway_that_is_gone_carries_nothing() -> None:
     assert from_dump(recording, subnet_id)["capacity"] == []
     text = words_of(recording, subnet_id)
     assert "Gbit/s" not in text
-    assert "AWS drops the traffic, and an endpoint may not help: blackhole: its target is gone" in text
+    assert "AWS drops the traffic, and an endpoint may not help: blackhole: its target no longer exists" in text
 
 
 def test_nat64_names_both_fixes_once() -> None:

@@ -26,7 +26,7 @@ LISTS = {
 
 def found(evidence: Evidence, *lists: object) -> list[Blocker]:
     """What a pre-flight finds."""
-    return [each.blocker for each in preflight(evidence, lists or (EXPRESS_LIST,))]  # type: ignore[arg-type]
+    return [finding.blocker for finding in preflight(evidence, lists or (EXPRESS_LIST,))]  # type: ignore[arg-type]
 
 
 def to(*blocks: str, ports: Ports = HTTPS, lists: tuple[str, ...] = ()) -> EgressRule:
@@ -146,7 +146,7 @@ def test_groups_of_two_interfaces_do_not_add_up() -> None:
     """What one interface's group lets out does not help another interface; both are named, in order."""
     sets = frozenset({frozenset({"b"}), frozenset({"a"})})
     rules = {"a": (to("198.51.100.0/25"),), "b": (to("198.51.100.128/25"),)}
-    shown = [each.evidence for each in preflight(Evidence(group_sets=sets, egress_rules=rules), (EXPRESS_LIST,))]
+    shown = [finding.evidence for finding in preflight(Evidence(group_sets=sets, egress_rules=rules), (EXPRESS_LIST,))]
     assert shown == [f"{group}: no rule allows outbound TCP 443 to 198.51.100.0/24" for group in ("a", "b")]
 
 
@@ -249,7 +249,7 @@ def test_network_acl_that_stops_blocks(entries: tuple[AclEntry, ...], way: str) 
 
 def test_network_acl_that_stops_both_ways_is_named_twice() -> None:
     """Each direction is a finding of its own, with its ports."""
-    shown = [each.evidence for each in preflight(acl(), (EXPRESS_LIST,))]
+    shown = [finding.evidence for finding in preflight(acl(), (EXPRESS_LIST,))]
     assert shown == [
         "acl-1 does not allow outbound TCP 443 to 198.51.100.0/24",
         "acl-1 does not allow inbound TCP 32768-60999 from 198.51.100.0/24",
@@ -301,7 +301,7 @@ def test_every_policy_on_source_addresses_is_named() -> None:
     """Each holder is a finding of its own; a statement need not be in a list."""
     document = '{"Statement": {"Condition": {"IpAddress": {"aws:SourceIp": "203.0.113.1/32"}}}}'
     evidence = Evidence(policies=(Policy("vpce-1", document), Policy("vpce-2", "{}"), Policy("b--x-s3", document)))
-    assert [each.evidence.split()[3] for each in preflight(evidence, (EXPRESS_LIST,))] == ["vpce-1", "b--x-s3"]
+    assert [finding.evidence.split()[3] for finding in preflight(evidence, (EXPRESS_LIST,))] == ["vpce-1", "b--x-s3"]
 
 
 def test_policy_that_could_not_be_read_is_named() -> None:

@@ -20,8 +20,7 @@ from express_path.domain.heal.undo import (
 from express_path.domain.heal.undo_effects import MOST, moves
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.errors import NotDeletedError, UndoError
-from tests.support.make import ACCOUNT, NEIGHBOUR, REGION, by_id, endpoint, route, snapshot, subnet, table
-from tests.support.make import evaluator as judge_of
+from tests.support.make import ACCOUNT, NEIGHBOUR, REGION, by_id, endpoint, evaluator, route, snapshot, subnet, table
 
 HEAL = RunRecord(
     "run-1",
@@ -198,8 +197,8 @@ def test_moves_name_where_the_traffic_goes() -> None:
         route_tables=by_id(routed, other),
         vpc_endpoints=by_id(OURS),
     )
-    assert moves(judge_of(network), "rtb-1", "vpce-express") == ("subnet-1 will use nat-1 (NAT_GATEWAY)",)
-    assert moves(judge_of(network), "rtb-9", "vpce-express") == ()
+    assert moves(evaluator(network), "rtb-1", "vpce-express") == ("subnet-1 will use nat-1 (NAT_GATEWAY)",)
+    assert moves(evaluator(network), "rtb-9", "vpce-express") == ()
 
 
 def test_moves_of_many_subnets_are_counted() -> None:
@@ -207,6 +206,6 @@ def test_moves_of_many_subnets_are_counted() -> None:
     names = [f"subnet-{number:03}" for number in range(MOST + 2)]
     routed = table("rtb-1", route("pl-express", "vpce-express"), subnets=tuple(names))
     network = snapshot(subnets=by_id(*map(subnet, names)), route_tables=by_id(routed), vpc_endpoints=by_id(OURS))
-    found = moves(judge_of(network), "rtb-1", "vpce-express")
+    found = moves(evaluator(network), "rtb-1", "vpce-express")
     assert found[0] == "subnet-000 will be NO_ROUTE"
     assert (len(found), found[-1]) == (MOST + 1, "and 2 more subnets of rtb-1")
