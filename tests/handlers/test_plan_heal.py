@@ -336,7 +336,7 @@ def test_endpoint_that_another_tool_created_meanwhile_is_used(
 
 def test_table_is_not_associated_with_an_endpoint_that_is_gone(ask: Ask, vpc: Private, elected: dict[str, str]) -> None:
     """The function looks again and again, and then the step fails and says what there is."""
-    with pytest.raises(EndpointNotReadyError, match="is gone"):
+    with pytest.raises(EndpointNotReadyError, match="no longer exists"):
         ask("target", vpc.subnet, **elected)
 
 

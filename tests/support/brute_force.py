@@ -1,4 +1,4 @@
-"""The rule said again, slowly: every address one by one, every route scanned, every hop followed, nothing remembered.
+"""The rule a second time, slowly: every address one by one, every route scanned, every hop followed, nothing cached.
 
 Nothing here is shared with the core but the records that both read; addresses are those of `ipaddress`.
 """
@@ -46,7 +46,7 @@ class Walk(NamedTuple):
     """Where an address has been, the Availability Zone it is in, and how it may leave.
 
     seen are the tables, each with the IP version of the address there; closed tells whether Block Public Access closes
-    internet gateways to it, None if nobody knows.
+    internet gateways to it, None if that is unknown.
     """
 
     seen: tuple[tuple[str, int], ...]
@@ -65,7 +65,7 @@ class BruteForce:
     """Judges one subnet after the other, from scratch each time."""
 
     def __init__(self, snapshot: Snapshot, parameters: RuleParameters) -> None:
-        """Keep what is asked about."""
+        """Keep the snapshot and the parameters."""
         self.snapshot = snapshot
         self.parameters = parameters
 
@@ -75,9 +75,9 @@ class BruteForce:
         if subnet is None:
             return "NOT_APPLICABLE", "DELETED"
         table = self.governing_table(subnet)
-        aside = self.left_aside(subnet, table)
-        if aside:
-            return "NOT_APPLICABLE", aside
+        decided = self.before_routing(subnet, table)
+        if decided:
+            return "NOT_APPLICABLE", decided
         if table is None:
             return self.compliance("UNRESOLVED_EGRESS"), "UNRESOLVED_EGRESS"
         used = {self.worst(self.fate(address, table, subnet)) for address in self.addresses(subnet)}
@@ -98,7 +98,7 @@ class BruteForce:
         """Any that the parameters make NON_COMPLIANT first, then by the order of the rows."""
         return min(reasons, key=lambda reason: (self.compliance(reason) != "NON_COMPLIANT", ROWS.index(reason)))
 
-    def left_aside(self, subnet: Subnet, table: RouteTable | None) -> str | None:
+    def before_routing(self, subnet: Subnet, table: RouteTable | None) -> str | None:
         """The reason that is decided before routing, if any."""
         wanted, parameters = self.parameters.exclude_tag, self.parameters
         tagged = [subnet.tags, *([table.tags] if table else [])]
@@ -269,9 +269,9 @@ class BruteForce:
 
     def translate(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
         """A NAT instance in front of an internet gateway; else what another appliance may make of an address."""
-        aside = self.leave_subnet(address, subnet_id, walk._replace(skip_gateway_endpoints=True))
-        fates = frozenset({"NAT_INSTANCE"} if "INTERNET_GATEWAY" in aside else ())
-        if aside != {"INTERNET_GATEWAY"}:
+        past_endpoints = self.leave_subnet(address, subnet_id, walk._replace(skip_gateway_endpoints=True))
+        fates = frozenset({"NAT_INSTANCE"} if "INTERNET_GATEWAY" in past_endpoints else ())
+        if past_endpoints != {"INTERNET_GATEWAY"}:
             fates |= only_nats(frozenset(map(behind, self.leave_subnet(address, subnet_id, walk))))
         return fates
 

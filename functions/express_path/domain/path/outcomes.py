@@ -114,9 +114,11 @@ def unresolved(route: Route, addresses: AddressSet, note: str, kind: TargetKind 
     return terminal(route, addresses, Reason.UNRESOLVED_EGRESS, note, kind)
 
 
-def without_hop(addresses: AddressSet, reason: Reason, note: str = "") -> Trace:
+def without_hop(
+    addresses: AddressSet, reason: Reason, note: str = "", consulted: frozenset[str] = frozenset()
+) -> Trace:
     """Return a trace that ends before any further hop."""
-    return Trace((TracedAddresses(addresses, (Outcome(reason, note=note),)),))
+    return Trace((TracedAddresses(addresses, (Outcome(reason, note=note),)),), consulted)
 
 
 def join(traces: Iterable[Trace], consulted: frozenset[str] = frozenset()) -> Trace:

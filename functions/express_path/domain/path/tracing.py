@@ -154,8 +154,7 @@ class Tracer:
             return self.follow(table, block, state)
         note = state.why_not_followed(table.id, block.family)
         if note:
-            stopped = without_hop(AddressSet(block), Reason.UNRESOLVED_EGRESS, note)
-            return Trace(stopped.results, frozenset({table.id}))
+            return without_hop(AddressSet(block), Reason.UNRESOLVED_EGRESS, note, frozenset({table.id}))
         return self._follow_once(table, block, state)
 
     def _follow_once(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
