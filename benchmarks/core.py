@@ -145,10 +145,10 @@ def _forget() -> None:
 def _read_and_trace(described: list[Description], network: Snapshot) -> None:
     tracer, subnet = Tracer(network), Subnet("subnet-1", "vpc-1", ACCOUNT)
     for table in map(route_table, described):
-        tracer.paths(table, subnet)
+        tracer.trace_subnet(table, subnet)
 
 
 def _trace(network: Snapshot) -> None:
     tracer, subnet = Tracer(network), Subnet("subnet-1", "vpc-1", ACCOUNT)
     for table in network.route_tables.values():
-        tracer.paths(table, subnet)
+        tracer.trace_subnet(table, subnet)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from express_path.domain.network.resources import NatGateway
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
-from express_path.domain.path.outcomes import Hop, Traced
+from express_path.domain.path.outcomes import Hop, TracedAddresses
 from express_path.domain.path.reasons import NAT_REASONS
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import View, is_flagged
@@ -71,10 +71,13 @@ def _nats_of(view: View, subnet_id: str) -> set[Hop]:
     """Return the NATs, without their routes' destinations, so that a NAT is equal on every path."""
     subnet = view.tracer.snapshot.subnets[subnet_id]
     table = view.tracer.governing_table(subnet)
-    return {hop._replace(destination="") for hop in _nat_hops(view.tracer.paths(table, subnet) if table else ())}
+    return {
+        hop._replace(destination="")
+        for hop in _nat_hops(view.tracer.trace_subnet(table, subnet).results if table else ())
+    }
 
 
-def _nat_hops(paths: Iterable[Traced]) -> Iterator[Hop]:
+def _nat_hops(paths: Iterable[TracedAddresses]) -> Iterator[Hop]:
     """Yield the NAT of each path that crosses one: its last hop that can be a NAT, since appliances are before it."""
     for traced in paths:
         for outcome in traced.outcomes:

@@ -75,4 +75,4 @@ def test_markdown_and_files_say_it_too() -> None:
     dump = str(dump_of("endpoint-blackhole"))
     text = invoke(["scan", "--from-dump", dump, "--format", "markdown"]).stdout
     assert "(1 DROPPED)" in text
-    assert "to fix: blackhole: its target is gone" in text
+    assert "to fix: blackhole: its target no longer exists" in text

@@ -48,7 +48,7 @@ def test_it_shows_the_changes_and_makes_them(deployment: Deployment, vpc: Vpc, h
     for line in (
         f"  {vpc.table} will no longer use {endpoint}",
         f"  {endpoint} will be deleted: a heal created it, and no other route table uses it",
-        f"  {vpc.subnet} will then take {vpc.nat} (NAT_GATEWAY)",
+        f"  {vpc.subnet} will use {vpc.nat} (NAT_GATEWAY)",
     ):
         assert line in planned.splitlines()
     assert done.splitlines()[-2:] == [
@@ -79,7 +79,7 @@ def test_at_a_terminal_it_asks_after_the_plan(
     assert result.returncode == status, result.stderr
     shown, question, _ = result.stdout.partition("Undo it now?")
     assert question
-    assert f"{vpc.subnet} will then take {vpc.nat}" in shown
+    assert f"{vpc.subnet} will use {vpc.nat}" in shown
     assert bool(deployment.endpoints(vpc.id)) is bool(status)
 
 

@@ -351,7 +351,7 @@ def test_endpoint_that_the_ledger_shows_before_ec2_does_is_used(
 
 def test_table_is_not_associated_with_an_endpoint_that_is_gone(ask: Ask, vpc: Private, elected: dict[str, str]) -> None:
     """The function looks again and again, and then the step fails and says what there is."""
-    with pytest.raises(EndpointNotReadyError, match="is gone"):
+    with pytest.raises(EndpointNotReadyError, match="no longer exists"):
         ask("target", vpc.subnet, **elected)
 
 

@@ -48,7 +48,7 @@ def test_dry_run_shows_the_changes_and_makes_none(
     assert planned["Outputs"]["plan.Summary"][0].split(" | ") == [
         f"{vpc.table} will no longer use {endpoint}",
         f"{endpoint} will be deleted: a heal created it, and no other route table uses it",
-        f"{vpc.subnet} will then take {vpc.nat} (NAT_GATEWAY)",
+        f"{vpc.subnet} will use {vpc.nat} (NAT_GATEWAY)",
     ]
     assert (described(deployment, vpc), ledger.items("")) == before
 

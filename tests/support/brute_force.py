@@ -1,4 +1,4 @@
-"""The rule said again, slowly: every address one by one, every route scanned, every hop followed, nothing remembered.
+"""The rule a second time, slowly: every address one by one, every route scanned, every hop followed, nothing cached.
 
 Nothing here is shared with the core but the records that both read; addresses are those of `ipaddress`.
 """
@@ -6,6 +6,7 @@ Nothing here is shared with the core but the records that both read; addresses a
 from collections.abc import Iterator
 from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from itertools import chain
 from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr
@@ -45,7 +46,7 @@ class Walk(NamedTuple):
     """Where an address has been, the Availability Zone it is in, and how it may leave.
 
     seen are the tables, each with the IP version of the address there; closed tells whether Block Public Access closes
-    internet gateways to it, None if nobody knows.
+    internet gateways to it, None if that is unknown.
     """
 
     seen: tuple[tuple[str, int], ...]
@@ -64,22 +65,22 @@ class BruteForce:
     """Judges one subnet after the other, from scratch each time."""
 
     def __init__(self, snapshot: Snapshot, parameters: RuleParameters) -> None:
-        """Keep what is asked about."""
+        """Keep the snapshot and the parameters."""
         self.snapshot = snapshot
         self.parameters = parameters
 
-    def evaluator(self, subnet_id: str) -> tuple[str, str]:
+    def verdict(self, subnet_id: str) -> tuple[str, str]:
         """Compliance and reason of a subnet."""
         subnet = self.snapshot.subnets.get(subnet_id)
         if subnet is None:
             return "NOT_APPLICABLE", "DELETED"
-        table = self.table_in_force(subnet)
-        aside = self.left_aside(subnet, table)
-        if aside:
-            return "NOT_APPLICABLE", aside
+        table = self.governing_table(subnet)
+        decided = self.before_routing(subnet, table)
+        if decided:
+            return "NOT_APPLICABLE", decided
         if table is None:
             return self.compliance("UNRESOLVED_EGRESS"), "UNRESOLVED_EGRESS"
-        used = {self.worst(self.fate(each, table, subnet)) for each in self.addresses(subnet)}
+        used = {self.worst(self.fate(address, table, subnet)) for address in self.addresses(subnet)}
         reason = "PARTLY_NAT" if "ENDPOINT" in used and used & NATS else self.worst(used or NOWHERE)
         return self.compliance(reason), reason
 
@@ -95,9 +96,9 @@ class BruteForce:
 
     def worst(self, reasons: set[str] | frozenset[str]) -> str:
         """Any that the parameters make NON_COMPLIANT first, then by the order of the rows."""
-        return min(reasons, key=lambda each: (self.compliance(each) != "NON_COMPLIANT", ROWS.index(each)))
+        return min(reasons, key=lambda reason: (self.compliance(reason) != "NON_COMPLIANT", ROWS.index(reason)))
 
-    def left_aside(self, subnet: Subnet, table: RouteTable | None) -> str | None:
+    def before_routing(self, subnet: Subnet, table: RouteTable | None) -> str | None:
         """The reason that is decided before routing, if any."""
         wanted, parameters = self.parameters.exclude_tag, self.parameters
         tagged = [subnet.tags, *([table.tags] if table else [])]
@@ -117,15 +118,15 @@ class BruteForce:
 
     def express_prefix_lists(self) -> Iterator[PrefixList]:
         """The Region's S3 Express prefix lists."""
-        for each in self.snapshot.prefix_lists.values():
-            service = each.name.removeprefix("cn.").removeprefix("com.amazonaws.").replace(".ipv6.", ".")
-            if each.aws_owned and service == f"{self.snapshot.region}.s3express":
-                yield each
+        for prefix_list in self.snapshot.prefix_lists.values():
+            service = prefix_list.name.removeprefix("cn.").removeprefix("com.amazonaws.").replace(".ipv6.", ".")
+            if prefix_list.aws_owned and service == f"{self.snapshot.region}.s3express":
+                yield prefix_list
 
     def addresses(self, subnet: Subnet) -> Iterator[Address]:
         """Every address of S3 Express that the subnet's hosts may try."""
         blocks = (block for found in self.express_prefix_lists() for block in found.cidrs or ())
-        for address in (each for block in blocks for each in block_of(block)):
+        for address in chain.from_iterable(map(block_of, blocks)):
             if address.version == 6:
                 yield from [address] * subnet.has_ipv6
                 continue
@@ -133,16 +134,18 @@ class BruteForce:
             if subnet.dns64 and subnet.has_ipv6:
                 yield ip_address(int(NAT64.network_address) + int(address))
 
-    def table_in_force(self, subnet: Subnet) -> RouteTable | None:
+    def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """The table associated with the subnet, else the main one of its VPC."""
-        never = {each.route_table_id for each in self.snapshot.nat_gateways.values()}
-        tables = [each for each in self.snapshot.route_tables.values() if each.id not in never]
-        found = [(table, each) for table in tables for each in table.associations]
-        own = [(table, each) for table, each in found if each.subnet_id == subnet.id]
-        main = [(table, each) for table, each in found if each.main and table.vpc_id == subnet.vpc_id]
+        never = {gateway.route_table_id for gateway in self.snapshot.nat_gateways.values()}
+        tables = [table for table in self.snapshot.route_tables.values() if table.id not in never]
+        found = [(table, association) for table in tables for association in table.associations]
+        own = [(table, association) for table, association in found if association.subnet_id == subnet.id]
+        main = [
+            (table, association) for table, association in found if association.main and table.vpc_id == subnet.vpc_id
+        ]
         for claims in (own, main):
             for state in ("associating", "associated"):
-                claiming = {table.id: table for table, each in claims if each.state == state}
+                claiming = {table.id: table for table, association in claims if association.state == state}
                 if claiming:
                     return next(iter(claiming.values())) if len(claiming) == 1 else None
         return None
@@ -151,14 +154,16 @@ class BruteForce:
         """Every reason that may hold for an address of a subnet; only a NAT translates NAT64."""
         fates = self.leave(address, table, Walk((), subnet.availability_zone_id, subnet.internet_closed))
         if address in NAT64:
-            return frozenset("NO_ROUTE" if each in ("INTERNET_GATEWAY", "ENDPOINT") else each for each in fates)
+            return frozenset("NO_ROUTE" if reason in ("INTERNET_GATEWAY", "ENDPOINT") else reason for reason in fates)
         return fates
 
     def leave(self, address: Address, table: RouteTable, walk: Walk) -> frozenset[str]:
         """Every reason that may hold for an address that a VPC's route table routes."""
         if (table.id, address.version) in walk.seen:
             return UNKNOWN
-        routes = [each for each in table.routes if not (walk.skip_gateway_endpoints and self.is_gateway_endpoint(each))]
+        routes = [
+            route for route in table.routes if not (walk.skip_gateway_endpoints and self.is_gateway_endpoint(route))
+        ]
         here = walk._replace(seen=(*walk.seen, (table.id, address.version)))
         fates: frozenset[str] = frozenset()
         for winner in list(self.winners(address, routes)) or [None]:
@@ -174,14 +179,14 @@ class BruteForce:
                 if address in block:
                     rank = 2 if route.rank.name == "PROPAGATED" else int(listed)
                     matching.append((-block.prefixlen, rank, route))
-        best = min((each[:2] for each in matching), default=None)
+        best = min((match[:2] for match in matching), default=None)
         yield from (route for *key, route in matching if tuple(key) == best)
 
     def destinations(self, route: Route) -> Iterator[tuple[Block, bool]]:
         """The blocks that a route names, and whether it does so by a prefix list."""
         if isinstance(route.destination, str):
             found = self.snapshot.prefix_lists.get(route.destination)
-            yield from ((block_of(each), True) for each in (found.cidrs if found else None) or ())
+            yield from ((block_of(cidr), True) for cidr in (found.cidrs if found else None) or ())
         else:
             yield block_of(route.destination), False
 
@@ -242,7 +247,7 @@ class BruteForce:
     def leave_subnet(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
         """What holds where traffic goes on by the table of another subnet."""
         subnet = self.snapshot.subnets.get(subnet_id)
-        table = self.table_in_force(subnet) if subnet else None
+        table = self.governing_table(subnet) if subnet else None
         if subnet is None or table is None:
             return UNKNOWN
         return self.leave(address, table, walk._replace(zone=subnet.availability_zone_id))
@@ -264,33 +269,38 @@ class BruteForce:
 
     def translate(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
         """A NAT instance in front of an internet gateway; else what another appliance may make of an address."""
-        aside = self.leave_subnet(address, subnet_id, walk._replace(skip_gateway_endpoints=True))
-        fates = frozenset({"NAT_INSTANCE"} if "INTERNET_GATEWAY" in aside else ())
-        if aside != {"INTERNET_GATEWAY"}:
+        past_endpoints = self.leave_subnet(address, subnet_id, walk._replace(skip_gateway_endpoints=True))
+        fates = frozenset({"NAT_INSTANCE"} if "INTERNET_GATEWAY" in past_endpoints else ())
+        if past_endpoints != {"INTERNET_GATEWAY"}:
             fates |= only_nats(frozenset(map(behind, self.leave_subnet(address, subnet_id, walk))))
         return fates
 
     def interface(self, target_id: str) -> NetworkInterface | None:
         """The interface that a route names, or an instance's primary one."""
-        for each in (self.snapshot.network_interfaces or {}).values():
-            if target_id == each.id or (target_id == each.instance_id and each.device_index == 0):
-                return each
+        for interface in (self.snapshot.network_interfaces or {}).values():
+            if target_id == interface.id or (target_id == interface.instance_id and interface.device_index == 0):
+                return interface
         return None
 
     def enter_transit_gateway(self, address: Address, gateway_id: str, vpc_id: str, walk: Walk) -> frozenset[str]:
         """Beyond a transit gateway only a certain NAT, and a certain nothing, count."""
-        for each in (self.snapshot.transit_gateway_attachments or {}).values():
-            came_from = (each.transit_gateway_id, each.resource_type, each.resource_id, each.state)
+        for attachment in (self.snapshot.transit_gateway_attachments or {}).values():
+            came_from = (
+                attachment.transit_gateway_id,
+                attachment.resource_type,
+                attachment.resource_id,
+                attachment.state,
+            )
             if came_from == (gateway_id, "vpc", vpc_id, "available"):
-                if self.is_left_out(each, walk.zone):
+                if self.is_left_out(attachment, walk.zone):
                     return DROPPED
-                return frozenset(map(beyond, self.cross(address, each.route_table_id, walk)))
+                return frozenset(map(beyond, self.cross(address, attachment.route_table_id, walk)))
         return UNKNOWN
 
     def is_left_out(self, attachment: TransitGatewayAttachment, zone: str) -> bool:
         """Whether an attachment certainly has no subnet in an Availability Zone."""
-        listed = [self.snapshot.subnets.get(each) for each in attachment.subnet_ids or ["unseen"]]
-        zones = {each.availability_zone_id for each in listed if each}
+        listed = [self.snapshot.subnets.get(subnet_id) for subnet_id in attachment.subnet_ids or ["unseen"]]
+        zones = {subnet.availability_zone_id for subnet in listed if subnet}
         parts = zone.split("-")
         return None not in listed and not zones & {zone, ""} and len(parts) == 2 and parts[1].startswith("az")
 
@@ -301,7 +311,7 @@ class BruteForce:
             return UNKNOWN
         here = walk._replace(seen=(*walk.seen, (table.id, address.version)))
         winners = list(self.winners(address, list(table.routes)))
-        return frozenset().union(*(self.arrive(address, each, here) for each in winners)) if winners else NOWHERE
+        return frozenset().union(*(self.arrive(address, route, here) for route in winners)) if winners else NOWHERE
 
     def arrive(self, address: Address, route: Route, walk: Walk) -> frozenset[str]:
         """What becomes of an address that a transit gateway sends to an attachment."""
@@ -314,13 +324,17 @@ class BruteForce:
             return self.cross(address, to.route_table_id, walk)
         if to.resource_type != "vpc" or not to.subnet_ids:
             return UNKNOWN
-        return frozenset().union(*(self.leave_subnet(address, each, walk) for each in self.entries(to, walk.zone)))
+        return frozenset().union(
+            *(self.leave_subnet(address, subnet_id, walk) for subnet_id in self.entries(to, walk.zone))
+        )
 
     def entries(self, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:
         """The attachment's subnets by which traffic may enter: of its own zone, or any where there is none."""
         subnets = attachment.subnet_ids or ()
         known = self.snapshot.subnets
-        near = tuple(each for each in subnets if each in known and known[each].availability_zone_id == zone)
+        near = tuple(
+            subnet_id for subnet_id in subnets if subnet_id in known and known[subnet_id].availability_zone_id == zone
+        )
         return near if near and not attachment.appliance_mode else subnets
 
 
@@ -331,7 +345,7 @@ def behind(reason: str) -> str:
 
 def only_nats(reasons: frozenset[str]) -> frozenset[str]:
     """Behind an appliance that may translate, a NAT is the only thing that is certain."""
-    return frozenset(each if each in NATS else "UNRESOLVED_EGRESS" for each in reasons)
+    return frozenset(reason if reason in NATS else "UNRESOLVED_EGRESS" for reason in reasons)
 
 
 def beyond(reason: str) -> str:

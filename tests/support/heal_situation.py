@@ -42,7 +42,7 @@ def network(
     **more: Any,  # noqa: ANN401 -- fields of a snapshot
 ) -> Snapshot:
     """One table, rtb-1, for all subnets; its only route leads to a NAT gateway unless routes are given."""
-    governed = table("rtb-1", *(routes or (TO_NAT,)), subnets=tuple(each.id for each in subnets), tags=tags or {})
+    governed = table("rtb-1", *(routes or (TO_NAT,)), subnets=tuple(member.id for member in subnets), tags=tags or {})
     tables = by_id(governed, *more.pop("tables", ()))
     return snapshot(
         subnets=by_id(*subnets, *more.pop("other_subnets", ())),
@@ -81,10 +81,10 @@ def healed(when: str, endpoint_id: str = "vpce-express", **more: Any) -> LedgerV
 
 def blockers(plan: Plan) -> list[Blocker]:
     """What blocks a plan, by name."""
-    return [each.blocker for each in plan.blockers]
+    return [finding.blocker for finding in plan.blockers]
 
 
 def evidence_of(plan: Plan, blocker: Blocker) -> str:
     """What a plan shows for its only blocker or warning of that name."""
-    [found] = [each.evidence for each in (*plan.blockers, *plan.warnings) if each.blocker is blocker]
+    [found] = [finding.evidence for finding in (*plan.blockers, *plan.warnings) if finding.blocker is blocker]
     return found

@@ -1,4 +1,4 @@
-"""Short ways to write a network down."""
+"""Short functions that make the records of a network."""
 
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import Association, PrefixList, Rank, Route, RouteTable, Subnet, VpcEndpoint
@@ -14,12 +14,12 @@ EXPRESS_LIST = PrefixList("pl-express", EXPRESS, Family.IPV4, (parse_cidr("198.5
 
 
 def by_id(*records: object) -> dict[str, object]:
-    """Records under their ids."""
-    return {each.id: each for each in records}
+    """Return records by their ids."""
+    return {record.id: record for record in records}
 
 
 def route(destination: str, target: str, *, rank: Rank = Rank.STATIC, state: str = "active") -> Route:
-    """A route to a block or, where it starts with pl-, to a prefix list."""
+    """Return a route to a CIDR block, or to a prefix list if the destination starts with pl-."""
     kind = TargetKind.TRANSIT_GATEWAY_ATTACHMENT if target.startswith("tgw-attach") else target_kind(target)
     return Route(destination if destination.startswith("pl-") else parse_cidr(destination), target, kind, rank, state)
 
@@ -27,32 +27,34 @@ def route(destination: str, target: str, *, rank: Rank = Rank.STATIC, state: str
 def table(
     table_id: str, *routes: Route, subnets: tuple[str, ...] = (), main: bool = False, **more: object
 ) -> RouteTable:
-    """A table of vpc-1, unless told otherwise, associated with subnets or the main one."""
-    associations = tuple(Association(subnet_id=each) for each in subnets) + ((Association(main=True),) if main else ())
+    """Return a route table of vpc-1 unless another VPC is given, associated with subnets or as the main table."""
+    associations = tuple(Association(subnet_id=subnet_id) for subnet_id in subnets) + (
+        (Association(main=True),) if main else ()
+    )
     return RouteTable(table_id, more.pop("vpc_id", "vpc-1"), tuple(routes), associations, **more)
 
 
 def subnet(subnet_id: str = "subnet-1", vpc_id: str = "vpc-1", **more: object) -> Subnet:
-    """A subnet of the account."""
+    """Return a subnet of the account."""
     return Subnet(subnet_id, vpc_id, more.pop("owner_id", ACCOUNT), **more)
 
 
 def endpoint(endpoint_id: str = "vpce-express", **more: object) -> VpcEndpoint:
-    """An available gateway endpoint for S3 Express in vpc-1, unless told otherwise."""
+    """Return an available gateway endpoint for S3 Express in vpc-1, unless other fields are given."""
     described = {"vpc_id": "vpc-1", "endpoint_type": "gateway", "service_name": EXPRESS, "state": "available", **more}
     return VpcEndpoint(endpoint_id, **described)
 
 
 def snapshot(**more: object) -> Snapshot:
-    """A snapshot with one S3 Express prefix list of 256 addresses."""
+    """Return a snapshot with one S3 Express prefix list of 256 addresses."""
     return Snapshot(ACCOUNT, REGION, **{"prefix_lists": by_id(EXPRESS_LIST), **more})
 
 
 def evaluator(network: Snapshot, **parameters: object) -> Evaluator:
-    """A judge of a network under a rule's parameters."""
+    """Return an evaluator of a network under a rule's parameters."""
     return Evaluator(Tracer(network), RuleParameters(**parameters))
 
 
-def judged(network: Snapshot, subnet_id: str = "subnet-1", **parameters: object) -> Verdict:
-    """The verdict on a subnet under a rule's parameters."""
+def verdict_on(network: Snapshot, subnet_id: str = "subnet-1", **parameters: object) -> Verdict:
+    """Return the verdict on a subnet under a rule's parameters."""
     return evaluator(network, **parameters).verdict(subnet_id)

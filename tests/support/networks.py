@@ -134,7 +134,10 @@ def transit_gateway_route_tables(draw: st.DrawFn) -> dict[str, TransitGatewayRou
 @st.composite
 def vpc_endpoints(draw: st.DrawFn) -> dict[str, VpcEndpoint]:
     """An endpoint of each kind; appliances' in some subnet."""
-    found = {key: VpcEndpoint(key, "vpc-a", *each, "dualstack", owner_id=ACCOUNT) for key, each in ENDPOINTS.items()}
+    found = {
+        key: VpcEndpoint(key, "vpc-a", *described, "dualstack", owner_id=ACCOUNT)
+        for key, described in ENDPOINTS.items()
+    }
     for key in ("vpce-appliance", "vpce-firewall"):
         tags = {"AWSNetworkFirewallManaged": "true"} if key == "vpce-firewall" else {}
         found[key] = replace(found[key], subnet_ids=(draw(APPLIANCE_SUBNET),), tags=tags)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from express_path.domain.verdict.capacity import NAT_GATEWAY_GBPS
+from express_path.domain.verdict.capacity import NAT_GATEWAY_BASELINE_GBPS, NAT_GATEWAY_PEAK_GBPS
 from express_path_cli.diagnosis.symptoms_load import Load, within
 from express_path_cli.diagnosis.symptoms_plateau import Plateau, Points, plateaus
 
 NEAR = 0.9
 """Throughput from this share of a ceiling up is near it."""
-LOWEST_BITS, HIGHEST_BITS = (gbps * 1e9 for gbps in NAT_GATEWAY_GBPS)
+LOWEST_BITS, HIGHEST_BITS = NAT_GATEWAY_BASELINE_GBPS * 1e9, NAT_GATEWAY_PEAK_GBPS * 1e9
 LOWEST_PACKETS, HIGHEST_PACKETS = 1e6, 1e7
 MANY_DROPS = 0.0001
 """The share of dropped packets above which AWS suspects a problem

@@ -89,7 +89,7 @@ def explained(evaluator: Evaluator, subnet_id: str, place: AccountRegion | None)
     subnet, table = snapshot.subnets[subnet_id], snapshot.route_tables.get(verdict.route_table_id or "")
     tracer = RecordingTracer(snapshot)
     if table and verdict.path:
-        tracer.paths(table, subnet)
+        tracer.trace_subnet(table, subnet)
     return Explanation(
         verdict=verdict,
         is_main=table is not None and not _is_explicit(table, subnet_id),

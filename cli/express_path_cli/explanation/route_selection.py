@@ -11,7 +11,7 @@ from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import PrefixList, Rank, Route
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.onward import AnyRouteTable
-from express_path.domain.path.outcomes import Traced, TraceState
+from express_path.domain.path.outcomes import TableLookup, Trace, TraceState
 from express_path.domain.path.routing import RoutedBlocks, RoutingIndex, contains, overlap
 from express_path.domain.path.tracing import Tracer
 
@@ -43,11 +43,11 @@ class RecordingTracer(Tracer):
         super().__init__(snapshot)
         self._lookups: list[RouteLookup] = []
 
-    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
+    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Trace a block of addresses and keep the lookup."""
-        if (table.id, block.family) not in state.tables:
-            self._lookups.append(RouteLookup(table, block, len(state.tables), state.skip_gateway_endpoints))
-        yield from super().trace(table, block, state)
+        if TableLookup(table.id, block.family) not in state.lookups:
+            self._lookups.append(RouteLookup(table, block, len(state.lookups), state.skip_gateway_endpoints))
+        return super().trace(table, block, state)
 
     def lookups(self) -> Iterator[RouteLookup]:
         """Yield each lookup once; one that skips gateway endpoints only if none of that table and block uses them."""
@@ -64,9 +64,7 @@ class RecordingTracer(Tracer):
 
     def routes(self, lookup: RouteLookup) -> list[Route]:
         """Return the routes that the lookup could choose from."""
-        if not lookup.skips_gateway_endpoints:
-            return list(lookup.table.routes)
-        return [route for route in lookup.table.routes if not self._is_gateway_endpoint(route)]
+        return self.indexes.routes_of(lookup.table, skip_gateway_endpoints=lookup.skips_gateway_endpoints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ def route_text(route: Route) -> str:
 
 def _candidates(routes: Sequence[Route], block: Cidr, lists: Mapping[str, PrefixList]) -> list[CandidateRoute]:
     """Return the routes that match the block or may match it: winners first, then those that may win."""
-    parts = list(RoutingIndex(routes, lists).parts(block))
+    parts = list(RoutingIndex(routes, lists).split(block))
     candidates = []
     for route in routes:
         destinations = _destinations(route, lists)
@@ -154,14 +152,14 @@ def _candidate(route: Route, parts: Sequence[RoutedBlocks], lists: Mapping[str, 
 
 
 def _addresses_text(part: RoutedBlocks) -> str:
-    return f"the rest of {part.region.block}" if part.region.holes else str(part.region.block)
+    return f"the rest of {part.addresses.block}" if part.addresses.holes else str(part.addresses.block)
 
 
 def _why_lost(route: Route, parts: Sequence[RoutedBlocks], lists: Mapping[str, PrefixList]) -> str:
     for part in parts:
-        own_prefix = _longest_prefix(route, part.region.block, lists)
+        own_prefix = _longest_prefix(route, part.addresses.block, lists)
         for winner in part.routes:
-            winning_prefix = _longest_prefix(winner, part.region.block, lists)
+            winning_prefix = _longest_prefix(winner, part.addresses.block, lists)
             if own_prefix is None or winning_prefix is None:
                 continue
             if own_prefix.length < winning_prefix.length:

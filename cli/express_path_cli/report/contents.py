@@ -106,7 +106,7 @@ def _parameters(parameters: RuleParameters) -> list[tuple[str, str, int]]:
     default = RuleParameters()
     return [
         (name, _text(getattr(parameters, field)), int(getattr(parameters, field) != getattr(default, field)))
-        for name, (field, _) in PARAMETERS.items()
+        for name, field in ((name, parameter.field) for name, parameter in PARAMETERS.items())
     ]
 
 

@@ -52,7 +52,7 @@ def other_paths(verdict: Verdict, view: View | None) -> tuple[TrafficPath, ...]:
     table, subnet = snapshot.route_tables[verdict.route_table_id], snapshot.subnets[verdict.subnet_id]
     paths = {
         TrafficPath(outcome.reason, outcome.path)
-        for traced in view.tracer.paths(table, subnet)
+        for traced in view.tracer.trace_subnet(table, subnet).results
         for outcome in traced.outcomes
         if outcome.path and outcome.path != verdict.path
     }

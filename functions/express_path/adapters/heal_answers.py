@@ -86,7 +86,7 @@ def confirm_answer(
     return {
         "next": next_step.value,
         "needsApproval": str(needs_approval).lower(),
-        "seenGeneration": str(election.seen),
+        "seenGeneration": str(election.ledger_generation),
         "generation": str(election.generation),
         "nowSeconds": str(int(now.timestamp())),
         "summary": summary(plan),

@@ -3,10 +3,10 @@
 from express_path.adapters.aws import Aws, pages
 from express_path.adapters.ec2_records import route_table, vpc_endpoint
 from express_path.domain.heal.ledger import RunRecord
-from express_path.domain.heal.undo import Sight
+from express_path.domain.heal.undo import LiveResources
 
 
-def read_sight(aws: Aws, heal: RunRecord) -> Sight:
+def read_sight(aws: Aws, heal: RunRecord) -> LiveResources:
     """Read what EC2 shows now, which may be outdated.
 
     https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
@@ -17,4 +17,4 @@ def read_sight(aws: Aws, heal: RunRecord) -> Sight:
     of_id = [{"Name": "vpc-endpoint-id", "Values": [heal.endpoint_id]}]
     endpoints = pages(aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=of_id)
     tables = pages(aws.ec2, "ec2", "describe_route_tables", "RouteTables", Filters=of_vpc)
-    return Sight(tuple(map(route_table, tables)), tuple(map(vpc_endpoint, endpoints)))
+    return LiveResources(tuple(map(route_table, tables)), tuple(map(vpc_endpoint, endpoints)))

@@ -1,1 +1,1 @@
-"""The pure core: records of the network, the winning route, the path, the verdict. Standard library only."""
+"""The core: the network, the winning route, the path, the verdict, and the plan of a heal. Standard library only."""

@@ -47,7 +47,7 @@ class ApprovalSteps:
         if denied is None or look.plan.action is Action.NOTHING_TO_DO:
             return look
         blockers = (*look.plan.blockers, denied)
-        return look._replace(plan=replace(look.plan, action=Action.BLOCKED, blockers=blockers))
+        return replace(look, plan=replace(look.plan, action=Action.BLOCKED, blockers=blockers))
 
     @staticmethod
     def _open_request(look: Look, request: ApprovalRequest) -> str:

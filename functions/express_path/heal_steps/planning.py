@@ -60,7 +60,7 @@ class Planner:
         """Plan until a plan is as expected, or two plans in a row agree, so that one late answer decides nothing."""
 
         def agree(before: Look, now: Look) -> bool:
-            return _decision(before) == _decision(now) and not until.passing(now)
+            return _decision(before) == _decision(now) and not until.temporary(now)
 
         return read_until_two_agree(
             lambda: self.plan(subnet_id, started_by, needs_approval=needs_approval, has_preflight=until.has_preflight),

@@ -26,7 +26,7 @@ from tests.support.heal_situation import (
     network,
     planned,
 )
-from tests.support.make import EXPRESS, EXPRESS_LIST, NEIGHBOUR, by_id, endpoint, judged, route, subnet, table
+from tests.support.make import EXPRESS, EXPRESS_LIST, NEIGHBOUR, by_id, endpoint, route, subnet, table, verdict_on
 
 HEALABLE = {
     "NAT_GATEWAY",
@@ -90,7 +90,7 @@ def transit_gateway() -> Snapshot:
 )
 def test_every_kind_of_nat_is_healed(found: Snapshot, reason: Reason) -> None:
     """Whatever kind of NAT is on the way, an endpoint's route in the subnet's own table takes the traffic off it."""
-    assert judged(found).reason is reason
+    assert verdict_on(found).reason is reason
     plan = planned(found)
     assert (plan.action, plan.blockers, plan.verdict.reason) == (Action.CREATE_AND_ASSOCIATE, (), reason)
 
@@ -98,7 +98,7 @@ def test_every_kind_of_nat_is_healed(found: Snapshot, reason: Reason) -> None:
 @pytest.mark.parametrize("reason", Reason)
 def test_only_paths_over_a_nat_are_healable(reason: Reason) -> None:
     """Heals are for the reasons of NATs and for PARTLY_NAT, and for no other."""
-    assert is_healable(judged(network())._replace(reason=reason)) is (reason in HEALABLE)
+    assert is_healable(verdict_on(network())._replace(reason=reason)) is (reason in HEALABLE)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_table_of_an_excluded_subnet_is_not_changed_for_another() -> None:
     left_out = subnet("subnet-2", tags={"express-path:exclude": "until spring"})
     plan = planned(network(subnets=(subnet(), left_out)))
     assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.EXCLUDED])
-    assert plan.blockers[0].evidence.startswith("subnet-2, which rtb-1 governs too,")
+    assert plan.blockers[0].evidence.startswith("rtb-1 also governs subnet-2,")
     elsewhere = network(other_subnets=(left_out,), tables=(table("rtb-2", TO_NAT, subnets=("subnet-2",)),))
     assert planned(elsewhere).action is Action.CREATE_AND_ASSOCIATE
 

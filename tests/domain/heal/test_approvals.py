@@ -81,8 +81,8 @@ def test_message_starts_with_what_will_happen() -> None:
     assert "account 111122223333, us-east-1" in first
     text = "\n".join(rest)
     order = ["com.amazonaws.us-east-1.s3express is created in vpc-1", "rtb-1", "2 subnets", "subnet-1, subnet-2"]
-    order += ["connections", "drop", "undone", "Reason: NAT_GATEWAY"]
-    positions = [text.find(each) for each in order]
+    order += ["connections", "drop", "undo", "Reason: NAT_GATEWAY"]
+    positions = [text.find(words) for words in order]
     assert -1 not in positions
     assert positions == sorted(positions)
     assert "full access" in text
@@ -92,7 +92,7 @@ def test_message_starts_with_what_will_happen() -> None:
 def test_message_names_the_existing_endpoint_and_a_policy_of_the_stack() -> None:
     """What differs from the ordinary case is said."""
     assert "vpce-express in vpc-1 is used" in approval_message(planned(network(endpoints=(endpoint(),))), SUBNETS)
-    assert "of 1 subnet leaves" in approval_message(planned(network()), ["subnet-1"])
+    assert "of 1 subnet no longer uses the NAT" in approval_message(planned(network()), ["subnet-1"])
     assert "the stack's endpoint policy" in approval_message(planned(network(), policy='{"Statement":[]}'), SUBNETS)
 
 
@@ -100,9 +100,9 @@ def test_message_names_the_existing_endpoint_and_a_policy_of_the_stack() -> None
 @pytest.mark.parametrize("length", [10, 300, 5000])
 def test_message_is_never_longer_than_aws_sends(number: int, length: int) -> None:
     """However many findings there are, and however long, each is shown or counted."""
-    policies = tuple(Policy(f"b{each}--x-s3", "", "f" * length) for each in range(number))
+    policies = tuple(Policy(f"b{index}--x-s3", "", "f" * length) for index in range(number))
     plan = planned(network(), Evidence(policies=policies, dns_hostnames=False), warn_only=MAY_WARN)
-    many = [f"subnet-{each:017x}" for each in range(134)]
+    many = [f"subnet-{index:017x}" for index in range(134)]
     message = approval_message(plan, many)
     assert len(message) <= MAX_MESSAGE_LENGTH
     assert f"and {134 - LISTED_SUBNETS} more" in message

@@ -44,7 +44,7 @@ def test_all_blockers_are_named_at_once() -> None:
         *TEAMS,
         Blocker.CHANGE_CALENDAR_CLOSED,
     ]
-    assert all(each.evidence and each.cure for each in plan.blockers)
+    assert all(finding.evidence and finding.cure for finding in plan.blockers)
 
 
 def test_blocked_plan_still_says_what_it_would_have_done() -> None:
@@ -61,7 +61,7 @@ def test_blocked_plan_still_says_what_it_would_have_done() -> None:
 def test_four_blockers_may_be_warnings() -> None:
     """Security groups, network ACLs, policies and DNS are a team's own business, if it says so."""
     plan = planned(network(), EVERYTHING, warn_only=frozenset(Blocker), gateway_endpoint_quota=21)
-    assert [each.blocker for each in plan.warnings] == TEAMS
+    assert [finding.blocker for finding in plan.warnings] == TEAMS
     assert blockers(plan) == [Blocker.CHANGE_CALENDAR_CLOSED]
 
 
@@ -69,7 +69,7 @@ def test_four_blockers_may_be_warnings() -> None:
 def test_each_of_the_four_may_be_a_warning_by_itself(blocker: Blocker) -> None:
     """A team chooses each apart; the others block as before."""
     plan = planned(network(), EVERYTHING, warn_only=frozenset({blocker}))
-    assert {each.blocker for each in plan.warnings} == {blocker}
+    assert {finding.blocker for finding in plan.warnings} == {blocker}
     assert set(TEAMS) - {blocker} <= set(blockers(plan))
     assert blocker not in blockers(plan)
 
@@ -78,7 +78,7 @@ def test_dns_attributes_warn_by_default() -> None:
     """A gateway endpoint changes no DNS answer, and Terraform's aws_vpc leaves DNS host names off."""
     settings = HealSettings()
     plan = planned(network(), Evidence(dns_hostnames=False), warn_only=settings.warn_only)
-    assert (blockers(plan), [each.blocker for each in plan.warnings]) == ([], [Blocker.DNS_ATTRIBUTES])
+    assert (blockers(plan), [finding.blocker for finding in plan.warnings]) == ([], [Blocker.DNS_ATTRIBUTES])
 
 
 def test_plan_with_nothing_but_warnings_is_carried_out() -> None:
@@ -103,7 +103,7 @@ def test_no_other_blocker_may_be_a_warning(blocker: Blocker) -> None:
 
 def test_may_warn_are_the_four() -> None:
     """No fifth."""
-    assert {each.value for each in MAY_WARN} == {
+    assert {blocker.value for blocker in MAY_WARN} == {
         "SECURITY_GROUP_EGRESS",
         "NETWORK_ACL",
         "SOURCE_IP_POLICY",
@@ -120,8 +120,8 @@ def test_closed_calendar_is_named_beside_what_is_decided_before_routing() -> Non
 @pytest.mark.parametrize(("number", "listed"), [(10, 10), (11, 11), (1000, 11)])
 def test_many_blockers_of_one_name_are_listed_briefly(number: int, listed: int) -> None:
     """Ten show the pattern; a last one counts the others, and no other blocker is lost among them."""
-    sets = frozenset(frozenset({f"sg-{each}"}) for each in range(number))
+    sets = frozenset(frozenset({f"sg-{group}"}) for group in range(number))
     plan = planned(network(), Evidence(group_sets=sets, dns_support=False))
     assert blockers(plan) == [*[Blocker.SECURITY_GROUP_EGRESS] * listed, Blocker.DNS_ATTRIBUTES]
     if number > 10:
-        assert plan.blockers[10].evidence == f"and {number - 10} more of the same"
+        assert plan.blockers[10].evidence == f"and {number - 10} more"

@@ -35,16 +35,24 @@ MANAGED = {"express-path:managed": "true"}
 @pytest.mark.parametrize(
     ("record", "endpoints", "expected"),
     [
-        (VpcRecord("vpc-1"), (), Election(must_elect=True, token_run="run-2", seen=0, generation=1)),
-        (ELECTED, (), Election(must_elect=False, token_run="run-1", seen=3, generation=3)),
-        (CREATED, (endpoint(),), Election(must_elect=False, token_run="run-1", seen=3, generation=3)),
-        (CREATED, (endpoint(state="pending"),), Election(must_elect=False, token_run="run-1", seen=3, generation=3)),
-        (CREATED, (), Election(must_elect=True, token_run="run-2", seen=3, generation=4)),
-        (CREATED, (endpoint(state="deleting"),), Election(must_elect=True, token_run="run-2", seen=3, generation=4)),
+        (VpcRecord("vpc-1"), (), Election(must_elect=True, token_run="run-2", ledger_generation=0, generation=1)),
+        (ELECTED, (), Election(must_elect=False, token_run="run-1", ledger_generation=3, generation=3)),
+        (CREATED, (endpoint(),), Election(must_elect=False, token_run="run-1", ledger_generation=3, generation=3)),
+        (
+            CREATED,
+            (endpoint(state="pending"),),
+            Election(must_elect=False, token_run="run-1", ledger_generation=3, generation=3),
+        ),
+        (CREATED, (), Election(must_elect=True, token_run="run-2", ledger_generation=3, generation=4)),
+        (
+            CREATED,
+            (endpoint(state="deleting"),),
+            Election(must_elect=True, token_run="run-2", ledger_generation=3, generation=4),
+        ),
         (
             replace(CREATED, deleted_ids=frozenset({"vpce-express"})),
             (endpoint(),),
-            Election(must_elect=True, token_run="run-2", seen=3, generation=4),
+            Election(must_elect=True, token_run="run-2", ledger_generation=3, generation=4),
         ),
     ],
     ids=["first", "elected", "created", "pending", "gone", "deleting", "about to be deleted"],
@@ -58,13 +66,13 @@ def test_token_is_used_until_its_endpoint_is_gone(
 
 def token(plan: Plan | None = None, vpc_id: str = "vpc-1", policy: str = "{}", **more: object) -> str:
     """The token of an election."""
-    given = {"must_elect": False, "token_run": "run-1", "seen": 1, "generation": 1, **more}
+    given = {"must_elect": False, "token_run": "run-1", "ledger_generation": 1, "generation": 1, **more}
     return client_token(Election(**given), vpc_id, plan or planned(network()), policy)  # type: ignore[arg-type] -- ditto
 
 
 def test_runs_of_one_election_share_a_token() -> None:
     """Whichever subnet and table they are for; EC2 takes 64 ASCII characters."""
-    assert token() == token(planned(network(tags={"Name": "other"})), must_elect=True, seen=0)
+    assert token() == token(planned(network(tags={"Name": "other"})), must_elect=True, ledger_generation=0)
     assert (len(token()), token().isascii()) == (64, True)
 
 

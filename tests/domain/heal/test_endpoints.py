@@ -88,7 +88,7 @@ OWNED = [
 ]
 
 
-@pytest.mark.parametrize(("tags", "owner_tags", "shown"), OWNED, ids=[each[2] for each in OWNED])
+@pytest.mark.parametrize(("tags", "owner_tags", "shown"), OWNED, ids=[case[2] for case in OWNED])
 def test_endpoint_of_a_tool_is_left_to_it(tags: dict[str, str], owner_tags: tuple[str, ...], shown: str) -> None:
     """OWNED_BY_IAC: CloudFormation's tags, and those that a team names, mark an endpoint as a tool's."""
     plan = planned(network(endpoints=(endpoint(tags=tags),)), owner_tags=owner_tags)
@@ -97,7 +97,7 @@ def test_endpoint_of_a_tool_is_left_to_it(tags: dict[str, str], owner_tags: tupl
     assert plan.endpoint_id == "vpce-express"
 
 
-@pytest.mark.parametrize(("tags", "owner_tags", "_"), OWNED, ids=[each[2] for each in OWNED])
+@pytest.mark.parametrize(("tags", "owner_tags", "_"), OWNED, ids=[case[2] for case in OWNED])
 def test_endpoint_of_a_tool_may_be_adopted(tags: dict[str, str], owner_tags: tuple[str, ...], _: str) -> None:
     """With AdoptIacOwned, a team lets heals change what a tool owns."""
     plan = planned(network(endpoints=(endpoint(tags=tags),)), owner_tags=owner_tags, adopt_iac_owned=True)
@@ -165,4 +165,4 @@ def test_of_several_endpoints_one_that_cures_is_chosen() -> None:
 def test_tag_of_key_and_value_is_shown_as_it_is() -> None:
     """The owner's tag is shown as key=value once."""
     plan = planned(network(endpoints=(endpoint(tags={"by": "terraform"}),)), owner_tags=("by=terraform",))
-    assert evidence_of(plan, Blocker.OWNED_BY_IAC) == "vpce-express carries the tag by=terraform: a tool owns it"
+    assert evidence_of(plan, Blocker.OWNED_BY_IAC) == "vpce-express has the tag by=terraform, so a tool owns it"

@@ -90,7 +90,7 @@ def test_each_of_the_four_is_read() -> None:
     [
         ("ADOPT_IAC_OWNED", "True"),
         ("ADOPT_IAC_OWNED", "yes"),
-        *(("WARN_ONLY", each.value) for each in sorted(set(Blocker) - MAY_WARN)),
+        *(("WARN_ONLY", blocker.value) for blocker in sorted(set(Blocker) - MAY_WARN)),
         ("WARN_ONLY", "network_acl"),
         ("WARN_ONLY", "NETWORK_ACL;DNS_ATTRIBUTES"),
         ("GATEWAY_ENDPOINT_QUOTA", "many"),

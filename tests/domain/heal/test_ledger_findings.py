@@ -120,7 +120,7 @@ def approval(state: ApprovalState, expires_at: int = SECONDS + 1) -> Approval:
 @pytest.mark.parametrize(
     ("found", "shown"),
     [
-        (None, "no heal of rtb-1 was ever approved"),
+        (None, "no heal of rtb-1 has been approved"),
         (approval(ApprovalState.REQUESTED), "run ask-1, is REQUESTED"),
         (approval(ApprovalState.DENIED), "run ask-1, is DENIED"),
         (approval(ApprovalState.USED), "run ask-1, is USED"),

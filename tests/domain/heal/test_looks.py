@@ -23,4 +23,4 @@ def test_what_is_there_instead_of_an_available_endpoint_is_named() -> None:
     plan = replace(planned(found), endpoint_id="vpce-1")
     look = Look(evaluator(found), plan, None, datetime.now(UTC))
     assert found_instead(look) == "vpce-1 is pending"
-    assert "is gone" in found_instead(look._replace(plan=replace(plan, endpoint_id="vpce-2")))
+    assert "no longer exists" in found_instead(replace(look, plan=replace(plan, endpoint_id="vpce-2")))

@@ -48,7 +48,7 @@ def options(plan: Plan) -> tuple[str, dict[str, str]]:
 def test_every_plan_has_a_patch_for_each_tool(plan: Plan) -> None:
     """A person may use any of the three; each ends with a line break, so that it can be appended to a file."""
     assert set(plan.patches) == {"cloudFormation", "terraform", "cli"}
-    assert all(each.endswith("\n") for each in plan.patches.values())
+    assert all(patch.endswith("\n") for patch in plan.patches.values())
 
 
 @each_plan
@@ -56,11 +56,11 @@ def test_cli_patch_uses_options_that_exist(plan: Plan) -> None:
     """The operation and its options are the CLI's spelling of EC2's own (botocore model: ec2)."""
     operation, given = options(plan)
     model = Session().get_service_model("ec2")
-    names = {xform_name(each, "-"): each for each in model.operation_names}
+    names = {xform_name(operation, "-"): operation for operation in model.operation_names}
     shape = model.operation_model(names[operation]).input_shape
-    known = {f"--{xform_name(each, '-')}" for each in shape.members}
+    known = {f"--{xform_name(member, '-')}" for member in shape.members}
     assert set(given) <= known
-    required = {f"--{xform_name(each, '-')}" for each in shape.required_members}
+    required = {f"--{xform_name(member, '-')}" for member in shape.required_members}
     assert required <= set(given)
 
 
@@ -181,7 +181,7 @@ def test_patches_hold_the_configured_policy() -> None:
     """Who makes the endpoint by hand must not make one that allows everything by accident."""
     text = '{"Version":"2012-10-17","Statement":[{"Sid":"OnlyUs","Effect":"Allow","Principal":"*","Action":"*"}]}'
     plan = planned(network(), policy=text)
-    assert all("OnlyUs" in each for each in plan.patches.values())
+    assert all("OnlyUs" in patch for patch in plan.patches.values())
 
 
 def test_cli_patch_holds_any_policy() -> None:

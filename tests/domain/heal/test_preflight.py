@@ -26,7 +26,7 @@ LISTS = {
 
 def found(evidence: Evidence, *lists: object) -> list[Blocker]:
     """What a pre-flight finds."""
-    return [each.blocker for each in preflight(evidence, lists or (EXPRESS_LIST,))]  # type: ignore[arg-type]
+    return [finding.blocker for finding in preflight(evidence, lists or (EXPRESS_LIST,))]  # type: ignore[arg-type]
 
 
 def to(*blocks: str, ports: Ports = HTTPS, lists: tuple[str, ...] = ()) -> EgressRule:
@@ -91,7 +91,7 @@ def test_group_that_keeps_https_in_blocks(rules: tuple[EgressRule, ...]) -> None
     """SECURITY_GROUP_EGRESS: a part of the list that no rule lets TCP 443 out to."""
     [finding] = preflight(replace(groups(web=rules), prefix_lists=LISTS), (EXPRESS_LIST,))
     assert finding.blocker is Blocker.SECURITY_GROUP_EGRESS
-    assert finding.evidence == "web lets no TCP 443 out to 198.51.100.0/24"
+    assert finding.evidence == "web: no rule allows outbound TCP 443 to 198.51.100.0/24"
     assert "pl-express" in finding.cure
 
 
@@ -115,7 +115,7 @@ def test_list_that_cannot_be_read_is_unknown_and_said(rules: tuple[EgressRule, .
     [finding] = preflight(replace(groups(web=rules), prefix_lists=LISTS), (EXPRESS_LIST,))
     assert finding.blocker is Blocker.SECURITY_GROUP_EGRESS
     assert finding.evidence == (
-        "whether web lets TCP 443 out to 198.51.100.0/24 is unknown: pl-hidden cannot be read"
+        "web: whether a rule allows outbound TCP 443 to 198.51.100.0/24 is unknown: pl-hidden cannot be read"
         " (ec2:GetManagedPrefixListEntries)"
     )
     assert "pl-express" in finding.cure
@@ -126,7 +126,7 @@ def test_group_that_cannot_be_seen_is_unknown_and_said() -> None:
     unseen = Evidence(group_sets=frozenset({frozenset({"sg-1", "sg-2"})}), egress_rules={"sg-1": ()})
     [finding] = preflight(unseen, (EXPRESS_LIST,))
     assert finding.evidence == (
-        "whether sg-1, sg-2 lets TCP 443 out to 198.51.100.0/24 is unknown: sg-2 cannot be read"
+        "sg-1, sg-2: whether a rule allows outbound TCP 443 to 198.51.100.0/24 is unknown: sg-2 cannot be read"
         " (ec2:DescribeSecurityGroups)"
     )
 
@@ -146,14 +146,14 @@ def test_groups_of_two_interfaces_do_not_add_up() -> None:
     """What one interface's group lets out does not help another interface; both are named, in order."""
     sets = frozenset({frozenset({"b"}), frozenset({"a"})})
     rules = {"a": (to("198.51.100.0/25"),), "b": (to("198.51.100.128/25"),)}
-    shown = [each.evidence for each in preflight(Evidence(group_sets=sets, egress_rules=rules), (EXPRESS_LIST,))]
-    assert shown == ["a lets no TCP 443 out to 198.51.100.0/24", "b lets no TCP 443 out to 198.51.100.0/24"]
+    shown = [finding.evidence for finding in preflight(Evidence(group_sets=sets, egress_rules=rules), (EXPRESS_LIST,))]
+    assert shown == [f"{group}: no rule allows outbound TCP 443 to 198.51.100.0/24" for group in ("a", "b")]
 
 
 def test_groups_of_one_interface_are_named_together() -> None:
     """Only together do they keep traffic in, so both are named."""
     [finding] = preflight(groups(one=(), two=()), (EXPRESS_LIST,))
-    assert finding.evidence == "one, two lets no TCP 443 out to 198.51.100.0/24"
+    assert finding.evidence == "one, two: no rule allows outbound TCP 443 to 198.51.100.0/24"
 
 
 def test_every_list_that_the_endpoint_brings_is_asked() -> None:
@@ -217,21 +217,21 @@ def test_network_acl_that_lets_through_is_fine(entries: tuple[AclEntry, ...]) ->
 @pytest.mark.parametrize(
     ("entries", "way"),
     [
-        ((IN,), "out to"),
-        ((deny(50), entry(100), IN), "out to"),
-        ((entry(100), deny(50, "198.51.100.0/28"), IN), "out to"),
-        ((deny(50, "198.51.0.0/16", Ports("6", 443, 443)), entry(100), IN), "out to"),
-        ((deny(50, ports=Ports("6", 0, 1024)), entry(100), IN), "out to"),
-        ((entry(100, "198.51.100.0/25"), IN), "out to"),
-        ((entry(100, "198.51.100.0/25"), deny(110), entry(120), IN), "out to"),
-        ((entry(100, "198.51.100.0/26"), entry(101, "198.51.100.128/25"), IN), "out to"),
-        ((entry(100, ports=Ports("6", 80, 80)), IN), "out to"),
-        ((entry(100, ports=Ports("17", 0, 65535)), IN), "out to"),
-        ((entry(100),), "back in from"),
-        ((entry(100), entry(100, ports=HTTPS, out=False)), "back in from"),
-        ((entry(100), entry(100, ports=Ports("6", 49152, 65535), out=False)), "back in from"),
-        ((entry(100), entry(100, "10.0.0.0/8", out=False)), "back in from"),
-        ((entry(100), entry(90, ports=Ports("6", 40000, 40000), out=False, allow=False), IN), "back in from"),
+        ((IN,), "to"),
+        ((deny(50), entry(100), IN), "to"),
+        ((entry(100), deny(50, "198.51.100.0/28"), IN), "to"),
+        ((deny(50, "198.51.0.0/16", Ports("6", 443, 443)), entry(100), IN), "to"),
+        ((deny(50, ports=Ports("6", 0, 1024)), entry(100), IN), "to"),
+        ((entry(100, "198.51.100.0/25"), IN), "to"),
+        ((entry(100, "198.51.100.0/25"), deny(110), entry(120), IN), "to"),
+        ((entry(100, "198.51.100.0/26"), entry(101, "198.51.100.128/25"), IN), "to"),
+        ((entry(100, ports=Ports("6", 80, 80)), IN), "to"),
+        ((entry(100, ports=Ports("17", 0, 65535)), IN), "to"),
+        ((entry(100),), "from"),
+        ((entry(100), entry(100, ports=HTTPS, out=False)), "from"),
+        ((entry(100), entry(100, ports=Ports("6", 49152, 65535), out=False)), "from"),
+        ((entry(100), entry(100, "10.0.0.0/8", out=False)), "from"),
+        ((entry(100), entry(90, ports=Ports("6", 40000, 40000), out=False, allow=False), IN), "from"),
     ],
     ids=[
         *["nothing allowed", "denied first", "part denied first", "port denied", "range of ports denied"],
@@ -243,16 +243,16 @@ def test_network_acl_that_stops_blocks(entries: tuple[AclEntry, ...], way: str) 
     """NETWORK_ACL: TCP 443 out, or the ephemeral ports back in, for a part of the list."""
     [finding] = preflight(acl(*entries), (EXPRESS_LIST,))
     assert finding.blocker is Blocker.NETWORK_ACL
-    assert finding.evidence.startswith("acl-1 does not let TCP ")
+    assert finding.evidence.startswith("acl-1 does not allow ")
     assert finding.evidence.endswith(f" {way} 198.51.100.0/24")
 
 
 def test_network_acl_that_stops_both_ways_is_named_twice() -> None:
     """Each direction is a finding of its own, with its ports."""
-    shown = [each.evidence for each in preflight(acl(), (EXPRESS_LIST,))]
+    shown = [finding.evidence for finding in preflight(acl(), (EXPRESS_LIST,))]
     assert shown == [
-        "acl-1 does not let TCP 443 out to 198.51.100.0/24",
-        "acl-1 does not let TCP 32768-60999 back in from 198.51.100.0/24",
+        "acl-1 does not allow outbound TCP 443 to 198.51.100.0/24",
+        "acl-1 does not allow inbound TCP 32768-60999 from 198.51.100.0/24",
     ]
 
 
@@ -301,7 +301,7 @@ def test_every_policy_on_source_addresses_is_named() -> None:
     """Each holder is a finding of its own; a statement need not be in a list."""
     document = '{"Statement": {"Condition": {"IpAddress": {"aws:SourceIp": "203.0.113.1/32"}}}}'
     evidence = Evidence(policies=(Policy("vpce-1", document), Policy("vpce-2", "{}"), Policy("b--x-s3", document)))
-    assert [each.evidence.split()[3] for each in preflight(evidence, (EXPRESS_LIST,))] == ["vpce-1", "b--x-s3"]
+    assert [finding.evidence.split()[3] for finding in preflight(evidence, (EXPRESS_LIST,))] == ["vpce-1", "b--x-s3"]
 
 
 def test_policy_that_could_not_be_read_is_named() -> None:

@@ -9,8 +9,9 @@ from express_path.domain.heal.records import Action, Plan
 from express_path.domain.network.resources import Rank, Route, RouteTable, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.families import families_of
 from express_path.domain.path.reasons import Compliance
-from express_path.domain.path.tracing import Tracer, families_of
+from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.heal_situation import EXPRESS_LIST_6, blockers, network, planned
@@ -46,20 +47,21 @@ ENDPOINTS = st.builds(
 @st.composite
 def networks(draw: st.DrawFn) -> Snapshot:
     """A table of one to three subnets that leads to NATs, perhaps past longer routes, and up to two endpoints."""
-    endpoints = draw(st.lists(ENDPOINTS, max_size=2, unique_by=lambda each: each.id))
+    endpoints = draw(st.lists(ENDPOINTS, max_size=2, unique_by=lambda endpoint: endpoint.id))
     routes = [route("0.0.0.0/0", "nat-1")]
     routes += [
-        route(each, draw(st.sampled_from(["nat-2", "igw-1"]))) for each in draw(st.sampled_from([(), ("::/0",)]))
+        route(destination, draw(st.sampled_from(["nat-2", "igw-1"])))
+        for destination in draw(st.sampled_from([(), ("::/0",)]))
     ]
     rank, state = mostly(Rank.STATIC, Rank.PROPAGATED), mostly("active", "blackhole")
     routes += [
-        route(each, draw(TARGETS), rank=draw(rank), state=draw(state))
-        for each in draw(st.lists(DESTINATIONS, max_size=1, unique=True))
+        route(destination, draw(TARGETS), rank=draw(rank), state=draw(state))
+        for destination in draw(st.lists(DESTINATIONS, max_size=1, unique=True))
     ]
-    for each in draw(st.sampled_from([(), (), (), ("pl-express",), ("pl-express6",)])):
-        routes.append(route(each, draw(st.sampled_from(["nat-1", *(one.id for one in endpoints)]))))
+    for list_id in draw(st.sampled_from([(), (), (), ("pl-express",), ("pl-express6",)])):
+        routes.append(route(list_id, draw(st.sampled_from(["nat-1", *(one.id for one in endpoints)]))))
     families = draw(st.lists(FAMILIES_OF_SUBNETS, min_size=1, max_size=3))
-    subnets = tuple(subnet(f"subnet-{place + 1}", **each) for place, each in enumerate(families))
+    subnets = tuple(subnet(f"subnet-{place + 1}", **flags) for place, flags in enumerate(families))
     return network(*routes, subnets=subnets, endpoints=tuple(endpoints), lists=draw(LISTS))
 
 
@@ -75,9 +77,9 @@ def carried_out(plan: Plan, before: Snapshot) -> Snapshot:
         endpoint = replace(before.vpc_endpoints[str(plan.endpoint_id)], state="available")
     if endpoint.vpc_id != table.vpc_id:
         raise RefusedError("InvalidParameter")
-    for each in before.subnets.values():
-        if tracer.governing_table(each) is table:
-            _check_families(endpoint.ip_address_type, *families_of(each)[:2])
+    for governed in before.subnets.values():
+        if tracer.governing_table(governed) is table:
+            _check_families(endpoint.ip_address_type, *families_of(governed)[:2])
     associated = _with_routes(table, endpoint, before)
     return replace(
         before,
@@ -96,12 +98,12 @@ def _check_families(ip_address_type: str, ipv4: bool, ipv6: bool) -> None:
 def _with_routes(table: RouteTable, endpoint: VpcEndpoint, network: Snapshot) -> RouteTable:
     """A table has one route to a destination (RouteAlreadyExists)."""
     added = []
-    for each in network.express_prefix_lists:
-        if each.family.value in FAMILIES[endpoint.ip_address_type]:
-            there = [route for route in table.routes if route.destination == each.id]
+    for prefix_list in network.express_prefix_lists:
+        if prefix_list.family.value in FAMILIES[endpoint.ip_address_type]:
+            there = [route for route in table.routes if route.destination == prefix_list.id]
             if any(route.target_id != endpoint.id for route in there):
                 raise RefusedError("RouteAlreadyExists")
-            added += [] if there else [Route(each.id, endpoint.id, TargetKind.VPC_ENDPOINT)]
+            added += [] if there else [Route(prefix_list.id, endpoint.id, TargetKind.VPC_ENDPOINT)]
     return replace(table, routes=(*table.routes, *added))
 
 

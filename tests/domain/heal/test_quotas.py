@@ -23,7 +23,10 @@ def test_endpoint_quota_blocks_one_more(there: int, quota: int, blocked: bool) -
     plan = planned(network(), Evidence(gateway_endpoints=there), gateway_endpoint_quota=quota)
     assert blockers(plan) == [Blocker.ENDPOINT_QUOTA] * blocked
     if blocked:
-        assert evidence_of(plan, Blocker.ENDPOINT_QUOTA) == f"the Region has {there} gateway endpoints of {quota}"
+        assert (
+            evidence_of(plan, Blocker.ENDPOINT_QUOTA)
+            == f"the Region has {there} gateway endpoints; the quota is {quota}"
+        )
 
 
 def test_endpoint_quota_does_not_matter_where_none_is_made() -> None:
@@ -35,9 +38,9 @@ def test_endpoint_quota_does_not_matter_where_none_is_made() -> None:
 def filled(number: int, *others: Route, ipv6: bool = False) -> tuple[Route, ...]:
     """So many routes to single addresses, the way to the NAT gateway among them."""
     singles = [
-        f"2001:db8:ffff::{each:x}/128" if ipv6 else f"10.0.{each >> 8}.{each & 255}/32" for each in range(number)
+        f"2001:db8:ffff::{host:x}/128" if ipv6 else f"10.0.{host >> 8}.{host & 255}/32" for host in range(number)
     ]
-    return (TO_NAT, *(route(each, "pcx-1") for each in singles[int(not ipv6) :]), *others)
+    return (TO_NAT, *(route(destination, "pcx-1") for destination in singles[int(not ipv6) :]), *others)
 
 
 @pytest.mark.parametrize(("there", "blocked"), [(494, False), (495, True)])
@@ -46,7 +49,7 @@ def test_route_quota_counts_six_for_the_prefix_list(there: int, blocked: bool) -
     plan = planned(network(*filled(there)))
     assert blockers(plan) == [Blocker.ROUTE_QUOTA] * blocked
     if blocked:
-        assert evidence_of(plan, Blocker.ROUTE_QUOTA).startswith("rtb-1 holds 495 IPv4 routes of 500")
+        assert evidence_of(plan, Blocker.ROUTE_QUOTA).startswith("rtb-1 has 495 IPv4 routes, and")
 
 
 def test_route_quota_may_be_raised() -> None:

@@ -8,9 +8,9 @@ from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy, Table
 from express_path.domain.heal.records import MANAGED_TAG
 from express_path.domain.heal.undo import (
     Change,
+    LiveResources,
     Records,
     Refusal,
-    Sight,
     Undo,
     check_deleted,
     check_heal,
@@ -20,8 +20,7 @@ from express_path.domain.heal.undo import (
 from express_path.domain.heal.undo_effects import MOST, moves
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.errors import NotDeletedError, UndoError
-from tests.support.make import ACCOUNT, NEIGHBOUR, REGION, by_id, endpoint, route, snapshot, subnet, table
-from tests.support.make import evaluator as judge_of
+from tests.support.make import ACCOUNT, NEIGHBOUR, REGION, by_id, endpoint, evaluator, route, snapshot, subnet, table
 
 HEAL = RunRecord(
     "run-1",
@@ -46,9 +45,9 @@ def records(heal: RunRecord = HEAL, *, vpc: VpcRecord = CREATED, last: RunRecord
     return Records(heal, TableRecord("rtb-1"), vpc, last)
 
 
-def seen(*endpoints: VpcEndpoint, tables: tuple[RouteTable, ...] = (PLAIN,)) -> Sight:
+def seen(*endpoints: VpcEndpoint, tables: tuple[RouteTable, ...] = (PLAIN,)) -> LiveResources:
     """What EC2 shows."""
-    return Sight(tables, endpoints)
+    return LiveResources(tables, endpoints)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +157,7 @@ def test_heal_that_another_one_replaced_is_refused() -> None:
 @pytest.mark.parametrize(
     ("sight", "found"),
     [
-        (seen(OURS, OURS), "there are 2 endpoints vpce-express"),
+        (seen(OURS, OURS), "EC2 lists 2 endpoints with the id vpce-express"),
         (seen(replace(OURS, service_name=f"com.amazonaws.{REGION}.s3")), "of type gateway for com.amazonaws"),
         (seen(replace(OURS, endpoint_type="interface")), "an endpoint of type interface"),
         (seen(replace(OURS, vpc_id="vpc-2")), "vpce-express is in vpc-2, not in vpc-1"),
@@ -167,7 +166,7 @@ def test_heal_that_another_one_replaced_is_refused() -> None:
     ],
     ids=["two", "other service", "other type", "other VPC", "other owner", "other owner of the table"],
 )
-def test_what_the_heal_did_not_leave_is_refused(sight: Sight, found: str) -> None:
+def test_what_the_heal_did_not_leave_is_refused(sight: LiveResources, found: str) -> None:
     """Nothing is removed where EC2 shows something else, and the error says what it shows."""
     with pytest.raises(UndoError, match=found.replace(".", r"\.")):
         make_undo(records(), sight, REGION)
@@ -198,8 +197,8 @@ def test_moves_name_where_the_traffic_goes() -> None:
         route_tables=by_id(routed, other),
         vpc_endpoints=by_id(OURS),
     )
-    assert moves(judge_of(network), "rtb-1", "vpce-express") == ("subnet-1 will then take nat-1 (NAT_GATEWAY)",)
-    assert moves(judge_of(network), "rtb-9", "vpce-express") == ()
+    assert moves(evaluator(network), "rtb-1", "vpce-express") == ("subnet-1 will use nat-1 (NAT_GATEWAY)",)
+    assert moves(evaluator(network), "rtb-9", "vpce-express") == ()
 
 
 def test_moves_of_many_subnets_are_counted() -> None:
@@ -207,6 +206,6 @@ def test_moves_of_many_subnets_are_counted() -> None:
     names = [f"subnet-{number:03}" for number in range(MOST + 2)]
     routed = table("rtb-1", route("pl-express", "vpce-express"), subnets=tuple(names))
     network = snapshot(subnets=by_id(*map(subnet, names)), route_tables=by_id(routed), vpc_endpoints=by_id(OURS))
-    found = moves(judge_of(network), "rtb-1", "vpce-express")
-    assert found[0] == "subnet-000 will then have NO_ROUTE"
+    found = moves(evaluator(network), "rtb-1", "vpce-express")
+    assert found[0] == "subnet-000 will be NO_ROUTE"
     assert (len(found), found[-1]) == (MOST + 1, "and 2 more subnets of rtb-1")

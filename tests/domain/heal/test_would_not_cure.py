@@ -54,7 +54,7 @@ def test_every_such_route_is_named() -> None:
     """A person who deletes routes wants to know all of them at once."""
     plan = planned(network(TO_NAT, route("198.51.100.0/26", "nat-1"), route("198.51.100.64/26", "eni-1")))
     assert blockers(plan) == [Blocker.MORE_SPECIFIC_ROUTE] * 2
-    assert {each.evidence.partition(" in ")[0] for each in plan.blockers} == {
+    assert {finding.evidence.partition(" in ")[0] for finding in plan.blockers} == {
         "198.51.100.0/26 -> nat-1",
         "198.51.100.64/26 -> eni-1",
     }
@@ -63,7 +63,7 @@ def test_every_such_route_is_named() -> None:
 @pytest.mark.parametrize("endpoints", [(), (endpoint(ip_address_type="dualstack"),)], ids=["to be created", "existing"])
 def test_nat64_of_a_dual_stack_subnet_is_named_with_its_fixes(endpoints: tuple[VpcEndpoint, ...]) -> None:
     """An endpoint matches no 64:ff9b:: address: one finding for the route, and the two ways to fix it."""
-    routes = [route(each.id, endpoints[0].id) for each in BOTH for _ in endpoints]
+    routes = [route(prefix_list.id, endpoints[0].id) for prefix_list in BOTH for _ in endpoints]
     two = replace(EXPRESS_LIST, cidrs=(*EXPRESS_LIST.cidrs, parse_cidr("203.0.113.0/24")))
     plan = planned(
         network(
@@ -207,7 +207,8 @@ def test_endpoint_brings_the_lists_of_its_address_type(ip_address_type: str, bro
     """The address type of an endpoint decides which prefix lists are put into its route tables."""
     found = network(lists=BOTH, endpoints=(endpoint(ip_address_type=ip_address_type, state="pending"),))
     after = with_association(found, found.route_tables["rtb-1"], found.vpc_endpoints["vpce-express"])
-    routes = {each.destination for each in after.route_tables["rtb-1"].routes if each.target_id == "vpce-express"}
+    in_table = after.route_tables["rtb-1"].routes
+    routes = {added.destination for added in in_table if added.target_id == "vpce-express"}
     assert routes == brought
     assert after.vpc_endpoints["vpce-express"].state == "available"
     assert found.vpc_endpoints["vpce-express"].state == "pending"
@@ -218,4 +219,4 @@ def test_route_to_the_list_itself_blocks(endpoints: tuple[()]) -> None:
     """A table that routes the s3express list elsewhere cannot take the endpoint's route: RouteAlreadyExists."""
     plan = planned(network(TO_NAT, route("pl-express", "nat-1"), endpoints=endpoints))
     assert plan.action is Action.BLOCKED
-    assert any("pl-express -> nat-1 in rtb-1" in each.evidence for each in plan.blockers)
+    assert any("pl-express -> nat-1 in rtb-1" in finding.evidence for finding in plan.blockers)

@@ -18,18 +18,18 @@ OWNERS = {"vpc-a": ACCOUNT, "vpc-b": NEIGHBOUR}
 
 def owned(whole: Snapshot) -> Snapshot:
     """The same network where each VPC, and what is in it, belongs to an account of its own."""
-    of_vpc = lambda each: replace(each, owner_id=OWNERS[each.vpc_id])  # noqa: E731
+    of_vpc = lambda resource: replace(resource, owner_id=OWNERS[resource.vpc_id])  # noqa: E731
     return replace(
         whole,
-        vpcs={key: replace(each, owner_id=OWNERS[key]) for key, each in whole.vpcs.items()},
-        subnets={key: of_vpc(each) for key, each in whole.subnets.items()},
-        route_tables={key: of_vpc(each) for key, each in whole.route_tables.items()},
+        vpcs={key: replace(vpc, owner_id=OWNERS[key]) for key, vpc in whole.vpcs.items()},
+        subnets={key: of_vpc(subnet) for key, subnet in whole.subnets.items()},
+        route_tables={key: of_vpc(table) for key, table in whole.route_tables.items()},
     )
 
 
 def view(whole: Snapshot, vpc_id: str) -> Snapshot:
     """What the owner of a VPC sees of the whole; the transit gateway belongs to the owner of vpc-b."""
-    of_vpc = lambda records: {key: each for key, each in records.items() if each.vpc_id == vpc_id}  # noqa: E731
+    of_vpc = lambda records: {key: record for key, record in records.items() if record.vpc_id == vpc_id}  # noqa: E731
     subnets, hub = of_vpc(whole.subnets), vpc_id == "vpc-b"
     interfaces, attachments = whole.network_interfaces, whole.transit_gateway_attachments
     return replace(
@@ -40,16 +40,17 @@ def view(whole: Snapshot, vpc_id: str) -> Snapshot:
         route_tables=of_vpc(whole.route_tables),
         vpc_endpoints=of_vpc(whole.vpc_endpoints),
         nat_gateways=of_vpc(whole.nat_gateways),
-        network_interfaces=interfaces and {key: each for key, each in interfaces.items() if each.subnet_id in subnets},
+        network_interfaces=interfaces
+        and {key: interface for key, interface in interfaces.items() if interface.subnet_id in subnets},
         transit_gateway_attachments=attachments
         and {
-            key: each
-            if each.resource_id == vpc_id and hub
-            else replace(each, route_table_id=None)
-            if each.resource_id == vpc_id
-            else replace(each, subnet_ids=None, appliance_mode=False)
-            for key, each in attachments.items()
-            if hub or each.resource_id == vpc_id
+            key: attachment
+            if attachment.resource_id == vpc_id and hub
+            else replace(attachment, route_table_id=None)
+            if attachment.resource_id == vpc_id
+            else replace(attachment, subnet_ids=None, appliance_mode=False)
+            for key, attachment in attachments.items()
+            if hub or attachment.resource_id == vpc_id
         },
         transit_gateway_route_tables=whole.transit_gateway_route_tables if hub else None,
     )
@@ -57,8 +58,8 @@ def view(whole: Snapshot, vpc_id: str) -> Snapshot:
 
 def verdicts(network: Snapshot, rule: RuleParameters) -> list[Verdict]:
     """Every verdict on every subnet, for both accounts."""
-    judges = [Evaluator(Tracer(network), rule, Account(owner, True)) for owner in OWNERS.values()]
-    return [evaluator.verdict(subnet_id) for evaluator in judges for subnet_id in SUBNETS]
+    evaluators = [Evaluator(Tracer(network), rule, Account(owner, True)) for owner in OWNERS.values()]
+    return [evaluator.verdict(subnet_id) for evaluator in evaluators for subnet_id in SUBNETS]
 
 
 @settings(max_examples=150)
@@ -87,14 +88,14 @@ def test_the_owners_description_counts() -> None:
 
 
 def test_the_subnets_of_others_are_told_apart() -> None:
-    """Paths may lead through them, but they are not the account's to judge."""
+    """Paths may lead through them, but the account does not evaluate them."""
     views = [
         snapshot(subnets=by_id(subnet("subnet-1"), subnet("subnet-2"))),
         snapshot(subnets=by_id(subnet("subnet-2"), subnet("subnet-3"))),
     ]
     network = merged(views)
     assert network.foreign_subnet_ids == {"subnet-3"}
-    assert [each.id for each in network.own_subnets] == ["subnet-1", "subnet-2"]
+    assert [subnet.id for subnet in network.own_subnets] == ["subnet-1", "subnet-2"]
 
 
 @pytest.mark.parametrize("order", [1, -1])

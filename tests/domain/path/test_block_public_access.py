@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.network.resources import NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import by_id, endpoint, judged, route, snapshot, subnet, table
+from tests.support.make import by_id, endpoint, route, snapshot, subnet, table, verdict_on
 
 DEFAULT = "0.0.0.0/0"
 FIREWALL = endpoint(
@@ -53,7 +53,7 @@ def test_the_states_of_the_subnets_on_the_way_count(
     to: str, first: bool | None, second: bool | None, reason: str
 ) -> None:
     """The subnet itself and those of firewalls close a gateway; an interface sends traffic from its own subnet."""
-    verdict = judged(network(to, first=first, second=second))
+    verdict = verdict_on(network(to, first=first, second=second))
     assert verdict.reason == reason
     says_why = reason == "DROPPED" or (reason == "UNRESOLVED_EGRESS" and first is None)
     assert ("Block Public Access" in verdict.annotation) == says_why
@@ -64,7 +64,10 @@ def test_subnets_of_one_table_differ() -> None:
     open_one, closed = subnet(), subnet("subnet-2", internet_closed=True)
     shared = table("rtb-1", route(DEFAULT, "igw-1"), subnets=("subnet-1", "subnet-2"))
     both = snapshot(subnets=by_id(open_one, closed), route_tables=by_id(shared))
-    assert [judged(both, each).reason for each in ("subnet-1", "subnet-2")] == ["INTERNET_GATEWAY", "DROPPED"]
+    assert [verdict_on(both, subnet_id).reason for subnet_id in ("subnet-1", "subnet-2")] == [
+        "INTERNET_GATEWAY",
+        "DROPPED",
+    ]
 
 
 def test_a_firewall_between_an_interface_and_the_gateway_counts() -> None:
@@ -78,6 +81,6 @@ def test_a_firewall_between_an_interface_and_the_gateway_counts() -> None:
         route_tables={**network_of_three.route_tables, **tables},
         network_interfaces=by_id(replace(INTERFACE, subnet_id="subnet-3")),
     )
-    assert judged(moved).reason == "UNRESOLVED_EGRESS"
+    assert verdict_on(moved).reason == "UNRESOLVED_EGRESS"
     opened = replace(moved, subnets={**moved.subnets, "subnet-2": subnet("subnet-2")})
-    assert judged(opened).reason == "NAT_INSTANCE"
+    assert verdict_on(opened).reason == "NAT_INSTANCE"

@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.network.resources import NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import by_id, endpoint, judged, route, snapshot, subnet, table
+from tests.support.make import by_id, endpoint, route, snapshot, subnet, table, verdict_on
 
 APPLIANCE = endpoint("vpce-appliance", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-2",))
 DEFAULT = "0.0.0.0/0"
@@ -46,14 +46,14 @@ TO_IGW, TO_NAT, TO_ENDPOINT = route(DEFAULT, "igw-1"), route(DEFAULT, "nat-1"), 
 )
 def test_a_default_route_decides_by_its_target(target: str, reason: str) -> None:
     """Each kind of target has its reason, and the annotation names the route."""
-    verdict = judged(network(route(DEFAULT, target)))
+    verdict = verdict_on(network(route(DEFAULT, target)))
     assert verdict.reason == reason
     assert f"{DEFAULT} -> {target or 'unknown'} in rtb-1" in verdict.annotation
 
 
 def test_a_route_in_a_state_that_aws_does_not_explain_is_unresolved() -> None:
     """EC2's model knows the state filtered, and no page says what it means."""
-    assert judged(network(route(DEFAULT, "nat-1", state="filtered"))).reason == "UNRESOLVED_EGRESS"
+    assert verdict_on(network(route(DEFAULT, "nat-1", state="filtered"))).reason == "UNRESOLVED_EGRESS"
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_a_route_in_a_state_that_aws_does_not_explain_is_unresolved() -> None:
 )
 def test_an_endpoint_that_does_not_serve_s3_express_is_unresolved(change: dict[str, str]) -> None:
     """Only an available gateway endpoint of this Region's s3express makes a subnet COMPLIANT."""
-    assert judged(network(TO_ENDPOINT)).reason == "ENDPOINT"
+    assert verdict_on(network(TO_ENDPOINT)).reason == "ENDPOINT"
     changed = network(TO_ENDPOINT, vpc_endpoints=by_id(replace(endpoint(), **change)))
-    assert judged(changed).reason == "UNRESOLVED_EGRESS"
+    assert verdict_on(changed).reason == "UNRESOLVED_EGRESS"
 
 
 FIREWALL = {"AWSNetworkFirewallManaged": "true"}
@@ -92,7 +92,7 @@ def test_an_appliance_endpoint_leads_on_by_its_own_subnet(beyond: tuple, firewal
     """A firewall passes traffic on as it is; any other appliance may translate it, so only a NAT is certain."""
     for tags, reason in ((FIREWALL, firewall), ({}, any_other), ({"AWSNetworkFirewallManaged": "True"}, any_other)):
         endpoints = by_id(endpoint(), replace(APPLIANCE, tags=tags))
-        verdict = judged(network(TO_APPLIANCE, beyond=beyond, vpc_endpoints=endpoints))
+        verdict = verdict_on(network(TO_APPLIANCE, beyond=beyond, vpc_endpoints=endpoints))
         assert (tags, verdict.reason) == (tags, reason)
         assert verdict.path[0] == ("APPLIANCE_ENDPOINT", "vpce-appliance", DEFAULT)
 
@@ -101,7 +101,7 @@ def test_an_appliance_endpoint_leads_on_by_its_own_subnet(beyond: tuple, firewal
 def test_an_appliance_endpoint_out_of_sight_is_unresolved(change: dict[str, object]) -> None:
     """Where its state or its subnet does not let traffic be followed, nothing is guessed."""
     changed = by_id(replace(APPLIANCE, **change))
-    assert judged(network(TO_APPLIANCE, beyond=(TO_NAT,), vpc_endpoints=changed)).reason == "UNRESOLVED_EGRESS"
+    assert verdict_on(network(TO_APPLIANCE, beyond=(TO_NAT,), vpc_endpoints=changed)).reason == "UNRESOLVED_EGRESS"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_an_appliance_endpoint_out_of_sight_is_unresolved(change: dict[str, obje
 @pytest.mark.parametrize("target", ["eni-1", "i-1"])
 def test_an_interface_without_the_check_forwards(target: str, beyond: tuple, reason: str) -> None:
     """To an internet gateway it is a NAT instance, to a NAT an appliance; its own endpoint is no excuse."""
-    verdict = judged(network(route(DEFAULT, target), beyond=beyond, network_interfaces=OPEN))
+    verdict = verdict_on(network(route(DEFAULT, target), beyond=beyond, network_interfaces=OPEN))
     assert verdict.reason == reason
     assert verdict.path[0] == ("NETWORK_INTERFACE", "eni-1", DEFAULT)
 
@@ -137,7 +137,7 @@ def test_an_interface_in_front_of_an_appliance_that_may_translate(last: str, rea
         subnets={**found.subnets, **by_id(subnet("subnet-3"))},
         route_tables={**found.route_tables, **third},
     )
-    assert judged(found).reason == reason
+    assert verdict_on(found).reason == reason
 
 
 def test_a_nat_instance_whose_internet_gateway_may_lose_at_random_still_counts() -> None:
@@ -146,7 +146,7 @@ def test_a_nat_instance_whose_internet_gateway_may_lose_at_random_still_counts()
     lists = snapshot().prefix_lists
     twin = replace(lists["pl-express"], id="pl-twin", name="twin", aws_owned=False)
     found = network(TO_INTERFACE, beyond=tied, network_interfaces=OPEN, prefix_lists={**lists, "pl-twin": twin})
-    assert judged(found).reason == "NAT_INSTANCE"
+    assert verdict_on(found).reason == "NAT_INSTANCE"
 
 
 @pytest.mark.parametrize(
@@ -162,11 +162,11 @@ def test_a_nat_instance_whose_internet_gateway_may_lose_at_random_still_counts()
 def test_an_interface_that_does_not_forward_is_unresolved(interfaces: dict | None) -> None:
     """An interface with the check on drops what is not its own; one out of sight may do anything."""
     found = network(TO_INTERFACE, beyond=(TO_IGW,), network_interfaces=interfaces)
-    assert judged(found).reason == "UNRESOLVED_EGRESS"
+    assert verdict_on(found).reason == "UNRESOLVED_EGRESS"
 
 
 def test_of_an_instances_interfaces_the_primary_one_counts() -> None:
     """A route that names an instance alone means its first interface."""
     second = NetworkInterface("eni-0", "subnet-2", source_dest_check=True, instance_id="i-1", device_index=1)
     found = network(route(DEFAULT, "i-1"), beyond=(TO_IGW,), network_interfaces={"eni-0": second, **OPEN})
-    assert judged(found).reason == "NAT_INSTANCE"
+    assert verdict_on(found).reason == "NAT_INSTANCE"

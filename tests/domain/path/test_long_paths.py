@@ -1,16 +1,14 @@
 """Paths of many hops end in a verdict, and in time."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.onward import AnyRouteTable
-from express_path.domain.path.outcomes import MAX_ROUTE_TABLES, Traced, TraceState
+from express_path.domain.path.outcomes import MAX_ROUTE_TABLES, Trace, TraceState
 from express_path.domain.path.tracing import Tracer
-from tests.support.make import by_id, endpoint, judged, route, snapshot, subnet, table
+from tests.support.make import by_id, endpoint, route, snapshot, subnet, table, verdict_on
 
 DEFAULT = "0.0.0.0/0"
 
@@ -23,10 +21,10 @@ class Counting(Tracer):
         super().__init__(network)
         self.visits = 0
 
-    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
+    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Count, and go on."""
         self.visits += 1
-        yield from super().trace(table, block, state)
+        return super().trace(table, block, state)
 
 
 class Following(Tracer):
@@ -37,10 +35,10 @@ class Following(Tracer):
         super().__init__(network)
         self.followed: list[str] = []
 
-    def follow(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
+    def follow(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Keep the table, and follow."""
         self.followed.append(table.id)
-        yield from super().follow(table, block, state)
+        return super().follow(table, block, state)
 
 
 def chain(number: int, hop: str, last: str) -> Snapshot:
@@ -73,7 +71,7 @@ def chain(number: int, hop: str, last: str) -> Snapshot:
 )
 def test_a_path_is_followed_as_far_as_a_packet_would_live(number: int, hop: str, reason: str) -> None:
     """One route table more than that, or however many, and it cannot be told where the traffic leaves."""
-    verdict = judged(chain(number, hop, "nat-1"))
+    verdict = verdict_on(chain(number, hop, "nat-1"))
     assert verdict.reason == reason
     assert len(verdict.path) == min(number, MAX_ROUTE_TABLES)
 
@@ -83,8 +81,8 @@ def test_interfaces_in_a_row_take_no_doubling_of_work() -> None:
     number = 12
     network = chain(number, "eni-", "igw-1")
     tracer = Counting(network)
-    tracer.paths(network.route_tables["rtb-1"], network.subnets["subnet-1"])
-    assert judged(network).reason == "NAT_BEHIND_APPLIANCE"
+    tracer.trace_subnet(network.route_tables["rtb-1"], network.subnets["subnet-1"])
+    assert verdict_on(network).reason == "NAT_BEHIND_APPLIANCE"
     assert number < tracer.visits < number**2
 
 
@@ -92,15 +90,15 @@ def test_what_many_paths_share_is_followed_once() -> None:
     """Forty subnets with a table each lead to one firewall: its subnet's table is asked once for them all."""
     number = 40
     ids = [f"subnet-{place}" for place in range(number)]
-    sources = [table(f"rtb-{each}", route(DEFAULT, "vpce-1"), subnets=(each,)) for each in ids]
+    sources = [table(f"rtb-{subnet_id}", route(DEFAULT, "vpce-1"), subnets=(subnet_id,)) for subnet_id in ids]
     network = snapshot(
         subnets=by_id(subnet("subnet-fw"), *map(subnet, ids)),
         route_tables=by_id(table("rtb-fw", route(DEFAULT, "nat-1"), subnets=("subnet-fw",)), *sources),
         vpc_endpoints=by_id(endpoint("vpce-1", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-fw",))),
     )
     tracer = Following(network)
-    for each in sources:
-        [traced] = tracer.paths(each, network.subnets[each.id.removeprefix("rtb-")])
+    for source in sources:
+        [traced] = tracer.trace_subnet(source, network.subnets[source.id.removeprefix("rtb-")]).results
         assert {outcome.reason for outcome in traced.outcomes} == {"NAT_BEHIND_APPLIANCE"}
     assert tracer.followed.count("rtb-fw") == 1
-    assert all(tracer.consults(network.subnets[each], "rtb-fw") for each in ids)
+    assert all(tracer.consults(network.subnets[subnet_id], "rtb-fw") for subnet_id in ids)

@@ -7,7 +7,7 @@ import pytest
 from express_path.domain.network.addresses import Family, from_nat64, nat64, parse_cidr
 from express_path.domain.network.resources import NetworkInterface, PrefixList, Route
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import EXPRESS, EXPRESS_LIST, by_id, endpoint, judged, route, snapshot, subnet, table
+from tests.support.make import EXPRESS, EXPRESS_LIST, by_id, endpoint, route, snapshot, subnet, table, verdict_on
 
 DUAL_STACK = subnet(has_ipv6=True, dns64=True)
 NATIVE = subnet(has_ipv6=True, ipv6_native=True, dns64=True)
@@ -50,8 +50,8 @@ def network(*first: Route, beyond: tuple[Route, ...] = (), of: object = DUAL_STA
 )
 def test_a_dual_stack_subnet_also_uses_the_synthesized_addresses(routes: tuple[Route, ...], reason: str) -> None:
     """They count beside IPv4, unless they lead nowhere; without DNS64 nobody uses them."""
-    assert judged(network(*routes)).reason == reason
-    without = judged(network(*routes, of=replace(DUAL_STACK, dns64=False))).reason
+    assert verdict_on(network(*routes)).reason == reason
+    without = verdict_on(network(*routes, of=replace(DUAL_STACK, dns64=False))).reason
     assert without in ("ENDPOINT", "INTERNET_GATEWAY", "NO_ROUTE")
 
 
@@ -71,13 +71,13 @@ def test_a_dual_stack_subnet_also_uses_the_synthesized_addresses(routes: tuple[R
 @pytest.mark.parametrize("of", [DUAL_STACK, NATIVE], ids=["dual stack", "IPv6-native"])
 def test_an_interface_translates_or_passes_them_on(beyond: tuple[Route, ...], reason: str, of: object) -> None:
     """Both are followed, and the worst counts."""
-    assert judged(network(route(NAT64, "eni-1"), beyond=beyond, of=of)).reason == reason
+    assert verdict_on(network(route(NAT64, "eni-1"), beyond=beyond, of=of)).reason == reason
 
 
 def test_an_interface_whose_table_governs_the_subnet_too_is_no_loop() -> None:
     """What comes back to the same route table is another address by then, an IPv4 one."""
     both = table("rtb-1", route(NAT64, "eni-1"), route(DEFAULT, "igw-1"), subnets=("subnet-1", "subnet-2"))
-    assert judged(network(route_tables=by_id(both))).reason == "NAT_INSTANCE"
+    assert verdict_on(network(route_tables=by_id(both))).reason == "NAT_INSTANCE"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_an_interface_whose_table_governs_the_subnet_too_is_no_loop() -> None:
 )
 def test_a_firewall_passes_them_on_unchanged(beyond: tuple[Route, ...], reason: str) -> None:
     """Behind a firewall the address is looked up as it is, and a gateway does not translate it."""
-    assert judged(network(route(NAT64, "vpce-f"), beyond=beyond)).reason == reason
+    assert verdict_on(network(route(NAT64, "vpce-f"), beyond=beyond)).reason == reason
 
 
 @pytest.mark.parametrize("target", ["igw-1", "eigw-1"])
@@ -101,9 +101,9 @@ def test_an_interface_in_front_of_a_gateway_is_no_nat_for_ipv6(target: str, beyo
     of = subnet(has_ipv6=True)
     lists = by_id(EXPRESS_LIST, express6)
     found = network(route(DEFAULT6, "eni-1"), beyond=(beyond, route(DEFAULT, target)), of=of, prefix_lists=lists)
-    assert judged(found).reason == "UNRESOLVED_EGRESS"
+    assert verdict_on(found).reason == "UNRESOLVED_EGRESS"
     through = network(route(DEFAULT6, "eni-1"), beyond=(route(DEFAULT6, "nat-1"),), of=of, prefix_lists=lists)
-    assert judged(through).reason == "NAT_BEHIND_APPLIANCE"
+    assert verdict_on(through).reason == "NAT_BEHIND_APPLIANCE"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_an_interface_in_front_of_a_gateway_is_no_nat_for_ipv6(target: str, beyo
 def test_an_ipv4_list_that_cannot_be_read_hides_them_too(routes: tuple[Route, ...], reason: str) -> None:
     """An IPv6-native subnet reaches the unknown IPv4 addresses by any IPv6 route that leads out."""
     hidden = by_id(replace(EXPRESS_LIST, cidrs=None))
-    assert judged(network(*routes, of=NATIVE, prefix_lists=hidden)).reason == reason
+    assert verdict_on(network(*routes, of=NATIVE, prefix_lists=hidden)).reason == reason
 
 
 @pytest.mark.parametrize("text", ["198.51.100.0/24", "64:ff9a::/96", "64:ff9b:1::/96", "64:ff9b::/95", "::/0"])

@@ -1,4 +1,4 @@
-"""Winning routes and the parts of a block that they decide."""
+"""Winning routes, and the addresses of a block that they decide."""
 
 from collections import Counter
 from ipaddress import ip_network
@@ -23,34 +23,34 @@ def addresses(block: Cidr) -> list[object]:
 
 
 @st.composite
-def regions(draw: st.DrawFn) -> AddressSet:
+def address_sets(draw: st.DrawFn) -> AddressSet:
     """A block with disjoint holes."""
     holes: list[Cidr] = []
-    for each in draw(st.lists(blocks(BASES[Family.IPV4], 1), max_size=6)):
-        if not any(set(addresses(each)) & set(addresses(hole)) for hole in holes):
-            holes.append(each)
+    for block in draw(st.lists(blocks(BASES[Family.IPV4], 1), max_size=6)):
+        if not any(set(addresses(block)) & set(addresses(hole)) for hole in holes):
+            holes.append(block)
     return AddressSet(BASES[Family.IPV4], tuple(holes))
 
 
-@given(regions())
-def test_the_blocks_of_a_region_are_its_addresses(region: AddressSet) -> None:
-    """Its blocks hold each address of the region once, and none of the holes."""
-    found = Counter(address for block in region.blocks() for address in addresses(block))
-    holes = {address for hole in region.holes for address in addresses(hole)}
-    assert found == Counter(set(addresses(region.block)) - holes)
+@given(address_sets())
+def test_the_blocks_of_an_address_set_are_its_addresses(address_set: AddressSet) -> None:
+    """Its blocks contain each address of the set once, and none of the holes."""
+    found = Counter(address for block in address_set.blocks() for address in addresses(block))
+    holes = {address for hole in address_set.holes for address in addresses(hole)}
+    assert found == Counter(set(addresses(address_set.block)) - holes)
 
 
 @settings(max_examples=150)
 @given(table=routes(TARGETS), lists=prefix_lists(), rule=parameters(), data=st.data())
-def test_parts_are_a_partition_by_winning_route(
+def test_split_blocks_are_a_partition_by_winning_route(
     table: tuple[Route, ...], lists: dict[str, PrefixList], rule: object, data: st.DataObject
 ) -> None:
-    """Each address of a block is in one part, with the routes that a scan of all routes finds for it."""
+    """Each address of a block is in one of them, with the routes that a scan of all routes finds for it."""
     block = data.draw(st.one_of(blocks(BASES[Family.IPV4]), blocks(BASES[Family.IPV6]), blocks(NAT64_BASE)))
     scan = BruteForce(snapshot(prefix_lists=lists), rule)
     found = Counter()
-    for part in RoutingIndex(table, lists).parts(block):
-        for address in (each for piece in part.region.blocks() for each in addresses(piece)):
+    for routed in RoutingIndex(table, lists).split(block):
+        for address in (member for piece in routed.addresses.blocks() for member in addresses(piece)):
             found[address] += 1
-            assert sorted(map(repr, part.routes)) == sorted(map(repr, scan.winners(address, list(table))))
+            assert sorted(map(repr, routed.routes)) == sorted(map(repr, scan.winners(address, list(table))))
     assert found == Counter(addresses(block))

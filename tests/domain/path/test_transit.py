@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.network.resources import TransitGatewayAttachment, TransitGatewayRouteTable
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import EXPRESS_LIST, by_id, endpoint, judged, route, snapshot, subnet, table
+from tests.support.make import EXPRESS_LIST, by_id, endpoint, route, snapshot, subnet, table, verdict_on
 
 SPOKE = TransitGatewayAttachment("tgw-attach-1", "tgw-1", "vpc", "vpc-1", route_table_id="tgw-rtb-1")
 EGRESS = TransitGatewayAttachment("tgw-attach-2", "tgw-1", "vpc", "vpc-2", subnet_ids=("subnet-2a", "subnet-2b"))
@@ -34,37 +34,37 @@ def hub(*, first: tuple = TO_NAT, second: tuple = TO_NAT, spoke: object = SPOKE,
 
 def test_a_nat_beyond_is_found() -> None:
     """Central egress: the path names the transit gateway, the attachment and the NAT gateway of the other VPC."""
-    verdict = judged(hub())
+    verdict = verdict_on(hub())
     assert verdict.reason == "NAT_BEYOND_TRANSIT_GATEWAY"
     assert [hop.id for hop in verdict.path] == ["tgw-1", "tgw-attach-2", "nat-1"]
 
 
 def test_traffic_stays_in_its_zone() -> None:
     """Where the attachment has a subnet in the zone that traffic comes from, the other zone's table is no evidence."""
-    assert judged(hub(second=TO_VPN)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
-    assert judged(hub(first=TO_VPN)).reason == "UNRESOLVED_EGRESS"
+    assert verdict_on(hub(second=TO_VPN)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert verdict_on(hub(first=TO_VPN)).reason == "UNRESOLVED_EGRESS"
 
 
 @pytest.mark.parametrize("second", [TO_VPN, TO_NOTHING], ids=["vpn", "no route"])
 def test_in_appliance_mode_one_zone_with_a_nat_is_enough(second: tuple) -> None:
     """A flow may take any zone then, so that some flows cross the NAT: the worst of the zones counts."""
     in_appliance_mode = replace(EGRESS, appliance_mode=True)
-    assert judged(hub(second=second, egress=in_appliance_mode)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
-    assert judged(hub(first=TO_NOTHING, second=second, egress=in_appliance_mode)).reason == (
+    assert verdict_on(hub(second=second, egress=in_appliance_mode)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert verdict_on(hub(first=TO_NOTHING, second=second, egress=in_appliance_mode)).reason == (
         "UNRESOLVED_EGRESS" if second is TO_VPN else "NO_ROUTE"
     )
 
 
 def test_no_route_beyond_is_no_route() -> None:
     """Where the other VPC's table certainly holds nothing, no address has a way out."""
-    assert judged(hub(first=TO_NOTHING)).reason == "NO_ROUTE"
+    assert verdict_on(hub(first=TO_NOTHING)).reason == "NO_ROUTE"
 
 
 def test_zones_that_split_a_block_differently_are_compared_address_by_address() -> None:
     """Half of the addresses meet a NAT in either zone: these are certain, whatever holds for the other half."""
     half = (route("198.51.100.0/25", "nat-1"),)
     network = hub(first=half, second=TO_NAT, egress=replace(EGRESS, appliance_mode=True))
-    assert judged(network).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert verdict_on(network).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
 
 
 def test_routes_of_equal_prefix_are_compared_address_by_address() -> None:
@@ -78,7 +78,7 @@ def test_routes_of_equal_prefix_are_compared_address_by_address() -> None:
         prefix_lists=by_id(EXPRESS_LIST, own),
         vpc_endpoints=by_id(endpoint()),
     )
-    assert judged(network).reason == "PARTLY_NAT"
+    assert verdict_on(network).reason == "PARTLY_NAT"
 
 
 UNRESOLVED = {
@@ -102,7 +102,7 @@ UNRESOLVED = {
 @pytest.mark.parametrize("network", UNRESOLVED.values(), ids=UNRESOLVED)
 def test_what_cannot_be_followed_is_unresolved(network: Snapshot) -> None:
     """Every gap on the way through a transit gateway is said, never guessed."""
-    verdict = judged(network)
+    verdict = verdict_on(network)
     assert verdict.reason == "UNRESOLVED_EGRESS"
     assert verdict.path[0].id == "tgw-1"
     assert "(" in verdict.annotation
@@ -121,10 +121,10 @@ def spoke_zones(zone: str, other: str, spoke: TransitGatewayAttachment) -> Snaps
 
 def test_a_zone_without_an_attachment_subnet_is_dropped() -> None:
     """Whatever the transit gateway's routes are, and whether they can be read; the annotation says what to add."""
-    assert judged(spoke_zones("use1-az1", "use1-az2", COVERED)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert verdict_on(spoke_zones("use1-az1", "use1-az2", COVERED)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
     network = spoke_zones("use1-az1", "use1-az2", LEFT_OUT)
     for routes in (network.transit_gateway_route_tables, None):
-        verdict = judged(replace(network, transit_gateway_route_tables=routes))
+        verdict = verdict_on(replace(network, transit_gateway_route_tables=routes))
         assert (verdict.compliance, verdict.reason) == ("NOT_APPLICABLE", "DROPPED")
         assert "add a subnet in use1-az1 to tgw-attach-1" in verdict.annotation
 
@@ -151,7 +151,7 @@ def test_a_zone_without_an_attachment_subnet_is_dropped() -> None:
 def test_a_zone_that_may_be_covered_is_not_dropped(zone: str, other: str, subnet_ids: tuple | None) -> None:
     """A drop is certain only if all the attachment's subnets are known and the zone is an Availability Zone."""
     network = spoke_zones(zone, other, replace(SPOKE, subnet_ids=subnet_ids))
-    assert judged(network).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert verdict_on(network).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
 
 
 def test_a_firewall_in_a_zone_that_is_not_covered_is_dropped() -> None:
@@ -164,8 +164,8 @@ def test_a_firewall_in_a_zone_that_is_not_covered_is_dropped() -> None:
         table("rtb-1b", route("0.0.0.0/0", "tgw-1"), subnets=("subnet-1b",)),
     )
     through = replace(network, vpc_endpoints=by_id(firewall), route_tables={**network.route_tables, **tables})
-    assert judged(through).reason == "DROPPED"
-    assert [hop.id for hop in judged(through).path] == ["vpce-f", "tgw-1"]
+    assert verdict_on(through).reason == "DROPPED"
+    assert [hop.id for hop in verdict_on(through).path] == ["vpce-f", "tgw-1"]
 
 
 FIREWALL = TransitGatewayAttachment("tgw-attach-f", "tgw-1", "network-function", "fw", route_table_id="tgw-rtb-f")
@@ -192,11 +192,11 @@ def test_traffic_passes_a_firewall_attached_to_the_transit_gateway(
         transit_gateway_attachments=by_id(SPOKE, EGRESS, firewall),
         transit_gateway_route_tables=by_id(TO_FIREWALL, inspected),
     )
-    assert judged(network).reason == reason
+    assert verdict_on(network).reason == reason
 
 
 def test_what_is_dropped_beyond_a_transit_gateway_is_dropped() -> None:
     """A blackhole in the transit gateway's table, or in the other VPC's."""
     gone = replace(TO_EGRESS, routes=(route("0.0.0.0/0", "", state="blackhole"),))
-    assert judged(replace(hub(), transit_gateway_route_tables=by_id(gone))).reason == "DROPPED"
-    assert judged(hub(first=(route("0.0.0.0/0", "nat-1", state="blackhole"),))).reason == "DROPPED"
+    assert verdict_on(replace(hub(), transit_gateway_route_tables=by_id(gone))).reason == "DROPPED"
+    assert verdict_on(hub(first=(route("0.0.0.0/0", "nat-1", state="blackhole"),))).reason == "DROPPED"

@@ -29,4 +29,4 @@ def test_agrees_with_a_search_of_every_address(followed: tuple[str, ...], data: 
     evaluator, brute_force = Evaluator(Tracer(snapshot), rule), BruteForce(snapshot, rule)
     for subnet_id in (*SUBNETS, "subnet-gone"):
         verdict = evaluator.verdict(subnet_id)
-        assert (subnet_id, verdict.compliance, verdict.reason) == (subnet_id, *brute_force.evaluator(subnet_id))
+        assert (subnet_id, verdict.compliance, verdict.reason) == (subnet_id, *brute_force.verdict(subnet_id))

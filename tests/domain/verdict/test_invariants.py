@@ -28,8 +28,8 @@ def shuffled(value: object, data: st.DataObject) -> object:
     if isinstance(value, Cidr) or not (isinstance(value, tuple) or is_dataclass(value)):
         return value
     if isinstance(value, tuple):
-        return tuple(shuffled(each, data) for each in data.draw(st.permutations(value)))
-    return replace(value, **{each.name: shuffled(getattr(value, each.name), data) for each in fields(value)})
+        return tuple(shuffled(record, data) for record in data.draw(st.permutations(value)))
+    return replace(value, **{field.name: shuffled(getattr(value, field.name), data) for field in fields(value)})
 
 
 @settings(max_examples=150)
@@ -41,8 +41,8 @@ def test_order_does_not_matter(snapshot: Snapshot, rule: RuleParameters, data: s
 
 @settings(max_examples=75)
 @given(snapshot=snapshots(), rule=parameters())
-def test_what_was_asked_before_does_not_matter(snapshot: Snapshot, rule: RuleParameters) -> None:
-    """A verdict is the same whichever subnets were judged before it, and when it is asked for twice."""
+def test_earlier_verdicts_do_not_matter(snapshot: Snapshot, rule: RuleParameters) -> None:
+    """A verdict does not depend on the subnets that were evaluated before it, and is the same the second time."""
     evaluator = Evaluator(Tracer(snapshot), rule)
     backwards = [evaluator.verdict(subnet_id) for subnet_id in reversed(SUBNETS)]
     assert backwards[::-1] == verdicts(snapshot, rule) == [evaluator.verdict(subnet_id) for subnet_id in SUBNETS]
@@ -51,14 +51,14 @@ def test_what_was_asked_before_does_not_matter(snapshot: Snapshot, rule: RulePar
 def elsewhere(value: object) -> object:
     """The same network with other ids, the prefix lists' excepted."""
     if isinstance(value, Mapping):
-        return {elsewhere(key): elsewhere(each) for key, each in value.items()}
+        return {elsewhere(key): elsewhere(record) for key, record in value.items()}
     if isinstance(value, str) and type(value) is str and "-" in value and not value.startswith("pl-"):
         return f"{value}-elsewhere"
     if isinstance(value, Cidr) or not (isinstance(value, tuple) or is_dataclass(value)):
         return value
     if isinstance(value, tuple):
         return tuple(map(elsewhere, value))
-    return replace(value, **{each.name: elsewhere(getattr(value, each.name)) for each in fields(value)})
+    return replace(value, **{field.name: elsewhere(getattr(value, field.name)) for field in fields(value)})
 
 
 NETWORK = ("vpcs", "subnets", "route_tables", "vpc_endpoints", "nat_gateways", "network_interfaces")

@@ -41,9 +41,8 @@ def test_every_parameter_is_tested_here() -> None:
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in GOOD.items() for text in texts])
 def test_reads_what_is_allowed(name: str, text: str) -> None:
     """Each allowed value sets its field, and no other."""
-    field, _ = PARAMETERS[name]
     read = parse_parameters({name: f" {text} "})
-    assert getattr(read, field) == GOOD[name][text]
+    assert getattr(read, PARAMETERS[name].field) == GOOD[name][text]
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ import pytest
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import Association, NatGateway, PrefixList, Rank, Vpc
 from express_path.domain.network.snapshot import Snapshot, is_express_service
+from express_path.domain.network.tags import has_tag
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Account, deleted_verdict, has_tag, out_of_scope, outside_vpc_ids
+from express_path.domain.verdict.evaluator import Account, deleted_verdict, out_of_scope, outside_vpc_ids
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from tests.support.make import (
     ACCOUNT,
@@ -18,11 +19,11 @@ from tests.support.make import (
     NEIGHBOUR,
     by_id,
     endpoint,
-    judged,
     route,
     snapshot,
     subnet,
     table,
+    verdict_on,
 )
 
 EXPRESS6 = PrefixList(
@@ -43,10 +44,10 @@ def one(*routes: object, **more: object) -> Snapshot:
     return snapshot(**found)
 
 
-def test_names_what_it_judged() -> None:
+def test_a_verdict_names_its_subnet() -> None:
     """A verdict carries account, Region, VPC, subnet, zone and table in force."""
     found = one(TO_ENDPOINT, subnets=by_id(subnet(availability_zone_id="use1-az4")))
-    verdict = judged(found)
+    verdict = verdict_on(found)
     assert verdict[:6] == (ACCOUNT, "us-east-1", "vpc-1", "subnet-1", "use1-az4", "rtb-1")
     assert (verdict.compliance, verdict.reason) == ("COMPLIANT", "ENDPOINT")
     assert verdict.path == (("GATEWAY_ENDPOINT", "vpce-express", "pl-express"),)
@@ -57,7 +58,7 @@ NOBODY_HAS_BUCKETS = {"has_directory_buckets": False, "shared_subnet_ids": froze
 
 def test_a_subnet_that_is_gone() -> None:
     """Of a subnet that the snapshot does not hold there is no VPC, zone or table to name."""
-    verdict = judged(one(), "subnet-9")
+    verdict = verdict_on(one(), "subnet-9")
     assert verdict == deleted_verdict(Account(ACCOUNT), "us-east-1", "subnet-9")
     assert (verdict.vpc_id, verdict.route_table_id, verdict.reason) == ("", None, "DELETED")
 
@@ -72,11 +73,11 @@ def test_before_routing_the_first_reason_is_given() -> None:
     """Not owned, excluded, no directory buckets, service not offered: in this order."""
     strict = {"vpc_ids": frozenset({"vpc-2"}), "scope": Scope.DIRECTORY_BUCKETS}
     found = one(subnets=by_id(subnet(owner_id=NEIGHBOUR)), prefix_lists={}, **NOBODY_HAS_BUCKETS)
-    reasons = [judged(found, **strict).reason]
+    reasons = [verdict_on(found, **strict).reason]
     found = replace(found, subnets=by_id(subnet()))
-    reasons.append(judged(found, **strict).reason)
-    reasons.append(judged(found, scope=Scope.DIRECTORY_BUCKETS).reason)
-    reasons.append(judged(found).reason)
+    reasons.append(verdict_on(found, **strict).reason)
+    reasons.append(verdict_on(found, scope=Scope.DIRECTORY_BUCKETS).reason)
+    reasons.append(verdict_on(found).reason)
     assert reasons == ["NOT_OWNED", "EXCLUDED", "NO_DIRECTORY_BUCKETS", "SERVICE_NOT_OFFERED"]
 
 
@@ -96,23 +97,23 @@ def test_scope_needs_to_know_that_nobody_has_a_bucket(
 ) -> None:
     """Only an account that has no bucket, and a subnet that is not shared, make the rule not apply."""
     found = one(route("0.0.0.0/0", "nat-1"), has_directory_buckets=buckets, shared_subnet_ids=shared)
-    assert judged(found, scope=Scope.DIRECTORY_BUCKETS).reason == reason
-    assert judged(found).reason == "NAT_GATEWAY"
+    assert verdict_on(found, scope=Scope.DIRECTORY_BUCKETS).reason == reason
+    assert verdict_on(found).reason == "NAT_GATEWAY"
 
 
 @pytest.mark.parametrize("holder", ["subnets", "route_tables", "vpcs"])
 def test_a_tag_excludes_on_subnet_table_or_vpc(holder: str) -> None:
     """Whichever of the three carries the tag; the table is the one in force."""
     found = one(TO_ENDPOINT)
-    tagged = {key: replace(each, tags={"team": "lake"}) for key, each in getattr(found, holder).items()}
+    tagged = {key: replace(resource, tags={"team": "lake"}) for key, resource in getattr(found, holder).items()}
     found = replace(found, **{holder: tagged})
     [tagged_id] = tagged
-    assert judged(found, exclude_tag="team").note == f"tag team on {tagged_id}"
-    verdict = judged(found, exclude_tag="team=lake")
+    assert verdict_on(found, exclude_tag="team").note == f"tag team on {tagged_id}"
+    verdict = verdict_on(found, exclude_tag="team=lake")
     assert verdict.reason == "EXCLUDED"
-    assert verdict.annotation == f"EXCLUDED: left out by a rule parameter (tag team=lake on {tagged_id})"
-    assert judged(found, exclude_tag="team=Lake").reason == "ENDPOINT"
-    assert judged(found, exclude_tag="Team").reason == "ENDPOINT"
+    assert verdict.annotation == f"EXCLUDED: excluded by a rule parameter (tag team=lake on {tagged_id})"
+    assert verdict_on(found, exclude_tag="team=Lake").reason == "ENDPOINT"
+    assert verdict_on(found, exclude_tag="Team").reason == "ENDPOINT"
 
 
 @pytest.mark.parametrize(
@@ -136,19 +137,19 @@ def test_keys_and_values_may_hold_an_equals_sign(wanted: str, has: bool) -> None
 @pytest.mark.parametrize(("owner", "reason"), [(ACCOUNT, "EXCLUDED"), (NEIGHBOUR, "NOT_OWNED")])
 def test_a_subnet_that_vpc_ids_leaves_out_needs_no_network(owner: str, reason: str) -> None:
     """What its item tells gives the same verdict, word for word, as the whole network would."""
-    told = outside_vpc_ids(Account(ACCOUNT), "us-east-1", "subnet-1", owner)
-    evaluator = judged(one(subnets=by_id(subnet(owner_id=owner))), vpc_ids=frozenset({"vpc-2"}))
-    assert told.reason == reason
-    assert (told.compliance, told.reason, told.annotation) == (
-        evaluator.compliance,
-        evaluator.reason,
-        evaluator.annotation,
+    verdict = outside_vpc_ids(Account(ACCOUNT), "us-east-1", "subnet-1", owner)
+    routed = verdict_on(one(subnets=by_id(subnet(owner_id=owner))), vpc_ids=frozenset({"vpc-2"}))
+    assert verdict.reason == reason
+    assert (verdict.compliance, verdict.reason, verdict.annotation) == (
+        routed.compliance,
+        routed.reason,
+        routed.annotation,
     )
 
 
 def test_without_a_table_in_sight_nothing_is_known() -> None:
     """No table in force can be seen: the table is null and the path unresolved."""
-    verdict = judged(one(route_tables={}))
+    verdict = verdict_on(one(route_tables={}))
     assert (verdict.route_table_id, verdict.reason, verdict.path) == (None, "UNRESOLVED_EGRESS", ())
 
 
@@ -208,12 +209,12 @@ def test_the_table_in_force(tables: list, in_force: str | None) -> None:
     Where two tables claim to be the one, as a list read during a change may show it, neither is known to be.
     """
     regional = NatGateway("nat-1", "vpc-1", availability_mode="regional", route_table_id="rtb-regional")
-    assert judged(one(route_tables=by_id(*tables), nat_gateways=by_id(regional))).route_table_id == in_force
+    assert verdict_on(one(route_tables=by_id(*tables), nat_gateways=by_id(regional))).route_table_id == in_force
 
 
 def test_a_more_specific_route_hijacks_its_part() -> None:
     """Part of the addresses cross a NAT although the endpoint is there; the annotation names the route in the way."""
-    verdict = judged(one(TO_ENDPOINT, route("198.51.100.64/26", "nat-1")))
+    verdict = verdict_on(one(TO_ENDPOINT, route("198.51.100.64/26", "nat-1")))
     assert (verdict.compliance, verdict.reason) == ("NON_COMPLIANT", "PARTLY_NAT")
     assert "198.51.100.64/26 -> nat-1 in rtb-1" in verdict.annotation
 
@@ -226,7 +227,7 @@ def test_one_family_only_is_partly_too() -> None:
         subnets=by_id(subnet(has_ipv6=True)),
         prefix_lists=by_id(EXPRESS_LIST, EXPRESS6),
     )
-    assert judged(found).reason == "PARTLY_NAT"
+    assert verdict_on(found).reason == "PARTLY_NAT"
 
 
 @pytest.mark.parametrize(
@@ -249,21 +250,23 @@ def test_families_of_a_subnet(described: dict[str, bool], reason: str) -> None:
         subnets=by_id(subnet(**described)),
         prefix_lists=by_id(EXPRESS_LIST, EXPRESS6),
     )
-    assert judged(found).reason == reason
+    assert verdict_on(found).reason == reason
 
 
 def test_nat64_addresses_that_no_nat_translates_reach_nothing() -> None:
     """64:ff9b::/96 by an egress-only internet gateway is no way to IPv4."""
     native = subnet(has_ipv6=True, ipv6_native=True, dns64=True)
-    assert judged(one(route("::/0", "eigw-1"), subnets=by_id(native))).reason == "NO_ROUTE"
+    assert verdict_on(one(route("::/0", "eigw-1"), subnets=by_id(native))).reason == "NO_ROUTE"
 
 
 def test_among_equal_prefixes_rank_decides() -> None:
     """Static before prefix list before propagated."""
     block = "198.51.100.0/24"
-    assert judged(one(TO_ENDPOINT, route(block, "nat-1"))).reason == "NAT_GATEWAY"
-    assert judged(one(TO_ENDPOINT, route(block, "vgw-1", rank=Rank.PROPAGATED))).reason == "ENDPOINT"
-    assert judged(one(route(block, "igw-1"), route(block, "vgw-1", rank=Rank.PROPAGATED))).reason == "INTERNET_GATEWAY"
+    assert verdict_on(one(TO_ENDPOINT, route(block, "nat-1"))).reason == "NAT_GATEWAY"
+    assert verdict_on(one(TO_ENDPOINT, route(block, "vgw-1", rank=Rank.PROPAGATED))).reason == "ENDPOINT"
+    assert (
+        verdict_on(one(route(block, "igw-1"), route(block, "vgw-1", rank=Rank.PROPAGATED))).reason == "INTERNET_GATEWAY"
+    )
 
 
 HIDDEN = PrefixList("pl-hidden", "hidden", Family.IPV4, None, aws_owned=False)
@@ -283,7 +286,7 @@ def test_a_list_that_cannot_be_read_may_match_anything(hidden: object, reason: s
     """Unless it leads where the winner leads, is a blackhole, or is of the other family."""
     other = replace(HIDDEN, id="pl-hidden6", family=Family.IPV6)
     found = one(TO_ENDPOINT, hidden, prefix_lists=by_id(EXPRESS_LIST, HIDDEN, other))
-    assert judged(found).reason == reason
+    assert verdict_on(found).reason == reason
 
 
 @pytest.mark.parametrize(
@@ -304,21 +307,21 @@ def test_a_list_of_s3_express_without_entries_in_sight(routes: tuple, reason: st
     """Where its addresses are unknown, only a table that leads nowhere is certain."""
     hidden = replace(EXPRESS_LIST, cidrs=None)
     own6 = PrefixList("pl-own6", "own", Family.IPV6, None, aws_owned=False)
-    assert judged(one(*routes, prefix_lists=by_id(hidden, own6))).reason == reason
+    assert verdict_on(one(*routes, prefix_lists=by_id(hidden, own6))).reason == reason
     ipv4_only = one(*routes, prefix_lists=by_id(replace(EXPRESS6, cidrs=None)))
-    assert judged(ipv4_only).reason == "NO_ROUTE"
+    assert verdict_on(ipv4_only).reason == "NO_ROUTE"
 
 
 def test_the_parameters_turn_public_and_unresolved_subnets() -> None:
     """PublicSubnets and unresolvedEgress give the compliance; what they make NON_COMPLIANT comes first."""
     found = one(route("198.51.100.0/25", "igw-1"), route("198.51.100.128/25", "vgw-1"))
-    assert judged(found)[6:8] == ("NOT_APPLICABLE", "UNRESOLVED_EGRESS")
-    assert judged(found, public_subnets=Compliance.NON_COMPLIANT)[6:8] == ("NON_COMPLIANT", "INTERNET_GATEWAY")
+    assert verdict_on(found)[6:8] == ("NOT_APPLICABLE", "UNRESOLVED_EGRESS")
+    assert verdict_on(found, public_subnets=Compliance.NON_COMPLIANT)[6:8] == ("NON_COMPLIANT", "INTERNET_GATEWAY")
 
 
 def test_an_annotation_is_never_longer_than_config_takes() -> None:
     """256 characters, the end cut off with three dots."""
-    verdict = judged(one(route("0.0.0.0/0", "x" * 300)))
+    verdict = verdict_on(one(route("0.0.0.0/0", "x" * 300)))
     assert len(verdict.annotation) == 256
     assert verdict.annotation.endswith("...")
 

@@ -1,4 +1,4 @@
-"""What the approvers of a heal are told: first what will happen, then what was found, cut to what AWS sends."""
+"""The message to the approvers of a heal: what will happen, then the findings, within the length that AWS allows."""
 
 from collections.abc import Sequence
 
@@ -8,14 +8,15 @@ MAX_MESSAGE_LENGTH = 4096
 """The longest message of aws:approve, in characters
 (https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-approve.html)."""
 LISTED_SUBNETS = 20
+"""How many subnets the message names."""
 LONGEST_LINE = 600
-"""The longest line about one finding, in characters; the dry run shows all of it."""
+"""The longest line about one finding, in characters; a dry run shows the complete text."""
 
 
 def approval_message(plan: Plan, moved: Sequence[str]) -> str:
-    """Ask for the approval of a plan that creates or associates an endpoint.
+    """Return the request to approve a plan that creates or associates an endpoint.
 
-    moved are the subnets of the route table. What does not fit is counted.
+    moved are the ids of the route table's subnets. Findings that do not fit are counted.
     """
     verdict = plan.verdict
     lines = [
@@ -25,8 +26,8 @@ def approval_message(plan: Plan, moved: Sequence[str]) -> str:
         f"- {_endpoint(plan)}",
         f"- Route table {verdict.route_table_id} is associated with it. {_subnets(moved)}",
         "- Open TCP connections from these subnets to S3 Express drop once; clients must connect again.",
-        "- From then on, bucket policies see private source addresses instead of the NAT's public address.",
-        "- The heal can be undone: express-path heals lists it with the command.",
+        "- After that, bucket policies see private source addresses instead of the NAT's public address.",
+        "- You can undo the heal: express-path heals shows the command.",
         "",
         f"Reason: {_cut(verdict.annotation)} ({verdict.subnet_id})",
     ]
@@ -35,21 +36,21 @@ def approval_message(plan: Plan, moved: Sequence[str]) -> str:
 
 def _endpoint(plan: Plan) -> str:
     if plan.action is not Action.CREATE_AND_ASSOCIATE:
-        return f"Gateway endpoint {plan.endpoint_id} in {plan.verdict.vpc_id} is used. It is not created or modified."
+        return f"Gateway endpoint {plan.endpoint_id} in {plan.verdict.vpc_id} is used. Only its route tables change."
     policy = "full access" if plan.policy == FULL_ACCESS else "the stack's endpoint policy"
     return f"Gateway endpoint {plan.service_name} is created in {plan.verdict.vpc_id}, with {policy}. It is free."
 
 
 def _subnets(moved: Sequence[str]) -> str:
-    """Whose traffic moves, with the subnets by name as far as a few lines hold them."""
+    """Say which subnets' traffic changes its path; the message names LISTED_SUBNETS of them."""
     named = ", ".join(moved[:LISTED_SUBNETS])
     rest = f" and {len(moved) - LISTED_SUBNETS} more" if len(moved) > LISTED_SUBNETS else ""
     subnets = "1 subnet" if len(moved) == 1 else f"{len(moved)} subnets"
-    return f"S3 Express traffic of {subnets} leaves the NAT: {named}{rest}."
+    return f"S3 Express traffic of {subnets} no longer uses the NAT: {named}{rest}."
 
 
 def _with_findings(message: str, findings: Sequence[Finding]) -> str:
-    """The message with as many findings as fit, and the number of the others."""
+    """Return the message with as many findings as fit, and the number of the others."""
     if not findings:
         return message
     message += f"\n\nWarnings ({len(findings)}):"
@@ -66,7 +67,7 @@ def _line(finding: Finding) -> str:
 
 
 def _rest(number: int) -> str:
-    """Say how many findings are left out, and where they are."""
+    """Say how many findings are not listed, and where to see them."""
     return f"\n- {number} more: run the heal with DryRun=true to see them." if number else ""
 
 

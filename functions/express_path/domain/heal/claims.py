@@ -10,7 +10,7 @@ from express_path.domain.heal.records import MANAGED_TAG, Action, Plan
 from express_path.domain.network.snapshot import Snapshot
 
 CLAIM_SECONDS = 3600
-"""How long a claim lasts: longer than all steps of a heal or an undo that come after the claim together."""
+"""How long a claim lasts, in seconds: longer than all steps of a heal or an undo after the claim together."""
 
 
 class Next(StrEnum):
@@ -26,13 +26,13 @@ class Next(StrEnum):
     CREATE = "CREATE"
     ASSOCIATE = "ASSOCIATE"
     VERIFY = "VERIFY"
-    """Only verify: someone else made the change meanwhile."""
+    """Only verify: somebody else made the change in the meantime."""
 
 
 def may_be_finished(plan: Plan, table: TableRecord, heal: RunRecord | None, snapshot: Snapshot) -> bool:
-    """Whether the heal that associated the route table last did so, and ended before it could record that.
+    """Whether the last heal associated the route table, but ended before it could record that.
 
-    heal is that run as the ledger has it, None where it does not name it.
+    heal is that run's record, None if the ledger has none.
     """
     route_table = snapshot.route_tables.get(table.route_table_id)
     return (
@@ -47,49 +47,49 @@ def may_be_finished(plan: Plan, table: TableRecord, heal: RunRecord | None, snap
 
 @dataclass(frozen=True, slots=True)
 class Election:
-    """Which client token creates the endpoint. must_elect: first, this run has to become the creator.
+    """Which client token creates the endpoint.
 
-    seen is the generation of tokens in the ledger, generation the one in which the endpoint is created.
+    must_elect is true if this run must become the creator first. ledger_generation is the generation of client tokens
+    in the ledger, and generation the one in which the endpoint is created.
     """
 
     must_elect: bool
     token_run: str
-    seen: int
+    ledger_generation: int
     generation: int
 
 
 def elect(record: VpcRecord, snapshot: Snapshot, run_id: str) -> Election:
-    """The election in a VPC: the elected creator stays until an endpoint of its token is gone.
+    """Return the election in a VPC: the elected creator stays until an endpoint of its token is deleted.
 
-    EC2 answers a repeated token without doing anything, so a token must not be used after its endpoint is gone
+    EC2 does nothing for a token that it knows, so a token must not be used again after its endpoint is deleted
     (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html).
     """
+    current = record.generation
     if record.token_run and not is_token_spent(record, snapshot):
-        return Election(
-            must_elect=False, token_run=record.token_run, seen=record.generation, generation=record.generation
-        )
-    return Election(must_elect=True, token_run=run_id, seen=record.generation, generation=record.generation + 1)
+        return Election(must_elect=False, token_run=record.token_run, ledger_generation=current, generation=current)
+    return Election(must_elect=True, token_run=run_id, ledger_generation=current, generation=current + 1)
 
 
 def is_token_spent(record: VpcRecord, snapshot: Snapshot) -> bool:
     """Whether an endpoint that the elected run's token created is deleted, so that the token must not be used again.
 
-    A snapshot that was read before the endpoint was created, or a stale one, shows the same.
+    A snapshot that was read before the endpoint was created, or a late answer, looks the same.
     """
     return any(
-        endpoint_id in record.deleted_ids or not _is_there(snapshot, endpoint_id) for endpoint_id in record.token_ids
+        endpoint_id in record.deleted_ids or not _is_usable(snapshot, endpoint_id) for endpoint_id in record.token_ids
     )
 
 
-def _is_there(snapshot: Snapshot, endpoint_id: str) -> bool:
+def _is_usable(snapshot: Snapshot, endpoint_id: str) -> bool:
     endpoint = snapshot.vpc_endpoints.get(endpoint_id)
     return endpoint is not None and endpoint.state in USABLE
 
 
 def is_unrecorded(plan: Plan, record: VpcRecord, snapshot: Snapshot) -> bool:
-    """Whether the endpoint to associate may be one whose creator died before it could record it.
+    """Whether the endpoint to associate may be one whose creator ended before it could record it.
 
-    Creating it again with the same token shows it: EC2 answers with the endpoint that the token created.
+    To find out, the run creates it again with the same token: EC2 returns the endpoint that the token created.
     """
     endpoint = snapshot.vpc_endpoints.get(plan.endpoint_id or "")
     return (
@@ -103,16 +103,16 @@ def is_unrecorded(plan: Plan, record: VpcRecord, snapshot: Snapshot) -> bool:
 
 
 def client_token(election: Election, vpc_id: str, plan: Plan, policy: str) -> str:
-    """The client token of an endpoint: 64 characters, equal for all runs that would create the same one.
+    """Return the client token of an endpoint: 64 characters, equal for all runs that would create the same endpoint.
 
-    EC2 refuses a token that comes again with other parameters, so they are part of it.
+    It depends on the parameters of the request, because EC2 rejects a known token with other parameters.
     """
     parts = (vpc_id, election.token_run, str(election.generation), plan.service_name, plan.ip_address_type, policy)
     return hashlib.sha256("|".join(parts).encode()).hexdigest()
 
 
 def next_before_claim(plan: Plan, ledger: LedgerView | None, *, dry_run: bool, finishes: bool) -> Next:
-    """What a run does after its first plan."""
+    """Return what a run does after its first plan."""
     if dry_run or ledger is None or plan.action is Action.BLOCKED:
         return Next.DONE
     if plan.action is Action.NOTHING_TO_DO:

@@ -1,4 +1,4 @@
-"""Which endpoint a heal uses: one that the VPC has, or a new one, and what speaks against it."""
+"""Which endpoint a heal uses, an existing or a new one, and what blocks its use."""
 
 from collections.abc import Iterator
 
@@ -6,117 +6,125 @@ from express_path.domain.heal.records import MANAGED_TAG, Blocker, Finding, Heal
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import PrefixList, RouteTable, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot, is_express_service
-from express_path.domain.path.tracing import Tracer, families_of
-from express_path.domain.verdict.evaluator import has_tag
+from express_path.domain.network.tags import has_tag
+from express_path.domain.path.families import families_of
+from express_path.domain.path.tracing import Tracer
 
 NEW_ENDPOINT = "(new)"
-"""Stands for the id of an endpoint that is yet to be created."""
+"""Stands for the id of an endpoint that does not exist yet."""
 USABLE = frozenset({"available", "pending"})
-"""The states of an endpoint that a route table may be associated with, now or in a moment."""
+"""The states of an endpoint that a route table may be associated with, now or soon."""
 
 
 def express_endpoints(snapshot: Snapshot, vpc_id: str) -> list[VpcEndpoint]:
-    """The VPC's gateway endpoints for S3 Express in whatever state, by id."""
+    """Return the VPC's gateway endpoints for S3 Express in any state, sorted by id."""
     return [
-        each
-        for _, each in sorted(snapshot.vpc_endpoints.items())
-        if each.vpc_id == vpc_id
-        and each.endpoint_type == "gateway"
-        and is_express_service(each.service_name, snapshot.region)
+        endpoint
+        for _, endpoint in sorted(snapshot.vpc_endpoints.items())
+        if endpoint.vpc_id == vpc_id
+        and endpoint.endpoint_type == "gateway"
+        and is_express_service(endpoint.service_name, snapshot.region)
     ]
 
 
 def usable_endpoints(tracer: Tracer, table: RouteTable, settings: HealSettings) -> list[VpcEndpoint]:
-    """The endpoints that a table may be associated with, best first: one that no tool owns, then one that a heal made.
+    """Return the endpoints that a table may be associated with, best first.
 
-    EC2 takes a dual-stack endpoint only for dual-stack subnets, an IPv6 one only for IPv6-only subnets
+    Endpoints that no tool owns come first, and among them those that a heal created. EC2 accepts a dual-stack endpoint
+    only for dual-stack subnets, and an IPv6 endpoint only for IPv6-only subnets
     (https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html).
     """
-    fitting = {"ipv4", _families_type(tracer, table)}
+    accepted = {"ipv4", _widest_ip_address_type(tracer, table)}
     usable = [
-        each
-        for each in express_endpoints(tracer.snapshot, table.vpc_id)
-        if each.state in USABLE and each.ip_address_type in fitting
+        endpoint
+        for endpoint in express_endpoints(tracer.snapshot, table.vpc_id)
+        if endpoint.state in USABLE and endpoint.ip_address_type in accepted
     ]
-    return sorted(usable, key=lambda each: (owner_tag(each, settings) != "", MANAGED_TAG not in each.tags, each.id))
+    return sorted(
+        usable,
+        key=lambda endpoint: (owner_tag(endpoint, settings) != "", MANAGED_TAG not in endpoint.tags, endpoint.id),
+    )
 
 
 def owner_tag(endpoint: VpcEndpoint, settings: HealSettings) -> str:
-    """The tag by which a tool owns an endpoint, as key=value; empty where none does."""
+    """Return the tag that shows which tool owns an endpoint, as key=value; empty if no tool does."""
     keys = sorted(key for key in endpoint.tags if key.startswith("aws:cloudformation:"))
-    keys += [key for key in endpoint.tags for each in settings.owner_tags if has_tag({key: endpoint.tags[key]}, each)]
+    for key, value in endpoint.tags.items():
+        keys += [key for owner_tag in settings.owner_tags if has_tag({key: value}, owner_tag)]
     return f"{keys[0]}={endpoint.tags[keys[0]]}" if keys else ""
 
 
 def prefix_lists_of(snapshot: Snapshot, endpoint: VpcEndpoint) -> list[PrefixList]:
-    """The prefix lists that an endpoint brings into a route table, by its IP address type.
+    """Return the prefix lists to which an endpoint adds routes in a route table, by its IP address type.
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html
     """
     return [
-        each for each in snapshot.express_prefix_lists if endpoint.ip_address_type in ("dualstack", each.family.lower())
+        prefix_list
+        for prefix_list in snapshot.express_prefix_lists
+        if endpoint.ip_address_type in ("dualstack", prefix_list.family.lower())
     ]
 
 
 def is_associated(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint) -> bool:
-    """Whether a table has every route that its association with an endpoint would bring."""
+    """Whether a table has every route that its association with an endpoint would add."""
     routed = {route.destination for route in table.routes if route.target_id == endpoint.id}
-    return routed >= {each.id for each in prefix_lists_of(snapshot, endpoint)}
+    return routed >= {prefix_list.id for prefix_list in prefix_lists_of(snapshot, endpoint)}
 
 
 def endpoint_to_create(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
-    """The endpoint that a VPC without one would get, available, as far as routing is concerned."""
+    """Return the endpoint that a heal would create, as if it were available; only what routing needs is set."""
     snapshot = tracer.snapshot
     lists = snapshot.express_prefix_lists
-    name = next((each.name for each in lists if each.family is Family.IPV4), lists[0].name)
+    name = next((prefix_list.name for prefix_list in lists if prefix_list.family is Family.IPV4), lists[0].name)
     return VpcEndpoint(
         id=NEW_ENDPOINT,
         vpc_id=table.vpc_id,
         endpoint_type="gateway",
         service_name=name.replace(".ipv6.", "."),
         state="available",
-        ip_address_type=_ip_address_type(tracer, table, {each.family for each in lists}),
+        ip_address_type=_ip_address_type(tracer, table, {prefix_list.family for prefix_list in lists}),
         owner_id=snapshot.account_id,
     )
 
 
 def _ip_address_type(tracer: Tracer, table: RouteTable, offered: set[Family]) -> str:
-    """What the subnets of the table allow, as far as the Region has the prefix lists; ipv4 otherwise."""
-    return _families_type(tracer, table) if Family.IPV6 in offered else "ipv4"
+    """Return the widest type that the table's subnets accept and for which the Region has prefix lists."""
+    return _widest_ip_address_type(tracer, table) if Family.IPV6 in offered else "ipv4"
 
 
-def _families_type(tracer: Tracer, table: RouteTable) -> str:
-    """The richest IP address type that all subnets of a table allow."""
+def _widest_ip_address_type(tracer: Tracer, table: RouteTable) -> str:
+    """Return the widest IP address type that all subnets of a table accept."""
     subnets = tracer.snapshot.subnets.values()
-    families = {families_of(each) for each in subnets if tracer.governing_table(each) is table}
-    if families and all(each.ipv6 and each.ipv4 for each in families):
+    families = {families_of(subnet) for subnet in subnets if tracer.governing_table(subnet) is table}
+    if families and all(used.ipv6 and used.ipv4 for used in families):
         return "dualstack"
-    return "ipv6" if families and all(each.ipv6 and not each.ipv4 for each in families) else "ipv4"
+    return "ipv6" if families and all(used.ipv6 and not used.ipv4 for used in families) else "ipv4"
 
 
 def endpoint_findings(
     snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint, settings: HealSettings
 ) -> Iterator[Finding]:
-    """What speaks against using this endpoint, or against making it now."""
+    """Yield what blocks the use of this endpoint, or its creation now."""
     owner = owner_tag(endpoint, settings)
     if owner and not settings.adopt_iac_owned and not is_associated(snapshot, table, endpoint):
         yield Finding(
             Blocker.OWNED_BY_IAC,
-            f"{endpoint.id} carries the tag {owner}: a tool owns it",
-            "apply the patch in that tool, or let heals change it (stack parameter AdoptIacOwned)",
+            f"{endpoint.id} has the tag {owner}, so a tool owns it",
+            "apply the patch with that tool, or allow heals to change it (stack parameter AdoptIacOwned)",
         )
-    deleting = [each.id for each in express_endpoints(snapshot, table.vpc_id) if each.state == "deleting"]
+    deleting = [found.id for found in express_endpoints(snapshot, table.vpc_id) if found.state == "deleting"]
     if deleting and endpoint.id == NEW_ENDPOINT:
         yield Finding(
             Blocker.ENDPOINT_DELETING,
-            f"{deleting[0]} is being deleted, and its routes may still be there",
-            "run again when it is gone",
+            f"{deleting[0]} is being deleted, and its routes may still exist",
+            "run the heal again when it is deleted",
         )
-    for each in prefix_lists_of(snapshot, endpoint):
+    for prefix_list in prefix_lists_of(snapshot, endpoint):
         for route in table.routes:
-            if route.destination == each.id and route.target_id != endpoint.id:
+            if route.destination == prefix_list.id and route.target_id != endpoint.id:
                 yield Finding(
                     Blocker.WOULD_NOT_CURE,
-                    f"{each.id} -> {route.target_id} in {table.id} takes the place of the endpoint's route",
+                    f"{prefix_list.id} -> {route.target_id} in {table.id} has the destination of the endpoint's route",
                     "delete that route, or disassociate its endpoint from the table",
                 )

@@ -1,31 +1,54 @@
-"""What a pre-flight reads besides the snapshot: security groups, network ACLs, policies, DNS, counts."""
+"""What a pre-flight reads in addition to the snapshot: security groups, network ACLs, policies, DNS, counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr
 
 
-class Ports(NamedTuple):
-    """Which traffic a rule is about: protocol in lower case (-1, tcp or 6 concern TCP) and a range of ports."""
+@dataclass(frozen=True, slots=True)
+class PortRange:
+    """A range of ports, from the first to the last."""
+
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        """Return the range in the usual notation: 443, or 32768-60999."""
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
+    def contains(self, other: "PortRange") -> bool:
+        """Whether every port of another range is in this one."""
+        return self.first <= other.first and other.last <= self.last
+
+    def overlaps(self, other: "PortRange") -> bool:
+        """Whether this range has a port in common with another one."""
+        return self.first <= other.last and other.first <= self.last
+
+
+_ALL_PORTS = PortRange(0, 65535)
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The traffic that a rule is about: a protocol in lower case (-1, tcp, and 6 include TCP) and a range of ports."""
 
     protocol: str
     first: int | None
     last: int | None
 
-    def range(self) -> tuple[int, int] | None:
-        """The TCP ports that are meant, first and last; None where TCP is not."""
+    def tcp_range(self) -> PortRange | None:
+        """Return the TCP ports that the rule is about; None if it is not about TCP."""
         if self.protocol == "-1":
-            return 0, 65535
+            return _ALL_PORTS
         if self.protocol not in ("tcp", "6") or self.first is None or self.last is None:
             return None
-        return self.first, self.last
+        return PortRange(self.first, self.last)
 
 
 @dataclass(frozen=True, slots=True)
 class EgressRule:
-    """A security group's rule for outgoing traffic."""
+    """A security group's rule for outbound traffic."""
 
     ports: Ports
     cidrs: tuple[Cidr, ...] = ()
@@ -34,7 +57,7 @@ class EgressRule:
 
 @dataclass(frozen=True, slots=True)
 class AclEntry:
-    """A network ACL's entry; entries are asked in the order of their numbers, and the first that fits decides."""
+    """A network ACL's entry. Entries are checked in the order of their numbers, and the first that matches decides."""
 
     number: int
     egress: bool
@@ -45,16 +68,17 @@ class AclEntry:
 
 @dataclass(frozen=True, slots=True)
 class NetworkAcl:
-    """A network ACL in force for some of the subnets concerned."""
+    """The network ACL of some of the route table's subnets."""
 
     id: str
     entries: tuple[AclEntry, ...]
 
 
-class Policy(NamedTuple):
-    """A resource policy: whose it is (a bucket's name or an endpoint's id), and its JSON text.
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A resource policy: its holder (a bucket's name or an endpoint's id), and its JSON text.
 
-    fault says why the text could not be read; then the text is empty.
+    If the text could not be read, it is empty, and fault says why.
     """
 
     holder: str
@@ -64,10 +88,11 @@ class Policy(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a pre-flight knows.
+    """What a pre-flight reads.
 
-    group_sets are the security groups that a subnet's network interfaces use together, egress_rules the rules of those
-    that can be seen, prefix_lists the blocks of lists that such rules name, None where the entries cannot be read.
+    group_sets are the sets of security groups that network interfaces of the subnets use. egress_rules are the rules of
+    those groups that can be read. prefix_lists are the blocks of the prefix lists in these rules, None if the entries
+    cannot be read.
     """
 
     group_sets: frozenset[frozenset[str]] = frozenset()

@@ -1,14 +1,14 @@
-"""The records of the ledger: what heals claimed, changed and undid. Only the runbooks' role can write it."""
+"""The records of the ledger: what runs claimed, changed, and undid. Only the runbooks' role can write them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 TABLE_PREFIX, VPC_PREFIX, RUN_PREFIX = "TABLE#", "VPC#", "RUN#"
-"""What the ids of the three kinds of items start with; the id of the route table, VPC or run follows."""
+"""The prefixes of the ids of the three kinds of items; the id of the route table, VPC, or run follows."""
 
 
 class TableState(StrEnum):
-    """What the last heal or undo of a route table came to."""
+    """The result of the last heal or undo of a route table."""
 
     CLAIMED = "CLAIMED"
     HEALED = "HEALED"
@@ -17,21 +17,21 @@ class TableState(StrEnum):
 
 
 class RunKind(StrEnum):
-    """What a run was started for."""
+    """The purpose of a run."""
 
     HEAL = "HEAL"
     UNDO = "UNDO"
 
 
 class StartedBy(StrEnum):
-    """Who started a run: a person, or AWS Config, which passes this as a static parameter."""
+    """Who started a run: a person, or AWS Config, which passes CONFIG as a static parameter."""
 
     PERSON = "PERSON"
     CONFIG = "CONFIG"
 
 
 class ApprovalState(StrEnum):
-    """What became of the last request to approve the heal of a route table."""
+    """The state of the last request to approve the heal of a route table."""
 
     REQUESTED = "REQUESTED"
     APPROVED = "APPROVED"
@@ -41,9 +41,9 @@ class ApprovalState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The last approval request for a route table; it counts until expires_at (seconds since 1970), for one heal.
+    """The last approval request for a route table; it is valid until expires_at (seconds since 1970), for one heal.
 
-    run_id is the run of the approval runbook that asked.
+    run_id is the run of the approval runbook that requested it.
     """
 
     state: ApprovalState
@@ -51,19 +51,19 @@ class Approval:
     expires_at: int
 
     def is_current(self, now: int) -> bool:
-        """Whether the request or the approval still counts at a time, in seconds since 1970."""
+        """Whether the request or the approval is still valid at a time, in seconds since 1970."""
         return now < self.expires_at
 
 
 @dataclass(frozen=True, slots=True)
 class TableRecord:
-    """The claim on a route table and what became of it.
+    """The claim on a route table, and its result.
 
     run_id is the run that claimed the table last; expires_at, in seconds since 1970, is the end of its claim.
-    changed_at is when a heal or an undo last wrote the item, in ISO 8601. heal_run_id is the run that was about to
-    associate the table last, undo_run_id the undo that claimed it last; each is empty before the first one.
-    state_before is UNDONE where the last heal claimed the table after an undo, so that a heal that fails does not make
-    the ledger forget the undo.
+    changed_at is the time when a heal or an undo last wrote the item, in ISO 8601. heal_run_id is the last run that
+    started to associate the table, and undo_run_id the last undo that claimed it; each is empty before the first one.
+    state_before is UNDONE if the last heal claimed the table after an undo, so that the undo is remembered if that heal
+    fails.
     """
 
     route_table_id: str
@@ -81,7 +81,7 @@ class TableRecord:
 
     @property
     def is_undone(self) -> bool:
-        """Whether the last heal was undone, or an undo of it did not finish, and no heal has ended well since then."""
+        """Whether the last heal was undone, or an undo of it did not finish, and no heal has succeeded since then."""
         is_claimed = self.state in (TableState.CLAIMED, TableState.FAILED)
         return (
             self.state is TableState.UNDONE
@@ -102,10 +102,11 @@ class TableRecord:
 class VpcRecord:
     """The endpoints that heals created in a VPC, and the run whose client token the next creation uses.
 
-    token_run is the elected creator, empty before the first one; generation counts the tokens of the VPC, because a
-    token must never be used again after its endpoint is gone
+    token_run is the elected creator, empty before the first one. generation counts the tokens of the VPC, because a
+    token must never be used again after its endpoint is deleted
     (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). token_ids are the endpoints that the
-    tokens of this generation created, token_runs the runs that created them; created_ids and deleted_ids are history.
+    tokens of this generation created, and token_runs the runs that created them. created_ids and deleted_ids are all
+    endpoints that heals created and undos deleted in the VPC.
     """
 
     vpc_id: str
@@ -121,9 +122,9 @@ class VpcRecord:
 class RunRecord:
     """What one run changed: history, written once for each change and never overwritten.
 
-    created_endpoint: the run created endpoint_id. associated_at and deleted_at are when the run was about to change the
-    association and to delete the endpoint; they, started_at and finished_at are in ISO 8601, and empty where that did
-    not happen. heal_run_id is the run that an undo undid, undo_run_id the undo that finished undoing a heal.
+    created_endpoint is true if the run created endpoint_id. associated_at and deleted_at are the times right before the
+    run changed the association and deleted the endpoint. All times are in ISO 8601, and empty if that did not happen.
+    heal_run_id is the run that an undo undid, and undo_run_id the undo that finished undoing a heal.
     """
 
     run_id: str
@@ -145,7 +146,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class LedgerView:
-    """What the ledger says about one route table and its VPC; an item that does not exist has its defaults."""
+    """The ledger's records of one route table and its VPC; an item that does not exist has its defaults."""
 
     table: TableRecord
     vpc: VpcRecord

@@ -1,4 +1,4 @@
-"""What the ledger has against a heal: an undo, an association that others took away, an approval that is missing."""
+"""What the ledger blocks: heals after an undo, after others removed the association, or without an approval."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -8,30 +8,30 @@ from express_path.domain.heal.records import Blocker, Finding
 from express_path.domain.network.resources import RouteTable
 
 LOOP_BREAKER = timedelta(hours=24)
-"""Within this time after a heal, an association that someone took away is not made again."""
+"""For this long after a heal, an association that somebody removed is not made again."""
 
 
 def ledger_findings(
     table: RouteTable, record: TableRecord, now: datetime, started_by: StartedBy, *, needs_approval: bool
 ) -> Iterator[Finding]:
-    """What the record of a route table has against healing it now."""
+    """Yield what the record of a route table blocks now."""
     yield from _reverted(table, record, now)
     if started_by is StartedBy.CONFIG and record.is_undone:
         yield Finding(
             Blocker.UNDONE,
             f"the last heal of {table.id} was undone",
-            "start the heal by hand (StartedBy=PERSON); after that, AWS Config heals the table again",
+            "start the heal yourself (StartedBy=PERSON); after that, AWS Config heals the table again",
         )
     if needs_approval and not is_approved(record, now):
         yield Finding(
             Blocker.APPROVAL_REQUIRED,
             f"the stack's RemediationMode is APPROVAL, and {_approval(record, now)}",
-            "start the runbook that asks the approvers first (stack output ApprovalDocumentName)",
+            "start the approval runbook instead (stack output ApprovalDocumentName)",
         )
 
 
 def is_approved(record: TableRecord, now: datetime) -> bool:
-    """Whether one heal of a route table is approved and not made yet."""
+    """Whether a heal of a route table is approved, and the approval is not used yet."""
     approval = record.approval
     return (
         approval is not None
@@ -41,16 +41,16 @@ def is_approved(record: TableRecord, now: datetime) -> bool:
 
 
 def _approval(record: TableRecord, now: datetime) -> str:
-    """What became of the last request to approve a heal."""
+    """Return the state of the last request to approve a heal, in words."""
     if record.approval is None:
-        return f"no heal of {record.route_table_id} was ever approved"
+        return f"no heal of {record.route_table_id} has been approved"
     if record.approval.state is ApprovalState.APPROVED and not is_approved(record, now):
         return f"the approval of run {record.approval.run_id} has expired"
     return f"the last request, run {record.approval.run_id}, is {record.approval.state}"
 
 
 def _reverted(table: RouteTable, record: TableRecord, now: datetime) -> Iterator[Finding]:
-    """Someone took the association away after a heal: two writers must not fight over one route table."""
+    """Yield a finding if somebody removed the association after a heal, so that two tools do not fight over it."""
     healed = changed_at(record)
     if (
         record.state is TableState.HEALED
@@ -60,15 +60,15 @@ def _reverted(table: RouteTable, record: TableRecord, now: datetime) -> Iterator
     ):
         yield Finding(
             Blocker.REVERTED_BY_OTHERS,
-            f"run {record.heal_run_id} healed {table.id} at {record.changed_at}, and its association with "
-            f"{record.endpoint_id} is gone",
-            f"find out who removed it; to heal before 24 hours are over, undo that run (express-path undo "
-            f"{record.heal_run_id}) and start the heal by hand",
+            f"run {record.heal_run_id} healed {table.id} at {record.changed_at}, and somebody removed its association "
+            f"with {record.endpoint_id}",
+            f"find out who removed it; to heal again within 24 hours, undo that run (express-path undo "
+            f"{record.heal_run_id}) and start the heal yourself",
         )
 
 
 def changed_at(record: TableRecord) -> datetime | None:
-    """When a heal or an undo last wrote the record; None where it holds no time with a time zone."""
+    """Return when a heal or an undo last wrote the record; None if it has no time with a time zone."""
     try:
         changed = datetime.fromisoformat(record.changed_at)
     except ValueError:

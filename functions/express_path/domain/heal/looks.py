@@ -1,8 +1,8 @@
-"""One look of a heal at the network and the ledger, and when looking again is of use."""
+"""One look of a heal at the network and the ledger, and when another look is useful."""
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from express_path.domain.heal.claims import Next, is_token_spent
 from express_path.domain.heal.endpoint_choice import express_endpoints
@@ -13,11 +13,12 @@ from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Evaluator
 
 AVAILABLE_LOOKS = 15
-"""How often one invocation looks whether the endpoint is available."""
+"""How many times one invocation checks whether the endpoint is available."""
 
 
-class Look(NamedTuple):
-    """A plan and what it was made from; ledger is None where no route table governs the subnet."""
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A plan and what it was made from; ledger is None if no route table governs the subnet."""
 
     evaluator: Evaluator
     plan: Plan
@@ -26,30 +27,31 @@ class Look(NamedTuple):
 
     @property
     def records(self) -> LedgerView:
-        """What the ledger says about the route table and its VPC, with its defaults where there is no route table."""
+        """The ledger's records of the route table and its VPC; the defaults if there is no route table."""
         return self.ledger or LedgerView(TableRecord(""), VpcRecord(self.plan.verdict.vpc_id))
 
     @property
     def endpoint(self) -> VpcEndpoint | None:
-        """The endpoint to associate, None where there is none yet."""
+        """The endpoint to associate; None if it does not exist yet."""
         return self.evaluator.snapshot.vpc_endpoints.get(self.plan.endpoint_id or "")
 
 
-class Until(NamedTuple):
-    """How long to plan again: a plan that is as expected needs no second one, one that will pass is not the last.
+@dataclass(frozen=True, slots=True)
+class Until:
+    """How long to look again.
 
-    attempts is how often to look at most, 0 for as often as usual. has_preflight is False where a look a moment ago had
-    one.
+    An expected look is final at once, a temporary one never; any other is final if two looks agree. attempts is the
+    most looks, 0 for the usual number. has_preflight is False if an earlier look has just had a pre-flight.
     """
 
     expected: Callable[[Look], bool]
-    passing: Callable[[Look], bool]
+    temporary: Callable[[Look], bool]
     attempts: int = 0
     has_preflight: bool = True
 
 
 def is_change(look: Look) -> bool:
-    """Whether there is something to heal, and nothing in the way."""
+    """Whether there is something to heal, and nothing blocks it."""
     return look.plan.action in (Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE)
 
 
@@ -64,57 +66,61 @@ def may_create(look: Look) -> bool:
 
 
 def is_ready(look: Look) -> bool:
-    """Whether the endpoint to associate is available: a route to any other one carries nothing."""
+    """Whether the endpoint to associate is available: in any other state, its routes carry no traffic."""
     return look.plan.action is Action.ASSOCIATE and look.endpoint is not None and look.endpoint.state == "available"
 
 
 def is_deleting(look: Look) -> bool:
-    """Whether an endpoint is in the way only until it is deleted."""
-    return Blocker.ENDPOINT_DELETING in {each.blocker for each in look.plan.blockers}
+    """Whether an endpoint that is being deleted blocks the heal."""
+    return any(finding.blocker is Blocker.ENDPOINT_DELETING for finding in look.plan.blockers)
 
 
 def never(look: Look) -> bool:
-    """No plan is expected: whatever it is, two looks must agree on it."""
+    """Return False for every look, so that two looks must agree."""
     del look
     return False
 
 
 CHANGE = Until(is_change, is_deleting)
-"""For the first plan: a change is confirmed after the claim, but nothing to do, or a blocker, is final."""
+"""For the first plan: a change is confirmed after the claim, so one look is enough for it."""
 AGREED = Until(never, is_deleting)
 """After the claim: two looks must agree."""
 CREATION = Until(may_create, is_deleting, has_preflight=False)
-"""Before the creation, which two looks have agreed on already."""
+"""Before the creation, on which two looks have already agreed."""
 READY = Until(is_ready, is_change, AVAILABLE_LOOKS, has_preflight=False)
-"""Before the association: an endpoint that was just created is not listed or not available at once."""
+"""Before the association: a new endpoint may not be listed or available immediately."""
 
 
 def next_change(plan: Plan) -> Next:
-    """What a plan that is not blocked makes a run do, once it has claimed the route table."""
+    """Return what a run does after it has claimed the route table, by a plan that is not blocked."""
     if plan.action is Action.NOTHING_TO_DO:
         return Next.VERIFY
     return Next.CREATE if plan.action is Action.CREATE_AND_ASSOCIATE else Next.ASSOCIATE
 
 
 def found_instead(look: Look) -> str:
-    """What there is instead of an available endpoint."""
+    """Return what was found instead of an available endpoint, in words."""
     endpoint = look.endpoint
-    return f"{endpoint.id} is {endpoint.state}" if endpoint else "the one that was there, or was created, is gone"
+    return (
+        f"{endpoint.id} is {endpoint.state}"
+        if endpoint
+        else "the endpoint that existed, or was created, no longer exists"
+    )
 
 
 def endpoint_in_use(evaluator: Evaluator, subnet_id: str) -> str:
-    """The endpoint that the subnet's route table leads to, empty where it is not in the snapshot."""
+    """Return the endpoint that the subnet's route table leads to; empty if the snapshot does not contain it."""
     verdict = evaluator.verdict(subnet_id)
     table = evaluator.snapshot.route_tables[str(verdict.route_table_id)]
-    endpoints = {each.id for each in express_endpoints(evaluator.snapshot, verdict.vpc_id)}
-    return next((each.target_id for each in table.routes if each.target_id in endpoints), "")
+    endpoint_ids = {endpoint.id for endpoint in express_endpoints(evaluator.snapshot, verdict.vpc_id)}
+    return next((route.target_id for route in table.routes if route.target_id in endpoint_ids), "")
 
 
 def why_not_healed(evaluator: Evaluator, subnet_id: str, deleted_ids: Collection[str]) -> str:
-    """Why a heal did not reach its goal, empty where it did.
+    """Return why a subnet is not healed; empty if it is.
 
-    deleted_ids are the endpoints that undos delete, as the ledger names them before that: one of those may be gone in a
-    moment, so a subnet that uses it is not healed yet.
+    deleted_ids are the endpoints that undos delete; the ledger lists them before they are deleted. A subnet that uses
+    one of them is not healed, because that endpoint may be deleted at any time.
     """
     verdict = evaluator.verdict(subnet_id)
     if verdict.compliance is not Compliance.COMPLIANT:

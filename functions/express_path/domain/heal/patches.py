@@ -1,4 +1,4 @@
-"""The change of a plan as a person or a tool would make it: for CloudFormation, for Terraform, for the AWS CLI."""
+"""The change of a plan for CloudFormation, Terraform, and the AWS CLI, so that a person can apply it."""
 
 import json
 import shlex
@@ -14,8 +14,8 @@ _LOGICAL_ID_OF_NEW = "S3ExpressEndpoint"
 
 
 def associate_patches(endpoint: VpcEndpoint, route_table_id: str, policies: Iterable[Policy] = ()) -> dict[str, str]:
-    """How to associate a route table with an existing endpoint, whose policy is among policies if it is known."""
-    policy = next((each.document for each in policies if each.holder == endpoint.id), FULL_ACCESS)
+    """Return the patches that associate a route table with an existing endpoint; policies may include its policy."""
+    policy = next((found.document for found in policies if found.holder == endpoint.id), FULL_ACCESS)
     logical_id = endpoint.tags.get(_LOGICAL_ID, _LOGICAL_ID_OF_NEW)
     tables = sorted({*endpoint.route_table_ids, route_table_id})
     return {
@@ -29,8 +29,8 @@ def associate_patches(endpoint: VpcEndpoint, route_table_id: str, policies: Iter
 
 
 def create_patches(endpoint: VpcEndpoint, route_table_id: str, policy: str) -> dict[str, str]:
-    """How to create the endpoint and associate the route table with it. A policy of full access is EC2's default."""
-    own = _own(policy)
+    """Return the patches that create the endpoint and associate the route table. EC2's default policy is omitted."""
+    document = _custom_policy(policy)
     properties = [
         *_identity(endpoint),
         f"IpAddressType: {endpoint.ip_address_type}",
@@ -43,14 +43,14 @@ def create_patches(endpoint: VpcEndpoint, route_table_id: str, policy: str) -> d
         "terraform": f'resource "aws_vpc_endpoint" "{name}" {{\n  vpc_id            = "{endpoint.vpc_id}"\n'
         f'  vpc_endpoint_type = "Gateway"\n  service_name      = "{endpoint.service_name}"\n'
         f'  ip_address_type   = "{endpoint.ip_address_type}"\n'
-        + (f"  policy            = jsonencode({_literal(own)})\n" if own else "")
-        # Without route_table_ids in the endpoint, Terraform leaves associations alone that others add.
+        + (f"  policy            = jsonencode({_literal(document)})\n" if document else "")
+        # Without route_table_ids in the endpoint, Terraform does not touch associations that others add.
         + "}\n\n"
         + _terraform_association(f"aws_vpc_endpoint.{name}.id", route_table_id),
         "cli": f"aws ec2 create-vpc-endpoint --region {_region(endpoint)} --vpc-endpoint-type Gateway "
         f"--vpc-id {endpoint.vpc_id} --service-name {endpoint.service_name} "
         f"--ip-address-type {endpoint.ip_address_type} --route-table-ids {route_table_id}"
-        + (f" --policy-document {shlex.quote(own)}" if own else "")
+        + (f" --policy-document {shlex.quote(document)}" if document else "")
         + "\n",
     }
 
@@ -64,35 +64,35 @@ def _identity(endpoint: VpcEndpoint) -> list[str]:
 
 
 def _template(logical_id: str, properties: Iterable[str]) -> str:
-    """A template with one endpoint."""
+    """Return a template with one endpoint."""
     head = f"Resources:\n  {logical_id}:\n    Type: AWS::EC2::VPCEndpoint\n    Properties:\n"
-    return head + "".join(f"      {each}\n" for each in properties)
+    return head + "".join(f"      {line}\n" for line in properties)
 
 
 def _lines(name: str, values: Iterable[str]) -> list[str]:
-    return [f"{name}:", *(f"  - {each}" for each in values)]
+    return [f"{name}:", *(f"  - {value}" for value in values)]
 
 
 def _policy_document(policy: str) -> list[str]:
-    own = _own(policy)
-    return [f"PolicyDocument: {own}"] if own else []
+    document = _custom_policy(policy)
+    return [f"PolicyDocument: {document}"] if document else []
 
 
-def _own(policy: str) -> str:
-    """The policy on one line, empty if it is EC2's default."""
+def _custom_policy(policy: str) -> str:
+    """Return the policy on one line; empty if it is EC2's default."""
     document = json.loads(policy)
     return "" if document == json.loads(FULL_ACCESS) else json.dumps(document)
 
 
 def _stack_comment(endpoint: VpcEndpoint) -> str:
-    """CloudFormation's list of route tables is complete, and its other properties must not get lost."""
+    """Return a comment: CloudFormation's list of route tables is complete, and its other properties must stay."""
     stack = endpoint.tags.get(_STACK)
     where = f"Stack {stack}: change" if stack else f"If a stack owns {endpoint.id}, change"
     return f"# {where} RouteTableIds as below. Keep all other properties of the resource.\n"
 
 
 def _terraform_comment(endpoint: VpcEndpoint, route_table_id: str) -> str:
-    """The two ways to associate a table cannot be used together for one endpoint.
+    """Return a comment: the two ways to associate a table cannot be used together for one endpoint.
 
     https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/vpc_endpoint_route_table_association
     """
@@ -103,7 +103,7 @@ def _terraform_comment(endpoint: VpcEndpoint, route_table_id: str) -> str:
 
 
 def _terraform_association(endpoint_id: str, route_table_id: str) -> str:
-    """The resource; endpoint_id is an expression."""
+    """Return the resource; endpoint_id is an expression."""
     return (
         f'resource "aws_vpc_endpoint_route_table_association" "{_name(route_table_id)}" {{\n'
         f'  vpc_endpoint_id = {endpoint_id}\n  route_table_id  = "{route_table_id}"\n}}\n'
@@ -111,12 +111,12 @@ def _terraform_association(endpoint_id: str, route_table_id: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """The text for Terraform, which would take ${ and %{ for templates of its own."""
+    """Return the text with ${ and %{ escaped, which are templates in Terraform."""
     return text.replace("${", "$${").replace("%{", "%%{")
 
 
 def _region(endpoint: VpcEndpoint) -> str:
-    """The Region in a service name such as com.amazonaws.us-east-1.s3express, in any partition."""
+    """Return the Region in a service name such as com.amazonaws.us-east-1.s3express, in any partition."""
     return endpoint.service_name.split(".")[-2]
 
 

@@ -1,9 +1,8 @@
-"""The plan of a heal: what the runbook would change so that the verdict turns COMPLIANT, or why it may not."""
+"""The plan of a heal: what the runbook would change to make the verdict COMPLIANT, or what blocks the heal."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
 
 from express_path.domain.heal.endpoint_choice import (
     NEW_ENDPOINT,
@@ -20,20 +19,21 @@ from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.preflight import calendar_findings, preflight
 from express_path.domain.heal.quotas import quota_findings
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Finding, HealSettings, Plan
-from express_path.domain.heal.simulation import blocking_routes, cures, excluded_neighbours, with_association
+from express_path.domain.heal.simulation import blocking_routes, cures, excluded_neighbors, with_association
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 
 LISTED = 10
-"""How many findings of one name a plan lists."""
+"""How many findings of one blocker a plan lists."""
 
 
-class PlanContext(NamedTuple):
-    """What a plan is made from besides the snapshot.
+@dataclass(frozen=True, slots=True)
+class PlanContext:
+    """What a plan is made from, in addition to the snapshot.
 
-    ledger is what the ledger says about the subnet's route table and VPC, None where there is no ledger to ask.
-    needs_approval: the heal must have been approved, and its approval must not have been used.
+    ledger has the records of the subnet's route table and VPC, None if there is no ledger. needs_approval is true if
+    the heal needs an approval that has not been used.
     """
 
     evidence: Evidence
@@ -45,7 +45,7 @@ class PlanContext(NamedTuple):
 
 
 def make_plan(evaluator: Evaluator, subnet_id: str, context: PlanContext) -> Plan:
-    """Plan the heal of a subnet; nothing is planned for a subnet that no NAT is on the way of."""
+    """Plan the heal of a subnet; a subnet whose path crosses no NAT needs none, or is blocked."""
     verdict = evaluator.verdict(subnet_id)
     refusal = REFUSALS.get(verdict.reason)
     if refusal:
@@ -58,7 +58,7 @@ def make_plan(evaluator: Evaluator, subnet_id: str, context: PlanContext) -> Pla
 
 
 def is_healable(verdict: Verdict) -> bool:
-    """Whether a verdict is of the kind that an endpoint's route may cure: a NAT is on the way."""
+    """Whether an endpoint's route may fix a verdict: the path crosses a NAT."""
     return verdict.reason in {*NAT_REASONS, Reason.PARTLY_NAT}
 
 
@@ -68,18 +68,18 @@ REFUSALS = {
     ),
     Reason.EXCLUDED: Finding(
         Blocker.EXCLUDED,
-        "excludeTag or vpcIds leaves the subnet out",
-        "take the tag away, or change the rule parameter",
+        "excludeTag or vpcIds excludes the subnet",
+        "remove the tag, or change the rule parameter",
     ),
 }
-"""What blocks a heal although the rule does not flag the subnet, by the reason of its verdict."""
+"""The blockers for subnets that the rule does not flag, by the reason of the verdict."""
 
 
 def _not_a_nat(verdict: Verdict) -> Finding:
     return Finding(
         Blocker.NOT_A_NAT_PATH,
         verdict.annotation,
-        "only paths that cross a NAT are healed; associate the table by hand",
+        "heals change only paths that cross a NAT; associate the route table yourself",
     )
 
 
@@ -88,8 +88,8 @@ def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
     endpoint = _endpoint(evaluator, verdict, table, context)
     findings = list(_findings(evaluator, verdict, endpoint, context))
     may_warn = context.settings.warn_only & MAY_WARN
-    warnings = tuple(each for each in findings if each.blocker in may_warn)
-    blockers = tuple(each for each in findings if each.blocker not in may_warn)
+    warnings = tuple(finding for finding in findings if finding.blocker in may_warn)
+    blockers = tuple(finding for finding in findings if finding.blocker not in may_warn)
     plan = (
         _create(verdict, endpoint, context) if endpoint.id == NEW_ENDPOINT else _associate(verdict, endpoint, context)
     )
@@ -103,21 +103,26 @@ def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
 
 
 def _endpoint(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context: PlanContext) -> VpcEndpoint:
-    """The endpoint to associate: the best that cures, else that in use, else the best that fits, else a new one.
+    """Return the endpoint to associate.
 
-    One that an undo deletes, or is about to delete, is not used again.
+    The best endpoint with which the verdict would be COMPLIANT comes first, then the one in use, then the best one that
+    EC2 accepts, then a new one. An endpoint that an undo deletes, or is about to delete, is not used again.
     """
     deleted = context.ledger.vpc.deleted_ids if context.ledger else frozenset()
-    usable = [each for each in usable_endpoints(evaluator.tracer, table, context.settings) if each.id not in deleted]
-    curing = [each for each in usable if cures(evaluator, table, each, verdict.subnet_id)]
-    in_use = [each for each in usable if is_associated(evaluator.snapshot, table, each)]
+    usable = [
+        endpoint
+        for endpoint in usable_endpoints(evaluator.tracer, table, context.settings)
+        if endpoint.id not in deleted
+    ]
+    curing = [endpoint for endpoint in usable if cures(evaluator, table, endpoint, verdict.subnet_id)]
+    in_use = [endpoint for endpoint in usable if is_associated(evaluator.snapshot, table, endpoint)]
     return next(iter([*curing, *in_use, *usable]), None) or endpoint_to_create(evaluator.tracer, table)
 
 
 def _findings(evaluator: Evaluator, verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext) -> Iterator[Finding]:
     snapshot, settings, evidence = evaluator.snapshot, context.settings, context.evidence
     table = snapshot.route_tables[str(verdict.route_table_id)]
-    yield from excluded_neighbours(evaluator, table)
+    yield from excluded_neighbors(evaluator, table)
     yield from blocking_routes(evaluator, with_association(snapshot, table, endpoint), verdict.subnet_id)
     yield from endpoint_findings(snapshot, table, endpoint, settings)
     yield from quota_findings(snapshot, table, endpoint, evidence, settings)
@@ -125,20 +130,28 @@ def _findings(evaluator: Evaluator, verdict: Verdict, endpoint: VpcEndpoint, con
         yield from ledger_findings(
             table, context.ledger.table, context.now, context.started_by, needs_approval=context.needs_approval
         )
-    own = Policy(endpoint.id, settings.policy)
-    others = [each for each in evidence.policies if each.holder == endpoint.id or not each.holder.startswith("vpce-")]
-    met = replace(evidence, policies=(own, *others) if endpoint.id == NEW_ENDPOINT else tuple(others))
-    yield from preflight(met, [each for each in prefix_lists_of(snapshot, endpoint) if each.cidrs])
+    policies = tuple(_policies_of(evidence, endpoint, settings))
+    readable = [prefix_list for prefix_list in prefix_lists_of(snapshot, endpoint) if prefix_list.cidrs]
+    yield from preflight(replace(evidence, policies=policies), readable)
+
+
+def _policies_of(evidence: Evidence, endpoint: VpcEndpoint, settings: HealSettings) -> Iterator[Policy]:
+    """Yield the policies that requests through this endpoint meet: its own, and those of buckets."""
+    if endpoint.id == NEW_ENDPOINT:
+        yield Policy(endpoint.id, settings.policy)
+    for policy in evidence.policies:
+        if policy.holder == endpoint.id or not policy.holder.startswith("vpce-"):
+            yield policy
 
 
 def shortened(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """At most ten findings of a name: what a step may answer has an upper size, and ten show the pattern."""
+    """Return at most ten findings of each blocker, because the output of a step has a maximum size."""
     kept: list[Finding] = []
-    for blocker in dict.fromkeys(each.blocker for each in findings):
-        same = [each for each in findings if each.blocker is blocker]
+    for blocker in dict.fromkeys(finding.blocker for finding in findings):
+        same = [finding for finding in findings if finding.blocker is blocker]
         kept += same[:LISTED]
         if len(same) > LISTED:
-            kept.append(Finding(blocker, f"and {len(same) - LISTED} more of the same", same[0].cure))
+            kept.append(Finding(blocker, f"and {len(same) - LISTED} more", same[0].cure))
     return tuple(kept)
 
 

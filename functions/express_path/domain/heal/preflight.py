@@ -1,112 +1,150 @@
-"""The pre-flight of a heal: what in a VPC would break, or be broken by, traffic through the endpoint."""
+"""The pre-flight of a heal: what in a VPC would block traffic through the endpoint."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from express_path.domain.heal.evidence import AclEntry, Evidence, NetworkAcl, Policy, Ports
+from express_path.domain.heal.evidence import AclEntry, Evidence, NetworkAcl, Policy, PortRange, Ports
 from express_path.domain.heal.records import Blocker, Finding
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import PrefixList, Route
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.routing import AddressSet, RoutingIndex, contains, overlap
 
-HTTPS = (443, 443)
-EPHEMERAL = (32768, 60999)
-"""The ports to which answers come back: what Linux uses by default
+HTTPS = PortRange(443, 443)
+EPHEMERAL = PortRange(32768, 60999)
+"""The ports that responses are sent to: Linux's default
 (https://docs.aws.amazon.com/vpc/latest/userguide/custom-network-acl.html#nacl-ephemeral-ports)."""
 
 
 def preflight(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Finding]:
-    """All that the evidence holds against a heal; lists are those whose routes the endpoint brings."""
+    """Yield everything in the evidence that blocks a heal; the endpoint adds routes to the prefix lists."""
     yield from _security_groups(evidence, lists)
     for acl in evidence.network_acls:
-        yield from _network_acl(acl, [block for each in lists for block in each.cidrs or ()])
+        yield from _network_acl(acl, [block for prefix_list in lists for block in prefix_list.cidrs or ()])
     yield from _source_ip_policies(evidence.policies)
     if not (evidence.dns_support and evidence.dns_hostnames):
         yield Finding(
             Blocker.DNS_ATTRIBUTES,
             f"enableDnsSupport is {evidence.dns_support}, enableDnsHostnames is {evidence.dns_hostnames}",
-            "switch both on (aws ec2 modify-vpc-attribute), or make sure that your own DNS resolves zonal endpoints",
+            "enable both (aws ec2 modify-vpc-attribute), or make sure that your own DNS resolves zonal endpoints",
         )
     yield from calendar_findings(evidence)
 
 
 def calendar_findings(evidence: Evidence) -> Iterator[Finding]:
-    """Whether the change calendar forbids a heal now."""
+    """Yield a finding if the change calendar does not allow a heal now."""
     if not evidence.calendar_open:
         yield Finding(
             Blocker.CHANGE_CALENDAR_CLOSED,
             "the change calendar is CLOSED",
-            "run again when it is open, or start the runbook without a calendar",
+            "run the heal again when it is OPEN, or remove the calendar (stack parameter ChangeCalendarName)",
         )
 
 
 def _security_groups(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Finding]:
-    """Interfaces without any group, such as those of NAT gateways, filter nothing."""
-    known = {**evidence.prefix_lists, **{each.id: each.cidrs for each in lists}}
+    """Yield the sets of security groups that do not allow HTTPS to S3 Express.
+
+    Interfaces without a security group, such as those of NAT gateways, are not filtered.
+    """
+    blocks_of = {**evidence.prefix_lists, **{prefix_list.id: prefix_list.cidrs for prefix_list in lists}}
     for groups in sorted(filter(None, evidence.group_sets), key=sorted):
-        rules = [each for group in groups for each in evidence.egress_rules.get(group, ()) if _spans(each.ports, HTTPS)]
+        rules = [rule for group in groups for rule in evidence.egress_rules.get(group, ()) if _allows_https(rule.ports)]
         named = {list_id for rule in rules for list_id in rule.prefix_list_ids}
         allowed = [block for rule in rules for block in rule.cidrs]
-        allowed += [block for list_id in named for block in known.get(list_id) or ()]
-        closed = [(each, block) for each in lists for block in each.cidrs or () if not _covers(allowed, block)]
-        if closed:
+        allowed += [block for list_id in named for block in blocks_of.get(list_id) or ()]
+        blocked = _first_uncovered(allowed, lists)
+        if blocked:
             unread = dict.fromkeys(groups - evidence.egress_rules.keys(), "ec2:DescribeSecurityGroups")
             unread |= dict.fromkeys(
-                (each for each in named if known.get(each) is None), "ec2:GetManagedPrefixListEntries"
+                (list_id for list_id in named if blocks_of.get(list_id) is None), "ec2:GetManagedPrefixListEntries"
             )
-            yield _closed(", ".join(sorted(groups)), *closed[0], unread)
+            yield _egress_finding(", ".join(sorted(groups)), blocked, unread)
 
 
-def _closed(groups: str, brought: PrefixList, block: Cidr, unread: Mapping[str, str]) -> Finding:
-    """What is not let out to, or what, with the operation that would read it, hides whether it is."""
-    evidence, cure = f"{groups} lets no TCP 443 out to {block}", f"allow egress TCP 443 to the prefix list {brought.id}"
+@dataclass(frozen=True, slots=True)
+class _ListedBlock:
+    """A block of a prefix list."""
+
+    block: Cidr
+    list_id: str
+
+
+def _first_uncovered(allowed: Sequence[Cidr], lists: Sequence[PrefixList]) -> _ListedBlock | None:
+    """Return the first block of the prefix lists that the allowed blocks do not cover; None if they cover all."""
+    for prefix_list in lists:
+        for block in prefix_list.cidrs or ():
+            if not _covers(allowed, block):
+                return _ListedBlock(block, prefix_list.id)
+    return None
+
+
+def _egress_finding(groups: str, blocked: _ListedBlock, unread: Mapping[str, str]) -> Finding:
+    """Return the finding about security groups; unread names the resources that hide a rule, and the operation."""
+    evidence = f"{groups}: no rule allows outbound TCP 443 to {blocked.block}"
+    cure = f"allow outbound TCP 443 to the prefix list {blocked.list_id}"
     if unread:
-        hidden = ", ".join(f"{each} cannot be read ({operation})" for each, operation in sorted(unread.items()))
-        evidence = f"whether {groups} lets TCP 443 out to {block} is unknown: {hidden}"
-        cure += ", or let it be read"
+        hidden = ", ".join(f"{resource} cannot be read ({operation})" for resource, operation in sorted(unread.items()))
+        evidence = f"{groups}: whether a rule allows outbound TCP 443 to {blocked.block} is unknown: {hidden}"
+        cure += ", or allow the plan function's role to read it"
     return Finding(Blocker.SECURITY_GROUP_EGRESS, evidence, cure)
 
 
 def _covers(allowed: Iterable[Cidr], block: Cidr) -> bool:
-    """Whether the allowed blocks together hold every address of a block: as routes, they would leave no part out."""
-    routes = [Route(each, "allowed", TargetKind.UNKNOWN) for each in allowed]
-    return all(part.routes for part in RoutingIndex(routes, {}).parts(block))
+    """Whether the allowed blocks together contain every address of a block: as routes, they would match all of it."""
+    routes = [Route(cidr, "allowed", TargetKind.UNKNOWN) for cidr in allowed]
+    return all(routed.routes for routed in RoutingIndex(routes, {}).split(block))
+
+
+@dataclass(frozen=True, slots=True)
+class _AclCheck:
+    """Traffic that a network ACL must allow: whether it is outbound, its ports, and its direction in words."""
+
+    egress: bool
+    ports: PortRange
+    direction: str
+
+
+_ACL_CHECKS = (
+    _AclCheck(egress=True, ports=HTTPS, direction="outbound TCP {} to {}"),
+    _AclCheck(egress=False, ports=EPHEMERAL, direction="inbound TCP {} from {}"),
+)
 
 
 def _network_acl(acl: NetworkAcl, blocks: Sequence[Cidr]) -> Iterator[Finding]:
-    for egress, (first, last), way in ((True, HTTPS, "out to"), (False, EPHEMERAL, "back in from")):
-        entries = sorted((each for each in acl.entries if each.egress is egress), key=lambda each: each.number)
-        closed = [block for block in blocks if not _lets_through(entries, block, first, last)]
-        if closed:
-            ports = str(first) if first == last else f"{first}-{last}"
+    for check in _ACL_CHECKS:
+        entries = sorted(
+            (entry for entry in acl.entries if entry.egress is check.egress), key=lambda entry: entry.number
+        )
+        blocked = next((block for block in blocks if not _allows(entries, block, check.ports)), None)
+        if blocked:
             yield Finding(
                 Blocker.NETWORK_ACL,
-                f"{acl.id} does not let TCP {ports} {way} {closed[0]}",
-                f"allow it in {acl.id}; network ACLs cannot name a prefix list, so list its blocks",
+                f"{acl.id} does not allow " + check.direction.format(check.ports, blocked),
+                f"allow it in {acl.id}; network ACLs do not support prefix lists, so allow each CIDR",
             )
 
 
-def _lets_through(entries: Sequence[AclEntry], block: Cidr, first: int, last: int) -> bool:
-    """Whether, entry by entry, every address and port is allowed before any is denied."""
+def _allows(entries: Sequence[AclEntry], block: Cidr, ports: PortRange) -> bool:
+    """Whether the entries, in their order, allow every address and port before an entry denies one."""
     if not entries:
         return False
     entry, later = entries[0], entries[1:]
-    ports = entry.ports.range()
-    if ports is None or ports[1] < first or last < ports[0] or not overlap(entry.cidr, block):
-        return _lets_through(later, block, first, last)
+    matched = entry.ports.tcp_range()
+    if matched is None or not matched.overlaps(ports) or not overlap(entry.cidr, block):
+        return _allows(later, block, ports)
     if not entry.allow:
         return False
     inside = entry.cidr if contains(block, entry.cidr) else block
-    elsewhere = () if inside == block else AddressSet(block, (inside,)).blocks()
-    below = first >= ports[0] or _lets_through(later, inside, first, ports[0] - 1)
-    above = last <= ports[1] or _lets_through(later, inside, ports[1] + 1, last)
-    return below and above and all(_lets_through(later, each, first, last) for each in elsewhere)
+    outside = () if inside == block else AddressSet(block, (inside,)).blocks()
+    below = ports.first >= matched.first or _allows(later, inside, PortRange(ports.first, matched.first - 1))
+    above = ports.last <= matched.last or _allows(later, inside, PortRange(matched.last + 1, ports.last))
+    return below and above and all(_allows(later, rest, ports) for rest in outside)
 
 
-def _spans(ports: Ports, wanted: tuple[int, int]) -> bool:
-    found = ports.range()
-    return found is not None and found[0] <= wanted[0] and wanted[1] <= found[1]
+def _allows_https(ports: Ports) -> bool:
+    allowed = ports.tcp_range()
+    return allowed is not None and allowed.contains(HTTPS)
 
 
 def _source_ip_policies(policies: Iterable[Policy]) -> Iterator[Finding]:
@@ -114,19 +152,19 @@ def _source_ip_policies(policies: Iterable[Policy]) -> Iterator[Finding]:
         if policy.fault:
             yield Finding(
                 Blocker.SOURCE_IP_POLICY,
-                f"whether the policy of {policy.holder} asks for aws:SourceIp is unknown: {policy.fault}",
-                "let the plan function's role read it (stack output PlanRoleArn), or check it yourself and let "
-                "SOURCE_IP_POLICY only warn (stack parameter WarnOnly)",
+                f"whether the policy of {policy.holder} uses aws:SourceIp is unknown: {policy.fault}",
+                "allow the plan function's role to read it (stack output PlanRoleArn), or check it yourself and make "
+                "SOURCE_IP_POLICY a warning (stack parameter WarnOnly)",
             )
-        elif _names_source_ip(json.loads(policy.document)):
+        elif _uses_source_ip(json.loads(policy.document)):
             yield Finding(
                 Blocker.SOURCE_IP_POLICY,
-                f"the policy of {policy.holder} asks for aws:SourceIp, which no request through an endpoint has",
-                "use aws:SourceVpce, aws:SourceVpc or aws:VpcSourceIp instead",
+                f"the policy of {policy.holder} uses aws:SourceIp, which requests through an endpoint do not have",
+                "use aws:SourceVpce, aws:SourceVpc, or aws:VpcSourceIp instead",
             )
 
 
-def _names_source_ip(value: object) -> bool:
+def _uses_source_ip(value: object) -> bool:
     if isinstance(value, dict):
-        return any(str(key).lower() == "aws:sourceip" or _names_source_ip(below) for key, below in value.items())
-    return isinstance(value, list) and any(_names_source_ip(each) for each in value)
+        return any(str(key).lower() == "aws:sourceip" or _uses_source_ip(below) for key, below in value.items())
+    return isinstance(value, list) and any(map(_uses_source_ip, value))

@@ -1,4 +1,4 @@
-"""The quotas that a heal may meet."""
+"""The quotas that a heal may exceed."""
 
 from collections.abc import Iterator
 
@@ -10,19 +10,19 @@ from express_path.domain.network.resources import Rank, Route, RouteTable, VpcEn
 from express_path.domain.network.snapshot import Snapshot, is_express_service
 
 EXPRESS_WEIGHT = 6
-"""How many routes the s3express prefix list counts for; those of S3 and DynamoDB count for one
+"""How many routes an s3express prefix list counts as; those of S3 and DynamoDB count as one
 (https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html)."""
 
 
 def counts_against_quota(state: str) -> bool:
-    """Whether a gateway endpoint in that state counts against the Region's quota; one that is being deleted does."""
+    """Whether a gateway endpoint in this state counts toward the Region's quota. One that is being deleted does."""
     return state.lower() not in ("deleted", "failed")
 
 
 def quota_findings(
     snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint, evidence: Evidence, settings: HealSettings
 ) -> Iterator[Finding]:
-    """The quotas that associating the table with the endpoint would exceed.
+    """Yield the quotas that a heal with this endpoint would exceed.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html and
     https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html
@@ -30,28 +30,32 @@ def quota_findings(
     if endpoint.id == NEW_ENDPOINT and evidence.gateway_endpoints >= settings.gateway_endpoint_quota:
         yield Finding(
             Blocker.ENDPOINT_QUOTA,
-            f"the Region has {evidence.gateway_endpoints} gateway endpoints of {settings.gateway_endpoint_quota}",
-            "raise the quota L-1B52E74A, and the stack parameter GatewayEndpointQuota with it",
+            f"the Region has {evidence.gateway_endpoints} gateway endpoints; "
+            f"the quota is {settings.gateway_endpoint_quota}",
+            "request an increase of quota L-1B52E74A, then set the stack parameter GatewayEndpointQuota",
         )
-    brought = {
-        each.family for each in prefix_lists_of(snapshot, endpoint) if not _routes_to(table, each.id, endpoint.id)
+    added = {
+        prefix_list.family
+        for prefix_list in prefix_lists_of(snapshot, endpoint)
+        if not _has_route(table, prefix_list.id, endpoint.id)
     }
-    for family in sorted(brought):
-        used = sum(_weight(snapshot, each, family) for each in table.routes)
+    for family in sorted(added):
+        used = sum(_weight(snapshot, route, family) for route in table.routes)
         if used + EXPRESS_WEIGHT > settings.route_quota:
             yield Finding(
                 Blocker.ROUTE_QUOTA,
-                f"{table.id} holds {used} {family} routes of {settings.route_quota}, the list counts {EXPRESS_WEIGHT}",
-                "raise the quota L-93826ACB, and the stack parameter RouteQuota with it",
+                f"{table.id} has {used} {family} routes, and the prefix list counts as {EXPRESS_WEIGHT}; the quota is "
+                f"{settings.route_quota}",
+                "request an increase of quota L-93826ACB, then set the stack parameter RouteQuota",
             )
 
 
-def _routes_to(table: RouteTable, destination: str, target_id: str) -> bool:
-    return any(each.destination == destination and each.target_id == target_id for each in table.routes)
+def _has_route(table: RouteTable, destination: str, target_id: str) -> bool:
+    return any(route.destination == destination and route.target_id == target_id for route in table.routes)
 
 
 def _weight(snapshot: Snapshot, route: Route, family: Family) -> int:
-    """What a route counts for in its family; propagated routes have a quota of their own."""
+    """Return how many routes of a family a route counts as. Propagated routes have their own quota."""
     if isinstance(route.destination, Cidr):
         return int(route.destination.family is family and route.rank is not Rank.PROPAGATED)
     prefix_list = snapshot.prefix_lists.get(route.destination)

@@ -1,4 +1,4 @@
-"""The records of a heal: what stands in its way, under which settings it is planned, and the plan itself."""
+"""The records of a heal: its blockers, its settings, and its plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,14 +7,14 @@ from enum import StrEnum
 from express_path.domain.verdict.evaluator import Verdict
 
 MANAGED_TAG = "express-path:managed"
-"""On an endpoint that a heal made: only such a one may be deleted by an undo."""
+"""The tag of endpoints that a heal created: an undo deletes only endpoints with this tag."""
 FULL_ACCESS = '{"Version":"2008-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"*","Resource":"*"}]}'
-"""The policy that EC2 gives an endpoint made without one
+"""The policy that EC2 gives to an endpoint that is created without one
 (https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-endpoints-access.html)."""
 
 
 class Blocker(StrEnum):
-    """What can stand in a heal's way."""
+    """What can block a heal."""
 
     NOT_OWNED = "NOT_OWNED"
     EXCLUDED = "EXCLUDED"
@@ -39,12 +39,12 @@ class Blocker(StrEnum):
 MAY_WARN = frozenset(
     {Blocker.SECURITY_GROUP_EGRESS, Blocker.NETWORK_ACL, Blocker.SOURCE_IP_POLICY, Blocker.DNS_ATTRIBUTES}
 )
-"""The blockers that a team may turn into warnings."""
+"""The blockers that a team may reduce to warnings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A blocker or warning: its name, what shows it, and what to do."""
+    """A blocker or warning: its name, the evidence, and what to do."""
 
     blocker: Blocker
     evidence: str
@@ -61,7 +61,7 @@ class Action(StrEnum):
 
 
 class RemediationMode(StrEnum):
-    """What the stack lets happen to a NON_COMPLIANT subnet: OFF and ON differ only in what AWS Config starts."""
+    """What the stack does about a NON_COMPLIANT subnet: OFF and ON differ only in what AWS Config starts."""
 
     OFF = "OFF"
     ON = "ON"
@@ -70,12 +70,12 @@ class RemediationMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HealSettings:
-    """How a team wants heals done, whoever starts them.
+    """A team's settings for heals; they apply to all heals, whether a person or AWS Config starts them.
 
-    owner_tags (key or key=value) mark what a tool owns, as CloudFormation's own tags do. calendar is the name or ARN of
-    the change calendar that must be open, policy_parameter the SSM parameter with the policy of endpoints that heals
-    create; both are empty for none. policy is the text of that parameter. In mode APPROVAL the approvers are asked
-    through the SNS topic before heal_document starts.
+    owner_tags (key or key=value) mark endpoints that a tool owns, in addition to CloudFormation's own tags. calendar is
+    the name or ARN of the change calendar that must be open, and policy_parameter the SSM parameter with the policy of
+    endpoints that heals create; each is empty if there is none. policy is the text of that parameter. In mode APPROVAL,
+    the approvers get a request through the SNS topic before heal_document starts.
     """
 
     owner_tags: tuple[str, ...] = ()
@@ -95,10 +95,10 @@ class HealSettings:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a heal would change, or why it may not.
+    """What a heal would change, or why it is blocked.
 
-    endpoint_id is the endpoint to associate, None where one is to be created; then policy and ip_address_type say how.
-    patches hold the same change for CloudFormation, Terraform and the AWS CLI.
+    endpoint_id is the endpoint to associate. If it is None, an endpoint with policy and ip_address_type is created.
+    patches are the same change for CloudFormation, Terraform, and the AWS CLI.
     """
 
     action: Action

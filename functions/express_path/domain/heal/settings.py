@@ -1,4 +1,4 @@
-"""Reading the settings of heals from text, as the function's environment gives them."""
+"""Reading the settings of heals from the function's environment variables."""
 
 import json
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ LONGEST_POLICY = 20480
 
 
 def parse_settings(values: Mapping[str, str]) -> HealSettings:
-    """Read the settings from the environment of the plan function. Raises SettingError.
+    """Read the settings from the environment variables of the plan function. Raises SettingError.
 
-    LEDGER_TABLE_NAME is required. What else is absent has its default, and an empty WARN_ONLY lets nothing only warn.
+    LEDGER_TABLE_NAME is required; everything else has a default. If WARN_ONLY is empty, no blocker is only a warning.
     The policy is full access until with_policy() replaces it.
     """
     defaults = HealSettings()
@@ -37,13 +37,13 @@ def parse_settings(values: Mapping[str, str]) -> HealSettings:
 
 
 def with_policy(settings: HealSettings, text: str) -> HealSettings:
-    """The settings with the policy that the SSM parameter policy_parameter holds. Raises SettingError."""
+    """Return the settings with the policy of the SSM parameter policy_parameter. Raises SettingError."""
     return replace(settings, policy=_policy(text))
 
 
 def _required(name: str, value: str) -> str:
     if not value:
-        raise SettingError(name, value, "the name of the ledger's DynamoDB table (output LedgerTableName)")
+        raise SettingError(name, value, "the name of the ledger's DynamoDB table (stack output LedgerTableName)")
     return value
 
 
@@ -55,7 +55,7 @@ def _mode(value: str) -> RemediationMode:
 
 
 def _words(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",") if each.strip()]
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _boolean(name: str, value: str) -> bool:
@@ -65,9 +65,9 @@ def _boolean(name: str, value: str) -> bool:
 
 
 def _blocker(value: str) -> Blocker:
-    for each in MAY_WARN:
-        if value == each:
-            return each
+    for blocker in MAY_WARN:
+        if value == blocker:
+            return blocker
     raise SettingError("WARN_ONLY", value, "any of " + ", ".join(sorted(MAY_WARN)))
 
 
@@ -85,6 +85,6 @@ def _policy(text: str) -> str:
         raise SettingError("ENDPOINT_POLICY_PARAMETER", text[:80], "a policy document in JSON") from error
     if not isinstance(document, dict) or "Statement" not in document or len(text) > LONGEST_POLICY:
         raise SettingError(
-            "ENDPOINT_POLICY_PARAMETER", text[:80], f"a policy with Statement, of at most {LONGEST_POLICY} characters"
+            "ENDPOINT_POLICY_PARAMETER", text[:80], f"a policy with Statement and at most {LONGEST_POLICY} characters"
         )
     return text

@@ -1,7 +1,7 @@
-"""Asking the same engine of a changed snapshot whether a heal would cure, and which routes would be in its way."""
+"""Evaluating a changed snapshot with the same engine: whether a heal would work, and which routes would block it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from express_path.domain.heal.endpoint_choice import prefix_lists_of
 from express_path.domain.heal.records import Blocker, Finding
@@ -9,7 +9,7 @@ from express_path.domain.network.addresses import Cidr, from_nat64
 from express_path.domain.network.resources import Route, RouteTable, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
-from express_path.domain.path.outcomes import Traced
+from express_path.domain.path.outcomes import TracedAddresses
 from express_path.domain.path.reasons import NO_WAY_OUT, Compliance, Reason
 from express_path.domain.path.routing import contains
 from express_path.domain.verdict.evaluator import Evaluator
@@ -26,10 +26,13 @@ NAT64_FIX = (
 
 
 def with_association(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint) -> Snapshot:
-    """The snapshot after a heal: the endpoint available, and its routes in the table unless their place is taken."""
-    taken = {each.destination for each in table.routes}
-    brought = [each.id for each in prefix_lists_of(snapshot, endpoint) if each.id not in taken]
-    routes = [*table.routes, *(Route(list_id, endpoint.id, TargetKind.VPC_ENDPOINT) for list_id in brought)]
+    """Return the snapshot after a heal: the endpoint is available, and the table has its routes.
+
+    A route to the same prefix list that is already in the table stays.
+    """
+    taken = {route.destination for route in table.routes}
+    added = [prefix_list.id for prefix_list in prefix_lists_of(snapshot, endpoint) if prefix_list.id not in taken]
+    routes = [*table.routes, *(Route(list_id, endpoint.id, TargetKind.VPC_ENDPOINT) for list_id in added)]
     return replace(
         snapshot,
         vpc_endpoints={**snapshot.vpc_endpoints, endpoint.id: replace(endpoint, state="available")},
@@ -43,58 +46,75 @@ def cures(evaluator: Evaluator, table: RouteTable, endpoint: VpcEndpoint, subnet
     return after.verdict(subnet_id).compliance is Compliance.COMPLIANT
 
 
+@dataclass(frozen=True, slots=True)
+class _Obstacle:
+    """What blocks a heal for some addresses: the kind of blocker, the route or table, and what to do about it."""
+
+    blocker: Blocker
+    where: str
+    fix: str
+
+
 def blocking_routes(evaluator: Evaluator, changed: Snapshot, subnet_id: str) -> Iterator[Finding]:
-    """The routes because of which the changed snapshot would not be COMPLIANT; none where it would be."""
+    """Yield the routes because of which the changed snapshot would not be COMPLIANT; none if it would be."""
     after = evaluator.for_snapshot(changed)
     verdict = after.verdict(subnet_id)
     if verdict.compliance is Compliance.COMPLIANT:
         return
     table = changed.route_tables[str(verdict.route_table_id)]
-    traced = after.tracer.paths(table, changed.subnets[subnet_id])
-    outcomes = [(each, outcome) for each in traced for outcome in each.outcomes]
+    results = after.tracer.trace_subnet(table, changed.subnets[subnet_id]).results
+    blocked: dict[_Obstacle, list[Cidr]] = {}
+    for traced in _harmful(results) or results:
+        for outcome in traced.outcomes:
+            obstacle = _obstacle(changed, traced, outcome.route, table.id)
+            blocked.setdefault(obstacle, []).append(traced.addresses.block)
+    for obstacle, blocks in blocked.items():
+        yield Finding(obstacle.blocker, _evidence(obstacle, list(dict.fromkeys(blocks))), obstacle.fix)
+
+
+def _harmful(results: Sequence[TracedAddresses]) -> list[TracedAddresses]:
+    """Return the addresses that neither use the endpoint nor lead nowhere, with their harmful outcomes only."""
     harmless = {Reason.ENDPOINT, *NO_WAY_OUT}
-    harmful = [(each, outcome) for each, outcome in outcomes if outcome.reason not in harmless] or outcomes
-    found: dict[tuple[Blocker, str, str], list[Cidr]] = {}
-    for each, outcome in harmful:
-        found.setdefault(_kind(changed, each, outcome.route, table.id), []).append(each.region.block)
-    for (blocker, where, fix), blocks in found.items():
-        yield Finding(blocker, _evidence(blocker, where, list(dict.fromkeys(blocks))), fix)
+    harmful = (
+        traced._replace(outcomes=tuple(outcome for outcome in traced.outcomes if outcome.reason not in harmless))
+        for traced in results
+    )
+    return [traced for traced in harmful if traced.outcomes]
 
 
-def excluded_neighbours(evaluator: Evaluator, table: RouteTable) -> Iterator[Finding]:
-    """The subnets of a table that the rule leaves out: a heal for another subnet would move their traffic too."""
+def excluded_neighbors(evaluator: Evaluator, table: RouteTable) -> Iterator[Finding]:
+    """Yield the table's subnets that the rule excludes: a heal for another subnet would also change their route."""
     for subnet_id, subnet in sorted(evaluator.snapshot.subnets.items()):
         governing = evaluator.tracer.governing_table(subnet)
         if governing and governing.id == table.id and evaluator.verdict(subnet_id).reason is Reason.EXCLUDED:
             yield Finding(
                 Blocker.EXCLUDED,
-                f"{subnet_id}, which {table.id} governs too, is left out by excludeTag",
-                "give one of the two subnets a route table of its own, or take the tag away",
+                f"{table.id} also governs {subnet_id}, which excludeTag excludes",
+                "give one of the two subnets its own route table, or remove the tag",
             )
 
 
-def _kind(changed: Snapshot, traced: Traced, route: Route | None, table_id: str) -> tuple[Blocker, str, str]:
-    """What stands in the way of some addresses, where, and what to do about it."""
+def _obstacle(changed: Snapshot, traced: TracedAddresses, route: Route | None, table_id: str) -> _Obstacle:
     where = f"{route.destination} -> {route.target_id} in {table_id}" if route else table_id
-    if route and _hijacks(changed, traced, route):
+    if route and _is_more_specific(changed, traced, route):
         fix = f"delete {route.destination} from {table_id}, or use a broader CIDR than the prefix list's"
-        return Blocker.MORE_SPECIFIC_ROUTE, where, fix
-    if from_nat64(traced.region.block):
-        return Blocker.WOULD_NOT_CURE, where, NAT64_FIX
-    fix = "an endpoint route cannot win there: change that route, or the subnet's address families"
-    return Blocker.WOULD_NOT_CURE, where, fix
+        return _Obstacle(Blocker.MORE_SPECIFIC_ROUTE, where, fix)
+    if from_nat64(traced.addresses.block):
+        return _Obstacle(Blocker.WOULD_NOT_CURE, where, NAT64_FIX)
+    fix = "the endpoint's route does not win there: change that route, or the subnet's address families"
+    return _Obstacle(Blocker.WOULD_NOT_CURE, where, fix)
 
 
-def _evidence(blocker: Blocker, where: str, blocks: Sequence[Cidr]) -> str:
-    """One sentence for a route and all the addresses that it takes."""
+def _evidence(obstacle: _Obstacle, blocks: Sequence[Cidr]) -> str:
+    """Return one sentence for a route and all the addresses that it decides."""
     listed = ", ".join(map(str, blocks[:LISTED])) + (", ..." if len(blocks) > LISTED else "")
-    if blocker is Blocker.MORE_SPECIFIC_ROUTE:
-        return f"{where} wins {listed} over the endpoint's route"
-    return f"{where} would still carry S3 Express traffic to {listed}"
+    if obstacle.blocker is Blocker.MORE_SPECIFIC_ROUTE:
+        return f"{obstacle.where} wins {listed} over the endpoint's route"
+    return f"{obstacle.where} would still carry S3 Express traffic to {listed}"
 
 
-def _hijacks(changed: Snapshot, traced: Traced, route: Route) -> bool:
-    """Whether a route wins because it is longer than the prefix list's block, or static and as long."""
-    block = traced.region.block
-    listed = [each for prefix_list in changed.express_prefix_lists for each in prefix_list.cidrs or ()]
-    return any(contains(each, block) and (each != block or route.destination == block) for each in listed)
+def _is_more_specific(changed: Snapshot, traced: TracedAddresses, route: Route) -> bool:
+    """Whether a route wins because its prefix is longer than the prefix list's block, or static and as long."""
+    block = traced.addresses.block
+    listed = [cidr for prefix_list in changed.express_prefix_lists for cidr in prefix_list.cidrs or ()]
+    return any(contains(cidr, block) and (cidr != block or route.destination == block) for cidr in listed)

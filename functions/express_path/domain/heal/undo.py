@@ -1,9 +1,8 @@
-"""The plan of an undo: what is left of one heal, as the ledger records it and EC2 shows it."""
+"""The plan of an undo: what still exists of one heal, according to the ledger and to EC2."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
 
 from express_path.domain.heal.ledger import RunKind, RunRecord, TableRecord, VpcRecord
 from express_path.domain.heal.records import MANAGED_TAG
@@ -18,7 +17,7 @@ _SEE_HEALS = "express-path heals lists the heals that can be undone"
 class Change(StrEnum):
     """The next change of an undo.
 
-    FINISH: none is left. KEEP_ENDPOINT: the endpoint is used, although the ledger says by now that it is deleted.
+    FINISH: nothing is left to change. KEEP_ENDPOINT: the endpoint is used, although the ledger lists it as deleted.
     """
 
     DISASSOCIATE = "DISASSOCIATE"
@@ -29,9 +28,9 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What the ledger says about a heal, its route table and its VPC.
+    """The ledger's records of a heal, its route table, and its VPC.
 
-    associated_last is the heal that was about to associate the table last, None where the ledger names none.
+    associated_last is the last heal that started to associate the table, None if the ledger has none.
     """
 
     heal: RunRecord
@@ -41,7 +40,7 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class LiveResources:
     """What EC2 shows: the route tables of a heal's VPC, and every endpoint with the id of the heal's endpoint."""
 
     tables: tuple[RouteTable, ...]
@@ -52,8 +51,8 @@ class Sight:
 class Undo:
     """What an undo would change now.
 
-    associated: the route table still uses the heal's endpoint. is_live: the endpoint is there and is not being deleted.
-    kept: why it stays, empty where it can be deleted or is gone.
+    associated is true if the route table still uses the heal's endpoint. is_live is true if the endpoint exists and is
+    not being deleted. kept says why the endpoint stays; it is empty if it can be deleted or no longer exists.
     """
 
     heal: RunRecord
@@ -63,39 +62,40 @@ class Undo:
 
     @property
     def deletes(self) -> bool:
-        """Whether the endpoint is to be deleted, once the table no longer uses it."""
+        """Whether the undo deletes the endpoint after the table no longer uses it."""
         return self.is_live and not self.kept
 
     @property
     def change(self) -> Change:
-        """What to change next."""
+        """The next change."""
         if self.associated:
             return Change.DISASSOCIATE
         return Change.DELETE_ENDPOINT if self.deletes else Change.FINISH
 
 
-class Refusal(NamedTuple):
-    """What EC2 would not delete, and why: an item of the list Unsuccessful."""
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An endpoint that EC2 did not delete, and why: an item of the list Unsuccessful."""
 
     endpoint_id: str
     code: str
     message: str
 
 
-_GONE = frozenset({"InvalidVpcEndpointId.NotFound", "InvalidVpcEndpoint.NotFound"})
-"""The codes of an endpoint that is not there any more
+_NOT_FOUND = frozenset({"InvalidVpcEndpointId.NotFound", "InvalidVpcEndpoint.NotFound"})
+"""The error codes for an endpoint that no longer exists
 (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html)."""
 
 
 def check_deleted(refusals: Iterable[Refusal]) -> None:
-    """Raise NotDeletedError for the first refusal that left an endpoint there."""
-    for each in refusals:
-        if each.code not in _GONE:
-            raise NotDeletedError(*each)
+    """Raise NotDeletedError for the first endpoint that still exists."""
+    for refusal in refusals:
+        if refusal.code not in _NOT_FOUND:
+            raise NotDeletedError(refusal.endpoint_id, refusal.code, refusal.message)
 
 
 def check_heal(run_id: str, run: RunRecord | None, account_id: str) -> RunRecord:
-    """The heal to undo, if the ledger has one of this account with that id that changed something. Raises UndoError."""
+    """Return the heal to undo. Raises UndoError unless it is a heal of this account that changed something."""
     if run is None:
         raise UndoError(run_id, "the ledger has no such run", _SEE_HEALS)
     if run.kind is not RunKind.HEAL:
@@ -108,23 +108,23 @@ def check_heal(run_id: str, run: RunRecord | None, account_id: str) -> RunRecord
 
 
 def check_not_undone(heal: RunRecord) -> None:
-    """Raise UndoError where the ledger says that a heal is undone already."""
+    """Raise UndoError if the ledger says that a heal is already undone."""
     if heal.undo_run_id:
         raise UndoError(heal.run_id, f"run {heal.undo_run_id} undid it already", "nothing is left to undo")
 
 
-def make_undo(records: Records, sight: Sight, region: str) -> Undo:
-    """Plan the undo of a heal that check_heal let pass.
+def make_undo(records: Records, live: LiveResources, region: str) -> Undo:
+    """Plan the undo of a heal that check_heal accepted.
 
-    Raises UndoError where the ledger says that another heal took its place, and where EC2 shows something other than
-    what the heal left.
+    Raises UndoError if the ledger says that a later heal replaced this one, or if EC2 shows something other than what
+    the heal left.
     """
     heal = records.heal
     _check_records(records)
-    endpoint = _endpoint(heal, sight, region)
+    endpoint = _endpoint(heal, live, region)
     if endpoint is None or endpoint.state not in _LIVE:
         return Undo(heal, associated=False, is_live=False)
-    users = {*endpoint.route_table_ids, *(each.id for each in sight.tables if _leads_to(each, endpoint.id))}
+    users = {*endpoint.route_table_ids, *(table.id for table in live.tables if _leads_to(table, endpoint.id))}
     associated = bool(heal.associated_at) and heal.route_table_id in users
     others = users - {heal.route_table_id} if associated else users
     return Undo(heal, associated, is_live=True, kept=_kept(records, endpoint, others))
@@ -137,31 +137,31 @@ def _check_records(records: Records) -> None:
         raise UndoError(heal.run_id, found, "undo that run")
 
 
-def _endpoint(heal: RunRecord, sight: Sight, region: str) -> VpcEndpoint | None:
-    """The heal's endpoint as it is now, None where it is gone. Raises UndoError where it or its table is not ours."""
-    wrong = [*_wrong_tables(heal, sight.tables), *_wrong_endpoints(heal, sight.endpoints, region)]
+def _endpoint(heal: RunRecord, live: LiveResources, region: str) -> VpcEndpoint | None:
+    """Return the heal's endpoint; None if it no longer exists. Raises UndoError if EC2 shows another owner or kind."""
+    wrong = [*_wrong_tables(heal, live.tables), *_wrong_endpoints(heal, live.endpoints, region)]
     if wrong:
-        raise UndoError(heal.run_id, "; ".join(wrong), "find out who changed it, and remove the association by hand")
-    return next(iter(sight.endpoints), None)
+        raise UndoError(heal.run_id, "; ".join(wrong), "find out who changed it, and remove the association yourself")
+    return next(iter(live.endpoints), None)
 
 
 def _wrong_tables(heal: RunRecord, tables: Iterable[RouteTable]) -> Iterator[str]:
-    for each in tables:
-        if each.id == heal.route_table_id and (each.owner_id or heal.account_id) != heal.account_id:
-            yield f"{each.id} belongs to account {each.owner_id}, not to {heal.account_id}"
+    for table in tables:
+        if table.id == heal.route_table_id and (table.owner_id or heal.account_id) != heal.account_id:
+            yield f"{table.id} belongs to account {table.owner_id}, not to {heal.account_id}"
 
 
 def _wrong_endpoints(heal: RunRecord, endpoints: tuple[VpcEndpoint, ...], region: str) -> Iterator[str]:
     if len(endpoints) > 1:
-        yield f"there are {len(endpoints)} endpoints {heal.endpoint_id}"
-    for each in endpoints:
-        if each.endpoint_type != "gateway" or not is_express_service(each.service_name, region):
-            found = f"an endpoint of type {each.endpoint_type} for {each.service_name}"
-            yield f"{each.id} is {found}, not a gateway endpoint for s3express"
-        if each.vpc_id != heal.vpc_id:
-            yield f"{each.id} is in {each.vpc_id}, not in {heal.vpc_id}"
-        if (each.owner_id or heal.account_id) != heal.account_id:
-            yield f"{each.id} belongs to account {each.owner_id}, not to {heal.account_id}"
+        yield f"EC2 lists {len(endpoints)} endpoints with the id {heal.endpoint_id}"
+    for endpoint in endpoints:
+        if endpoint.endpoint_type != "gateway" or not is_express_service(endpoint.service_name, region):
+            found = f"an endpoint of type {endpoint.endpoint_type} for {endpoint.service_name}"
+            yield f"{endpoint.id} is {found}, not a gateway endpoint for s3express"
+        if endpoint.vpc_id != heal.vpc_id:
+            yield f"{endpoint.id} is in {endpoint.vpc_id}, not in {heal.vpc_id}"
+        if (endpoint.owner_id or heal.account_id) != heal.account_id:
+            yield f"{endpoint.id} belongs to account {endpoint.owner_id}, not to {heal.account_id}"
 
 
 def _leads_to(table: RouteTable, endpoint_id: str) -> bool:
@@ -169,11 +169,11 @@ def _leads_to(table: RouteTable, endpoint_id: str) -> bool:
 
 
 def _kept(records: Records, endpoint: VpcEndpoint, others: set[str]) -> str:
-    """Why an endpoint must stay, empty where it may go."""
+    """Return why an endpoint must stay; empty if it may be deleted."""
     if endpoint.id not in records.vpc.created_ids:
         return "no heal created it"
     if MANAGED_TAG not in endpoint.tags:
-        return f"it no longer has the tag {MANAGED_TAG}; delete it by hand if nobody needs it"
+        return f"it no longer has the tag {MANAGED_TAG}; delete it yourself if nobody needs it"
     if others:
         return f"{', '.join(sorted(others))} {'use' if len(others) > 1 else 'uses'} it"
     return ""

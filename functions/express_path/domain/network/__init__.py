@@ -1,1 +1,1 @@
-"""What exists: addresses, the resources of a network, and the snapshot of them that one decision needs."""
+"""What exists: addresses, resources of a network, and snapshots of them."""

@@ -1,4 +1,4 @@
-"""IP address families and CIDR blocks as integers: parsing text is the cost, matching is not."""
+"""IP address families, and CIDR blocks as integers: a block is parsed once and then compared as integers."""
 
 import socket
 from enum import StrEnum
@@ -13,7 +13,7 @@ _NAT64_LENGTH = 96
 
 
 class Family(StrEnum):
-    """An address family, spelt as EC2 spells it in AddressFamily."""
+    """An address family, as EC2 writes it in AddressFamily."""
 
     IPV4 = "IPv4"
     IPV6 = "IPv6"
@@ -33,26 +33,26 @@ class Cidr(NamedTuple):
     length: int
 
     def __str__(self) -> str:
-        """The block in the usual notation, such as 10.0.0.0/16."""
+        """Return the block in the usual notation, such as 10.0.0.0/16."""
         packed = self.network.to_bytes(BITS[self.family] // 8, "big")
         return f"{socket.inet_ntop(_SOCKET_FAMILY[self.family], packed)}/{self.length}"
 
     @property
     def size(self) -> int:
-        """How many addresses the block holds."""
+        """The number of addresses in the block."""
         return 1 << (BITS[self.family] - self.length)
 
     def shortened(self, length: int) -> int:
-        """The network address of the block of that length around this one."""
+        """Return the network address of the block of a shorter prefix length that contains this block."""
         shift = BITS[self.family] - length
         return self.network >> shift << shift
 
 
 @lru_cache(maxsize=1 << 16)
 def parse_cidr(text: str) -> Cidr:
-    """Read a block such as 10.0.0.0/16 or ::/0; host bits are cleared, as EC2 does.
+    """Read a block such as 10.0.0.0/16 or ::/0. Host bits are cleared, as EC2 does.
 
-    Raises ValueError where the text is not a CIDR block.
+    Raises ValueError if the text is not a CIDR block.
     """
     address, slash, suffix = text.partition("/")
     family = Family.IPV6 if ":" in address else Family.IPV4
@@ -68,12 +68,12 @@ def parse_cidr(text: str) -> Cidr:
 
 
 def nat64(block: Cidr) -> Cidr:
-    """The IPv6 block under which a host in a subnet with DNS64 sees this IPv4 block."""
+    """Return the IPv6 block that stands for this IPv4 block in a subnet with DNS64."""
     return Cidr(Family.IPV6, NAT64_PREFIX | block.network, _NAT64_LENGTH + block.length)
 
 
 def from_nat64(block: Cidr) -> Cidr | None:
-    """The IPv4 block that a NAT makes of a block under 64:ff9b::/96; None for every other block."""
+    """Return the IPv4 block to which a NAT translates a block under 64:ff9b::/96; None for every other block."""
     if block.family is not Family.IPV6 or block.length < _NAT64_LENGTH:
         return None
     if block.shortened(_NAT64_LENGTH) != NAT64_PREFIX:

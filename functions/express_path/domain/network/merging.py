@@ -1,4 +1,4 @@
-"""Merging what several accounts see of one Region: what one cannot see, another's snapshot may show."""
+"""Merging the snapshots of several accounts in one Region: another account may see what one account cannot."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from express_path.domain.network.snapshot import Snapshot
 class _Owned(Protocol):
     @property
     def owner_id(self) -> str:
-        """The account that the resource belongs to."""
+        """The account that owns the resource."""
 
 
 _Resource = TypeVar("_Resource", bound=_Owned)
@@ -19,31 +19,35 @@ _Value = TypeVar("_Value")
 
 
 def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
-    """The whole network of one Region out of the snapshots of its accounts, seen from the first of them.
+    """Return the network of one Region from the snapshots of its accounts, seen from the first account.
 
-    Of a resource that several accounts see, its owner's description counts.
+    If several accounts see a resource, its owner's description is used.
     """
-    if len(snapshots) == 1:
-        return snapshots[0]
+    first, *others = snapshots
+    if not others:
+        return first
+    foreign = {subnet_id for snapshot in others for subnet_id in snapshot.subnets}
+    account_ids = [snapshot.account_id for snapshot in snapshots]
     return replace(
-        snapshots[0],
-        foreign_subnet_ids=frozenset(key for each in snapshots[1:] for key in each.subnets) - {*snapshots[0].subnets},
-        vpcs=_owners_view([(each.account_id, each.vpcs) for each in snapshots]),
-        subnets=_owners_view([(each.account_id, each.subnets) for each in snapshots]),
-        route_tables=_owners_view([(each.account_id, each.route_tables) for each in snapshots]),
-        vpc_endpoints=_owners_view([(each.account_id, each.vpc_endpoints) for each in snapshots]),
-        nat_gateways=_first_view([each.nat_gateways for each in snapshots]),
-        prefix_lists=_prefix_lists([each.prefix_lists for each in snapshots]),
-        network_interfaces=_optional_view([each.network_interfaces for each in snapshots]),
-        instances=_first_view([each.instances for each in snapshots]),
-        transit_gateway_attachments=_attachments([each.transit_gateway_attachments for each in snapshots]),
-        transit_gateway_route_tables=_optional_view([each.transit_gateway_route_tables for each in snapshots]),
+        first,
+        foreign_subnet_ids=frozenset(foreign - first.subnets.keys()),
+        vpcs=_owners_view(account_ids, [snapshot.vpcs for snapshot in snapshots]),
+        subnets=_owners_view(account_ids, [snapshot.subnets for snapshot in snapshots]),
+        route_tables=_owners_view(account_ids, [snapshot.route_tables for snapshot in snapshots]),
+        vpc_endpoints=_owners_view(account_ids, [snapshot.vpc_endpoints for snapshot in snapshots]),
+        nat_gateways=_first_view([snapshot.nat_gateways for snapshot in snapshots]),
+        prefix_lists=_prefix_lists([snapshot.prefix_lists for snapshot in snapshots]),
+        network_interfaces=_optional_view([snapshot.network_interfaces for snapshot in snapshots]),
+        instances=_first_view([snapshot.instances for snapshot in snapshots]),
+        transit_gateway_attachments=_attachments([snapshot.transit_gateway_attachments for snapshot in snapshots]),
+        transit_gateway_route_tables=_optional_view([snapshot.transit_gateway_route_tables for snapshot in snapshots]),
     )
 
 
-def _owners_view(views: Sequence[tuple[str, Mapping[str, _Resource]]]) -> dict[str, _Resource]:
+def _owners_view(account_ids: Sequence[str], views: Sequence[Mapping[str, _Resource]]) -> dict[str, _Resource]:
+    """Return every resource as its owner describes it, else as the first account that lists it does."""
     found: dict[str, _Resource] = {}
-    for account_id, view in views:
+    for account_id, view in zip(account_ids, views, strict=True):
         for key, resource in view.items():
             if key not in found or resource.owner_id == account_id:
                 found[key] = resource
@@ -51,6 +55,7 @@ def _owners_view(views: Sequence[tuple[str, Mapping[str, _Resource]]]) -> dict[s
 
 
 def _first_view(views: Sequence[Mapping[str, _Value]]) -> dict[str, _Value]:
+    """Return every resource as the first account that lists it describes it."""
     found: dict[str, _Value] = {}
     for view in reversed(views):
         found.update(view)
@@ -63,29 +68,29 @@ def _optional_view(views: Sequence[Mapping[str, _Value] | None]) -> dict[str, _V
 
 
 def _prefix_lists(views: Sequence[Mapping[str, PrefixList]]) -> dict[str, PrefixList]:
-    """One account may read a list's entries and another its name and owner: each completes the other."""
+    """Combine prefix lists: one account may read the entries, and another the name and the owner."""
     found: dict[str, PrefixList] = {}
     for view in views:
-        for key, record in view.items():
-            known = found.get(key, record)
-            described = known if known.name else record
-            found[key] = replace(described, cidrs=record.cidrs if known.cidrs is None else known.cidrs)
+        for key, prefix_list in view.items():
+            known = found.get(key, prefix_list)
+            described = known if known.name else prefix_list
+            found[key] = replace(described, cidrs=prefix_list.cidrs if known.cidrs is None else known.cidrs)
     return found
 
 
 def _attachments(
     views: Sequence[Mapping[str, TransitGatewayAttachment] | None],
 ) -> dict[str, TransitGatewayAttachment] | None:
-    """A transit gateway's owner sees associations, a VPC's owner its attachment's subnets: each completes the other."""
+    """Combine attachments: a transit gateway's owner sees associations, and a VPC's owner the attachment's subnets."""
     readable = [view for view in views if view is not None]
     found: dict[str, TransitGatewayAttachment] = {}
     for view in readable:
-        for key, record in view.items():
-            known = found.get(key, record)
+        for key, attachment in view.items():
+            known = found.get(key, attachment)
             found[key] = replace(
                 known,
-                route_table_id=known.route_table_id or record.route_table_id,
-                subnet_ids=known.subnet_ids or record.subnet_ids,
-                appliance_mode=known.appliance_mode or record.appliance_mode,
+                route_table_id=known.route_table_id or attachment.route_table_id,
+                subnet_ids=known.subnet_ids or attachment.subnet_ids,
+                appliance_mode=known.appliance_mode or attachment.appliance_mode,
             )
     return found if readable else None

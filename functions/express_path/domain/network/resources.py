@@ -1,4 +1,4 @@
-"""Frozen records of the network, in EC2's words. Each holds what a decision needs and no more."""
+"""Frozen records of the network, with EC2's names. Each contains only what a decision needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ Tags = Mapping[str, str]
 
 
 class Rank(IntEnum):
-    """How AWS orders routes of equal prefix length, best first.
+    """The order in which AWS prefers routes of equal prefix length, best first.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html and, for transit gateways,
     https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html
@@ -24,7 +24,7 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One route: from a destination (block or prefix list id) to a target; state is active, blackhole or filtered."""
+    """A route from a destination (CIDR or prefix list id) to a target; state is active, blackhole, or filtered."""
 
     destination: Cidr | str
     target_id: str
@@ -34,17 +34,17 @@ class Route:
 
     @property
     def is_blackhole(self) -> bool:
-        """Whether the target is gone, so that what the route wins is dropped."""
+        """Whether the target no longer exists, so that AWS drops the traffic that the route wins."""
         return self.state == "blackhole"
 
 
 ASSOCIATION_STATES = ("associating", "associated")
-"""The states of associations that count, the one that takes precedence first."""
+"""The states in which an association counts; the first one takes precedence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """A route table's association: with a subnet, with a gateway (edge), or as the VPC's main table."""
+    """An association of a route table: with a subnet, with a gateway (edge), or as the VPC's main table."""
 
     main: bool = False
     subnet_id: str | None = None
@@ -53,7 +53,7 @@ class Association:
 
     @property
     def counts(self) -> bool:
-        """Whether the association has effect: it is there, or about to be."""
+        """Whether the association has an effect: it exists, or is being made."""
         return self.state in ASSOCIATION_STATES
 
 
@@ -71,10 +71,10 @@ class RouteTable:
 
 @dataclass(frozen=True, slots=True)
 class Subnet:
-    """A subnet; has_ipv6 is true if one of its IPv6 blocks is associated.
+    """A subnet; has_ipv6 is true if one of its IPv6 CIDR blocks is associated.
 
-    internet_closed says whether VPC Block Public Access blocks both directions for this subnet; None if the source
-    does not tell (https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa.html).
+    internet_closed says whether VPC Block Public Access blocks both directions for this subnet; it is None if the
+    source does not show that (https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa.html).
     """
 
     id: str
@@ -90,7 +90,7 @@ class Subnet:
 
 @dataclass(frozen=True, slots=True)
 class Vpc:
-    """A VPC: whose it is, and its tags."""
+    """A VPC, its owner, and its tags."""
 
     id: str
     owner_id: str = ""
@@ -99,7 +99,7 @@ class Vpc:
 
 @dataclass(frozen=True, slots=True)
 class VpcEndpoint:
-    """A VPC endpoint; endpoint_type and state are lower case, whatever case the source used."""
+    """A VPC endpoint; endpoint_type and state are lower case, although sources differ."""
 
     id: str
     vpc_id: str
@@ -114,7 +114,7 @@ class VpcEndpoint:
 
     @property
     def is_network_firewall(self) -> bool:
-        """Whether AWS Network Firewall manages the endpoint, which passes traffic on unchanged.
+        """Whether AWS Network Firewall manages the endpoint, so that it forwards traffic unchanged.
 
         https://docs.aws.amazon.com/network-firewall/latest/developerguide/firewall-components.html
         """
@@ -123,7 +123,7 @@ class VpcEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class NatGateway:
-    """A NAT gateway, public or private: zonal (with a subnet) or regional (without, but with a table of its own)."""
+    """A NAT gateway, public or private. A zonal one has a subnet; a regional one has its own route table instead."""
 
     id: str
     vpc_id: str
@@ -135,9 +135,9 @@ class NatGateway:
 
 @dataclass(frozen=True, slots=True)
 class PrefixList:
-    """A managed prefix list; cidrs is None where its entries cannot be read.
+    """A managed prefix list; cidrs is None if its entries cannot be read.
 
-    max_entries is what a customer's list counts for in a route table, None where that is unknown.
+    max_entries is the number of routes that a customer-managed list counts as in a route table; None if it is unknown.
     """
 
     id: str
@@ -150,7 +150,7 @@ class PrefixList:
 
 @dataclass(frozen=True, slots=True)
 class NetworkInterface:
-    """An elastic network interface, as a route's target."""
+    """An elastic network interface that may be a route's target."""
 
     id: str
     subnet_id: str
@@ -161,7 +161,7 @@ class NetworkInterface:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An instance behind an interface: its type, and what its network cards together carry, in Gbit/s."""
+    """An instance: its type, and the bandwidth of all its network cards together, in Gbit/s."""
 
     id: str
     instance_type: str
@@ -171,10 +171,10 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class TransitGatewayAttachment:
-    """A transit gateway attachment: what is attached, and the transit gateway route table it is associated with.
+    """A transit gateway attachment: what is attached, and the associated transit gateway route table.
 
-    route_table_id is None where there is no association in force or it cannot be read. subnet_ids is None where the
-    subnets of a VPC attachment cannot be read.
+    route_table_id is None if the attachment is not associated or the association cannot be read. subnet_ids is None if
+    the subnets of a VPC attachment cannot be read.
     """
 
     id: str
@@ -189,7 +189,7 @@ class TransitGatewayAttachment:
 
 @dataclass(frozen=True, slots=True)
 class TransitGatewayRouteTable:
-    """A transit gateway route table; truncated where AWS said that the search left routes out."""
+    """A transit gateway route table; truncated is true if the search did not return all routes."""
 
     id: str
     routes: tuple[Route, ...] = ()

@@ -21,12 +21,12 @@ from express_path.domain.network.resources import (
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The network of one Region, each resource under its id, seen from account_id.
+    """The network of one Region as account_id sees it; mappings have resource ids as keys.
 
-    None in place of a mapping, or for has_directory_buckets, means "could not be read", which is never "none".
-    shared_subnet_ids are the subnets that account_id shares with other accounts, None where that could not be read.
-    denied names the optional API operations that were refused, such as sts:AssumeRole;
-    foreign_subnet_ids the subnets that only another account lists, which paths may lead through.
+    None in place of a mapping, or for has_directory_buckets, means "could not be read", never "none". shared_subnet_ids
+    are the subnets that account_id shares with other accounts, None if they could not be read. denied names the
+    optional API operations that were denied, such as sts:AssumeRole. foreign_subnet_ids are the subnets that only
+    another account lists; paths may lead through them.
     """
 
     account_id: str
@@ -48,22 +48,28 @@ class Snapshot:
 
     @cached_property
     def own_subnets(self) -> tuple[Subnet, ...]:
-        """The subnets that account_id itself lists, its own and those shared with it, by id."""
-        return tuple(self.subnets[key] for key in sorted(self.subnets) if key not in self.foreign_subnet_ids)
+        """The subnets that account_id itself lists, sorted by id: its own and those that are shared with it."""
+        return tuple(
+            self.subnets[subnet_id] for subnet_id in sorted(self.subnets) if subnet_id not in self.foreign_subnet_ids
+        )
 
     @cached_property
     def express_prefix_lists(self) -> tuple[PrefixList, ...]:
-        """The Region's prefix lists of S3 Express, of either family, by id; empty where the service is not offered.
+        """The Region's S3 Express prefix lists of both families, sorted by id; empty if the service is not offered.
 
-        They are found by name and owner: AWS publishes no name for the IPv6 one
+        They are found by name and owner, because AWS does not publish the IPv6 list's name
         (https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html).
         """
-        lists = (self.prefix_lists[key] for key in sorted(self.prefix_lists))
-        return tuple(each for each in lists if each.aws_owned and is_express_service(each.name, self.region))
+        lists = (self.prefix_lists[list_id] for list_id in sorted(self.prefix_lists))
+        return tuple(
+            prefix_list
+            for prefix_list in lists
+            if prefix_list.aws_owned and is_express_service(prefix_list.name, self.region)
+        )
 
 
 @cache
 def is_express_service(name: str, region: str) -> bool:
-    """Whether a service or prefix-list name is S3 Express of that Region, in any partition (cn.com.amazonaws...)."""
+    """Whether a service or prefix list name is S3 Express in this Region, in any partition (cn.com.amazonaws...)."""
     pattern = rf"(?:[a-z]+\.)*amazonaws\.{re.escape(region)}(?:\.ipv6)?\.s3express"
     return re.fullmatch(pattern, name) is not None

@@ -1,10 +1,10 @@
-"""What a route can point to, told from the target's id."""
+"""The kinds of route targets, and how a target's id shows its kind."""
 
 from enum import StrEnum
 
 
 class TargetKind(StrEnum):
-    """What a route can point to, and so what a hop can be (botocore model: ec2 Route)."""
+    """What a route can lead to, and therefore what a hop can be (botocore model: ec2 Route)."""
 
     LOCAL = "LOCAL"
     GATEWAY_ENDPOINT = "GATEWAY_ENDPOINT"
@@ -42,7 +42,7 @@ _KIND_BY_ID_PREFIX = {
 
 
 def target_kind(target_id: str) -> TargetKind:
-    """What kind of resource an id names; UNKNOWN where express-path does not know its like."""
+    """Return the kind of the resource that an id names; UNKNOWN if the id's prefix is not known here."""
     if target_id == "local":
         return TargetKind.LOCAL
     if target_id.startswith("arn:"):

@@ -1,82 +1,98 @@
 """Following a route to a network interface or an instance, which may translate traffic or only forward it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from express_path.domain.network.addresses import Cidr, Family, from_nat64, nat64
 from express_path.domain.network.resources import NetworkInterface, Route
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.appliances import behind_appliance
 from express_path.domain.path.onward import NextTable, RouteTracer, next_table_in, trace_from
-from express_path.domain.path.outcomes import Hop, Traced, TraceState, alternatives, unresolved
+from express_path.domain.path.outcomes import Hop, Trace, TracedAddresses, TraceState, alternatives, join, unresolved
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.routing import AddressSet
 
-_FORWARDS = "it forwards traffic to no NAT and not certainly to an internet gateway, and may translate it"
+_MAY_TRANSLATE = "it may translate traffic; its route table leads to no NAT, and not certainly to an internet gateway"
 
 
-def follow_network_interface(tracer: RouteTracer, route: Route, region: AddressSet, state: TraceState) -> list[Traced]:
-    """A network interface or instance forwards only with its source/destination check off, by its own subnet's table.
+def follow_network_interface(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
+    """Go on from the subnet of a network interface or instance, which forwards only if its source/dest check is off.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/VPC_NAT_Instance.html
     """
     if state.skip_gateway_endpoints:
-        return unresolved(route, region, _FORWARDS)
+        return unresolved(route, addresses, _MAY_TRANSLATE)
     if tracer.snapshot.network_interfaces is None:
-        return unresolved(route, region, "whether it forwards is unknown: grant ec2:DescribeNetworkInterfaces")
+        note = "to find out whether it forwards traffic, grant ec2:DescribeNetworkInterfaces"
+        return unresolved(route, addresses, note)
     interface = _interface_of(tracer.snapshot.network_interfaces, route.target_id)
     if interface is None:
-        return unresolved(route, region, "this network interface is not listed (ec2:DescribeNetworkInterfaces)")
+        return unresolved(route, addresses, "this network interface is not listed (ec2:DescribeNetworkInterfaces)")
     if interface.source_dest_check:
-        return unresolved(route, region, "its source/destination check is on, so it does not forward")
+        return unresolved(route, addresses, "its source/destination check is on, so it does not forward traffic")
     next_table = _next_table_of(tracer, interface, state)
     if next_table is None:
-        return unresolved(route, region, f"the route table of its subnet {interface.subnet_id} is not listed")
+        return unresolved(route, addresses, f"the route table of its subnet {interface.subnet_id} is not listed")
     hop = Hop(TargetKind.NETWORK_INTERFACE, interface.id, str(route.destination))
-    return [traced.via(hop, route) for block in region.blocks() for traced in _forwarded(tracer, next_table, block)]
+    return join(list(map(partial(_trace_forwarded, tracer, next_table), addresses.blocks()))).via(hop, route)
 
 
 def _interface_of(interfaces: Mapping[str, NetworkInterface], target_id: str) -> NetworkInterface | None:
     if target_id in interfaces:
         return interfaces[target_id]
-    attached = [each for each in interfaces.values() if each.instance_id == target_id]
-    return min(attached, key=lambda each: (each.device_index or 0, each.id), default=None)
+    attached = [interface for interface in interfaces.values() if interface.instance_id == target_id]
+    return min(attached, key=lambda interface: (interface.device_index or 0, interface.id), default=None)
 
 
 def _next_table_of(tracer: RouteTracer, interface: NetworkInterface, state: TraceState) -> NextTable | None:
-    """What the interface sends out comes from its own subnet, so only that subnet's Block Public Access counts."""
+    """What the interface sends comes from its own subnet, so only that subnet's Block Public Access counts."""
     subnet = tracer.snapshot.subnets.get(interface.subnet_id)
     closed = subnet.internet_closed if subnet else None
-    return next_table_in(tracer, interface.subnet_id, state._replace(closed=closed))
+    return next_table_in(tracer, interface.subnet_id, state._replace(internet_closed=closed))
 
 
-def _forwarded(tracer: RouteTracer, next_table: NextTable, block: Cidr) -> list[Traced]:
-    """Where an interface sends a block: IPv4 it may translate, IPv6 it need not, 64:ff9b:: either way."""
+def _trace_forwarded(tracer: RouteTracer, next_table: NextTable, block: Cidr) -> Trace:
+    """Follow a block that an interface forwards: IPv4 translated or not, IPv6 unchanged, 64:ff9b:: in both ways."""
     if block.family is Family.IPV4:
-        return list(_translated(tracer, next_table, block))
-    unchanged = [behind_appliance(each, _FORWARDS) for each in trace_from(tracer, next_table, AddressSet(block))]
+        return _trace_translated(tracer, next_table, block)
+    unchanged = behind_appliance(trace_from(tracer, next_table, AddressSet(block)), _MAY_TRANSLATE)
     ipv4 = from_nat64(block)
     if ipv4 is None:
         return unchanged
-    translated = [Traced(_as_nat64(each.region), each.outcomes) for each in _translated(tracer, next_table, ipv4)]
-    return alternatives([translated, unchanged])
+    return alternatives([_as_nat64(_trace_translated(tracer, next_table, ipv4)), unchanged])
 
 
-def _as_nat64(region: AddressSet) -> AddressSet:
-    return AddressSet(nat64(region.block), tuple(map(nat64, region.holes)))
-
-
-def _translated(tracer: RouteTracer, next_table: NextTable, block: Cidr) -> Iterator[Traced]:
-    """A NAT instance if its table, without gateway endpoints, leads to an internet gateway; else an appliance."""
-    aside = NextTable(next_table.table, next_table.state._replace(skip_gateway_endpoints=True))
-    for found in trace_from(tracer, aside, AddressSet(block)):
-        direct = tuple(
-            replace(outcome, reason=Reason.NAT_INSTANCE)
-            for outcome in found.outcomes
-            if outcome.reason is Reason.INTERNET_GATEWAY
+def _as_nat64(trace: Trace) -> Trace:
+    """Return the trace of IPv4 addresses as a trace of the 64:ff9b:: addresses that stand for them."""
+    results = [
+        TracedAddresses(
+            AddressSet(nat64(traced.addresses.block), tuple(map(nat64, traced.addresses.holes))), traced.outcomes
         )
-        if len(direct) == len(found.outcomes):
-            yield Traced(found.region, direct)
-            continue
-        for each in trace_from(tracer, next_table, found.region):
-            yield Traced(each.region, (*direct, *behind_appliance(each, _FORWARDS).outcomes))
+        for traced in trace.results
+    ]
+    return Trace(tuple(results), trace.consulted)
+
+
+def _trace_translated(tracer: RouteTracer, next_table: NextTable, block: Cidr) -> Trace:
+    """Follow a block as a NAT instance would send it: to an internet gateway, whatever gateway endpoints there are.
+
+    Where the route table does not lead to an internet gateway, the interface is an appliance.
+    """
+    state = next_table.state._replace(skip_gateway_endpoints=True)
+    past_endpoints = trace_from(tracer, NextTable(next_table.table, state), AddressSet(block))
+    traces = list(map(partial(_nat_instance_or_appliance, tracer, next_table), past_endpoints.results))
+    return join(traces, past_endpoints.consulted)
+
+
+def _nat_instance_or_appliance(tracer: RouteTracer, next_table: NextTable, past_endpoints: TracedAddresses) -> Trace:
+    direct = tuple(
+        replace(outcome, reason=Reason.NAT_INSTANCE)
+        for outcome in past_endpoints.outcomes
+        if outcome.reason is Reason.INTERNET_GATEWAY
+    )
+    if len(direct) == len(past_endpoints.outcomes):
+        return Trace((TracedAddresses(past_endpoints.addresses, direct),))
+    beyond = behind_appliance(trace_from(tracer, next_table, past_endpoints.addresses), _MAY_TRANSLATE)
+    results = (TracedAddresses(traced.addresses, (*direct, *traced.outcomes)) for traced in beyond.results)
+    return Trace(tuple(results), beyond.consulted)

@@ -1,12 +1,18 @@
-"""Going on from a hop: which route tables may decide next, and what the network around a hop has to answer."""
+"""Following traffic beyond a hop: which route tables may decide next, and what a hop needs from the tracer.
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol
+Paths may have MAX_ROUTE_TABLES route tables. The functions that call each other once for each hop use `map` with
+`partial`, because before Python 3.12 a comprehension takes a frame of its own, and frames are limited to 1,000.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
 
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import Route, RouteTable, Subnet, TransitGatewayRouteTable
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.path.outcomes import Outcome, Traced, TraceState, alternatives
+from express_path.domain.path.outcomes import Trace, TraceState, alternatives, join, without_hop
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.routing import AddressSet
 
@@ -14,29 +20,31 @@ AnyRouteTable = RouteTable | TransitGatewayRouteTable
 
 
 class RouteTracer(Protocol):
-    """What following a hop needs to ask of the network around it."""
+    """What the functions that follow a hop need from the tracer."""
 
     snapshot: Snapshot
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
-        """The route table that governs a subnet."""
+        """Return the route table that governs a subnet; None if it cannot be seen."""
 
-    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
-        """Follow a block of addresses from a route table on."""
-
-
-Follow = Callable[[RouteTracer, Route, AddressSet, TraceState], list[Traced]]
+    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
+        """Follow a block of addresses from a route table."""
 
 
-class NextTable(NamedTuple):
-    """Where traffic goes on: a route table, and the circumstances in which traffic reaches it."""
+Follow = Callable[[RouteTracer, Route, AddressSet, TraceState], Trace]
+"""A function that follows addresses along a route to one kind of target."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextTable:
+    """The route table that decides next, and the state in which traffic reaches it."""
 
     table: AnyRouteTable
     state: TraceState
 
 
 def next_table_in(tracer: RouteTracer, subnet_id: str, state: TraceState) -> NextTable | None:
-    """The route table of a subnet that traffic goes on from, in the zone of that subnet; None if it is not listed."""
+    """Return the route table of a subnet that traffic leaves from, in that subnet's zone; None if it is not listed."""
     subnet = tracer.snapshot.subnets.get(subnet_id)
     table = tracer.governing_table(subnet) if subnet else None
     if subnet is None or table is None:
@@ -44,20 +52,20 @@ def next_table_in(tracer: RouteTracer, subnet_id: str, state: TraceState) -> Nex
     return NextTable(table, state._replace(zone=subnet.availability_zone_id))
 
 
-def trace_from(tracer: RouteTracer, next_table: NextTable, region: AddressSet) -> list[Traced]:
-    """Follow a region from one route table on."""
-    return [traced for block in region.blocks() for traced in tracer.trace(next_table.table, block, next_table.state)]
+def trace_from(tracer: RouteTracer, next_table: NextTable, addresses: AddressSet) -> Trace:
+    """Follow addresses from one route table."""
+    return join(list(map(partial(tracer.trace, next_table.table, state=next_table.state), addresses.blocks())))
 
 
 def trace_from_any(
-    tracer: RouteTracer, subnet_ids: Iterable[str], region: AddressSet, state: TraceState, unseen: str
-) -> list[Traced]:
-    """Follow a region from several subnets, any of which may carry it: their outcomes are alternatives.
+    tracer: RouteTracer, subnet_ids: Iterable[str], addresses: AddressSet, state: TraceState, unlisted: str
+) -> Trace:
+    """Follow addresses from several subnets, any of which may carry them: their outcomes are alternatives.
 
-    unseen is the note of the outcome for a subnet whose route table is not listed.
+    unlisted is the note of the outcome for a subnet whose route table is not listed.
     """
-    entries = [next_table_in(tracer, each, state) for each in sorted(subnet_ids)]
-    distinct = {(each.table.id, each.state) if each else None: each for each in entries}
-    unknown = Traced(region, (Outcome(Reason.UNRESOLVED_EGRESS, note=unseen),))
-    ways = [trace_from(tracer, each, region) if each else [unknown] for each in distinct.values()]
-    return alternatives(ways or [[unknown]])
+    next_tables = [next_table_in(tracer, subnet_id, state) for subnet_id in sorted(subnet_ids)]
+    distinct = {(found.table.id, found.state) if found else None: found for found in next_tables}
+    unknown = without_hop(addresses, Reason.UNRESOLVED_EGRESS, unlisted)
+    traces = [trace_from(tracer, found, addresses) if found else unknown for found in distinct.values()]
+    return alternatives(traces or [unknown])

@@ -1,10 +1,10 @@
-"""The records of a traced path: hops, outcomes and the addresses that share them."""
+"""The records of a traced path: hops, outcomes, and the addresses that share them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from express_path.domain.network.addresses import Cidr, Family
+from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import Route
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.reasons import Reason
@@ -25,7 +25,10 @@ class Hop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Where traffic leaves and by which hops. route is the first one on the way; note says what is known besides."""
+    """Where traffic leaves, and the hops that it takes.
+
+    route is the first route on the path. note adds what the reason does not say: what to fix, or what was not readable.
+    """
 
     reason: Reason
     path: tuple[Hop, ...] = ()
@@ -33,73 +36,122 @@ class Outcome:
     note: str = ""
 
     def via(self, hop: Hop, route: Route) -> "Outcome":
-        """The same outcome, seen from one hop earlier."""
+        """Return the same outcome, seen from one hop earlier."""
         return replace(self, path=(hop, *self.path), route=route)
 
 
-class Traced(NamedTuple):
-    """Addresses with one outcome, or with several alternatives where AWS picks one at random."""
+class TracedAddresses(NamedTuple):
+    """Addresses with one outcome, or with several alternatives if AWS picks one at random."""
 
-    region: AddressSet
+    addresses: AddressSet
     outcomes: tuple[Outcome, ...]
 
-    def via(self, hop: Hop, route: Route) -> "Traced":
-        """The same trace, seen from one hop earlier."""
-        return Traced(self.region, tuple(outcome.via(hop, route) for outcome in self.outcomes))
+    def map(self, change: Callable[[Outcome], Outcome]) -> "TracedAddresses":
+        """Return the same addresses with each outcome changed."""
+        return TracedAddresses(self.addresses, tuple(map(change, self.outcomes)))
+
+
+class Trace(NamedTuple):
+    """Where addresses lead, and the ids of the route tables that were consulted to find out."""
+
+    results: tuple[TracedAddresses, ...]
+    consulted: frozenset[str] = frozenset()
+
+    def map(self, change: Callable[[Outcome], Outcome]) -> "Trace":
+        """Return the same trace with each outcome changed."""
+        return Trace(tuple(traced.map(change) for traced in self.results), self.consulted)
+
+    def via(self, hop: Hop, route: Route) -> "Trace":
+        """Return the same trace, seen from one hop earlier."""
+        return self.map(lambda outcome: outcome.via(hop, route))
+
+
+class TableLookup(NamedTuple):
+    """One lookup in a route table. A path may use a table twice, once for each family: NAT64 changes the family."""
+
+    table_id: str
+    family: Family
 
 
 class TraceState(NamedTuple):
-    """The circumstances of a trace.
+    """What a trace has to know about traffic, apart from its addresses.
 
-    zone is the Availability Zone id that traffic is in, vpc_id the VPC it is in, tables those it came through, each
-    with the family of the address there, which a NAT64 changes; endpoints_aside tells whether routes to gateway
-    endpoints are left aside, as they are to find out whether an interface leads to an internet gateway; closed whether
-    VPC Block Public Access closes internet gateways to this traffic, None if that is unknown.
+    zone is the Availability Zone id that the traffic is in, vpc_id the VPC that it is in, and lookups the route table
+    lookups that led it there. skip_gateway_endpoints is true if routes to gateway endpoints are ignored, to find out
+    whether an interface leads to an internet gateway. internet_closed says whether VPC Block Public Access closes
+    internet gateways to this traffic; it is None if that is unknown.
     """
 
     zone: str = ""
     vpc_id: str = ""
-    tables: frozenset[tuple[str, Family]] = frozenset()
+    lookups: frozenset[TableLookup] = frozenset()
     skip_gateway_endpoints: bool = False
-    closed: bool | None = False
+    internet_closed: bool | None = False
 
-    def refusal(self, table_id: str, family: Family) -> str:
-        """Why the path is not followed to one more route table; empty if it is."""
-        if (table_id, family) in self.tables:
-            return f"the path comes back to {table_id}: a loop"
-        return "" if len(self.tables) < MAX_ROUTE_TABLES else f"the path goes on beyond {MAX_ROUTE_TABLES} route tables"
+    def why_not_followed(self, table_id: str, family: Family) -> str:
+        """Return why the path is not followed into one more route table; empty if it is followed."""
+        if TableLookup(table_id, family) in self.lookups:
+            return f"the path returns to {table_id}: a routing loop"
+        if len(self.lookups) >= MAX_ROUTE_TABLES:
+            return f"the path has more than {MAX_ROUTE_TABLES} route tables"
+        return ""
 
 
 def hop_of(route: Route, kind: TargetKind | None = None) -> Hop:
-    """The hop that a route leads to; kind where it is known better than the target's id tells."""
+    """Return the hop that a route leads to; kind is given if it is more exact than what the target's id shows."""
     return Hop(kind or route.target_kind, route.target_id or "unknown", str(route.destination))
 
 
 def terminal(
-    route: Route, region: AddressSet, reason: Reason, note: str = "", kind: TargetKind | None = None
-) -> list[Traced]:
-    """A trace that ends at this route's target."""
-    return [Traced(region, (Outcome(reason, (hop_of(route, kind),), route, note),))]
+    route: Route, addresses: AddressSet, reason: Reason, note: str = "", kind: TargetKind | None = None
+) -> Trace:
+    """Return a trace that ends at this route's target."""
+    return Trace((TracedAddresses(addresses, (Outcome(reason, (hop_of(route, kind),), route, note),)),))
 
 
-def unresolved(route: Route, region: AddressSet, note: str, kind: TargetKind | None = None) -> list[Traced]:
-    """A trace that cannot go on at this route's target; note says why and what would resolve it."""
-    return terminal(route, region, Reason.UNRESOLVED_EGRESS, note, kind)
+def unresolved(route: Route, addresses: AddressSet, note: str, kind: TargetKind | None = None) -> Trace:
+    """Return a trace that cannot go on at this route's target; note says why, and what would resolve it."""
+    return terminal(route, addresses, Reason.UNRESOLVED_EGRESS, note, kind)
 
 
-def alternatives(alternatives: Sequence[Sequence[Traced]]) -> list[Traced]:
-    """Traces of the same addresses, any of which may hold, as one with alternatives: cut where any of them is."""
-    parts = list(_blocks(alternatives[0]))
-    for other in alternatives[1:]:
-        theirs = list(_blocks(other))
-        parts = [
-            (block if contains(their_block, block) else their_block, (*outcomes, *their_outcomes))
-            for block, outcomes in parts
-            for their_block, their_outcomes in theirs
-            if overlap(block, their_block)
+def without_hop(
+    addresses: AddressSet, reason: Reason, note: str = "", consulted: frozenset[str] = frozenset()
+) -> Trace:
+    """Return a trace that ends before any further hop."""
+    return Trace((TracedAddresses(addresses, (Outcome(reason, note=note),)),), consulted)
+
+
+def join(traces: Iterable[Trace], consulted: frozenset[str] = frozenset()) -> Trace:
+    """Return one trace of the addresses of several traces; consulted are further route tables that were consulted."""
+    traces = tuple(traces)
+    if len(traces) == 1:
+        return Trace(traces[0].results, consulted | traces[0].consulted)
+    results = tuple(traced for trace in traces for traced in trace.results)
+    return Trace(results, consulted.union(*(trace.consulted for trace in traces)))
+
+
+def alternatives(traces: Sequence[Trace]) -> Trace:
+    """Combine traces of the same addresses, any of which may apply: each address gets the outcomes of all of them.
+
+    The addresses are split where any of the traces splits them.
+    """
+    combined = list(_by_block(traces[0]))
+    for trace in traces[1:]:
+        split = list(_by_block(trace))
+        combined = [
+            TracedAddresses(
+                mine.addresses if contains(theirs.addresses.block, mine.addresses.block) else theirs.addresses,
+                (*mine.outcomes, *theirs.outcomes),
+            )
+            for mine in combined
+            for theirs in split
+            if overlap(mine.addresses.block, theirs.addresses.block)
         ]
-    return [Traced(AddressSet(block), outcomes) for block, outcomes in parts]
+    return Trace(tuple(combined), frozenset[str]().union(*(trace.consulted for trace in traces)))
 
 
-def _blocks(traced: Iterable[Traced]) -> Iterator[tuple[Cidr, tuple[Outcome, ...]]]:
-    return ((block, each.outcomes) for each in traced for block in each.region.blocks())
+def _by_block(trace: Trace) -> Iterator[TracedAddresses]:
+    """Yield the results with one block, without holes, in each."""
+    for traced in trace.results:
+        for block in traced.addresses.blocks():
+            yield TracedAddresses(AddressSet(block), traced.outcomes)

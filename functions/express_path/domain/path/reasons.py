@@ -1,10 +1,10 @@
-"""Compliance and reason, the two words of a verdict."""
+"""Compliance and reason: the two values that sum up a verdict."""
 
 from enum import StrEnum
 
 
 class Compliance(StrEnum):
-    """The compliance types that AWS Config takes from a rule (botocore model: config Evaluation)."""
+    """The compliance types that AWS Config accepts from a rule (botocore model: config Evaluation)."""
 
     COMPLIANT = "COMPLIANT"
     NON_COMPLIANT = "NON_COMPLIANT"
@@ -12,7 +12,7 @@ class Compliance(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a verdict is what it is. The order of the members is the order of badness among equals."""
+    """Why a subnet has its compliance. Among reasons with the same compliance, the members are ordered worst first."""
 
     PARTLY_NAT = "PARTLY_NAT"
     NAT_GATEWAY = "NAT_GATEWAY"
@@ -31,8 +31,8 @@ class Reason(StrEnum):
     DELETED = "DELETED"
 
 
-SEVERITY_ORDER = {reason: place for place, reason in enumerate(Reason)}
-"""Each reason's place in the order of badness, worst first."""
+SEVERITY_ORDER = {reason: position for position, reason in enumerate(Reason)}
+"""Each reason's position in the order of severity; the worst reason has position 0."""
 
 NAT_REASONS = frozenset(
     {
@@ -45,4 +45,4 @@ NAT_REASONS = frozenset(
 """The reasons of a path that crosses a NAT."""
 
 NO_WAY_OUT = frozenset({Reason.DROPPED, Reason.NO_ROUTE})
-"""The reasons of addresses that lead nowhere; those of a subnet that lead out decide without them."""
+"""The reasons of addresses without a way out. If other addresses of the subnet have one, these are ignored."""

@@ -1,34 +1,43 @@
-"""Tracing: from a subnet's route table, for every S3 Express address, to where its traffic leaves."""
+"""Tracing: from a subnet's route table, for every S3 Express address, to the point where its traffic leaves."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family, nat64
 from express_path.domain.network.resources import PrefixList, Route, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.families import Families, families_of
+from express_path.domain.path.governing_tables import GoverningTables
 from express_path.domain.path.hops import (
-    UNSEEN,
+    UNREADABLE_TARGETS,
     follow_internet_gateway,
     follow_local,
     follow_nat_gateway,
-    follow_unseen,
+    follow_unreadable_target,
     follow_vpc_endpoint,
 )
+from express_path.domain.path.indexes import RoutingIndexes
 from express_path.domain.path.interfaces import follow_network_interface
 from express_path.domain.path.onward import AnyRouteTable, Follow
 from express_path.domain.path.outcomes import (
     MAX_ROUTE_TABLES,
     Outcome,
-    Traced,
+    TableLookup,
+    Trace,
+    TracedAddresses,
     TraceState,
     alternatives,
     hop_of,
+    join,
     terminal,
     unresolved,
+    without_hop,
 )
 from express_path.domain.path.reasons import Reason
-from express_path.domain.path.routing import AddressSet, GoverningTables, RoutedBlocks, RoutingIndex
+from express_path.domain.path.routing import AddressSet, RoutedBlocks, RoutingIndex
 from express_path.domain.path.transit import follow_attachment, follow_transit_gateway
 
 FOLLOW: Mapping[TargetKind, Follow] = {
@@ -41,198 +50,181 @@ FOLLOW: Mapping[TargetKind, Follow] = {
     TargetKind.INSTANCE: follow_network_interface,
     TargetKind.TRANSIT_GATEWAY: follow_transit_gateway,
     TargetKind.TRANSIT_GATEWAY_ATTACHMENT: follow_attachment,
-    **dict.fromkeys(UNSEEN, follow_unseen),
+    **dict.fromkeys(UNREADABLE_TARGETS, follow_unreadable_target),
 }
 """How each kind of route target is followed."""
 
-
-class Families(NamedTuple):
-    """By which addresses a subnet's hosts can reach a service."""
-
-    ipv4: bool
-    ipv6: bool
-    dns64: bool
+_BLACKHOLE = "blackhole: its target no longer exists; replace or delete the route"
+_UNTRANSLATED = "nothing on the path translates 64:ff9b::/96 to IPv4"
+_ENTRIES_UNREADABLE = "the prefix list's entries cannot be read (ec2:GetManagedPrefixListEntries)"
 
 
-def families_of(subnet: Subnet) -> Families:
-    """IPv4 unless the subnet is IPv6-native, IPv6 with an associated block, and with DNS64 also 64:ff9b:: addresses.
+class Origin(NamedTuple):
+    """All that decides where S3 Express traffic from a subnet leads: subnets with equal origins share one trace.
 
-    The resolver answers with these in a dual-stack subnet too, and clients prefer IPv6
-    (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html).
+    zone is empty if no transit gateway is known, because only transit gateways distinguish zones.
     """
-    return Families(not subnet.ipv6_native, subnet.has_ipv6, subnet.has_ipv6 and subnet.dns64)
+
+    table_id: str
+    families: Families
+    zone: str
+    internet_closed: bool | None
 
 
-_BLACKHOLE = "blackhole: its target is gone; replace or delete the route"
+class _TraceKey(NamedTuple):
+    """All that decides where a block leads from a route table, apart from the tables that traffic came through."""
 
-_Decided = tuple[tuple[Traced, ...], frozenset[str]]
-"""Where every address leads from a table, and the ids of the tables asked for it, that table among them."""
-
-
-_Place = tuple[str, Cidr, str, bool, bool | None]
-"""A route table's id, a block, and what of the circumstances matters from there on besides the tables before it."""
+    table_id: str
+    block: Cidr
+    zone: str
+    skip_gateway_endpoints: bool
+    internet_closed: bool | None
 
 
 class Tracer:
-    """Traces the paths of one snapshot; each route table is decided once, however many subnets it governs."""
+    """Traces the paths of one snapshot; each route table is traced once, however many subnets it governs.
+
+    Threads may share a tracer, because it stores nothing but complete results.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
-        """Index the snapshot's associations; tables are indexed when first asked for."""
+        """Index the snapshot's associations; each table's routes are indexed when they are first needed."""
         self.snapshot = snapshot
         self._governing = GoverningTables(snapshot)
-        self._indexes: dict[tuple[str, bool], RoutingIndex] = {}
-        self._decided: dict[tuple[str, Families, str, bool | None], _Decided] = {}
-        self._remembered: dict[_Place, _Decided] = {}
-        self._asked_now: set[str] = set()
+        self.indexes = RoutingIndexes(snapshot)
+        self._from_origins: dict[Origin, Trace] = {}
+        self._beyond_hops: dict[_TraceKey, Trace] = {}
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
-        """The route table in force for a subnet, None where it cannot be seen."""
+        """Return the route table that governs a subnet; None if it cannot be seen."""
         return self._governing.governing_table(subnet)
 
-    def paths(self, table: RouteTable, subnet: Subnet) -> tuple[Traced, ...]:
-        """Where every S3 Express address leads from a subnet that this table governs."""
-        return self._decide(table, subnet)[0]
-
-    def _decide(self, table: RouteTable, subnet: Subnet) -> _Decided:
+    def origin_of(self, table: RouteTable, subnet: Subnet) -> Origin:
+        """Return the origin of traffic from a subnet that this table governs."""
         zone = subnet.availability_zone_id if self.snapshot.transit_gateway_attachments else ""
-        families = families_of(subnet)
-        key = (table.id, families, zone, subnet.internet_closed)
-        if key not in self._decided:
-            # A table is asked even where there is no address to ask it for.
-            self._asked_now = {table.id}
-            state = TraceState(zone=zone, closed=subnet.internet_closed)
-            paths = tuple(self._all_paths(table, families, state))
-            self._decided[key] = (paths, frozenset(self._asked_now))
-        return self._decided[key]
+        return Origin(table.id, families_of(subnet), zone, subnet.internet_closed)
+
+    def trace_subnet(self, table: RouteTable, subnet: Subnet) -> Trace:
+        """Trace every S3 Express address from a subnet that this table governs."""
+        origin = self.origin_of(table, subnet)
+        trace = self._from_origins.get(origin)
+        if trace is None:
+            # The subnet's own table counts as consulted even if there is no address to look up in it.
+            trace = join(self._trace_prefix_lists(table, origin), frozenset({table.id}))
+            self._from_origins[origin] = trace
+        return trace
 
     def crosses(self, subnet: Subnet, target_id: str) -> bool:
         """Whether some S3 Express address leads from this subnet over a hop with that id."""
         table = self.governing_table(subnet)
-        traced = self.paths(table, subnet) if table else ()
-        return any(hop.id == target_id for each in traced for outcome in each.outcomes for hop in outcome.path)
+        results = self.trace_subnet(table, subnet).results if table else ()
+        return any(hop.id == target_id for traced in results for outcome in traced.outcomes for hop in outcome.path)
 
     def consults(self, subnet: Subnet, table_id: str) -> bool:
-        """Whether a route table has a say in where traffic from this subnet leaves, its own or one further on."""
+        """Whether a route table helps to decide where this subnet's traffic leaves: its own or one farther on."""
         table = self.governing_table(subnet)
-        return table is not None and table_id in self._decide(table, subnet)[1]
+        return table is not None and table_id in self.trace_subnet(table, subnet).consulted
 
-    def _all_paths(self, table: RouteTable, families: Families, state: TraceState) -> Iterator[Traced]:
+    def _trace_prefix_lists(self, table: RouteTable, origin: Origin) -> Iterator[Trace]:
+        state = TraceState(zone=origin.zone, internet_closed=origin.internet_closed)
         for prefix_list in self.snapshot.express_prefix_lists:
-            is_ipv4 = prefix_list.family is Family.IPV4
+            is_used = origin.families.include(prefix_list.family)
+            is_synthesized = origin.families.dns64 and prefix_list.family is Family.IPV4
             if prefix_list.cidrs is None:
-                if families.ipv4 if is_ipv4 else families.ipv6:
-                    yield self._unknown_addresses(table, prefix_list, prefix_list.family)
-                if is_ipv4 and families.dns64:
-                    yield self._unknown_addresses(table, prefix_list, Family.IPV6)
-                continue
-            for block in prefix_list.cidrs:
-                if families.ipv4 if is_ipv4 else families.ipv6:
-                    yield from self.trace(table, block, state)
-                if is_ipv4 and families.dns64:
-                    yield from map(_translated, self.trace(table, nat64(block), state))
+                if is_used:
+                    yield self._trace_unknown_addresses(table, prefix_list, prefix_list.family)
+                if is_synthesized:
+                    yield self._trace_unknown_addresses(table, prefix_list, Family.IPV6)
+            for block in prefix_list.cidrs or ():
+                if is_used:
+                    yield self.trace(table, block, state)
+                if is_synthesized:
+                    yield self.trace(table, nat64(block), state).map(_untranslated_has_no_route)
 
-    def _unknown_addresses(self, table: RouteTable, prefix_list: PrefixList, family: Family) -> Traced:
-        outcome = Outcome(Reason.NO_ROUTE)
-        if self._index(table, skip_gateway_endpoints=False).has_routes(family):
-            note = f"the entries of prefix list {prefix_list.id} cannot be read (ec2:GetManagedPrefixListEntries)"
-            outcome = Outcome(Reason.UNRESOLVED_EGRESS, note=note)
-        return Traced(AddressSet(Cidr(family, 0, 0)), (outcome,))
+    def _trace_unknown_addresses(self, table: RouteTable, prefix_list: PrefixList, family: Family) -> Trace:
+        addresses = AddressSet(Cidr(family, 0, 0))
+        if not self.indexes.index_of(table, skip_gateway_endpoints=False).has_routes(family):
+            return without_hop(addresses, Reason.NO_ROUTE)
+        note = f"the entries of prefix list {prefix_list.id} cannot be read (ec2:GetManagedPrefixListEntries)"
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note)
 
-    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
-        """Follow a block of addresses from a route table on; a table met twice is a loop."""
-        self._asked_now.add(table.id)
-        refusal = state.refusal(table.id, block.family)
-        if refusal:
-            yield Traced(AddressSet(block), (Outcome(Reason.UNRESOLVED_EGRESS, note=refusal),))
-            return
-        yield from self.follow(table, block, state) if not state.tables else self._recall(table, block, state)
+    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
+        """Follow a block of addresses from a route table; a second lookup in the same table is a loop."""
+        if not state.lookups:
+            return self.follow(table, block, state)
+        note = state.why_not_followed(table.id, block.family)
+        if note:
+            return without_hop(AddressSet(block), Reason.UNRESOLVED_EGRESS, note, frozenset({table.id}))
+        return self._follow_once(table, block, state)
 
-    def _recall(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> tuple[Traced, ...]:
-        """Follow a block from a route table that others lead to, once for all the paths that meet there.
+    def _follow_once(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
+        """Follow a block from a table that other tables lead to: once for all the paths that meet there.
 
-        The tables before it matter only where the path may come back to one of them, or may grow too long.
+        The tables before it matter only if the path may return to one of them, or may become too long.
         """
-        place = (table.id, block, state.zone, state.skip_gateway_endpoints, state.closed)
-        before = {table_id for table_id, _ in state.tables}
-        known = self._remembered.get(place)
-        if known is None or not _independent(known[1], before):
-            earlier, self._asked_now = self._asked_now, {table.id}
-            known = (tuple(self.follow(table, block, state)), frozenset(self._asked_now))
-            self._asked_now = earlier
-            if _independent(known[1], before):
-                self._remembered[place] = known
-        self._asked_now |= known[1]
-        return known[0]
+        key = _TraceKey(table.id, block, state.zone, state.skip_gateway_endpoints, state.internet_closed)
+        trace = self._beyond_hops.get(key)
+        if trace is None or not _is_independent(trace, state):
+            trace = self.follow(table, block, state)
+            if _is_independent(trace, state):
+                self._beyond_hops[key] = trace
+        return trace
 
-    def follow(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Iterator[Traced]:
-        """Follow a block by the routes of one table, whatever was followed from it before."""
-        vpc_id = table.vpc_id if isinstance(table, RouteTable) else state.vpc_id
-        onward = state._replace(tables=state.tables | {(table.id, block.family)}, vpc_id=vpc_id)
-        index = self._index(table, skip_gateway_endpoints=state.skip_gateway_endpoints)
-        for part in index.parts(block):
-            yield from self._follow_part(part, index, onward)
-
-    def _index(self, table: AnyRouteTable, *, skip_gateway_endpoints: bool) -> RoutingIndex:
-        key = (table.id, skip_gateway_endpoints)
-        if key not in self._indexes:
-            routes = [each for each in table.routes if not (skip_gateway_endpoints and self._is_gateway_endpoint(each))]
-            self._indexes[key] = RoutingIndex(routes, self.snapshot.prefix_lists)
-        return self._indexes[key]
-
-    def _is_gateway_endpoint(self, route: Route) -> bool:
-        endpoint = self.snapshot.vpc_endpoints.get(route.target_id)
-        return endpoint is not None and endpoint.endpoint_type == "gateway"
-
-    def _follow_part(self, part: RoutedBlocks, index: RoutingIndex, state: TraceState) -> Iterator[Traced]:
-        unreadable = _unreadable_rivals(part, index)
-        followed = [self._follow_route(route, part.region, state) for route in part.routes]
-        if len(followed) == 1 and not unreadable:
-            yield from followed[0]
-            return
-        for each in alternatives(followed or [[Traced(part.region, (Outcome(Reason.NO_ROUTE),))]]):
-            yield Traced(each.region, (*each.outcomes, *unreadable))
-
-    def _follow_route(self, route: Route, region: AddressSet, state: TraceState) -> list[Traced]:
-        if route.is_blackhole:
-            return terminal(route, region, Reason.DROPPED, _BLACKHOLE)
-        if route.state != "active":
-            return unresolved(route, region, f"the route's state is {route.state}")
-        return FOLLOW[route.target_kind](self, route, region, state)
-
-
-def _independent(asked: frozenset[str], before: set[str]) -> bool:
-    """Whether tables asked behind some others lead on alike without them: they form no loop, and none is too far.
-
-    A table may be met twice on one path, once for each family.
-    """
-    return asked.isdisjoint(before) and 2 * (len(asked) + len(before)) <= MAX_ROUTE_TABLES
-
-
-def _unreadable_rivals(part: RoutedBlocks, index: RoutingIndex) -> list[Outcome]:
-    """Routes whose prefix lists cannot be read may match anything, unless they lead where the winner leads anyway."""
-    if not index.unreadable:
-        return []
-    winners = {route.target_id for route in part.routes}
-    return [
-        Outcome(
-            Reason.UNRESOLVED_EGRESS,
-            (hop_of(each.route),),
-            each.route,
-            "the prefix list's entries cannot be read (ec2:GetManagedPrefixListEntries)",
+    def follow(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
+        """Follow a block by the routes of one table, whether or not it was followed from there before."""
+        beyond = state._replace(
+            lookups=state.lookups | {TableLookup(table.id, block.family)},
+            vpc_id=table.vpc_id if isinstance(table, RouteTable) else state.vpc_id,
         )
-        for each in index.unreadable
-        if each.family in (None, part.region.block.family)
-        and not each.route.is_blackhole
-        and winners != {each.route.target_id}
-    ]
+        index = self.indexes.index_of(table, skip_gateway_endpoints=state.skip_gateway_endpoints)
+        traces = list(map(partial(self._follow_routed, index, beyond), index.split(block)))
+        return join(traces, frozenset({table.id}))
+
+    def _follow_routed(self, index: RoutingIndex, state: TraceState, routed: RoutedBlocks) -> Trace:
+        if len(routed.routes) == 1 and not index.unreadable:  # the usual case
+            return self._follow_route(routed.addresses, state, routed.routes[0])
+        possible = tuple(_unreadable_outcomes(routed, index))
+        traces = list(map(partial(self._follow_route, routed.addresses, state), routed.routes))
+        if len(traces) == 1 and not possible:
+            return traces[0]
+        combined = alternatives(traces or [without_hop(routed.addresses, Reason.NO_ROUTE)])
+        results = (TracedAddresses(traced.addresses, (*traced.outcomes, *possible)) for traced in combined.results)
+        return Trace(tuple(results), combined.consulted)
+
+    def _follow_route(self, addresses: AddressSet, state: TraceState, route: Route) -> Trace:
+        if route.is_blackhole:
+            return terminal(route, addresses, Reason.DROPPED, _BLACKHOLE)
+        if route.state != "active":
+            return unresolved(route, addresses, f"the route's state is {route.state}")
+        return FOLLOW[route.target_kind](self, route, addresses, state)
 
 
-def _translated(traced: Traced) -> Traced:
-    """Addresses under 64:ff9b::/96 lead anywhere only by a NAT, which alone translates them to IPv4."""
-    outcomes = (
-        Outcome(Reason.NO_ROUTE, each.path, each.route, "nothing on the way translates 64:ff9b::/96 to IPv4")
-        if each.reason in (Reason.ENDPOINT, Reason.INTERNET_GATEWAY)
-        else each
-        for each in traced.outcomes
-    )
-    return Traced(traced.region, tuple(outcomes))
+def _is_independent(trace: Trace, state: TraceState) -> bool:
+    """Whether a trace is the same without the tables that traffic came through: no loop, and no limit, is possible.
+
+    A path may use a table twice, once for each family.
+    """
+    before = {lookup.table_id for lookup in state.lookups}
+    return trace.consulted.isdisjoint(before) and 2 * (len(trace.consulted) + len(before)) <= MAX_ROUTE_TABLES
+
+
+def _unreadable_outcomes(routed: RoutedBlocks, index: RoutingIndex) -> Iterator[Outcome]:
+    """Yield an outcome for each route whose prefix list cannot be read: it may match anything.
+
+    A blackhole changes nothing, nor does a route to the target that the winning routes lead to anyway.
+    """
+    for unreadable in index.unreadable:
+        route = unreadable.route
+        if (
+            unreadable.may_match(routed.addresses.block.family)
+            and not route.is_blackhole
+            and {winner.target_id for winner in routed.routes} != {route.target_id}
+        ):
+            yield Outcome(Reason.UNRESOLVED_EGRESS, (hop_of(route),), route, _ENTRIES_UNREADABLE)
+
+
+def _untranslated_has_no_route(outcome: Outcome) -> Outcome:
+    """Return the outcome for 64:ff9b::/96 addresses: without a NAT, which translates them to IPv4, none is reached."""
+    if outcome.reason in (Reason.ENDPOINT, Reason.INTERNET_GATEWAY):
+        return replace(outcome, reason=Reason.NO_ROUTE, note=_UNTRANSLATED)
+    return outcome

@@ -6,56 +6,53 @@ from dataclasses import replace
 
 from express_path.domain.network.resources import Route, TransitGatewayAttachment
 from express_path.domain.path.onward import NextTable, RouteTracer, trace_from, trace_from_any
-from express_path.domain.path.outcomes import Outcome, Traced, TraceState, hop_of, terminal, unresolved
+from express_path.domain.path.outcomes import Outcome, Trace, TraceState, hop_of, terminal, unresolved, without_hop
 from express_path.domain.path.reasons import NAT_REASONS, NO_WAY_OUT, Reason
 from express_path.domain.path.routing import AddressSet
 
-_NEEDED = "set networkRoleArn: ec2:SearchTransitGatewayRoutes of its owner would resolve it"
-_BOTH_NEEDED = (
-    "set networkRoleArn: ec2:DescribeTransitGatewayAttachments and ec2:SearchTransitGatewayRoutes of its owner would "
-    "resolve it"
-)
-_ATTACHMENTS_NEEDED = "set networkRoleArn: ec2:DescribeTransitGatewayAttachments of its owner would resolve it"
-_BEYOND = "beyond a transit gateway, only a NAT is certain"
-_UNSEEN = "the route tables of the attachment's subnets are not listed"
+_TABLES_NEEDED = "set networkRoleArn; its role needs ec2:SearchTransitGatewayRoutes"
+_ATTACHMENTS_NEEDED = "set networkRoleArn; its role needs ec2:DescribeTransitGatewayAttachments"
+_BOTH_NEEDED = f"{_ATTACHMENTS_NEEDED} and ec2:SearchTransitGatewayRoutes"
+_NOT_CERTAIN = "beyond a transit gateway, only a NAT is certain"
+_UNLISTED = "the route tables of the attachment's subnets are not listed"
 _AVAILABILITY_ZONE = re.compile(r"[a-z]+[0-9]+-az[0-9]+")
 """The ids of Availability Zones; those of Local Zones and Wavelength Zones have more parts
 (https://docs.aws.amazon.com/global-infrastructure/latest/regions/az-ids.html)."""
 
 
-def follow_transit_gateway(tracer: RouteTracer, route: Route, region: AddressSet, state: TraceState) -> list[Traced]:
-    """A transit gateway: on from the transit gateway route table with which the VPC's attachment is associated.
+def follow_transit_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
+    """Go on from the transit gateway route table that is associated with the VPC's attachment.
 
-    A spoke account cannot read that table: only the transit gateway's owner can
+    Only the transit gateway's owner can read that table, so networkRoleArn names a role in the owner's account
     (https://docs.aws.amazon.com/vpc/latest/tgw/working-with-transit-gateways.html).
     """
     if state.skip_gateway_endpoints:
-        return unresolved(route, region, _BEYOND)
+        return unresolved(route, addresses, _NOT_CERTAIN)
     attachments = tracer.snapshot.transit_gateway_attachments
     if attachments is None:
-        return unresolved(route, region, _ATTACHMENTS_NEEDED)
+        return unresolved(route, addresses, _ATTACHMENTS_NEEDED)
     attachment = _attachment_of(attachments, route.target_id, state.vpc_id)
     if attachment is None:
-        return unresolved(route, region, f"{_ATTACHMENTS_NEEDED}; no attachment of {state.vpc_id} is listed")
+        return unresolved(route, addresses, f"no attachment of {state.vpc_id} is listed; {_ATTACHMENTS_NEEDED}")
     if not _may_enter(tracer, attachment, state.zone):
         fix = f"add a subnet in {state.zone} to {attachment.id}, which has none there"
-        return terminal(route, region, Reason.DROPPED, fix)
-    onward = _onward_from_table_of(tracer, attachment, region, state)
-    return [_beyond_transit_gateway(each).via(hop_of(route), route) for each in onward]
+        return terminal(route, addresses, Reason.DROPPED, fix)
+    beyond = _trace_from_table_of(tracer, attachment, addresses, state)
+    return beyond.map(_certain_beyond_transit_gateway).via(hop_of(route), route)
 
 
 def _attachment_of(
     attachments: Mapping[str, TransitGatewayAttachment], transit_gateway_id: str, vpc_id: str
 ) -> TransitGatewayAttachment | None:
-    fitting = (
-        each
-        for each in attachments.values()
-        if each.transit_gateway_id == transit_gateway_id
-        and each.resource_type == "vpc"
-        and each.resource_id == vpc_id
-        and each.state == "available"
+    matching = (
+        attachment
+        for attachment in attachments.values()
+        if attachment.transit_gateway_id == transit_gateway_id
+        and attachment.resource_type == "vpc"
+        and attachment.resource_id == vpc_id
+        and attachment.state == "available"
     )
-    return min(fitting, key=lambda each: each.id, default=None)
+    return min(matching, key=lambda attachment: attachment.id, default=None)
 
 
 def _may_enter(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> bool:
@@ -65,36 +62,32 @@ def _may_enter(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: 
     """
     if attachment.subnet_ids is None or not _AVAILABILITY_ZONE.fullmatch(zone):
         return True
-    subnets = [tracer.snapshot.subnets.get(each) for each in attachment.subnet_ids]
-    return any(each is None or each.availability_zone_id in ("", zone) for each in subnets)
+    subnets = [tracer.snapshot.subnets.get(subnet_id) for subnet_id in attachment.subnet_ids]
+    return any(subnet is None or subnet.availability_zone_id in ("", zone) for subnet in subnets)
 
 
-def _onward_from_table_of(
-    tracer: RouteTracer, attachment: TransitGatewayAttachment, region: AddressSet, state: TraceState
-) -> list[Traced]:
-    """On from the transit gateway route table that an attachment is associated with."""
+def _trace_from_table_of(
+    tracer: RouteTracer, attachment: TransitGatewayAttachment, addresses: AddressSet, state: TraceState
+) -> Trace:
+    """Go on from the transit gateway route table that an attachment is associated with."""
     tables = tracer.snapshot.transit_gateway_route_tables
     table = (tables or {}).get(attachment.route_table_id or "")
     note = ""
     if attachment.route_table_id is None:
         note = _BOTH_NEEDED
     elif tables is None:
-        note = _NEEDED
+        note = _TABLES_NEEDED
     elif table is None:
-        note = f"{_NEEDED}; the route table of {attachment.id} cannot be read"
+        note = f"the route table of {attachment.id} cannot be read; {_TABLES_NEEDED}"
     elif table.truncated:
         note = f"{table.id} has more routes than one search returns"
     if table is None or note:
-        return [Traced(region, (Outcome(Reason.UNRESOLVED_EGRESS, note=note),))]
-    return trace_from(tracer, NextTable(table, state), region)
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note)
+    return trace_from(tracer, NextTable(table, state), addresses)
 
 
-def _beyond_transit_gateway(traced: Traced) -> Traced:
-    """Only what is certainly a NAT, or certainly no way out, may be concluded beyond a transit gateway."""
-    return Traced(traced.region, tuple(map(_seen_from_before, traced.outcomes)))
-
-
-def _seen_from_before(outcome: Outcome) -> Outcome:
+def _certain_beyond_transit_gateway(outcome: Outcome) -> Outcome:
+    """Return what is certain beyond a transit gateway: a NAT, or no way out. Everything else is unresolved."""
     if outcome.reason in NAT_REASONS:
         return replace(outcome, reason=Reason.NAT_BEYOND_TRANSIT_GATEWAY)
     if outcome.reason in NO_WAY_OUT:
@@ -103,32 +96,33 @@ def _seen_from_before(outcome: Outcome) -> Outcome:
     return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note)
 
 
-def follow_attachment(tracer: RouteTracer, route: Route, region: AddressSet, state: TraceState) -> list[Traced]:
-    """A transit gateway's route to an attachment: on into its VPC, or through a firewall to the attachment's table.
+def follow_attachment(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
+    """Follow a transit gateway's route to an attachment: into its VPC, or through a firewall to the attachment's table.
 
     https://docs.aws.amazon.com/network-firewall/latest/developerguide/tgw-firewall.html
     """
     attachment = (tracer.snapshot.transit_gateway_attachments or {}).get(route.target_id)
     if attachment is None:
-        return unresolved(route, region, f"{_ATTACHMENTS_NEEDED}; this attachment is not listed")
+        return unresolved(route, addresses, f"this attachment is not listed; {_ATTACHMENTS_NEEDED}")
     if attachment.resource_type not in ("vpc", "network-function"):
-        return unresolved(route, region, f"it leaves by a {attachment.resource_type} attachment")
+        return unresolved(route, addresses, f"it leaves through a {attachment.resource_type} attachment")
     if attachment.state != "available":
-        return unresolved(route, region, f"the attachment's state is {attachment.state}, not available")
+        return unresolved(route, addresses, f"the attachment's state is {attachment.state}, not available")
     if attachment.resource_type == "network-function":
-        onward = _onward_from_table_of(tracer, attachment, region, state)
+        beyond = _trace_from_table_of(tracer, attachment, addresses, state)
     else:
-        onward = trace_from_any(tracer, _entrances(tracer, attachment, state.zone), region, state, _UNSEEN)
-    return [each.via(hop_of(route), route) for each in onward]
+        subnet_ids = _subnets_that_may_carry(tracer, attachment, state.zone)
+        beyond = trace_from_any(tracer, subnet_ids, addresses, state, _UNLISTED)
+    return beyond.via(hop_of(route), route)
 
 
-def _entrances(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:
-    """The subnets that may carry traffic out of an attachment.
+def _subnets_that_may_carry(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:
+    """Return the attachment's subnets through which traffic from a zone may enter the VPC.
 
-    A transit gateway keeps to the zone that traffic enters in if the attachment has a subnet there; in appliance mode
-    it picks one by flow (https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html).
+    A transit gateway keeps traffic in its zone if the attachment has a subnet there. In appliance mode, it picks a zone
+    for each flow (https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html).
     """
     subnet_ids = attachment.subnet_ids or ()
     subnets = [tracer.snapshot.subnets.get(subnet_id) for subnet_id in subnet_ids]
-    in_zone = tuple(each.id for each in subnets if each is not None and each.availability_zone_id == zone)
+    in_zone = tuple(subnet.id for subnet in subnets if subnet is not None and subnet.availability_zone_id == zone)
     return in_zone if in_zone and not attachment.appliance_mode else subnet_ids

@@ -1,1 +1,1 @@
-"""What a path means for the rule: compliance, reason, annotation, and the subnets that a change concerns."""
+"""What a path means for the rule: compliance, reason, annotation, and the subnets that a change affects."""

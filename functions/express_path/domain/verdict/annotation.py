@@ -1,4 +1,4 @@
-"""The annotation: one line for AWS Config, rendered from reason, deciding route and table."""
+"""The annotation: one line for AWS Config, rendered from the reason, the deciding route, and its table."""
 
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import RouteTable
@@ -6,31 +6,31 @@ from express_path.domain.path.outcomes import Outcome
 from express_path.domain.path.reasons import Reason
 
 MAX_LENGTH = 256
-"""The longest annotation that AWS Config takes, in characters (botocore model: config Evaluation)."""
+"""The longest annotation that AWS Config accepts, in characters (botocore model: config Evaluation)."""
 
 _PHRASES = {
-    Reason.PARTLY_NAT: "part of S3 Express traffic crosses a NAT, past the s3express gateway endpoint",
+    Reason.PARTLY_NAT: "part of S3 Express traffic bypasses the s3express gateway endpoint and crosses a NAT",
     Reason.NAT_GATEWAY: "S3 Express traffic crosses a NAT gateway",
     Reason.NAT_INSTANCE: "S3 Express traffic crosses a NAT instance",
     Reason.NAT_BEHIND_APPLIANCE: "S3 Express traffic crosses an appliance, then a NAT",
     Reason.NAT_BEYOND_TRANSIT_GATEWAY: "S3 Express traffic crosses a NAT beyond a transit gateway",
     Reason.UNRESOLVED_EGRESS: "the egress path could not be determined",
-    Reason.INTERNET_GATEWAY: "S3 Express traffic leaves by an internet gateway, without a NAT",
+    Reason.INTERNET_GATEWAY: "S3 Express traffic leaves through an internet gateway, without a NAT",
     Reason.ENDPOINT: "S3 Express traffic uses the s3express gateway endpoint",
     Reason.DROPPED: "AWS drops S3 Express traffic",
     Reason.NO_ROUTE: "no route leads to S3 Express",
-    Reason.NOT_OWNED: "shared by another account, whose own rule decides",
-    Reason.EXCLUDED: "left out by a rule parameter",
+    Reason.NOT_OWNED: "shared by another account, which evaluates it with its own rule",
+    Reason.EXCLUDED: "excluded by a rule parameter",
     Reason.NO_DIRECTORY_BUCKETS: "the account has no directory bucket in this Region",
     Reason.SERVICE_NOT_OFFERED: "this Region does not offer S3 Express",
-    Reason.DELETED: "the subnet is gone",
+    Reason.DELETED: "the subnet no longer exists",
 }
 
 
 def annotate(reason: Reason, deciding: Outcome, table: RouteTable | None, family: Family = Family.IPV4) -> str:
-    """One line of 1 to 256 characters: reason, deciding route (destination and target), and what is known besides.
+    """Return one line of 1 to 256 characters: the reason, the deciding route (destination and target), and its note.
 
-    family is that of the addresses that decided; IPv6 is said, IPv4 goes without saying.
+    family is the address family that decided. The line names IPv6, but not IPv4.
     """
     line = f"{reason}: {_PHRASES[reason]}" + (f" ({family})" if family is Family.IPV6 else "")
     if deciding.route and table:

@@ -1,4 +1,4 @@
-"""Fan-out: which subnets a changed resource concerns."""
+"""Fan-out: which subnets a changed resource affects."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,10 +20,11 @@ class ResourceType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A changed resource, as far as AWS Config's item tells of it.
+    """A changed resource, limited to what AWS Config's item records.
 
-    vpc_id and owner_id are None where the item does not name the VPC or the owner. earlier_subnet_ids are the subnets
-    that a route table governed before, main_changed whether the table became, or ceased to be, a main one.
+    vpc_id and owner_id are None if the item does not name the VPC or the owner. earlier_subnet_ids are the subnets that
+    a route table governed before the change. main_changed says whether a route table became the main one, or stopped
+    being it.
     """
 
     resource_type: ResourceType
@@ -36,23 +37,26 @@ class Change:
 
 
 def concerned_subnets(change: Change, tracer: Tracer) -> list[str]:
-    """The ids of the subnets whose verdict a change may turn, sorted; among them subnets that are gone by now."""
+    """Return the sorted ids of the subnets whose verdict a change may affect, including deleted subnets."""
     subnets = tracer.snapshot.own_subnets
     match change.resource_type:
         case ResourceType.SUBNET:
             return [change.resource_id]
         case ResourceType.VPC_ENDPOINT:
-            return [each.id for each in subnets if change.vpc_id in (None, each.vpc_id)]
+            return [subnet.id for subnet in subnets if change.vpc_id in (None, subnet.vpc_id)]
         case ResourceType.NAT_GATEWAY:
-            return [each.id for each in subnets if tracer.crosses(each, change.resource_id)]
+            return [subnet.id for subnet in subnets if tracer.crosses(subnet, change.resource_id)]
         case _:
-            asked = {change.resource_id, *_tables_now(change.earlier_subnet_ids, tracer)}
-            governed = {each.id for each in subnets if _is_concerned(change, asked, tracer, each)}
-            return sorted(governed | change.earlier_subnet_ids)
+            table_ids = {change.resource_id, *_current_tables(change.earlier_subnet_ids, tracer)}
+            affected = {subnet.id for subnet in subnets if _is_affected(change, table_ids, tracer, subnet)}
+            return sorted(affected | change.earlier_subnet_ids)
 
 
-def _tables_now(subnet_ids: Iterable[str], tracer: Tracer) -> Iterator[str]:
-    """The tables that govern now what another one governed: they decide for the subnets behind an appliance there."""
+def _current_tables(subnet_ids: Iterable[str], tracer: Tracer) -> Iterator[str]:
+    """Yield the tables that govern these subnets now.
+
+    If an appliance is in one of the subnets, its new table also decides for the subnets that route to the appliance.
+    """
     for subnet_id in subnet_ids:
         subnet = tracer.snapshot.subnets.get(subnet_id)
         table = tracer.governing_table(subnet) if subnet else None
@@ -60,13 +64,13 @@ def _tables_now(subnet_ids: Iterable[str], tracer: Tracer) -> Iterator[str]:
             yield table.id
 
 
-def _is_concerned(change: Change, table_ids: Iterable[str], tracer: Tracer, subnet: Subnet) -> bool:
-    """Whether one of these tables governs a subnet or decides further on, or the changed one was its main one."""
-    if any(tracer.consults(subnet, each) for each in table_ids):
+def _is_affected(change: Change, table_ids: Iterable[str], tracer: Tracer, subnet: Subnet) -> bool:
+    """Whether one of these tables decides for a subnet, or the changed table was or may be its main table."""
+    if any(tracer.consults(subnet, table_id) for table_id in table_ids):
         return True
     if change.vpc_id not in (None, subnet.vpc_id):
         return False
     table = tracer.governing_table(subnet)
     if table is None:
         return True
-    return change.main_changed and any(each.main and each.counts for each in table.associations)
+    return change.main_changed and any(association.main and association.counts for association in table.associations)

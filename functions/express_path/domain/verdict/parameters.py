@@ -1,16 +1,17 @@
-"""The rule's parameters: their names, allowed values and defaults, and how they are read."""
+"""The rule's parameters: their names, allowed values, defaults, and how they are read."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.errors import ParameterError
 
 
 class Scope(StrEnum):
-    """Where the rule applies: everywhere, or only where the account has a directory bucket in the Region."""
+    """Where the rule applies: everywhere, or only if the account has a directory bucket in the Region."""
 
     ALL = "ALL"
     DIRECTORY_BUCKETS = "DIRECTORY_BUCKETS"
@@ -18,7 +19,6 @@ class Scope(StrEnum):
 
 PUBLIC_SUBNETS = (Compliance.COMPLIANT, Compliance.NON_COMPLIANT, Compliance.NOT_APPLICABLE)
 UNRESOLVED_EGRESS = (Compliance.NOT_APPLICABLE, Compliance.NON_COMPLIANT)
-Reader = Callable[[str, str], object]
 _LONGEST_TAG = 128 + len("=") + 256
 _VPC_ID = re.compile(r"vpc-[0-9a-z]+")
 _ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+")
@@ -36,19 +36,19 @@ class RuleParameters:
     network_role_arn: str | None = None
 
     def includes(self, vpc_id: str) -> bool:
-        """Whether vpcIds lets a VPC be evaluated."""
+        """Whether vpcIds includes a VPC; without vpcIds, every VPC is included."""
         return not self.vpc_ids or vpc_id in self.vpc_ids
 
     def compliance_of(self, reason: Reason) -> Compliance:
-        """What a reason means for compliance under these parameters."""
+        """Return the compliance that a reason has under these parameters."""
         if reason is Reason.UNRESOLVED_EGRESS:
             return self.unresolved_egress
         if reason is Reason.INTERNET_GATEWAY:
             return self.public_subnets
-        return _FIXED[reason]
+        return _FIXED_COMPLIANCE[reason]
 
 
-_FIXED = {
+_FIXED_COMPLIANCE = {
     **dict.fromkeys(Reason, Compliance.NOT_APPLICABLE),
     Reason.ENDPOINT: Compliance.COMPLIANT,
     Reason.PARTLY_NAT: Compliance.NON_COMPLIANT,
@@ -60,35 +60,31 @@ _FIXED = {
 
 
 def parse_parameters(values: Mapping[str, object]) -> RuleParameters:
-    """Read rule parameters as AWS Config or the command line gives them.
+    """Read rule parameters as AWS Config or the command line passes them.
 
     Raises ParameterError for an unknown name or a value that is not allowed.
     """
-    read: dict[str, object] = {}
+    fields: dict[str, object] = {}
     for name, value in values.items():
         if name not in PARAMETERS:
             raise ParameterError(name, value, "one of the names " + ", ".join(PARAMETERS))
         if not isinstance(value, str):
             raise ParameterError(name, value, "a string")
-        field, reader = PARAMETERS[name]
-        read[field] = reader(name, value.strip())
-    return RuleParameters(**read)  # type: ignore[arg-type]  # each reader returns its own field's type
+        parameter = PARAMETERS[name]
+        fields[parameter.field] = parameter.read(name, value.strip())
+    return RuleParameters(**fields)  # type: ignore[arg-type]  # each read function returns its own field's type
 
 
-def _one_of(allowed: tuple[StrEnum, ...]) -> Reader:
-    def read(name: str, value: str) -> StrEnum:
-        """The allowed value that is spelt so. Raises ParameterError."""
-        for each in allowed:
-            if value == each:
-                return each
-        raise ParameterError(name, value, "one of " + ", ".join(allowed))
-
-    return read
+def _one_of(allowed: tuple[StrEnum, ...], name: str, value: str) -> StrEnum:
+    for member in allowed:
+        if value == member:
+            return member
+    raise ParameterError(name, value, "one of " + ", ".join(allowed))
 
 
 def _vpc_ids(name: str, value: str) -> frozenset[str]:
-    ids = [each.strip() for each in value.split(",")]
-    if not all(_VPC_ID.fullmatch(each) for each in ids):
+    ids = [vpc_id.strip() for vpc_id in value.split(",")]
+    if not all(_VPC_ID.fullmatch(vpc_id) for vpc_id in ids):
         raise ParameterError(name, value, "comma-separated VPC ids such as vpc-0123456789abcdef0")
     return frozenset(ids)
 
@@ -105,12 +101,20 @@ def _role_arn(name: str, value: str) -> str:
     return value
 
 
-PARAMETERS: Mapping[str, tuple[str, Reader]] = {
-    "publicSubnets": ("public_subnets", _one_of(PUBLIC_SUBNETS)),
-    "unresolvedEgress": ("unresolved_egress", _one_of(UNRESOLVED_EGRESS)),
-    "scope": ("scope", _one_of(tuple(Scope))),
-    "vpcIds": ("vpc_ids", _vpc_ids),
-    "excludeTag": ("exclude_tag", _tag),
-    "networkRoleArn": ("network_role_arn", _role_arn),
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A rule parameter: its field in RuleParameters, and the function that reads its value, given name and text."""
+
+    field: str
+    read: Callable[[str, str], object]
+
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "publicSubnets": Parameter("public_subnets", partial(_one_of, PUBLIC_SUBNETS)),
+    "unresolvedEgress": Parameter("unresolved_egress", partial(_one_of, UNRESOLVED_EGRESS)),
+    "scope": Parameter("scope", partial(_one_of, tuple(Scope))),
+    "vpcIds": Parameter("vpc_ids", _vpc_ids),
+    "excludeTag": Parameter("exclude_tag", _tag),
+    "networkRoleArn": Parameter("network_role_arn", _role_arn),
 }
-"""Every rule parameter by name: its field in RuleParameters and the function that reads its value."""
+"""Every rule parameter, by name."""
