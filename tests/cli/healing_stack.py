@@ -16,7 +16,7 @@ from express_path import healing, looking
 from express_path.adapters.run_states import ENDED
 from express_path.handlers import plan_heal
 from express_path.handlers.services import services
-from express_path_cli import following
+from express_path_cli import run_watcher
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.heals import APPROVED, HEAL, UNDO, Deployment
@@ -32,7 +32,7 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
     """Deploy the runbooks that heal and undo, and a stack whose outputs name them."""
     monkeypatch.setattr(looking, "SECONDS_APART", 0)
     monkeypatch.setattr(healing, "TURN_SECONDS", 0.1)
-    monkeypatch.setattr(following, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(run_watcher, "POLL_SECONDS", 0.05)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     plan_heal.rule_parameters.cache_clear()
     with Automation(sandbox) as automation:

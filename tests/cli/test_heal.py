@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from express_path_cli import following
+from express_path_cli import run_watcher
 from express_path_cli.organization.clients import AccountClients
 from express_path_cli.runbooks.automation_runs import start_run
 from sandbox.server import Sandbox
@@ -220,7 +220,7 @@ def test_ctrl_c_ends_the_following_not_the_run(
         raise KeyboardInterrupt
 
     deployment.automation.knobs.time_scale = 1
-    monkeypatch.setattr(following.time, "sleep", interrupt)
+    monkeypatch.setattr(run_watcher.time, "sleep", interrupt)
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 130
     assert "the run goes on: aws ssm get-automation-execution" in result.stdout
@@ -306,7 +306,7 @@ def test_a_run_that_is_cancelled_says_so(deployment: Deployment, vpc: Vpc, monke
             ssm.stop_automation_execution(AutomationExecutionId=runs[0]["AutomationExecutionId"], Type="Cancel")
 
     deployment.automation.knobs.time_scale = 1
-    monkeypatch.setattr(following.time, "sleep", cancel)
+    monkeypatch.setattr(run_watcher.time, "sleep", cancel)
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 2
     assert ": AWS gives no reason (aws ssm get-automation-execution" in result.stderr
