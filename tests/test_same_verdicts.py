@@ -24,6 +24,8 @@ from sandbox.server import Sandbox
 from tests.support.recordings import invoke, scan
 from tests.support.rule import Rule
 
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+
 NETWORK = "111122223333"
 ROLE = f"arn:aws:iam::{NETWORK}:role/express-path-network"
 

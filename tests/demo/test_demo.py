@@ -22,6 +22,8 @@ from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox
 from sandbox.situations import Situation, familiar
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 ESCAPE = "\x1b"
 ROW = Row(

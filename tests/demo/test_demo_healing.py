@@ -24,6 +24,8 @@ from sandbox.situations import owned_by_a_stack, remove_default_vpc, without_end
 from sandbox.ssm import Automation
 from tests.support.make import endpoint
 
+pytestmark = pytest.mark.slow
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 Event = dict[str, Any]
 Plan = Callable[[Event], Any]

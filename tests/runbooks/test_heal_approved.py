@@ -15,6 +15,8 @@ from tests.support.heals import APPROVED, FUNCTION, HEAL, RUNBOOKS, Deployment, 
 from tests.support.network import Builder
 from tests.support.rule import Context
 
+pytestmark = pytest.mark.slow
+
 GOING = ("Pending", "InProgress", "Waiting")
 
 

@@ -12,6 +12,8 @@ from tests.support.heals import Deployment, Vpc, status, step, steps
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
