@@ -19,11 +19,11 @@ settings.load_profile("express-path")
 TESTS = Path(__file__).parent
 
 
-UNMEASURED = ("docs", "iam", "runbooks", "template", "terraform")
-"""Directories whose tests run without coverage, which takes as long as the tests themselves.
+UNMEASURED = ("docs", "iam", "template", "terraform")
+"""Directories whose tests run without coverage, because measuring takes about as long as the tests themselves.
 
-They try out whole heals and the whole stack. What they run is measured in the tests of its own package. Tests elsewhere
-that run thousands of random examples are marked `no_cover` for the same reason.
+They test the whole stack, and every module that they run is measured in the tests of its own package. Single files with
+many heals or thousands of random examples have the mark `no_cover` for the same reason.
 """
 
 

@@ -1,8 +1,7 @@
 """Many heals at once, heals that somebody else interferes with, and heals after undos."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -12,20 +11,13 @@ from tests.support.heals import Deployment, Vpc, status, step, steps
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 
 @pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Runs that wait for another one look seldom, so that many of them leave the machine to the one that works.
-
-    For the same reason, the threads of these runs do not measure coverage, which other tests do.
-    """
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that wait for another run look seldom, so that many of them leave the machine to the one that works."""
     monkeypatch.setattr(healing, "TURN_SECONDS", 1)
-    tracing = threading.gettrace()
-    threading.settrace(None)  # type: ignore[arg-type]
-    yield
-    threading.settrace(tracing)  # type: ignore[arg-type]
 
 
 @pytest.mark.timeout(900)

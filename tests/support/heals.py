@@ -7,6 +7,7 @@ from typing import Any
 from express_path.handlers import plan_heal
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
+from tests.support.fast_boto import measured
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 from tests.support.rule import Context
@@ -37,7 +38,7 @@ class Deployment:
         role = sandbox.client("iam").create_role(RoleName="automation", AssumeRolePolicyDocument=json.dumps(TRUST))
         self.given = {"AutomationAssumeRole": str(role["Role"]["Arn"]), "PlanFunctionName": FUNCTION}
         self.ledger = LedgerTable(sandbox)
-        automation.functions.register(FUNCTION, lambda event: plan_heal.handler(event, Context()))
+        automation.functions.register(FUNCTION, measured(lambda event: plan_heal.handler(event, Context())))
 
     def publish(self, name: str) -> None:
         """Store a runbook, as the stack does."""
