@@ -107,6 +107,9 @@ class Sandbox:
         self.prices.reset()
         moto_api_backend.reset()
         self.calls.clear()
+        # Sessions of roles end here, so nobody uses their clients again.
+        own = tuple(CREDENTIALS.values())
+        self._clients = {key: client for key, client in self._clients.items() if key[3:] == own}
 
     @property
     def application(self) -> Application:

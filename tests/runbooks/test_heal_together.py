@@ -16,8 +16,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs that wait for another run look seldom, so that many of them leave the machine to the one that works."""
-    monkeypatch.setattr(healing, "TURN_SECONDS", 1)
+    """Runs that wait for another run look as seldom as in production, and leave the machine to the one that works."""
+    monkeypatch.setattr(healing, "TURN_SECONDS", 3)
 
 
 @pytest.mark.timeout(900)
