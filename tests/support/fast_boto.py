@@ -17,7 +17,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.client import BaseClient, ClientCreator
 from botocore.hooks import EventAliaser, NodeList, _PrefixTrie
 from botocore.httpsession import URLLib3Session
-from botocore.loaders import JSONFileLoader, create_loader
+from botocore.loaders import create_loader
 from botocore.model import ServiceModel
 from urllib3 import HTTPResponse
 
@@ -27,14 +27,12 @@ MAKE_API_CALL = BaseClient._make_api_call  # noqa: SLF001  # botocore offers no 
 LOAD_SERVICE_MODEL = vars(ClientCreator)["_load_service_model"]
 CREATE_METHODS = vars(ClientCreator)["_create_methods"]
 ALIAS_EVENT_NAME = vars(EventAliaser)["_alias_event_name"]
-LOAD_FILE = JSONFileLoader.load_file
 SEND_BY_SOCKET = URLLib3Session.send
 
 sandbox_is_measured = False
 """Whether the coverage of the sandbox is measured while it serves a request. Its own tests set this."""
 
 _paused = threading.local()
-_files: dict[str, Any] = {}
 _models: dict[str, ServiceModel] = {}
 _methods: dict[str, dict[str, Any]] = {}
 _aliases: dict[str, str] = {}
@@ -42,7 +40,6 @@ _aliases: dict[str, str] = {}
 
 def apply(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do what is the same for all clients only once, until `monkeypatch` ends it."""
-    monkeypatch.setattr(JSONFileLoader, "load_file", _load_file)
     monkeypatch.setattr("botocore.session.create_loader", cache(create_loader))
     monkeypatch.setattr(ClientCreator, "_load_service_model", _load_service_model)
     monkeypatch.setattr(ClientCreator, "_create_methods", _create_methods)
@@ -60,20 +57,13 @@ def measured(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a function whose coverage is measured although the sandbox invokes it: one that stands for Lambda's."""
 
     def invoke(event: Any) -> Any:  # noqa: ANN401  # an event and an answer may be anything
-        sys.settrace(_paused.tracer)
+        sys.settrace(getattr(_paused, "tracer", None))
         try:
             return function(event)
         finally:
             sys.settrace(None)
 
     return invoke
-
-
-def _load_file(loader: JSONFileLoader, file_path: str) -> Any:  # noqa: ANN401  # as botocore's
-    """Return what a file of botocore's data contains. EC2's takes half a second, and every loader reads it again."""
-    if file_path not in _files:
-        _files[file_path] = LOAD_FILE(loader, file_path)
-    return _files[file_path]
 
 
 def _load_service_model(creator: ClientCreator, service_name: str, api_version: str | None = None) -> ServiceModel:
