@@ -12,9 +12,9 @@ export NODE_USE_SYSTEM_CA ?= 1
 # Some environments set this. Hundreds of Python processes run here, and each would compile what it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 # Tests of one file share what is slow to make, so they stay together; one worker more than there are processors fills
-# the time in which tests wait.
+# the time in which tests wait. The files run in the order of tests/conftest.py, which starts the slow ones first.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0)) + 1)')
-PYTEST_FLAGS ?= --numprocesses=$(WORKERS) --dist=loadfile --durations=20
+PYTEST_FLAGS ?= --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder --durations=20
 
 VENV := .venv/.ready
 SAM_VENV := .venv-sam/.ready

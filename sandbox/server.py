@@ -21,7 +21,7 @@ from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
 from sandbox.ec2 import Ec2
 from sandbox.faults import Faults
-from sandbox.front import Front
+from sandbox.front import Application, Front
 from sandbox.logs import Logs
 from sandbox.patches import Patches
 from sandbox.prices import Prices
@@ -112,6 +112,14 @@ class Sandbox:
         self.prices.reset()
         moto_api_backend.reset()
         self.calls.clear()
+        # Sessions of roles end here, so nobody uses their clients again.
+        own = tuple(CREDENTIALS.values())
+        self._clients = {key: client for key, client in self._clients.items() if key[3:] == own}
+
+    @property
+    def application(self) -> Application:
+        """The WSGI application behind `endpoint_url`, for requests of this process that need no socket."""
+        return self._server.application
 
     def client(self, service: str, region: str | None = None, credentials: Mapping[str, str] | None = None) -> Client:
         """Return a boto3 client of this sandbox. `credentials` are boto3's keyword arguments, see `credentials()`.
@@ -198,10 +206,10 @@ class _Server(ThreadedMotoServer):
 
     def __init__(self, calls: CallLog, faults: Faults, prices: Prices, reads: StaleReads) -> None:
         super().__init__(ip_address=HOST, port=0, verbose=False)
-        self._front = Front(prices.before(DomainDispatcherApplication(create_backend_app)), calls, faults, reads)
+        self.application = Front(prices.before(DomainDispatcherApplication(create_backend_app)), calls, faults, reads)
 
     def _server_entry(self) -> None:
-        self._server = make_server(HOST, 0, self._front, threaded=True, request_handler=_QuietHandler)
+        self._server = make_server(HOST, 0, self.application, threaded=True, request_handler=_QuietHandler)
         self._server_ready_event.set()
         self._server.serve_forever()
 

@@ -1,31 +1,55 @@
 """What holds for all tests, and the sandbox that those use which talk to AWS."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from sandbox.server import Sandbox
+from tests.support import fast_boto
 from tests.support.network import Builder
-from tests.support.running import emptied, running
+from tests.support.running import emptied
 
 # How long an example takes says nothing on a shared machine. Examples depend on the test alone, so that a change is
 # never blocked by a failure that it did not cause.
 settings.register_profile("express-path", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("express-path")
 
+TESTS = Path(__file__).parent
 
-@pytest.fixture(scope="module")
-def module_sandbox() -> Iterator[Sandbox]:
-    """One server for a module."""
-    with running() as started:
-        yield started
+
+UNMEASURED = ("docs", "iam", "template", "terraform")
+"""Directories whose tests run without coverage, because measuring takes about as long as the tests themselves.
+
+They test the whole stack, and every module that they run is measured in the tests of its own package. Single files with
+many heals or thousands of random examples have the mark `no_cover` for the same reason.
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave directories unmeasured, and start the slow files first, so that no worker is left with one at the end."""
+    for item in items:
+        if item.path.relative_to(TESTS).parts[0] in UNMEASURED:
+            item.add_marker("no_cover")
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.fixture(scope="session")
+def running_sandbox() -> Iterator[Sandbox]:
+    """One server for the whole session: moto's state is global, so there can be only one in a process."""
+    with pytest.MonkeyPatch.context() as patches:
+        fast_boto.apply(patches)
+        with Sandbox() as running:
+            fast_boto.connect(patches, running)
+            yield running
 
 
 @pytest.fixture
-def sandbox(module_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+def sandbox(running_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
     """The running sandbox, emptied for this test; the environment leads there."""
-    with emptied(module_sandbox, monkeypatch) as empty:
+    with emptied(running_sandbox, monkeypatch) as empty:
         yield empty
 
 

@@ -20,10 +20,12 @@ from botocore.regions import EndpointResolver
 import compile_artifact
 import trim_artifact
 from sandbox.lambda_runtime import LambdaRuntime
+from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.ledgers import LEDGER, LedgerTable, heal_id
 from tests.support.network import Builder, Private
-from tests.support.running import running
+
+pytestmark = pytest.mark.slow
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 LISTED: dict[str, dict[str, list[str]]] = json.loads((FUNCTIONS / "operations.json").read_bytes())
@@ -230,11 +232,10 @@ def artifact_of_the_account(artifact: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.runtime
-def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Path) -> None:
+def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Path, sandbox: Sandbox) -> None:
     """In Lambda's own runtime the trimmed clients of each service make all the calls of a plan."""
     settings = {"LEDGER_TABLE_NAME": LEDGER, "ENDPOINT_POLICY_PARAMETER": "/policy", "CHANGE_CALENDAR_NAME": "changes"}
-    with running() as sandbox, Automation(sandbox) as automation:
-        sandbox.reset()
+    with Automation(sandbox) as automation:
         automation.knobs.open_calendars.add("changes")
         network = Private(Builder(sandbox))
         sandbox.client("ssm").put_parameter(Name="/policy", Value=POLICY, Type="String")

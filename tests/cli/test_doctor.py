@@ -22,6 +22,8 @@ from tests.cli.whole_stack import RULE, STACK, WholeStack, approval_topic
 from tests.support.command import invoke
 from tests.support.network import Builder, Private
 
+pytestmark = pytest.mark.slow
+
 HOUR = timedelta(hours=1)
 TABLE, SUBNET = "AWS::EC2::RouteTable", "AWS::EC2::Subnet"
 Break = Callable[[WholeStack], object]

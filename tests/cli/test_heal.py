@@ -16,6 +16,8 @@ from tests.support.command import invoke
 from tests.support.heals import APPROVED, HEAL, Deployment, Vpc
 from tests.support.network import Builder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:

@@ -22,6 +22,8 @@ from express_path.domain.path.reasons import Compliance, Reason
 from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 ESCAPE = "\x1b"
 ROW = Row(

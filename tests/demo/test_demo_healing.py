@@ -24,6 +24,8 @@ from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.make import endpoint
 
+pytestmark = pytest.mark.slow
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 Event = dict[str, Any]
 Plan = Callable[[Event], Any]

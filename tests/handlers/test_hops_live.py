@@ -12,6 +12,8 @@ from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway, BehindNatIns
 from sandbox.server import Sandbox
 from tests.support.rule import Rule
 
+pytestmark = pytest.mark.slow
+
 NETWORK = "111122223333"
 ROLE = f"arn:aws:iam::{NETWORK}:role/express-path-network"
 OF_A_SWEEP = {

@@ -15,6 +15,8 @@ from tests.support.rule import Rule
 from tests.support.stack import NETWORK_ROLE, Stack
 from tests.support.template import Expanded
 
+pytestmark = pytest.mark.slow
+
 PARAMETERS = {"scope": "DIRECTORY_BUCKETS", "networkRoleArn": NETWORK_ROLE}
 # IAM's name of an operation where it is not the operation's own:
 # https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html

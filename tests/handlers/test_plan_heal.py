@@ -29,6 +29,8 @@ from tests.support.ledgers import LEDGER, LedgerTable
 from tests.support.network import Builder, Private
 from tests.support.rule import Context
 
+pytestmark = pytest.mark.slow
+
 Ask = Callable[..., dict[str, Any]]
 BUCKET = "data--use1-az4--x-s3"
 SOURCE_IP = json.dumps(

@@ -12,6 +12,8 @@ from sandbox.server import Sandbox
 from tests.support.network import ANYWHERE, Builder
 from tests.support.rule import Rule
 
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+
 TAG = "express-path:exclude"
 
 

@@ -13,6 +13,8 @@ from sandbox.server import Sandbox
 from tests.support.heals import APPROVED, FUNCTION, HEAL, RUNBOOKS, Deployment, Run, Vpc, status, step, steps
 from tests.support.network import Builder
 
+pytestmark = pytest.mark.slow
+
 GOING = ("Pending", "InProgress", "Waiting")
 
 

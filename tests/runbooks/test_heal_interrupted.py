@@ -9,6 +9,8 @@ from tests.support.heals import HEAL, RUNBOOKS, Deployment, Vpc, status, steps
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+
 DOCUMENT: dict[str, Any] = yaml.safe_load((RUNBOOKS / f"{HEAL}.yaml").read_text(encoding="utf-8"))
 ACTIONS = {each["name"]: each["action"] for each in DOCUMENT["mainSteps"]}
 SELDOM = {

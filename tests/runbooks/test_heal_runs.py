@@ -6,6 +6,8 @@ from express_path.domain.heal.records import FULL_ACCESS
 from tests.support.heals import Deployment, Vpc, status, step, steps
 from tests.support.network import Builder
 
+pytestmark = pytest.mark.slow
+
 
 def test_heal_makes_the_endpoint_and_associates_the_table(deployment: Deployment, vpc: Vpc) -> None:
     """From flagged to verified: one endpoint, tagged as ours, in the subnet's table and no other."""

@@ -1,8 +1,7 @@
 """Many heals at once, heals that somebody else interferes with, and heals after undos."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -12,19 +11,17 @@ from tests.support.heals import Deployment, Vpc, status, step, steps
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+
 
 @pytest.fixture
-def patient(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """A deployment in which runs that wait for another one look once a second, and so leave the processor to it.
+def patient(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> Deployment:
+    """A deployment in which waiting runs look as seldom as in production, and leave the machine to the run that works.
 
-    It builds on `deployment`, which sets a shorter time. For the same reason, the threads of these runs do not measure
-    coverage, which other tests do.
+    It builds on `deployment`, which sets a shorter time.
     """
-    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 1)
-    tracing = threading.gettrace()
-    threading.settrace(None)  # type: ignore[arg-type]
-    yield deployment
-    threading.settrace(tracing)  # type: ignore[arg-type]
+    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 3)
+    return deployment
 
 
 @pytest.mark.timeout(900)

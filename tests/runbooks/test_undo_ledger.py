@@ -10,6 +10,8 @@ from tests.support.heals import UNDO, Deployment, Vpc, status, steps
 from tests.support.ledgers import LedgerTable, heal_id
 from tests.support.network import Builder
 
+pytestmark = pytest.mark.slow
+
 
 def described(deployment: Deployment, vpc: Vpc) -> str:
     """Everything that EC2 says about the tables of a VPC."""

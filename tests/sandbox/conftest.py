@@ -1,21 +1,14 @@
 """Fixtures of the tests of the sandbox."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from sandbox.server import Sandbox
-
-
-@pytest.fixture(scope="session")
-def running_sandbox() -> Iterator[Sandbox]:
-    """One server for the whole session."""
-    with Sandbox() as running:
-        yield running
+from tests.support import fast_boto
 
 
 @pytest.fixture
-def sandbox(running_sandbox: Sandbox) -> Sandbox:
+def sandbox(running_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
     """Hand out the running sandbox, emptied for this test."""
+    monkeypatch.setattr(fast_boto, "sandbox_is_measured", True)
     running_sandbox.reset()
     return running_sandbox

@@ -8,6 +8,7 @@ from typing import Any
 from express_path.handlers import plan_heal
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
+from tests.support.fast_boto import measured
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 from tests.support.rule import Context
@@ -42,7 +43,7 @@ class Deployment:
         # Lambda answers one request at a time; here, clients are made before several threads use them.
         for name in ("dynamodb", "ec2", "s3", "ssm"):
             getattr(self.services.aws, name)
-        automation.functions.register(FUNCTION, self.plan)
+        automation.functions.register(FUNCTION, measured(self.plan))
 
     def plan(self, event: dict[str, Any]) -> dict[str, Any]:
         """Invoke the plan function."""

@@ -13,7 +13,6 @@ from cfnlint.decode import decode_str
 
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
-from tests.support.running import running
 from tests.support.template import ROOT, Expanded, source
 from tests.template.models import enum, shape
 
@@ -56,13 +55,6 @@ def test_document_is_of_a_type_and_name_that_systems_manager_takes(logical_id: s
 def test_content_is_the_runbook(logical_id: str, name: str) -> None:
     """With the included file put in, the content is the runbook, word for word."""
     assert Expanded().properties(logical_id)["Content"] == runbook(name)
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Any:  # noqa: ANN401 -- a generator, as pytest wants it
-    """Return a running sandbox."""
-    with running() as started:
-        yield started
 
 
 @pytest.mark.slow

@@ -13,21 +13,21 @@ __all__ = ["deployment"]
 
 
 @pytest.fixture(scope="module")
-def workspace(module_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+def workspace(running_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     """The configuration, applied. Every test leaves it and the sandbox as it found them."""
     if not terraform():
         pytest.skip("no terraform on PATH")
     if not provider():
         pytest.skip("no Terraform AWS provider: set TERRAFORM_PLUGIN_DIR to the folder that contains it")
-    module_sandbox.reset()
-    with Workspace(tmp_path_factory.mktemp("terraform"), module_sandbox) as made:
+    running_sandbox.reset()
+    with Workspace(tmp_path_factory.mktemp("terraform"), running_sandbox) as made:
         made.apply()
         yield made
 
 
 @pytest.fixture
-def sandbox(workspace: Workspace, module_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+def sandbox(workspace: Workspace, running_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
     """The sandbox that Terraform works in, with everything it made."""
     del workspace
-    with pointed_at(module_sandbox, monkeypatch) as kept:
+    with pointed_at(running_sandbox, monkeypatch) as kept:
         yield kept

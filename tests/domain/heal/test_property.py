@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.heal_situation import EXPRESS_LIST_6, blockers, network, planned
 from tests.support.make import EXPRESS_LIST, endpoint, route, subnet
 from tests.support.random_routes import mostly
+
+pytestmark = pytest.mark.no_cover
 
 FAMILIES = {"ipv4": {"IPv4"}, "ipv6": {"IPv6"}, "dualstack": {"IPv4", "IPv6"}}
 

@@ -13,6 +13,8 @@ from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.make import EXPRESS_LIST, by_id, snapshot, subnet
 from tests.support.networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
 
+pytestmark = pytest.mark.no_cover
+
 OWNERS = {"vpc-a": ACCOUNT, "vpc-b": NEIGHBOUR}
 
 

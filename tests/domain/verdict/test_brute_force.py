@@ -10,6 +10,8 @@ from tests.support.brute_force import BruteForce
 from tests.support.networks import SUBNETS, parameters, snapshots
 from tests.support.random_routes import APPLIANCES, FOLLOWED, FORWARDING, TRANSIT
 
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+
 LEADING_ON = {
     "every kind of target": FOLLOWED,
     "appliances' endpoints": APPLIANCES,

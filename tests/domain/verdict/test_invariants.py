@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.networks import SUBNETS, parameters, snapshots
+
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 
 def verdicts(snapshot: Snapshot, rule: RuleParameters) -> list[Verdict]:
