@@ -19,6 +19,8 @@ class Scope(StrEnum):
 
 PUBLIC_SUBNETS = (Compliance.COMPLIANT, Compliance.NON_COMPLIANT, Compliance.NOT_APPLICABLE)
 UNRESOLVED_EGRESS = (Compliance.NOT_APPLICABLE, Compliance.NON_COMPLIANT)
+NO_TAG = "NONE"
+"""The value of excludeTag for which no tag excludes a subnet."""
 _LONGEST_TAG = 128 + len("=") + 256
 _VPC_ID = re.compile(r"vpc-[0-9a-z]+")
 _ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+")
@@ -26,7 +28,10 @@ _ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+")
 
 @dataclass(frozen=True, slots=True)
 class RuleParameters:
-    """The rule's parameters, by AWS Config's camelCase names; the defaults are those of a rule without parameters."""
+    """The rule's parameters, by AWS Config's camelCase names; the defaults are those of a rule without parameters.
+
+    exclude_tag is empty if no tag excludes a subnet (excludeTag=NONE).
+    """
 
     public_subnets: Compliance = PUBLIC_SUBNETS[0]
     unresolved_egress: Compliance = UNRESOLVED_EGRESS[0]
@@ -92,7 +97,7 @@ def _vpc_ids(name: str, value: str) -> frozenset[str]:
 def _tag(name: str, value: str) -> str:
     if not 0 < len(value) <= _LONGEST_TAG:
         raise ParameterError(name, value, f"a tag key, or key=value, of 1 to {_LONGEST_TAG} characters")
-    return value
+    return "" if value == NO_TAG else value
 
 
 def _role_arn(name: str, value: str) -> str:
