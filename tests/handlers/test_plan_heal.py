@@ -137,7 +137,7 @@ def test_subnet_that_is_gone_is_not_cured(ask: Ask, builder: Builder, vpc: Priva
     with pytest.raises(NotCuredError) as raised:
         ask("verify", vpc.subnet)
     assert raised.value.subnet_id == vpc.subnet
-    assert "gone" in raised.value.annotation
+    assert "no longer exists" in raised.value.annotation
 
 
 @pytest.mark.parametrize(

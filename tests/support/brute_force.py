@@ -172,7 +172,7 @@ class BruteForce:
         return fates
 
     def winners(self, address: Address, routes: list[Route]) -> Iterator[Route]:
-        """The routes of the longest prefix that holds the address, and among these of the best origin."""
+        """The routes to the longest prefix that contains the address, and among these the ones of the best rank."""
         matching = []
         for route in routes:
             for block, listed in self.destinations(route):
@@ -221,7 +221,7 @@ class BruteForce:
         return UNKNOWN
 
     def end(self, reason: str, walk: Walk) -> frozenset[str]:
-        """What holds at the end of a path; an internet gateway may be closed."""
+        """The outcome at the end of a path; an internet gateway may be closed."""
         if reason == "INTERNET_GATEWAY" and walk.closed:
             return DROPPED
         if reason == "INTERNET_GATEWAY" and walk.closed is None and not walk.skip_gateway_endpoints:
@@ -245,7 +245,7 @@ class BruteForce:
         return fates if FIREWALL_TAG in found.tags.items() else only_nats(fates)
 
     def leave_subnet(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
-        """What holds where traffic goes on by the table of another subnet."""
+        """The outcomes of traffic that goes on by the table of another subnet."""
         subnet = self.snapshot.subnets.get(subnet_id)
         table = self.governing_table(subnet) if subnet else None
         if subnet is None or table is None:

@@ -50,7 +50,7 @@ def test_request_of_another_run_is_open_until_answered_or_expired(approval: Appr
 def test_only_a_person_asks_again_after_a_no(
     state: ApprovalState | None, started_by: StartedBy, *, blocked: bool
 ) -> None:
-    """A denial counts for AWS Config without end; the finding names the run that asked, and what to do."""
+    """A denial does not expire for AWS Config; the finding names the run that asked, and what to do."""
     approval = Approval(state, "run-1", 0) if state else None
     found = denial(TableRecord("rtb-1", approval=approval), started_by)
     assert (found is not None) is blocked

@@ -48,7 +48,7 @@ def test_all_blockers_are_named_at_once() -> None:
 
 
 def test_blocked_plan_still_says_what_it_would_have_done() -> None:
-    """The patch is for whoever wants to make the change all the same."""
+    """The patch is for a person who wants to make the change anyway."""
     plan = planned(network(), Evidence(dns_support=False))
     assert (plan.action, plan.service_name, plan.ip_address_type) == (
         Action.BLOCKED,

@@ -58,7 +58,7 @@ def test_endpoint_that_is_being_deleted_blocks() -> None:
 
 
 def test_endpoint_that_is_being_deleted_does_not_matter_beside_another() -> None:
-    """With a usable endpoint, that another goes is nobody's trouble."""
+    """If a usable endpoint exists, another one that is being deleted does not matter."""
     plan = planned(network(endpoints=(endpoint("vpce-1", state="deleting"), endpoint("vpce-2"))))
     assert (plan.action, plan.endpoint_id, plan.blockers) == (Action.ASSOCIATE, "vpce-2", ())
 

@@ -18,7 +18,7 @@ def test_a_run_verifies_where_nothing_is_to_be_changed() -> None:
 
 
 def test_what_is_there_instead_of_an_available_endpoint_is_named() -> None:
-    """Its state, or that it is gone."""
+    """Its state, or that it no longer exists."""
     found = network(endpoints=(endpoint("vpce-1", state="pending"),))
     plan = replace(planned(found), endpoint_id="vpce-1")
     look = Look(evaluator(found), plan, None, datetime.now(UTC))

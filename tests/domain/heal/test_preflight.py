@@ -403,7 +403,7 @@ def coming_in(*entries: tuple[int, int, int, bool]) -> Evidence:
     ids=["two ranges", "three ranges", "denied after it was allowed"],
 )
 def test_entries_of_a_network_acl_may_share_the_ports(evidence: Evidence) -> None:
-    """Ports that several entries allow together are allowed, each by the first entry that holds it."""
+    """Ports that several entries allow together are allowed, each by the first entry that matches it."""
     assert found(evidence) == []
 
 

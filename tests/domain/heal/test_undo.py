@@ -109,7 +109,7 @@ def test_nothing_is_left_where_the_endpoint_is_gone(shown: tuple[VpcEndpoint, ..
 
 
 def test_table_that_the_heal_was_not_about_to_change_stays() -> None:
-    """A heal that was killed after the creation of the endpoint associated nothing: whoever uses it, did so."""
+    """A heal that was killed after it created the endpoint associated nothing: others made the associations."""
     undo = make_undo(records(replace(HEAL, associated_at="")), seen(OURS, tables=(ROUTED,)), REGION)
     assert (undo.associated, undo.kept, undo.change) == (False, "rtb-1 uses it", Change.FINISH)
 
@@ -180,7 +180,7 @@ def test_endpoint_that_is_gone_is_deleted(code: str) -> None:
 
 
 def test_refused_deletion_is_named_with_endpoint_and_error() -> None:
-    """Beside one that is gone, the one that is left is named."""
+    """If one endpoint no longer exists, the error names the one that still does."""
     gone = Refusal("vpce-1", "InvalidVpcEndpointId.NotFound", "gone")
     with pytest.raises(NotDeletedError) as raised:
         check_deleted([gone, Refusal("vpce-2", "OperationNotPermitted", "not yours")])

@@ -52,7 +52,7 @@ def test_a_default_route_decides_by_its_target(target: str, reason: str) -> None
 
 
 def test_a_route_in_a_state_that_aws_does_not_explain_is_unresolved() -> None:
-    """EC2's model knows the state filtered, and no page says what it means."""
+    """EC2's API model has the state filtered, and AWS does not document what it means."""
     assert verdict_on(network(route(DEFAULT, "nat-1", state="filtered"))).reason == "UNRESOLVED_EGRESS"
 
 

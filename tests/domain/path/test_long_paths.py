@@ -14,29 +14,29 @@ DEFAULT = "0.0.0.0/0"
 
 
 class Counting(Tracer):
-    """A tracer that counts how often it goes on from a route table."""
+    """A tracer that counts how often it traces from a route table."""
 
     def __init__(self, network: Snapshot) -> None:
-        """Begin at none."""
+        """Start at 0."""
         super().__init__(network)
-        self.visits = 0
+        self.traces = 0
 
     def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
-        """Count, and go on."""
-        self.visits += 1
+        """Count, and trace."""
+        self.traces += 1
         return super().trace(table, block, state)
 
 
 class Following(Tracer):
-    """A tracer that keeps which route tables' routes it followed."""
+    """A tracer that records the route tables whose routes it followed."""
 
     def __init__(self, network: Snapshot) -> None:
-        """Begin with none."""
+        """Start without any."""
         super().__init__(network)
         self.followed: list[str] = []
 
     def follow(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
-        """Keep the table, and follow."""
+        """Record the table, and follow."""
         self.followed.append(table.id)
         return super().follow(table, block, state)
 
@@ -70,24 +70,24 @@ def chain(number: int, hop: str, last: str) -> Snapshot:
     ],
 )
 def test_a_path_is_followed_as_far_as_a_packet_would_live(number: int, hop: str, reason: str) -> None:
-    """One route table more than that, or however many, and it cannot be told where the traffic leaves."""
+    """With one more route table, or a thousand, the path is unresolved."""
     verdict = verdict_on(chain(number, hop, "nat-1"))
     assert verdict.reason == reason
     assert len(verdict.path) == min(number, MAX_ROUTE_TABLES)
 
 
-def test_interfaces_in_a_row_take_no_doubling_of_work() -> None:
-    """Each is looked at with and without gateway endpoints, but the interfaces behind it are not so twice."""
+def test_interfaces_in_a_row_do_not_double_the_work() -> None:
+    """Each interface is traced with and without gateway endpoints, but the ones behind it are not traced four times."""
     number = 12
     network = chain(number, "eni-", "igw-1")
     tracer = Counting(network)
     tracer.trace_subnet(network.route_tables["rtb-1"], network.subnets["subnet-1"])
     assert verdict_on(network).reason == "NAT_BEHIND_APPLIANCE"
-    assert number < tracer.visits < number**2
+    assert number < tracer.traces < number**2
 
 
 def test_what_many_paths_share_is_followed_once() -> None:
-    """Forty subnets with a table each lead to one firewall: its subnet's table is asked once for them all."""
+    """Forty subnets with their own tables lead to one firewall: its subnet's table is followed once for all of them."""
     number = 40
     ids = [f"subnet-{place}" for place in range(number)]
     sources = [table(f"rtb-{subnet_id}", route(DEFAULT, "vpce-1"), subnets=(subnet_id,)) for subnet_id in ids]

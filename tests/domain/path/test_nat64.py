@@ -49,7 +49,7 @@ def network(*first: Route, beyond: tuple[Route, ...] = (), of: object = DUAL_STA
     ],
 )
 def test_a_dual_stack_subnet_also_uses_the_synthesized_addresses(routes: tuple[Route, ...], reason: str) -> None:
-    """They count beside IPv4, unless they lead nowhere; without DNS64 nobody uses them."""
+    """They count in addition to IPv4 unless they lead nowhere; without DNS64, no host uses them."""
     assert verdict_on(network(*routes)).reason == reason
     without = verdict_on(network(*routes, of=replace(DUAL_STACK, dns64=False))).reason
     assert without in ("ENDPOINT", "INTERNET_GATEWAY", "NO_ROUTE")

@@ -56,12 +56,12 @@ def test_in_appliance_mode_one_zone_with_a_nat_is_enough(second: tuple) -> None:
 
 
 def test_no_route_beyond_is_no_route() -> None:
-    """Where the other VPC's table certainly holds nothing, no address has a way out."""
+    """If the other VPC's table certainly has no route, no address has a way out."""
     assert verdict_on(hub(first=TO_NOTHING)).reason == "NO_ROUTE"
 
 
 def test_zones_that_split_a_block_differently_are_compared_address_by_address() -> None:
-    """Half of the addresses meet a NAT in either zone: these are certain, whatever holds for the other half."""
+    """Half of the addresses meet a NAT in either zone: these are certain, whatever happens to the other half."""
     half = (route("198.51.100.0/25", "nat-1"),)
     network = hub(first=half, second=TO_NAT, egress=replace(EGRESS, appliance_mode=True))
     assert verdict_on(network).reason == "NAT_BEYOND_TRANSIT_GATEWAY"

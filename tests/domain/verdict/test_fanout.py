@@ -1,4 +1,4 @@
-"""Which subnets a changed resource concerns."""
+"""Which subnets a changed resource affects."""
 
 import pytest
 
@@ -40,13 +40,13 @@ TABLE, SUBNET, ENDPOINT, NAT, _ = ResourceType
         (Change(TABLE, "rtb-own", "vpc-2"), ["subnet-explicit", "subnet-other"]),
     ],
 )
-def test_a_change_concerns_the_subnets_whose_verdict_it_may_turn(change: Change, concerned: list[str]) -> None:
+def test_a_change_affects_the_subnets_whose_verdict_it_may_change(change: Change, concerned: list[str]) -> None:
     """A table those it governs or governed, an endpoint its VPC, a NAT gateway those that cross it, a subnet itself."""
     assert concerned_subnets(change, Tracer(NETWORK)) == concerned
 
 
 def test_a_former_main_table_is_no_main_table() -> None:
-    """Only an association in force makes a table the main one."""
+    """Only an association that counts makes a table the main one."""
     former = table("rtb-main", subnets=("subnet-explicit",))
     former = by_id(type(former)(former.id, "vpc-1", (), (*former.associations, Association(main=True, state="failed"))))
     found = snapshot(subnets=by_id(subnet("subnet-explicit")), route_tables=former)

@@ -45,7 +45,7 @@ def one(*routes: object, **more: object) -> Snapshot:
 
 
 def test_a_verdict_names_its_subnet() -> None:
-    """A verdict carries account, Region, VPC, subnet, zone and table in force."""
+    """A verdict has the account, Region, VPC, subnet, zone, and governing route table."""
     found = one(TO_ENDPOINT, subnets=by_id(subnet(availability_zone_id="use1-az4")))
     verdict = verdict_on(found)
     assert verdict[:6] == (ACCOUNT, "us-east-1", "vpc-1", "subnet-1", "use1-az4", "rtb-1")
@@ -103,7 +103,7 @@ def test_scope_needs_to_know_that_nobody_has_a_bucket(
 
 @pytest.mark.parametrize("holder", ["subnets", "route_tables", "vpcs"])
 def test_a_tag_excludes_on_subnet_table_or_vpc(holder: str) -> None:
-    """Whichever of the three carries the tag; the table is the one in force."""
+    """A tag on the subnet, its governing route table, or its VPC excludes the subnet."""
     found = one(TO_ENDPOINT)
     tagged = {key: replace(resource, tags={"team": "lake"}) for key, resource in getattr(found, holder).items()}
     found = replace(found, **{holder: tagged})
@@ -148,7 +148,7 @@ def test_a_subnet_that_vpc_ids_leaves_out_needs_no_network(owner: str, reason: s
 
 
 def test_without_a_table_in_sight_nothing_is_known() -> None:
-    """No table in force can be seen: the table is null and the path unresolved."""
+    """Without a governing route table in sight, the table is null and the path is unresolved."""
     verdict = verdict_on(one(route_tables={}))
     assert (verdict.route_table_id, verdict.reason, verdict.path) == (None, "UNRESOLVED_EGRESS", ())
 
@@ -158,7 +158,7 @@ EDGE = Association(gateway_id="igw-1")
 
 
 @pytest.mark.parametrize(
-    ("tables", "in_force"),
+    ("tables", "governing"),
     [
         ([table("rtb-1", TO_NAT, subnets=("subnet-1",)), table("rtb-0", main=True)], "rtb-1"),
         ([table("rtb-1", TO_NAT, subnets=("subnet-2",)), table("rtb-0", main=True)], "rtb-0"),
@@ -203,13 +203,13 @@ EDGE = Association(gateway_id="igw-1")
         "of a pool",
     ],
 )
-def test_the_table_in_force(tables: list, in_force: str | None) -> None:
+def test_the_governing_table(tables: list, governing: str | None) -> None:
     """The explicitly associated table, else the main one of the subnet's own VPC, else none.
 
     Where two tables claim to be the one, as a list read during a change may show it, neither is known to be.
     """
     regional = NatGateway("nat-1", "vpc-1", availability_mode="regional", route_table_id="rtb-regional")
-    assert verdict_on(one(route_tables=by_id(*tables), nat_gateways=by_id(regional))).route_table_id == in_force
+    assert verdict_on(one(route_tables=by_id(*tables), nat_gateways=by_id(regional))).route_table_id == governing
 
 
 def test_a_more_specific_route_hijacks_its_part() -> None:

@@ -13,7 +13,7 @@ from express_path.domain.path.outcomes import Hop, Trace, TracedAddresses, Trace
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.routing import AddressSet
 
-_MAY_TRANSLATE = "it may translate traffic; its route table leads to no NAT, and not certainly to an internet gateway"
+_MAY_TRANSLATE = "it may translate traffic, and leads to no NAT and not certainly to an internet gateway"
 
 
 def follow_network_interface(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
