@@ -1,6 +1,9 @@
 """Clients of AWS: their settings, and the errors that they raise."""
 
+from dataclasses import replace
+
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from express_path.adapters.aws import Aws, calling, pages, unless_denied
@@ -66,6 +69,20 @@ def test_clients_are_made_once(aws: Aws) -> None:
     """Asked for again, a client is the same one."""
     for name in ("ec2", "config", "s3", "sts", "ssm"):
         assert getattr(aws, name) is getattr(aws, name)
+
+
+def test_clients_have_the_given_config_and_region(sandbox: Sandbox) -> None:
+    """Any service has a client, with the given timeouts, in the Region of its Aws and in that of a copy."""
+    aws = Aws.connect(sandbox.region, client_config=Config(read_timeout=7))
+    other = replace(aws, region="eu-west-1")
+    assert aws.client("logs").meta.config.read_timeout == other.client("logs").meta.config.read_timeout == 7
+    assert (aws.client("logs").meta.region_name, other.client("logs").meta.region_name) == (sandbox.region, "eu-west-1")
+
+
+def test_credentials_are_not_in_the_text_of_clients(aws: Aws) -> None:
+    """A trace that shows clients shows no secret."""
+    role = aws.assuming("arn:aws:iam::210987654321:role/network-reader")
+    assert role.credentials["aws_secret_access_key"] not in repr(role)
 
 
 def test_role_of_another_account_is_assumed(aws: Aws) -> None:

@@ -44,4 +44,4 @@ def test_file_that_cannot_be_written_is_told_in_a_line(tmp_path: Path, monkeypat
     result = invoke(["collect", str(tmp_path / "dump")])
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
-    assert "vpcs.json: No space left on device; collect again" in line
+    assert "vpcs.json: No space left on device; free some space" in line

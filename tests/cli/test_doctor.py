@@ -243,7 +243,7 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
         lambda it: it.sqs.send_message(QueueUrl=it.queue, MessageBody="{}"),
         "failed-events",
         "WARN",
-        "1 event given up",
+        "1 event failed all retries",
         "aws sqs receive-message --queue-url http",
     ),
     "stack was rolled back": (

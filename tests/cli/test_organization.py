@@ -63,7 +63,7 @@ def test_an_account_that_refuses_the_role_is_named(sandbox: Sandbox, members: li
     [line] = result.stderr.splitlines()
     assert f"account {members[0]}" in line
     assert "AccessDenied" in line
-    assert "must exist, trust this account" in line
+    assert "must exist and trust this account" in line
 
 
 def test_a_role_may_have_a_path(sandbox: Sandbox, members: list[str]) -> None:
@@ -98,7 +98,7 @@ def test_without_an_organization_it_is_one_line(sandbox: Sandbox) -> None:
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert f"account {sandbox.account_id} {sandbox.region}: organizations:ListAccounts failed with " in line
-    assert "only the management account and delegated administrators" in line
+    assert "works only in the management account and for delegated administrators" in line
 
 
 @pytest.mark.parametrize("name", ["arn:aws:iam::123456789012:role/Audit", "/Audit", "Audit role", "a" * 65, "Prüfer"])

@@ -1,4 +1,4 @@
-"""Clients of AWS, and the translation of its refusals into errors that carry data."""
+"""The clients of AWS, and the conversion of its errors into ApiError."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sts.type_defs import AssumeRoleRequestTypeDef
 
 DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
-"""The codes by which AWS says that a permission is missing."""
+"""The error codes for a missing permission."""
 
 _FILTER_VALUES = 200
 """The most values that one EC2 filter takes (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html)."""
@@ -134,7 +134,7 @@ class Aws:
 
 @contextmanager
 def calling(operation: str) -> Iterator[None]:
-    """Turn a failure of a call into ApiError; operation is its name, such as ec2:DescribeSubnets."""
+    """Raise a failure of a call as ApiError. `operation` is its name, such as ec2:DescribeSubnets."""
     try:
         yield
     except ClientError as error:
@@ -145,9 +145,9 @@ def calling(operation: str) -> Iterator[None]:
 
 
 def pages(client: Any, service: str, operation: str, field: str, **parameters: object) -> list[Mapping[str, Any]]:  # noqa: ANN401
-    """All rows of a paginated call: operation in boto3's spelling, field the list in each page.
+    """Read all rows of a paginated call: `operation` in boto3's spelling, `field` the list in each page.
 
-    Raises ApiError where any page fails: part of a list is no list.
+    Raise ApiError if any page fails, because an incomplete list is never used.
     """
     name = "".join(part.capitalize() for part in operation.split("_"))
     with calling(f"{service}:{name}"):
@@ -156,7 +156,7 @@ def pages(client: Any, service: str, operation: str, field: str, **parameters: o
 
 
 def filtered(ec2: "EC2Client", operation: str, field: str, name: str, values: Sequence[str]) -> list[Mapping[str, Any]]:
-    """All rows of a paginated call of EC2, filtered by values, however many these are."""
+    """Read all rows of a paginated call of EC2, filtered by any number of values."""
     found = []
     for start in range(0, len(values), _FILTER_VALUES):
         by_value = [{"Name": name, "Values": values[start : start + _FILTER_VALUES]}]
@@ -165,7 +165,7 @@ def filtered(ec2: "EC2Client", operation: str, field: str, name: str, values: Se
 
 
 def unless_denied(read: Callable[[], _Result]) -> _Result | None:
-    """The result of an optional read, None where a permission for it is missing; other failures raise."""
+    """Return the result of an optional read, or None if its permission is missing. Raise other errors."""
     try:
         return read()
     except ApiError as error:

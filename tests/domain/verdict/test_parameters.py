@@ -10,7 +10,13 @@ GOOD = {
     "unresolvedEgress": {"NOT_APPLICABLE": "NOT_APPLICABLE", "NON_COMPLIANT": "NON_COMPLIANT"},
     "scope": {"ALL": "ALL", "DIRECTORY_BUCKETS": "DIRECTORY_BUCKETS"},
     "vpcIds": {"vpc-1": frozenset({"vpc-1"}), " vpc-1 ,vpc-2a": frozenset({"vpc-1", "vpc-2a"})},
-    "excludeTag": {"team": "team", "NONE": "", "none": "none", "team=data=lake": "team=data=lake", "a" * 385: "a" * 385},
+    "excludeTag": {
+        "team": "team",
+        "NONE": "",
+        "none": "none",
+        "team=data=lake": "team=data=lake",
+        "a" * 385: "a" * 385,
+    },
     "networkRoleArn": {
         "arn:aws:iam::111122223333:role/path/Name+=,.@_-": "arn:aws:iam::111122223333:role/path/Name+=,.@_-",
         "arn:aws-cn:iam::111122223333:role/Name": "arn:aws-cn:iam::111122223333:role/Name",
