@@ -15,6 +15,8 @@ from tests.support.command import invoke
 from tests.support.many_subnets import write_dump
 from tests.support.scenarios import dump_of
 
+pytestmark = pytest.mark.slow
+
 COMMAND = Path(sys.executable).with_name("express-path")
 NAT = str(dump_of("nat-gateway-zonal"))
 FORMATS = ("table", "json", "csv", "markdown", "html")
