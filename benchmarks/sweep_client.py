@@ -44,8 +44,8 @@ def verdicts(event: dict[str, str]) -> int:
 
     parameters = RuleParameters()
     snapshot = SnapshotReader(Aws.connect()).read(event["accountId"], None, parameters)
-    judge = Evaluator(Tracer(snapshot), parameters)
-    return len([judge.verdict(subnet_id) for subnet_id in snapshot.subnets])
+    evaluator = Evaluator(Tracer(snapshot), parameters)
+    return len([evaluator.verdict(subnet_id) for subnet_id in snapshot.subnets])
 
 
 def sweep(event: dict[str, str]) -> int:

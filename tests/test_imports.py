@@ -45,8 +45,6 @@ ALLOWED = {
     "express_path_cli": (*CORE, *AWS, "mypy_boto3", "rich", "typer", "express_path.adapters", "express_path_cli"),
 }
 ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")
-CONNECTS = "express_path.adapters.aws"
-"""The command lets this module find the Region like every SDK does; the handlers pass it the Region."""
 MODULES = sorted(path for package in PACKAGES.values() for path in package.rglob("*.py"))
 
 
@@ -179,7 +177,7 @@ def environment_reads(source: str) -> list[str]:
 def test_only_handlers_read_the_environment(path: Path) -> None:
     """Settings reach the rest of the Lambda package as arguments."""
     reads = environment_reads(path.read_text(encoding="utf-8"))
-    may_read = part(module_name(path)) == "express_path.handlers" or module_name(path) == CONNECTS
+    may_read = part(module_name(path)) == "express_path.handlers"
     assert may_read or reads == []
 
 

@@ -1,5 +1,6 @@
 """Connections to AWS: the command's timeouts and retries, who the caller is, and what a Region offers."""
 
+import os
 from dataclasses import dataclass
 
 from botocore.config import Config
@@ -32,8 +33,12 @@ class Caller:
 
 
 def connect(region: str | None = None, profile: str | None = None, client_config: Config = SCAN_CONFIG) -> Aws:
-    """Connect with the AWS settings, unless a Region or a profile is given. Raise ApiError if that is not possible."""
-    return Aws.connect(region, profile, client_config)
+    """Connect with the AWS settings, unless a Region or a profile is given. Raise ApiError if that is not possible.
+
+    boto3 ignores AWS_REGION, which all other SDKs read
+    (https://docs.aws.amazon.com/sdkref/latest/guide/feature-region.html).
+    """
+    return Aws.connect(region or os.environ.get("AWS_REGION"), profile, client_config)
 
 
 def connect_anywhere(profile: str | None = None) -> Aws:

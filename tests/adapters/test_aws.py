@@ -28,15 +28,6 @@ def test_region_may_be_named(sandbox: Sandbox) -> None:
     assert "10.9.0.0/16" in [vpc["CidrBlock"] for vpc in vpcs]
 
 
-@pytest.mark.parametrize("name", ["AWS_REGION", "AWS_DEFAULT_REGION"])
-def test_region_of_the_environment(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """The variable of AWS's other SDKs is as good as boto3's, and wins over it, as for the AWS CLI."""
-    monkeypatch.delenv("AWS_REGION", raising=False)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-west-2")
-    monkeypatch.setenv(name, "eu-west-1")
-    assert Aws.connect().region == "eu-west-1"
-
-
 def test_no_region_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any Region there is nothing to read, and the error says what is missing."""
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):

@@ -1,6 +1,5 @@
 """The clients of AWS, and the conversion of its errors into ApiError."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -59,13 +58,12 @@ class Aws:
     def connect(
         cls, region: str | None = None, profile: str | None = None, client_config: Config = LAMBDA_CONFIG
     ) -> Self:
-        """Connect with the Region and credentials of the environment, unless named.
+        """Connect with the AWS settings that boto3 finds, unless a Region or a profile is given.
 
-        Raise ApiError if there is no Region or no such profile. boto3 ignores AWS_REGION, which all other SDKs read
-        (https://docs.aws.amazon.com/sdkref/latest/guide/feature-region.html).
+        Raise ApiError if there is no Region or no such profile.
         """
         with calling("boto3:Session"):
-            session = boto3.Session(region_name=region or os.environ.get("AWS_REGION"), profile_name=profile)
+            session = boto3.Session(region_name=region, profile_name=profile)
             if not session.region_name:
                 raise NoRegionError
         return cls(session, client_config, session.region_name)
