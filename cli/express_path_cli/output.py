@@ -13,6 +13,7 @@ from rich.console import Console
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.terminal_table import as_table
 from express_path_cli.problems import OptionError, one_line, say, trace
+from express_path_cli.remedies import Remedies
 from express_path_cli.result import Result, Seen
 from express_path_cli.summary import summary
 
@@ -28,7 +29,7 @@ def write_result(result: Result, chosen: Format, file: Path | None, *, quiet: bo
             say(f"wrote {file}: {summary(result.verdicts)}")
     elif chosen is Format.TABLE:
         console = Console()
-        console.file.writelines(as_table(result.verdicts, console))
+        console.file.writelines(as_table(result.verdicts, console, Remedies(result.views)))
     elif sys.stdout:
         document = typer.get_binary_stream("stdout")  # documents are always UTF-8
         document.writelines(map(str.encode, RENDER[chosen](result)))

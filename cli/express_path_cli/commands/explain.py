@@ -17,6 +17,9 @@ express-path explain subnet-0a1b2c3d4e5f60718  # live, in the Region of your AWS
 express-path explain subnet-0a1b2c3d4e5f60718 --from-dump dump  # without AWS
 """
 
+UNWRAPPED = 10_000
+"""The width of the text in a pipe or a file, in columns: more than the longest line, so that none wraps."""
+
 
 class Form(StrEnum):
     """The output formats for an explanation."""
@@ -52,6 +55,8 @@ def explain(
         typer.echo(as_explanation_json(explanation), nl=False)
     else:
         console = Console(highlight=False)
+        if not console.is_terminal:
+            console.width = UNWRAPPED
         console.print(as_explanation(explanation))
         console.print(as_patches(explanation), soft_wrap=True)
     if explanation.proposal.failure:
