@@ -26,10 +26,10 @@ def write_result(result: Result, chosen: Format, file: Path | None, *, quiet: bo
     if file and file != STDOUT:
         write_file(file, RENDER[chosen](result))
         if not quiet:
-            say(f"wrote {file}: {summary(result.verdicts)}")
+            say(f"wrote {file}: {summary(result.verdicts, result.evaluated)}")
     elif chosen is Format.TABLE:
         console = Console()
-        console.file.writelines(as_table(result.verdicts, console, Remedies(result.views)))
+        console.file.writelines(as_table(result.verdicts, console, Remedies(result.views), result.evaluated))
     elif sys.stdout:
         document = typer.get_binary_stream("stdout")  # documents are always UTF-8
         document.writelines(map(str.encode, RENDER[chosen](result)))

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any, NoReturn, TextIO
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from express_path.domain.verdict.parameters import PARAMETERS
 from express_path.errors import ApiError, BlockedError, ExpressPathError, ParameterError, RecordError
 from express_path_cli.hints import hint_of
 
@@ -22,6 +24,7 @@ CLOSED_PIPE = 141
 """The exit status if the reader closes the pipe (| head), as in shells: 128 plus the number of SIGPIPE."""
 DECLINED = 1
 """The exit status if a person declined, or did not answer."""
+_PROXY = "a proxy answered instead of AWS: check HTTPS_PROXY and NO_PROXY"
 _NO_REGION = "NoRegionError"
 DEBUG = "EXPRESS_PATH_DEBUG"
 """The environment variable that shows traces, like --debug."""
@@ -72,9 +75,9 @@ def hint_for(error: ExpressPathError) -> str:
     if isinstance(error, LocatedError):
         return hint_for(error.error)
     if isinstance(error, ApiError):
-        return hint_of(error)
+        return _PROXY if is_web_page(error) else hint_of(error)
     if isinstance(error, ParameterError):
-        return "docs/how-it-decides.md explains each rule parameter"
+        return f"the rule parameters are {', '.join(PARAMETERS)}"
     if isinstance(error, RecordError):
         return "please report this as a bug, with a dump (express-path collect) that shows it"
     return ""
@@ -95,9 +98,21 @@ def _message(error: ExpressPathError) -> str:
         return f"{error.where}: {_message(error.error)}"
     if isinstance(error, ApiError) and error.code == _NO_REGION:
         return "no AWS Region is set"
+    if isinstance(error, ApiError) and is_web_page(error):
+        return f"{error.operation} failed: the answer is a web page, not an answer of AWS{_title(error.message)}"
     if isinstance(error, ApiError) and error.operation.startswith("boto3:"):
         return error.message
     return str(error)
+
+
+def is_web_page(error: ApiError) -> bool:
+    """Return whether AWS's message is HTML, which is what a proxy answers."""
+    return re.search(r"<(!doctype )?html", error.message, re.IGNORECASE) is not None
+
+
+def _title(page: str) -> str:
+    found = re.search(r"<title[^>]*>(.*?)</title>", page, re.IGNORECASE | re.DOTALL)
+    return f', with the title "{found[1].strip()}"' if found else ""
 
 
 def say(message: str) -> None:
@@ -110,6 +125,14 @@ def say(message: str) -> None:
 
 class RootCommand(TyperGroup):
     """The root of the command: reports every error in one line and with an exit status."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
+        """Return the options; the help shows no type for a flag."""
+        return _without_flag_types(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # declared by Typer
+        """Parse the command line. `help` shows the help of the command that follows it, or of express-path."""
+        return super().parse_args(ctx, [*args[1:2], "--help"] if args[:1] == ["help"] else args)
 
     def main(self, *args: Any, **given: Any) -> NoReturn:  # noqa: ANN401  # declared by Typer
         """Run a command line and exit with its status. --debug shows the trace of an error."""
@@ -143,7 +166,8 @@ class Subcommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
         """Return its options and --debug, which people append to a line that failed."""
         shared = ctx.parent.command.params if ctx.parent else []
-        return [*super().get_params(ctx), *(parameter for parameter in shared if parameter.name == "debug")]
+        debug = [parameter for parameter in shared if parameter.name == "debug"]
+        return _without_flag_types([*super().get_params(ctx), *debug])
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # declared by Typer
         """Run it. Raise OptionError for an empty value, usually a shell variable that is not set."""
@@ -155,6 +179,14 @@ class Subcommand(TyperCommand):
                 hint = f"{takes}leave it out, or set the shell variable that should contain it"
                 raise OptionError(f"{parameter.opts[0] if is_option else parameter.metavar} is empty", hint)
         return super().invoke(ctx)
+
+
+def _without_flag_types(parameters: list[Any]) -> list[Any]:
+    """Return parameters whose flags have an empty metavar; Typer would show <bool>."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
 
 
 def _make_stdout_robust() -> None:

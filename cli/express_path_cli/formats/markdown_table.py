@@ -20,7 +20,7 @@ def as_markdown(result: Result) -> str:
 
 
 def _lines(result: Result) -> Iterator[str]:
-    yield from ("## Paths to S3 Express One Zone", "", f"**{_plain(summary(result.verdicts))}**", "")
+    yield from ("## Paths to S3 Express One Zone", "", f"**{_plain(summary(result.verdicts, result.evaluated))}**", "")
     for paragraph in advice(result.verdicts):
         yield from (_plain(paragraph), "")
     if result.failures:

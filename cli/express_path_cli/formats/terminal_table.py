@@ -58,10 +58,12 @@ class _Screen:
 def as_text_table(result: Result) -> Iterator[str]:
     """Return the tables without colors, for a file."""
     console = Console(file=StringIO(), width=FILE_WIDTH, color_system=None)
-    return as_table(result.verdicts, console, Remedies(result.views))
+    return as_table(result.verdicts, console, Remedies(result.views), result.evaluated)
 
 
-def as_table(verdicts: Sequence[Verdict], console: Console, remedies: Remedies | None = None) -> Iterator[str]:
+def as_table(
+    verdicts: Sequence[Verdict], console: Console, remedies: Remedies | None = None, evaluated: int | None = None
+) -> Iterator[str]:
     """Yield a table for each VPC, with subnet, verdict and path, the remedies, and a summary.
 
     All are in the console's width and colors.
@@ -73,7 +75,7 @@ def as_table(verdicts: Sequence[Verdict], console: Console, remedies: Remedies |
         lines = (*titles, *_vpc_table(list(of_vpc), screen))
         yield strip_control_codes("\n".join((*lines, "", "")))
     yield from map(strip_control_codes, _remedies(verdicts, remedies or Remedies(), screen))
-    closing = (summary(verdicts), *advice(verdicts))
+    closing = (summary(verdicts, evaluated), *advice(verdicts))
     yield "\n".join((*(line for paragraph in closing for line in screen.folded(paragraph, screen.width)), ""))
 
 
