@@ -2,7 +2,6 @@
 
 import io
 import os
-import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from express_path.domain.verdict.parameters import PARAMETERS
 from express_path.errors import ApiError, BlockedError, ExpressPathError, ParameterError, RecordError
 from express_path_cli.hints import hint_of
+from express_path_cli.web_pages import PROXY_HINT, is_web_page, page_title
 
 UNDETERMINED = 2
 """The exit status if something could not be determined: invalid input, a denied or throttled call."""
@@ -24,7 +24,6 @@ CLOSED_PIPE = 141
 """The exit status if the reader closes the pipe (| head), as in shells: 128 plus the number of SIGPIPE."""
 DECLINED = 1
 """The exit status if a person declined, or did not answer."""
-_PROXY = "a proxy answered instead of AWS: check HTTPS_PROXY and NO_PROXY"
 _NO_REGION = "NoRegionError"
 DEBUG = "EXPRESS_PATH_DEBUG"
 """The environment variable that shows traces, like --debug."""
@@ -75,7 +74,7 @@ def hint_for(error: ExpressPathError) -> str:
     if isinstance(error, LocatedError):
         return hint_for(error.error)
     if isinstance(error, ApiError):
-        return _PROXY if is_web_page(error) else hint_of(error)
+        return PROXY_HINT if is_web_page(error) else hint_of(error)
     if isinstance(error, ParameterError):
         return f"the rule parameters are {', '.join(PARAMETERS)}"
     if isinstance(error, RecordError):
@@ -99,20 +98,10 @@ def _message(error: ExpressPathError) -> str:
     if isinstance(error, ApiError) and error.code == _NO_REGION:
         return "no AWS Region is set"
     if isinstance(error, ApiError) and is_web_page(error):
-        return f"{error.operation} failed: the answer is a web page, not an answer of AWS{_title(error.message)}"
+        return f"{error.operation} failed: the answer is a web page, not an answer of AWS{page_title(error.message)}"
     if isinstance(error, ApiError) and error.operation.startswith("boto3:"):
         return error.message
     return str(error)
-
-
-def is_web_page(error: ApiError) -> bool:
-    """Return whether AWS's message is HTML, which is what a proxy answers."""
-    return re.search(r"<(!doctype )?html", error.message, re.IGNORECASE) is not None
-
-
-def _title(page: str) -> str:
-    found = re.search(r"<title[^>]*>(.*?)</title>", page, re.IGNORECASE | re.DOTALL)
-    return f', with the title "{found[1].strip()}"' if found else ""
 
 
 def say(message: str) -> None:
@@ -166,8 +155,7 @@ class Subcommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
         """Return its options and --debug, which people append to a line that failed."""
         shared = ctx.parent.command.params if ctx.parent else []
-        debug = [parameter for parameter in shared if parameter.name == "debug"]
-        return _without_flag_types([*super().get_params(ctx), *debug])
+        return _without_flag_types([*super().get_params(ctx), *(debug for debug in shared if debug.name == "debug")])
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # declared by Typer
         """Run it. Raise OptionError for an empty value, usually a shell variable that is not set."""
@@ -183,9 +171,8 @@ class Subcommand(TyperCommand):
 
 def _without_flag_types(parameters: list[Any]) -> list[Any]:
     """Return parameters whose flags have an empty metavar; Typer would show <bool>."""
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
+    for parameter in (parameter for parameter in parameters if getattr(parameter, "is_flag", False)):
+        parameter.metavar = ""
     return parameters
 
 

@@ -54,12 +54,18 @@ def explain(
     if form is Form.JSON:
         typer.echo(as_explanation_json(explanation), nl=False)
     else:
-        console = Console(highlight=False)
-        if not console.is_terminal:
-            console.width = UNWRAPPED
+        console = _console()
         console.print(as_explanation(explanation))
         console.print(as_patches(explanation), soft_wrap=True)
     if explanation.proposal.failure:
         trace(explanation.proposal.failure)
         say(one_line(explanation.proposal.failure))
         raise typer.Exit(UNDETERMINED)
+
+
+def _console() -> Console:
+    """Return a console in the width of the terminal, or without wrapping for a pipe or a file."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = UNWRAPPED
+    return console
