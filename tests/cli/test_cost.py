@@ -1,6 +1,7 @@
 """The upper bound of S3 Express's cost: traffic, prices, owners of NAT gateways, and what cannot be read."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -288,7 +289,7 @@ def test_incomplete_metrics_are_not_summed(sandbox: Sandbox) -> None:
     """A window that begins before the metrics' retention would have too few datapoints, so it is rejected."""
     network = BehindNatGateway(Account(sandbox))
     carry(network.account, network.nat, 10, 0)
-    sandbox.metrics.trouble = sandbox.metrics.trouble._replace(status="InternalError")
+    sandbox.metrics.trouble = replace(sandbox.metrics.trouble, status="InternalError")
     result = cost("--days", "1")
     assert result.exit_code == 2
     assert "cloudwatch:GetMetricData failed with InternalError" in result.stderr

@@ -60,7 +60,7 @@ def test_numbers_are_those_of_the_code() -> None:
     assert HealSettings().warn_only == {Blocker.DNS_ATTRIBUTES}
     assert "healed less than 24 hours ago" in TEXT
     assert f"counts as {EXPRESS_WEIGHT} routes" in TABLE["ROUTE_QUOTA"][0]
-    assert "{}-{} back in".format(*EPHEMERAL) in TABLE["NETWORK_ACL"][0]
+    assert f"{EPHEMERAL} back in" in TABLE["NETWORK_ACL"][0]
 
 
 def test_every_tag_is_named() -> None:

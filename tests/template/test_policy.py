@@ -15,7 +15,7 @@ EVERYTHING = {
     "EndpointPolicyParameter": "/network/policy",
     "ChangeCalendarName": "changes",
 }
-ROLES = {"evaluate": "EvaluateRole", "remediate": "PlanRole"}
+ROLES = {"evaluate": "EvaluateRole", "plan_heal": "PlanRole"}
 # An operation's permission has its name, save for these: https://docs.aws.amazon.com/service-authorization/latest/reference/
 ACTIONS = {
     "s3:GetBucketPolicy": "s3express:GetBucketPolicy",

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from express_path.domain.verdict.evaluator import Account
 from express_path.errors import DumpError
 from express_path_cli.dump.reader import DumpedAccount, read_dump
 from tests.support.dumps import ACCOUNT, empty_dump, write
@@ -44,7 +45,7 @@ def test_the_required_files_alone(tmp_path: Path) -> None:
     assert network.network_interfaces is None
     assert network.transit_gateway_attachments is None
     assert network.transit_gateway_route_tables is None
-    assert region.accounts == (DumpedAccount((ACCOUNT, None, None), ("subnet-1",)),)
+    assert region.accounts == (DumpedAccount(Account(ACCOUNT), ("subnet-1",)),)
 
 
 def test_every_optional_file(tmp_path: Path) -> None:
