@@ -12,7 +12,7 @@ from rich.console import Console
 
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.terminal_table import as_table
-from express_path_cli.problems import OptionError, one_line, say, trace
+from express_path_cli.problems import OptionError, one_line, print_trace, say
 from express_path_cli.result import Result, Seen
 from express_path_cli.summary import summary
 
@@ -74,7 +74,7 @@ def _replace(file: Path, pieces: Iterable[str]) -> None:
 def show_failures_and_notes(seen: Seen, *, quiet: bool) -> None:
     """Write to standard error what could not be read and, unless quiet, the notes."""
     for failure in seen.failures:
-        trace(failure.error)
+        print_trace(failure.error)
         say(f"{failure.where}: {one_line(failure.error)}")
     if not quiet:
         for note in seen.notes:

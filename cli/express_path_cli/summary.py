@@ -33,8 +33,8 @@ def _details(verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield f"{dropped(verdicts)} DROPPED"
     excluded = exclusions(verdicts)
     if excluded:
-        ways = ", ".join(f"{number} by {way}" for way, number in excluded.items())
-        yield f"{sum(excluded.values())} EXCLUDED, {ways}"
+        causes = ", ".join(f"{number} by {cause}" for cause, number in excluded.items())
+        yield f"{sum(excluded.values())} EXCLUDED, {causes}"
 
 
 def dropped(verdicts: Sequence[Verdict]) -> int:
@@ -45,8 +45,8 @@ def dropped(verdicts: Sequence[Verdict]) -> int:
 def exclusions(verdicts: Sequence[Verdict]) -> dict[str, int]:
     """Return how many subnets each tag or parameter excludes, most first."""
     notes = (verdict.note for verdict in verdicts if verdict.reason is Reason.EXCLUDED)
-    ways = Counter(note.rpartition(" on ")[0] or "the rule's scope or vpcIds" for note in notes)
-    return dict(sorted(ways.items(), key=lambda way: (-way[1], way[0])))
+    causes = Counter(note.rpartition(" on ")[0] or "the rule's scope or vpcIds" for note in notes)
+    return dict(sorted(causes.items(), key=lambda cause: (-cause[1], cause[0])))
 
 
 def advice(verdicts: Sequence[Verdict]) -> list[str]:

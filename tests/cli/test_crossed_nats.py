@@ -11,7 +11,7 @@ from express_path_cli.connections import read_caller
 from express_path_cli.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.progress import Silent
 from express_path_cli.result import Seen
-from express_path_cli.selection import Selection, judge_all
+from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 from sandbox.networks.account import Account
@@ -30,7 +30,7 @@ def look(source: Source | None = None, parameters: RuleParameters | None = None)
     """Return what a source shows, live unless another is given, and the NATs on its flagged paths."""
     asked = parameters or RuleParameters()
     seen = (source or Source()).read(asked, Silent())
-    return seen, crossed_nats(seen.views, judge_all(seen.views, asked, Selection()))
+    return seen, crossed_nats(seen.views, evaluate_all(seen.views, asked, Selection()))
 
 
 def test_each_kind_of_nat_is_told_with_its_users(sandbox: Sandbox) -> None:
@@ -67,7 +67,7 @@ def test_every_flagged_subnet_has_its_nats(name: str) -> None:
     """Of every recording, a subnet flagged for a NAT is a user of some, the one on its verdict's path among them."""
     source = Source(from_dump=dump_of(name))
     seen, nats = look(source)
-    flagged = [each for each in judge_all(seen.views, RuleParameters(), Selection()) if each.reason in CROSSING]
+    flagged = [each for each in evaluate_all(seen.views, RuleParameters(), Selection()) if each.reason in CROSSING]
     for verdict in flagged:
         used = {each.id for each in nats if verdict.subnet_id in each.subnet_ids and each.region == verdict.region}
         assert used & {hop.id for hop in verdict.path}

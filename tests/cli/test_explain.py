@@ -190,7 +190,9 @@ def test_a_deleted_nat_gateway_has_no_capacity() -> None:
     assert from_dump(recording, subnet_id)["capacity"] == []
     text = text_of(recording, subnet_id)
     assert "Gbit/s" not in text
-    assert "AWS drops the traffic, and a gateway endpoint may not fix that: blackhole: its target is gone" in text
+    assert (
+        "AWS drops the traffic, and a gateway endpoint may not fix that: blackhole: its target no longer exists" in text
+    )
 
 
 def test_nat64_names_both_fixes_once() -> None:

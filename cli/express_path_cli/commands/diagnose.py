@@ -20,7 +20,7 @@ from express_path_cli.output import show_failures_and_notes, write_file
 from express_path_cli.problems import UNDETERMINED, OptionError, say
 from express_path_cli.progress import watching
 from express_path_cli.result import Seen
-from express_path_cli.selection import Selection, judge_all
+from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 from express_path_cli.task_pool import TaskPool
@@ -129,7 +129,7 @@ def _diagnose(request: _Request, chart: Path | None, form: Form, *, quiet: bool)
     with watching(quiet=quiet) as watch:
         seen = request.source.read(request.parameters, watch)
     show_failures_and_notes(seen, quiet=quiet)
-    verdicts = judge_all(seen.views, request.parameters, Selection())
+    verdicts = evaluate_all(seen.views, request.parameters, Selection())
     nats = nats_to_diagnose(seen, verdicts, request.subnet_id, request.source.elsewhere)
     with watching(quiet=quiet) as watch, TaskPool(request.source.live.workers, watch) as task_pool:
         diagnoses = diagnose_all(nats, verdicts, seen, request.timing, task_pool)

@@ -13,7 +13,7 @@ from express_path_cli.output import show_failures_and_notes, write_result
 from express_path_cli.problems import UNDETERMINED
 from express_path_cli.progress import watching
 from express_path_cli.result import Result, is_flagged
-from express_path_cli.selection import Selection, judge_all
+from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 
@@ -60,7 +60,7 @@ def _report(source: Source, parameter: list[str] | None, output: Path, *, quiet:
     parameters = options.rule_parameters(parameter)
     with gc_paused(), watching(quiet=quiet) as watch:
         seen = source.read(parameters, watch)
-        verdicts = judge_all(seen.views, parameters, Selection())
+        verdicts = evaluate_all(seen.views, parameters, Selection())
     show_failures_and_notes(seen, quiet=quiet)
     if seen.views or not seen.failures:
         result = Result(verdicts, datetime.now(UTC), seen.failures, seen.views, seen.notes, parameters)

@@ -16,7 +16,7 @@ from express_path_cli.output import show_failures_and_notes, write_result
 from express_path_cli.problems import UNDETERMINED, OptionError, say
 from express_path_cli.progress import watching
 from express_path_cli.result import Result, Seen
-from express_path_cli.selection import NEVER, WORDS, Selection, judge_all, matches, parse_words
+from express_path_cli.selection import NEVER, WORDS, Selection, evaluate_all, matches, parse_words
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 
@@ -133,7 +133,7 @@ def _read(request: _Request, *, quiet: bool) -> tuple[Seen, list[Verdict]]:
     with gc_paused(), watching(quiet=quiet) as watch:
         seen = source.read(request.parameters, watch)
         seen = replace(seen, failures=[*seen.failures, *selection.missing_vpcs(seen.views, source.elsewhere)])
-        verdicts = judge_all(seen.views, request.parameters, selection)
+        verdicts = evaluate_all(seen.views, request.parameters, selection)
     show_failures_and_notes(seen, quiet=quiet)
     for tag in selection.unused_tags(seen.views) if seen.views else ():
         say(f"no subnet has the tag {tag}")

@@ -36,7 +36,7 @@ class LedgerRecord:
     policy: Mapping[str, Any] | None
 
 
-def judge_ledger(name: str, found: LedgerRecord | None) -> Answer:
+def check_ledger(name: str, found: LedgerRecord | None) -> Answer:
     """Return whether heals and undos can rely on the ledger. `found` is None if the table does not exist."""
     if found is None:
         return fail(

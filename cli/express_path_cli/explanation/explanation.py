@@ -8,7 +8,7 @@ from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.network.resources import RouteTable
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.capacity import Capacity, capacities, carrying
+from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.account_region import AccountRegion
@@ -16,7 +16,7 @@ from express_path_cli.connections import connect
 from express_path_cli.dump.reader import read_dump
 from express_path_cli.explanation.healing import Proposal, propose
 from express_path_cli.explanation.route_selection import RecordingTracer, RouteSelection, route_selections
-from express_path_cli.problems import OptionError, naming
+from express_path_cli.problems import OptionError, locating_errors
 from express_path_cli.result import View
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
@@ -52,7 +52,7 @@ class Subject:
             Source(self.from_dump, live=LiveOptions(profile=self.profile, external_id=self.external_id)).check()
             return explained(self._dumped(self.from_dump).evaluator(parameters), self.subnet_id, None)
         place = AccountRegion.of_caller(connect(self.region, self.profile))
-        with naming(place):
+        with locating_errors(place):
             snapshot = self._read(place, parameters)
         return explained(Evaluator(Tracer(snapshot), parameters), self.subnet_id, place)
 
@@ -94,7 +94,7 @@ def explained(evaluator: Evaluator, subnet_id: str, place: AccountRegion | None)
         verdict=verdict,
         is_main=table is not None and not _is_explicit(table, subnet_id),
         route_selections=route_selections(tracer),
-        capacities=capacities(carrying(verdict.reason, verdict.path), snapshot),
+        capacities=capacities(carrying_hops(verdict.reason, verdict.path), snapshot),
         proposal=propose(evaluator, verdict, place),
     )
 

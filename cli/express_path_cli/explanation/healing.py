@@ -11,7 +11,7 @@ from express_path.domain.heal.records import HealSettings, Plan
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path_cli.account_region import AccountRegion
-from express_path_cli.problems import LocatedError, naming
+from express_path_cli.problems import LocatedError, locating_errors
 
 _CALENDAR = "the change calendar"
 _NOT_IN_A_DUMP = "security groups, network ACLs, endpoint and bucket policies, DNS attributes"
@@ -33,7 +33,7 @@ def propose(evaluator: Evaluator, verdict: Verdict, place: AccountRegion | None)
     evidence, failure = _evidence_in(evaluator), None
     if place and needs_evidence:
         try:
-            with naming(place):
+            with locating_errors(place):
                 evidence = evidence_for(place.aws, evaluator, verdict, calendar_open=True)
                 unchecked = (_CALENDAR,)
         except LocatedError as error:

@@ -6,7 +6,7 @@ from express_path.errors import ApiError
 from express_path_cli.account_access import AccountAccess
 from express_path_cli.aggregator.reader import LIMITS, Aggregator, BadSource
 from express_path_cli.connections import connect
-from express_path_cli.problems import OptionError, naming, without_region
+from express_path_cli.problems import OptionError, locating_errors, without_region
 from express_path_cli.progress import Watch
 from express_path_cli.result import Failure
 from express_path_cli.sources.live import LiveOptions, ReadResult
@@ -21,7 +21,7 @@ def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> ReadResult
     with without_region("set AWS_REGION to the aggregator's Region; --region selects which of its items are read"):
         aws = connect(None, options.profile)
     aggregator = Aggregator(aws, name)
-    with naming(f"aggregator {name} in {aws.region}"):
+    with locating_errors(f"aggregator {name} in {aws.region}"):
         sources = aggregator.bad_sources()
         snapshots = aggregator.snapshots(options.regions)
     watch.done(name)

@@ -22,7 +22,7 @@ from express_path_cli.connections import (
     read_caller,
 )
 from express_path_cli.organization import Member, active_members, member_role_arn
-from express_path_cli.problems import OptionError, naming, without_region
+from express_path_cli.problems import OptionError, locating_errors, without_region
 from express_path_cli.progress import Watch
 from express_path_cli.result import Failure
 from express_path_cli.task_pool import TaskPool
@@ -147,7 +147,7 @@ def _member_accounts(options: LiveOptions, home: Home, task_pool: TaskPool) -> l
         role_arn = member_role_arn(home.caller, member.id, str(options.role_name))
         return home.aws.assuming(role_arn, options.external_id) if role_arn else home.aws
 
-    with naming(home.account_region):
+    with locating_errors(home.account_region):
         members = active_members(home.aws.client("organizations"))
     if not members:
         raise OptionError("organizations:ListAccounts returned no active account", "remove --organization")

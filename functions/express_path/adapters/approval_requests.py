@@ -8,7 +8,7 @@ from typing import Any
 from express_path.adapters.heal_answers import NONE, summary, timestamp
 from express_path.adapters.heal_requests import HealAction, parse_heal_request
 from express_path.domain.heal.approval_message import approval_message
-from express_path.domain.heal.approvals import APPROVED_SECONDS, REQUEST_SECONDS, Ask
+from express_path.domain.heal.approvals import APPROVED_SECONDS, REQUEST_SECONDS, ApprovalStep
 from express_path.domain.heal.ledger import StartedBy
 from express_path.domain.heal.records import HealSettings, Plan
 
@@ -39,10 +39,10 @@ def parse_approval_request(event: Mapping[str, Any]) -> ApprovalRequest:
 
 
 def approval_answer(
-    plan: Plan, step: Ask, settings: HealSettings, moved: Sequence[str], now: datetime, void_run: str
+    plan: Plan, step: ApprovalStep, settings: HealSettings, moved: Sequence[str], now: datetime, void_run: str
 ) -> dict[str, Any]:
     """Return what to ask, whom, and how long the request and an approval are valid; what does not apply is NONE."""
-    asks = step is Ask.ASK
+    asks = step is ApprovalStep.ASK
     seconds = int(now.timestamp())
     return {
         "next": step.value,

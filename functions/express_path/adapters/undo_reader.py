@@ -6,7 +6,7 @@ from express_path.domain.heal.ledger import RunRecord
 from express_path.domain.heal.undo import LiveResources
 
 
-def read_sight(aws: Aws, heal: RunRecord) -> LiveResources:
+def read_live_resources(aws: Aws, heal: RunRecord) -> LiveResources:
     """Read what EC2 shows now, which may be outdated.
 
     https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html

@@ -6,7 +6,7 @@ from typing import Any
 from express_path.adapters.approval_requests import ApprovalRequest, approval_answer
 from express_path.adapters.heal_answers import summary
 from express_path.adapters.run_states import has_ended
-from express_path.domain.heal.approvals import Ask, denial, next_step, open_request
+from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
 from express_path.domain.heal.looks import CHANGE, Look
 from express_path.domain.heal.records import Action, HealSettings
 from express_path.errors import BlockedError, SettingError
@@ -36,7 +36,7 @@ class ApprovalSteps:
         void_run = other if other and has_ended(self._aws.ssm, other) else ""
         step = next_step(look.plan, dry_run=request.dry_run, is_pending=bool(other) and not void_run)
         settings = self._planner.settings
-        if step is Ask.ASK:
+        if step is ApprovalStep.ASK:
             _check_approvers(settings)
         return approval_answer(look.plan, step, settings, _governed_subnets(look), look.now, void_run)
 

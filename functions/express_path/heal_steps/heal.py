@@ -18,7 +18,7 @@ from express_path.adapters.heal_answers import (
 from express_path.adapters.heal_requests import HealAction, HealRequest
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.serialization import verdict_answer
-from express_path.domain.heal.claims import Next, elect, is_unrecorded, may_be_finished, next_before_claim
+from express_path.domain.heal.claims import NextStep, elect, is_unrecorded, may_be_finished, next_before_claim
 from express_path.domain.heal.looks import (
     AGREED,
     CHANGE,
@@ -88,7 +88,7 @@ class HealSteps:
             claimed = record.is_claimed(now) and record.run_id != request.run_id
             if not claimed or (attempt == 0 and has_ended(self._aws.ssm, record.run_id)):
                 answer = self.plan(request)
-                if answer["next"] == Next.CLAIM and answer["routeTableId"] != request.route_table_id:
+                if answer["next"] == NextStep.CLAIM and answer["routeTableId"] != request.route_table_id:
                     raise TableChangedError(request.subnet_id, request.route_table_id, answer["routeTableId"])
                 return answer
             time.sleep(repeated_reads.TURN_SECONDS)
@@ -103,12 +103,12 @@ class HealSteps:
         snapshot, ledger = look.evaluator.snapshot, look.records
         election = elect(ledger.vpc, snapshot, request.run_id)
         step = next_change(look.plan)
-        if step is Next.CREATE and election.must_elect:
-            step = Next.ELECT
+        if step is NextStep.CREATE and election.must_elect:
+            step = NextStep.ELECT
         if is_unrecorded(look.plan, ledger.vpc, snapshot):
-            step = Next.CREATE
+            step = NextStep.CREATE
         return confirm_answer(
-            look.plan, step, election, look.now, needs_approval=needs_approval and step is not Next.VERIFY
+            look.plan, step, election, look.now, needs_approval=needs_approval and step is not NextStep.VERIFY
         )
 
     def elected(self, request: HealRequest) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class HealSteps:
         election = elect(ledger.vpc, snapshot, request.run_id)
         if election.must_elect:
             raise ElectionError(ledger.vpc.vpc_id)
-        step = Next.CREATE if is_unrecorded(look.plan, ledger.vpc, snapshot) else next_change(look.plan)
+        step = NextStep.CREATE if is_unrecorded(look.plan, ledger.vpc, snapshot) else next_change(look.plan)
         return elected_answer(look.plan, step, election, self._planner.settings)
 
     def target(self, request: HealRequest) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class HealSteps:
         look = self._planner.settled_plan(request.subnet_id, request.started_by, READY)
         self._check(look, request)
         step = next_change(look.plan)
-        if not is_ready(look) and step is not Next.VERIFY:
+        if not is_ready(look) and step is not NextStep.VERIFY:
             raise EndpointNotReadyError(request.subnet_id, found_instead(look))
         record = look.records.vpc
         created = request.run_id in record.token_runs and look.plan.endpoint_id in record.token_ids

@@ -7,7 +7,7 @@ from express_path.adapters.heal_evidence import evidence_for
 from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.ledger import StartedBy
 from express_path.domain.heal.looks import Look, Until
-from express_path.domain.heal.plan import REFUSALS, PlanContext, is_healable, make_plan
+from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_healable, make_plan
 from express_path.domain.heal.records import HealSettings
 from express_path.domain.heal.settings import with_policy
 from express_path.domain.path.reasons import Compliance
@@ -71,7 +71,7 @@ class Planner:
 
     def _evidence(self, evaluator: Evaluator, verdict: Verdict, *, has_preflight: bool) -> Evidence:
         """Read what the pre-flight checks; nothing if there is nothing to heal."""
-        if verdict.compliance is not Compliance.NON_COMPLIANT and verdict.reason not in REFUSALS:
+        if verdict.compliance is not Compliance.NON_COMPLIANT and verdict.reason not in BLOCKER_BY_REASON:
             return Evidence()
         calendar_open = self._is_calendar_open()
         if not (has_preflight and is_healable(verdict)):

@@ -13,7 +13,7 @@ CLAIM_SECONDS = 3600
 """How long a claim lasts, in seconds: longer than all steps of a heal or an undo after the claim together."""
 
 
-class Next(StrEnum):
+class NextStep(StrEnum):
     """What a run does next, as the runbook's branches name it."""
 
     DONE = "DONE"
@@ -111,10 +111,10 @@ def client_token(election: Election, vpc_id: str, plan: Plan, policy: str) -> st
     return hashlib.sha256("|".join(parts).encode()).hexdigest()
 
 
-def next_before_claim(plan: Plan, ledger: LedgerView | None, *, dry_run: bool, finishes: bool) -> Next:
+def next_before_claim(plan: Plan, ledger: LedgerView | None, *, dry_run: bool, finishes: bool) -> NextStep:
     """Return what a run does after its first plan."""
     if dry_run or ledger is None or plan.action is Action.BLOCKED:
-        return Next.DONE
+        return NextStep.DONE
     if plan.action is Action.NOTHING_TO_DO:
-        return Next.FINISH if finishes else Next.DONE
-    return Next.CLAIM
+        return NextStep.FINISH if finishes else NextStep.DONE
+    return NextStep.CLAIM

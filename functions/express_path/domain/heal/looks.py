@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from express_path.domain.heal.claims import Next, is_token_spent
+from express_path.domain.heal.claims import NextStep, is_token_spent
 from express_path.domain.heal.endpoint_choice import express_endpoints
 from express_path.domain.heal.ledger import LedgerView, TableRecord, VpcRecord
 from express_path.domain.heal.records import Action, Blocker, Plan
@@ -91,11 +91,11 @@ READY = Until(is_ready, is_change, AVAILABLE_LOOKS, has_preflight=False)
 """Before the association: a new endpoint may not be listed or available immediately."""
 
 
-def next_change(plan: Plan) -> Next:
+def next_change(plan: Plan) -> NextStep:
     """Return what a run does after it has claimed the route table, by a plan that is not blocked."""
     if plan.action is Action.NOTHING_TO_DO:
-        return Next.VERIFY
-    return Next.CREATE if plan.action is Action.CREATE_AND_ASSOCIATE else Next.ASSOCIATE
+        return NextStep.VERIFY
+    return NextStep.CREATE if plan.action is Action.CREATE_AND_ASSOCIATE else NextStep.ASSOCIATE
 
 
 def found_instead(look: Look) -> str:

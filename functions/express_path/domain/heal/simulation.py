@@ -14,7 +14,7 @@ from express_path.domain.path.reasons import NO_WAY_OUT, Compliance, Reason
 from express_path.domain.path.routing import contains
 from express_path.domain.verdict.evaluator import Evaluator
 
-LISTED = 10
+MAX_BLOCKS = 10
 """How many blocks of addresses a finding lists."""
 NAT64_FIX = (
     "turn off DNS64 for the subnet (aws ec2 modify-subnet-attribute --no-enable-dns64), or use the dual-stack host "
@@ -107,7 +107,7 @@ def _obstacle(changed: Snapshot, traced: TracedAddresses, route: Route | None, t
 
 def _evidence(obstacle: _Obstacle, blocks: Sequence[Cidr]) -> str:
     """Return one sentence for a route and all the addresses that it decides."""
-    listed = ", ".join(map(str, blocks[:LISTED])) + (", ..." if len(blocks) > LISTED else "")
+    listed = ", ".join(map(str, blocks[:MAX_BLOCKS])) + (", ..." if len(blocks) > MAX_BLOCKS else "")
     if obstacle.blocker is Blocker.MORE_SPECIFIC_ROUTE:
         return f"{obstacle.where} wins {listed} over the endpoint's route"
     return f"{obstacle.where} would still carry S3 Express traffic to {listed}"

@@ -74,7 +74,7 @@ class Undo:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class FailedDeletion:
     """An endpoint that EC2 did not delete, and why: an item of the list Unsuccessful."""
 
     endpoint_id: str
@@ -87,11 +87,11 @@ _NOT_FOUND = frozenset({"InvalidVpcEndpointId.NotFound", "InvalidVpcEndpoint.Not
 (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html)."""
 
 
-def check_deleted(refusals: Iterable[Refusal]) -> None:
+def check_deleted(failed_deletions: Iterable[FailedDeletion]) -> None:
     """Raise NotDeletedError for the first endpoint that still exists."""
-    for refusal in refusals:
-        if refusal.code not in _NOT_FOUND:
-            raise NotDeletedError(refusal.endpoint_id, refusal.code, refusal.message)
+    for failed in failed_deletions:
+        if failed.code not in _NOT_FOUND:
+            raise NotDeletedError(failed.endpoint_id, failed.code, failed.message)
 
 
 def check_heal(run_id: str, run: RunRecord | None, account_id: str) -> RunRecord:

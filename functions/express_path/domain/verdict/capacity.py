@@ -25,7 +25,7 @@ NAT_GATEWAY_PEAK_GBPS = 100.0
 """What a NAT gateway scales up to, in Gbit/s (same source)."""
 
 
-def carrying(reason: Reason, path: tuple[Hop, ...]) -> tuple[Hop, ...]:
+def carrying_hops(reason: Reason, path: tuple[Hop, ...]) -> tuple[Hop, ...]:
     """Return the hops that carry traffic: none if AWS drops it, such as on a path to a deleted NAT gateway."""
     return () if reason is Reason.DROPPED else path
 
