@@ -7,7 +7,7 @@ from express_path.adapters.approval_requests import ApprovalRequest, approval_an
 from express_path.adapters.heal_answers import summary
 from express_path.adapters.run_states import has_ended
 from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
-from express_path.domain.heal.looks import CHANGE, Look
+from express_path.domain.heal.observations import CHANGE, Look
 from express_path.domain.heal.records import Action, HealSettings
 from express_path.errors import BlockedError, SettingError
 from express_path.heal_steps.planning import Planner

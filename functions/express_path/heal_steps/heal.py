@@ -19,7 +19,7 @@ from express_path.adapters.heal_requests import HealAction, HealRequest
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.claims import NextStep, elect, is_unrecorded, may_be_finished, next_before_claim
-from express_path.domain.heal.looks import (
+from express_path.domain.heal.observations import (
     AGREED,
     CHANGE,
     CREATION,

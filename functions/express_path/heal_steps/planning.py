@@ -6,7 +6,7 @@ from express_path.adapters.aws import Aws, calling
 from express_path.adapters.heal_evidence import evidence_for
 from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.ledger import StartedBy
-from express_path.domain.heal.looks import Look, Until
+from express_path.domain.heal.observations import Look, Until
 from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_healable, make_plan
 from express_path.domain.heal.records import HealSettings
 from express_path.domain.heal.settings import with_policy

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from express_path.domain.heal.claims import NextStep
-from express_path.domain.heal.looks import Look, found_instead, next_change
+from express_path.domain.heal.observations import Look, found_instead, next_change
 from express_path.domain.heal.records import Action
 from tests.support.heal_situation import network, planned
 from tests.support.make import endpoint, evaluator
