@@ -9,6 +9,9 @@ DEPLOY = "deploy the stack again"
 MAX_CONCURRENT_RUNS = 100
 """How many automations run at the same time in an account and Region without adaptive concurrency; others wait
 (https://docs.aws.amazon.com/systems-manager/latest/userguide/adaptive-concurrency.html)."""
+ENDPOINT_QUOTA_CODE = "L-1B52E74A"
+"""The quota of gateway endpoints per Region
+(https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html)."""
 MAX_CLEARED = 100
 """The most exceptions that one call deletes (botocore model: config RemediationExceptionResourceKeys)."""
 _MODES = {
@@ -89,8 +92,8 @@ def check_quota(used: int, quota: int, parameter: int | None) -> Answer:
     if used >= quota:
         return fail(
             f"{usage}: heals cannot create one",
-            "increase the quota L-1B52E74A, and the stack parameter GatewayEndpointQuota with it",
-            "aws service-quotas request-service-quota-increase --service-code vpc --quota-code L-1B52E74A "
+            f"increase the quota {ENDPOINT_QUOTA_CODE}, and the stack parameter GatewayEndpointQuota with it",
+            f"aws service-quotas request-service-quota-increase --service-code vpc --quota-code {ENDPOINT_QUOTA_CODE} "
             f"--desired-value {2 * quota}",
         )
     if parameter not in (None, quota):

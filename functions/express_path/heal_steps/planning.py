@@ -6,7 +6,7 @@ from express_path.adapters.aws import Aws, calling
 from express_path.adapters.heal_evidence import evidence_for
 from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.ledger import StartedBy
-from express_path.domain.heal.observations import Look, Until
+from express_path.domain.heal.observations import Observation, RepeatPolicy
 from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_healable, make_plan
 from express_path.domain.heal.records import HealSettings
 from express_path.domain.heal.settings import with_policy
@@ -35,7 +35,7 @@ class Planner:
 
     def plan(
         self, subnet_id: str, started_by: StartedBy, *, needs_approval: bool = False, has_preflight: bool = True
-    ) -> Look:
+    ) -> Observation:
         """Plan once. needs_approval: the plan is blocked unless somebody approved the heal. Raises ApiError.
 
         Without a pre-flight, only the network, the ledger and the change calendar are read.
@@ -47,26 +47,26 @@ class Planner:
         now = datetime.now(UTC)
         evidence = self._evidence(evaluator, verdict, has_preflight=has_preflight)
         context = PlanContext(evidence, self.settings, now, view, started_by, needs_approval)
-        return Look(evaluator, make_plan(evaluator, subnet_id, context), view, now)
+        return Observation(evaluator, make_plan(evaluator, subnet_id, context), view, now)
 
     def settled_plan(
         self,
         subnet_id: str,
         started_by: StartedBy,
-        until: Until,
+        policy: RepeatPolicy,
         *,
         needs_approval: bool = False,
-    ) -> Look:
+    ) -> Observation:
         """Plan until a plan is as expected, or two plans in a row agree, so that one late answer decides nothing."""
 
-        def agree(before: Look, now: Look) -> bool:
-            return _decision(before) == _decision(now) and not until.temporary(now)
+        def agree(before: Observation, now: Observation) -> bool:
+            return _decision(before) == _decision(now) and not policy.temporary(now)
 
         return read_until_two_agree(
-            lambda: self.plan(subnet_id, started_by, needs_approval=needs_approval, has_preflight=until.has_preflight),
+            lambda: self.plan(subnet_id, started_by, needs_approval=needs_approval, has_preflight=policy.has_preflight),
             agree,
-            until.expected,
-            until.attempts or ATTEMPTS,
+            policy.expected,
+            policy.attempts or ATTEMPTS,
         )
 
     def _evidence(self, evaluator: Evaluator, verdict: Verdict, *, has_preflight: bool) -> Evidence:
@@ -87,8 +87,8 @@ class Planner:
             return ssm.get_calendar_state(CalendarNames=[self.settings.calendar])["State"] == "OPEN"
 
 
-def _decision(look: Look) -> tuple[object, ...]:
-    plan = look.plan
+def _decision(observation: Observation) -> tuple[object, ...]:
+    plan = observation.plan
     return plan.action, plan.endpoint_id, plan.verdict.route_table_id, [found.blocker for found in plan.blockers]
 
 

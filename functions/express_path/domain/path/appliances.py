@@ -30,10 +30,10 @@ def follow_appliance_endpoint(
         return unresolved(route, addresses, _MAY_TRANSLATE, kind)
     state = state._replace(internet_closed=_internet_closed_beyond(tracer, endpoint, state))
     beyond = trace_from_any(tracer, endpoint.subnet_ids, addresses, state, _UNLISTED)
-    seen = (
+    trace = (
         beyond.map(_nat_behind_appliance) if endpoint.is_network_firewall else behind_appliance(beyond, _MAY_TRANSLATE)
     )
-    return seen.via(hop_of(route, kind), route)
+    return trace.via(hop_of(route, kind), route)
 
 
 def _internet_closed_beyond(tracer: RouteTracer, endpoint: VpcEndpoint, state: TraceState) -> bool | None:
