@@ -151,8 +151,8 @@ class Subcommand(TyperCommand):
             given = ctx.params.get(parameter.name)
             if given != parameter.default and "" in (given if isinstance(given, list | tuple) else [given]):
                 is_option = parameter.param_type_name == "option"
-                takes = f"it takes {parameter.metavar}; " if is_option else ""
-                hint = f"{takes}leave it out, or set the shell variable that should contain it"
+                accepts = f"it accepts {parameter.metavar}; " if is_option else ""
+                hint = f"{accepts}leave it out, or set the shell variable that should contain it"
                 raise OptionError(f"{parameter.opts[0] if is_option else parameter.metavar} is empty", hint)
         return super().invoke(ctx)
 

@@ -22,7 +22,7 @@ class View:
 
     @property
     def region(self) -> str:
-        """Return the Region, such as us-east-1."""
+        """The Region, such as us-east-1."""
         return self.tracer.snapshot.region
 
     def evaluator(self, parameters: RuleParameters) -> Evaluator:

@@ -9,9 +9,9 @@ from express_path.domain.verdict.evaluator import Verdict
 COMPLIANCES = (Compliance.NON_COMPLIANT, Compliance.COMPLIANT, Compliance.NOT_APPLICABLE)
 """The compliances in the order of the summary."""
 DROPPED_FIX = (
-    "AWS drops the traffic, so S3 Express cannot be reached. Replace or delete the route whose target is gone, add a "
-    "subnet in that zone to the transit gateway attachment, or exclude the subnet from VPC Block Public Access; each "
-    "verdict says which."
+    "AWS drops the traffic, so S3 Express cannot be reached. Replace or delete the route whose target no longer "
+    "exists, add a subnet in that zone to the transit gateway attachment, or exclude the subnet from VPC Block Public "
+    "Access; each verdict says which."
 )
 """What to do about subnets whose traffic AWS drops."""
 EXCLUDED_FIX = (

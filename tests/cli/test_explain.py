@@ -93,7 +93,7 @@ def test_a_shorter_prefix_loses() -> None:
         "vpce": {"used for all of these addresses", "used for the rest of 44.220.0.0/16"},
         "nat": {
             "used for 44.220.7.0/24",
-            "less specific than pl-0c2f61a4b98d7e035",
+            "less specific than pl-s3express",
             "less specific than 44.220.7.0/24",
         },
     }
@@ -136,7 +136,11 @@ def subnet_with(recording: str, reason: str) -> str:
         ("customer-list-unreadable", "the prefix list's entries cannot be read", "grant the permission"),
         ("gateway-load-balancer-then-endpoint", "its appliance may translate traffic", "ask the appliance's owner"),
         ("transit-gateway-spoke-alone", "ec2:SearchTransitGatewayRoutes", "networkRoleArn"),
-        ("transit-gateway-vpn-attachment", "it leaves through a vpn attachment", "ask the transit gateway's owner"),
+        (
+            "transit-gateway-vpn-attachment",
+            "traffic leaves through an attachment of type vpn",
+            "ask the transit gateway's owner",
+        ),
         ("virtual-private-gateway", "a virtual private gateway", "ask the owner of the network behind it"),
         ("endpoint-pending", "the endpoint's state is pending", "aws ec2 describe-vpc-endpoints"),
         ("table-in-force-unreadable", "its route table", "grant the permission"),

@@ -113,7 +113,7 @@ def diagnose(
 ) -> None:
     """Show whether a NAT gateway on a flagged path throttles S3 Express traffic, with a chart.
 
-    Symptoms are flat throughput, refused connections, dropped packets, and peaks near a NAT gateway's maximum. Exit
+    Symptoms are flat throughput, port allocation errors, dropped packets, and peaks near a NAT gateway's maximum. Exit
     status: 0 none, 1 some, 2 something could not be determined; it is named on standard error, the rest is reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)

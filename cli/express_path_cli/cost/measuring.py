@@ -1,4 +1,4 @@
-"""Measuring the S3 Express share of NAT gateways' traffic from flow logs."""
+"""Measure the S3 Express share of NAT gateways' traffic from flow logs."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class Measurement:
 
 
 def express_blocks(views: Sequence[View], region: str) -> tuple[Cidr, ...]:
-    """Return the IPv4 blocks of S3 Express in a Region; NAT gateways translate to no others. Raises OptionError."""
+    """Return the IPv4 blocks of S3 Express in a Region; NAT gateways translate to no others. Raise OptionError."""
     snapshot = next(view.tracer.snapshot for view in views if view.region == region)
     lists = [prefix_list for prefix_list in snapshot.express_prefix_lists if prefix_list.family is Family.IPV4]
     blocks = tuple(block for prefix_list in lists for block in prefix_list.cidrs or ())
@@ -97,7 +97,7 @@ def _measure_owned(log_group: str, views: Sequence[View], during: TimeWindow, ow
 
 
 def _recorded_window(placement: NatPlacement, group: LogGroup, flow_log: FlowLog, during: TimeWindow) -> TimeWindow:
-    """Return the part of a window that has records. Raises NotRecordedError if there is none."""
+    """Return the part of a window that has records. Raise NotRecordedError if there is none."""
     since = max(flow_log.created, group.kept_since)
     window = during.since(since)
     if not window.days:

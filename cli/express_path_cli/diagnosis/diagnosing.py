@@ -1,4 +1,4 @@
-"""Diagnosing the NAT gateways on flagged paths, account by account."""
+"""Diagnose the NAT gateways on flagged paths, account by account."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def nats_to_diagnose(
 ) -> list[CrossedNat]:
     """Return the NATs on flagged paths, or on the path of one subnet.
 
-    Raises OptionError if there is no such subnet; elsewhere is the hint where else to look for it.
+    Raise OptionError if there is no such subnet; elsewhere is the hint where else to look for it.
     """
     nats = crossed_nats(network.views, verdicts)
     if subnet_id is None:

@@ -1,4 +1,4 @@
-"""Symptoms of a NAT gateway that throttles traffic: plateaus, drops, refused connections, peaks.
+"""Symptoms of a NAT gateway that throttles traffic: plateaus, drops, port allocation errors, peaks.
 
 The ceilings are AWS's (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html): a NAT gateway
 scales automatically from 5 to 100 Gbit/s and from 1 to 10 million packets per second, drops packets above that, and
@@ -45,7 +45,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One symptom, from start to end; value is in unit. evidence has numbers by name, as far as they are known.
+    """One symptom, from start to end; value is in unit. evidence has the numbers that are known, by name.
 
     droppedPackets, droppedShare (of packets that arrived), portAllocationErrors, peakBitsPerSecond,
     peakPacketsPerSecond (of any ten seconds), activeConnections (the maximum): during the finding.
@@ -72,7 +72,7 @@ def findings_of(load: Load, period: timedelta) -> list[Finding]:
 
 
 def _plateaus(load: Load, period: timedelta) -> Iterator[Finding]:
-    """Yield plateaus in bit/s, and plateaus in packets/s at other times; packets of equal size show both at once."""
+    """Yield plateaus in bit/s, and plateaus in packets/s at other times; packets of equal size show both."""
     bits = plateaus(load.carried, period, NEAR_LIMIT * LOWEST_BITS)
     packets = plateaus(load.passed, period, NEAR_LIMIT * LOWEST_PACKETS)
     yield from (_plateau(plateau, "bit/s", HIGHEST_BITS, load) for plateau in bits)

@@ -1,4 +1,4 @@
-"""What a NAT gateway carried, dropped and refused over time, from its metrics."""
+"""What a NAT gateway carried and dropped over time, and its port allocation errors, from its metrics."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Finding plateaus: times when throughput runs flat at its top, as it does at a ceiling of a NAT gateway."""
+"""Find plateaus: times when throughput runs flat at its top, as it does at a ceiling of a NAT gateway."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence

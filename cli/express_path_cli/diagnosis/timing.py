@@ -25,7 +25,7 @@ class Timing:
 def timing(now: datetime, hours: int | None, since: str | None, until: str | None, period: int | None) -> Timing:
     """Return the window that the options select, without the current period, which is incomplete.
 
-    Raises OptionError for a window that is too short to show a plateau, too long, or too old for CloudWatch.
+    Raise OptionError for a window that is too short to show a plateau, too long, or too old for CloudWatch.
     """
     if since and hours is not None:
         raise OptionError("--from and --hours cannot be used together", "leave out one of them")

@@ -1,4 +1,4 @@
-"""Check whether the approvers of heals can be asked."""
+"""Check whether requests reach the approvers of heals."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Ask all questions of a check-up, several at once. One that cannot be answered does not hide the others."""
+"""Answer all questions of a check-up in parallel. One that cannot be answered does not hide the others."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from express_path_cli.problems import UNDETERMINED
 from express_path_cli.progress import Watch
 
 WORKERS = 8
-"""How many questions are answered at once."""
+"""How many questions are answered at the same time."""
 FAILED = 1
 """The exit status if a check fails."""
 

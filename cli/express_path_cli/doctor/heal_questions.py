@@ -82,7 +82,7 @@ def ledger(context: CheckContext) -> Answer | None:
 
 
 def approval(context: CheckContext) -> Answer | None:
-    """Return whether the approvers can be asked."""
+    """Return whether requests reach the approvers."""
     arn, approvers = context.parameter("ApprovalTopicArn"), context.parameter("Approvers")
     if not arn and context.parameter("RemediationMode") != "APPROVAL":
         return None

@@ -1,4 +1,4 @@
-"""Explaining one subnet: its verdict, the hops, the routes that compete at each, capacity, and the heal."""
+"""Explain one subnet: its verdict, the hops, the routes that compete at each, capacity, and the heal."""
 
 import shlex
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Subject:
     def explain(self, parameters: RuleParameters) -> Explanation:
         """Explain the subnet.
 
-        Raises OptionError for an unknown subnet or options that cannot be used together, DumpError and ApiError.
+        Raise OptionError for an unknown subnet or options that cannot be used together, DumpError and ApiError.
         """
         if self.from_dump:
             Source(self.from_dump, live=LiveOptions(profile=self.profile, external_id=self.external_id)).check()

@@ -1,4 +1,4 @@
-"""Read live accounts: one account or an organization, in some Regions or all, several at once."""
+"""Read live accounts: one account or an organization, in some Regions or all, in parallel."""
 
 import re
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _ROLE_NAME = re.compile(r"(?!arn:)([!-.0-~]+/)*[\w+=,.@-]{1,64}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """Which accounts and Regions to read, and how many at once. Without a Region, that of the AWS settings is read."""
+    """Which accounts and Regions to read, and how many in parallel. The default Region is that of the AWS settings."""
 
     regions: tuple[str, ...] = ()
     all_regions: bool = False

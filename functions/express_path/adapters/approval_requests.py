@@ -28,12 +28,12 @@ class ApprovalRequest:
 
 
 def is_approval(event: object) -> bool:
-    """Whether an event is a request of the approval runbook."""
+    """Return whether an event is a request of the approval runbook."""
     return isinstance(event, Mapping) and event.get("action") == PLAN_APPROVAL
 
 
 def parse_approval_request(event: Mapping[str, Any]) -> ApprovalRequest:
-    """Read a request. Raises EventError that names the invalid field."""
+    """Read a request. Raise EventError that names the invalid field."""
     found = parse_heal_request({**event, "action": HealAction.PLAN.value})
     return ApprovalRequest(found.subnet_id, found.dry_run, found.run_id, found.started_by)
 

@@ -11,7 +11,7 @@ def read_live_resources(aws: Aws, heal: RunRecord) -> LiveResources:
 
     https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
 
-    Both reads filter, so a deleted resource is missing instead of an error. Raises ApiError and RecordError.
+    Both reads filter, so a deleted resource is missing instead of an error. Raise ApiError and RecordError.
     """
     of_vpc = [{"Name": "vpc-id", "Values": [heal.vpc_id]}]
     of_id = [{"Name": "vpc-endpoint-id", "Values": [heal.endpoint_id]}]

@@ -43,12 +43,12 @@ class UndoRequest:
 
 
 def is_undo(event: object) -> bool:
-    """Whether an event is a request of the undo runbook."""
+    """Return whether an event is a request of the undo runbook."""
     return isinstance(event, Mapping) and event.get("action") in tuple(UndoAction)
 
 
 def parse_undo_request(event: Mapping[str, Any]) -> UndoRequest:
-    """Read a request. Raises EventError that names the invalid field."""
+    """Read a request. Raise EventError that names the invalid field."""
     unknown = sorted(set(event) - set(_FIELDS), key=str)
     if unknown:
         raise EventError(str(unknown[0]), event[unknown[0]], "one of the fields " + ", ".join(_FIELDS))

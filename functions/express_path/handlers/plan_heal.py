@@ -1,4 +1,4 @@
-"""The runbooks' Lambda function: it parses the request of a step, has it answered, and logs the answer."""
+"""The runbooks' Lambda function: parse the request of a step, answer it, and log the answer."""
 
 import json
 import os
@@ -27,7 +27,7 @@ logger = Logger(service="express-path")
 def compose_services(environment: Mapping[str, str], account_id: str) -> Services:
     """Make the services of an account with the settings of the function's environment.
 
-    Raises ParameterError, SettingError, or ApiError if no Region is set.
+    Raise ParameterError, SettingError, or ApiError if no Region is set.
     """
     parameters = parse_parameters(json.loads(environment.get("RULE_PARAMETERS") or "{}"))
     ledger_table = parse_ledger_table(environment)
@@ -60,7 +60,7 @@ def handler(event: dict[str, Any], context: LambdaContext, services: Services | 
 
 
 def parse_request(event: dict[str, Any]) -> Request:
-    """Read the request of a step of any of the runbooks. Raises EventError."""
+    """Read the request of a step of any of the runbooks. Raise EventError."""
     checked(event, "event")
     if is_undo(event):
         return parse_undo_request(event)

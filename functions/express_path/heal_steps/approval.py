@@ -25,7 +25,7 @@ class ApprovalSteps:
     def answer(self, request: ApprovalRequest) -> dict[str, Any]:
         """Return whether to ask for approval, whom to ask, and the message.
 
-        Unless it is a dry run, a blocked plan raises BlockedError. Raises SettingError if no approvers are configured.
+        Unless it is a dry run, a blocked plan raises BlockedError. Raise SettingError if no approvers are configured.
         """
         observation = self._blocked_if_denied(
             self._planner.settled_plan(request.subnet_id, request.started_by, FIRST_PLAN), request

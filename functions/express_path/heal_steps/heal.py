@@ -81,7 +81,7 @@ class HealSteps:
         return plan_answer(observation.plan, step, self._planner.settings, claim)
 
     def await_turn(self, request: HealRequest) -> dict[str, Any]:
-        """Wait until no other run has claimed the route table, then plan again. Raises ClaimHeldError."""
+        """Wait until no other run has claimed the route table, then plan again. Raise ClaimHeldError."""
         for attempt in range(repeated_reads.TURN_ATTEMPTS):
             record = self._ledger.table(request.route_table_id)
             now = _seconds(datetime.now(UTC))
@@ -118,7 +118,7 @@ class HealSteps:
         )
 
     def elected(self, request: HealRequest) -> dict[str, Any]:
-        """Return which run's client token creates the endpoint, unless it exists by now. Raises ElectionError."""
+        """Return which run's client token creates the endpoint, unless it exists by now. Raise ElectionError."""
         self._check_claim(request)
         observation = self._planner.settled_plan(request.subnet_id, request.started_by, BEFORE_CREATION)
         self._check(observation, request)
@@ -132,7 +132,7 @@ class HealSteps:
         return elected_answer(observation.plan, step, election, self._planner.settings)
 
     def target(self, request: HealRequest) -> dict[str, Any]:
-        """Return the endpoint to associate, once it is available. Raises EndpointNotReadyError."""
+        """Return the endpoint to associate, once it is available. Raise EndpointNotReadyError."""
         self._check_claim(request)
         observation = self._planner.settled_plan(request.subnet_id, request.started_by, BEFORE_ASSOCIATION)
         self._check(observation, request)
@@ -144,7 +144,7 @@ class HealSteps:
         return target_answer(observation.plan, step, observation.now, created=created)
 
     def verify(self, request: HealRequest) -> dict[str, Any]:
-        """Return the verdict after a heal; read again for some seconds while routes settle. Raises NotCuredError."""
+        """Return the verdict after a heal; read again for some seconds while routes settle. Raise NotCuredError."""
 
         def fault(evaluator: Evaluator) -> str:
             vpc_id = evaluator.verdict(request.subnet_id).vpc_id

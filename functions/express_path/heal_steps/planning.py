@@ -21,12 +21,12 @@ class Planner:
     """Plans heals in one account, by the rule's parameters and the stack's settings."""
 
     def __init__(self, services: Services) -> None:
-        """Read the settings. Raises SettingError, and ApiError if the endpoint policy cannot be read."""
+        """Read the settings. Raise SettingError, and ApiError if the endpoint policy cannot be read."""
         self._services = services
         self.settings = with_endpoint_policy(services.aws, services.read_settings())
 
     def evaluator(self, subnet_id: str) -> Evaluator:
-        """Return an evaluator for a snapshot of the subnet's VPC as it is now. Raises ApiError."""
+        """Return an evaluator for a snapshot of the subnet's VPC as it is now. Raise ApiError."""
         services = self._services
         reader, account_id = services.snapshots, services.account_id
         vpc_id = reader.vpc_of(subnet_id)
@@ -36,7 +36,7 @@ class Planner:
     def plan(
         self, subnet_id: str, started_by: StartedBy, *, needs_approval: bool = False, has_preflight: bool = True
     ) -> Observation:
-        """Plan once. needs_approval: the plan is blocked unless somebody approved the heal. Raises ApiError.
+        """Plan once. needs_approval: the plan is blocked unless somebody approved the heal. Raise ApiError.
 
         Without a pre-flight, only the network, the ledger and the change calendar are read.
         """
@@ -79,7 +79,7 @@ class Planner:
         return evidence_for(self._services.aws, evaluator, verdict, calendar_open=calendar_open)
 
     def _is_calendar_open(self) -> bool:
-        """Whether the change calendar allows heals now. Raises ApiError, also if the calendar does not exist."""
+        """Return whether the change calendar allows heals now. Raise ApiError, also if the calendar does not exist."""
         if not self.settings.calendar:
             return True
         with calling("ssm:GetCalendarState"):
@@ -93,7 +93,7 @@ def _decision(observation: Observation) -> tuple[object, ...]:
 
 
 def with_endpoint_policy(aws: Aws, settings: HealSettings) -> HealSettings:
-    """Return the settings with the policy from the SSM parameter that they name. Raises SettingError, ApiError."""
+    """Return the settings with the policy from the SSM parameter that they name. Raise SettingError, ApiError."""
     if not settings.policy_parameter:
         return settings
     with calling("ssm:GetParameter"):

@@ -39,7 +39,7 @@ class UndoSteps:
     def answer(self, request: UndoRequest) -> dict[str, Any]:
         """Answer one step.
 
-        Raises UndoError if there is nothing to undo, or if the heal's changes were changed since; ClaimHeldError and
+        Raise UndoError if there is nothing to undo, or if the heal's changes were changed since; ClaimHeldError and
         ClaimLostError if another run has claimed the route table; NotDisassociatedError and NotDeletedError if EC2 does
         not show a change.
         """
@@ -109,7 +109,7 @@ class UndoSteps:
         return Records(heal, view.table, view.vpc, associated_last)
 
     def _claimed(self, request: UndoRequest) -> Records:
-        """Return the records if this run has the claim on the table. Raises ClaimLostError."""
+        """Return the records if this run has the claim on the table. Raise ClaimLostError."""
         records = self._records(request)
         if not records.table.is_claimed_by(request.run_id, int(_now().timestamp())):
             raise ClaimLostError(records.heal.route_table_id, request.run_id, records.table.run_id)

@@ -27,7 +27,7 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
         (SAFE, State.OK, "only the runbooks write"),
         (None, State.FAIL, "does not exist"),
         (replace(SAFE, status="ARCHIVED"), State.FAIL, "is ARCHIVED"),
-        (replace(SAFE, policy=None), State.FAIL, "not only the runbooks can write"),
+        (replace(SAFE, policy=None), State.FAIL, "principals other than the runbooks can write"),
         (replace(SAFE, is_protected=False), State.WARN, "can be deleted"),
         (replace(SAFE, is_restorable=False), State.WARN, "point-in-time"),
     ],

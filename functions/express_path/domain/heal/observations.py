@@ -52,12 +52,12 @@ class RepeatPolicy:
 
 
 def is_change(observation: Observation) -> bool:
-    """Whether there is something to heal, and nothing blocks it."""
+    """Return whether there is something to heal, and nothing blocks it."""
     return observation.plan.action in (Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE)
 
 
 def may_create(observation: Observation) -> bool:
-    """Whether an endpoint is to be created, and the elected run's token can still create it.
+    """Return whether an endpoint is to be created, and the elected run's token can still create it.
 
     Another run may create and record the endpoint after this observation has read the network and before it reads
     the ledger. The next observation then shows the endpoint.
@@ -67,7 +67,7 @@ def may_create(observation: Observation) -> bool:
 
 
 def is_ready(observation: Observation) -> bool:
-    """Whether the endpoint to associate is available: in any other state, its routes carry no traffic."""
+    """Return whether the endpoint to associate is available: in any other state, its routes carry no traffic."""
     return (
         observation.plan.action is Action.ASSOCIATE
         and observation.endpoint is not None
@@ -76,7 +76,7 @@ def is_ready(observation: Observation) -> bool:
 
 
 def is_deleting(observation: Observation) -> bool:
-    """Whether an endpoint that is being deleted blocks the heal."""
+    """Return whether an endpoint that is being deleted blocks the heal."""
     return any(finding.blocker is Blocker.ENDPOINT_DELETING for finding in observation.plan.blockers)
 
 

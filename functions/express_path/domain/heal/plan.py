@@ -58,7 +58,7 @@ def make_plan(evaluator: Evaluator, subnet_id: str, context: PlanContext) -> Pla
 
 
 def is_healable(verdict: Verdict) -> bool:
-    """Whether an endpoint's route may fix a verdict: the path crosses a NAT."""
+    """Return whether an endpoint's route may fix a verdict: the path crosses a NAT."""
     return verdict.reason in {*NAT_REASONS, Reason.PARTLY_NAT}
 
 

@@ -1,4 +1,4 @@
-"""Reading the settings of heals from the function's environment variables."""
+"""Read the settings of heals from the function's environment variables."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ LONGEST_POLICY = 20480
 
 
 def parse_settings(values: Mapping[str, str]) -> HealSettings:
-    """Read the settings from the environment variables of the plan function. Raises SettingError.
+    """Read the settings from the environment variables of the plan function. Raise SettingError.
 
     LEDGER_TABLE_NAME is required; everything else has a default. If WARN_ONLY is empty, no blocker is only a warning.
     The policy is full access until with_policy() replaces it.
@@ -37,7 +37,7 @@ def parse_settings(values: Mapping[str, str]) -> HealSettings:
 
 
 def with_policy(settings: HealSettings, text: str) -> HealSettings:
-    """Return the settings with the policy of the SSM parameter policy_parameter. Raises SettingError."""
+    """Return the settings with the policy of the SSM parameter policy_parameter. Raise SettingError."""
     return replace(settings, policy=_policy(text))
 
 

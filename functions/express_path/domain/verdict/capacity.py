@@ -19,7 +19,7 @@ class Capacity:
 
 
 NAT_GATEWAY_BASELINE_GBPS = 5.0
-"""What a NAT gateway carries at once, in Gbit/s
+"""What a NAT gateway carries before it scales up, in Gbit/s
 (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html)."""
 NAT_GATEWAY_PEAK_GBPS = 100.0
 """What a NAT gateway scales up to, in Gbit/s (same source)."""
