@@ -138,7 +138,7 @@ def subnet_with(recording: str, reason: str) -> str:
         ("transit-gateway-spoke-alone", "ec2:SearchTransitGatewayRoutes", "networkRoleArn"),
         (
             "transit-gateway-vpn-attachment",
-            "traffic leaves through an attachment of type vpn",
+            "through an attachment of type vpn",
             "ask the transit gateway's owner",
         ),
         ("virtual-private-gateway", "a virtual private gateway", "ask the owner of the network behind it"),
