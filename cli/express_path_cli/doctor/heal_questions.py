@@ -1,7 +1,5 @@
 """Questions about healing."""
 
-from collections.abc import Callable
-
 from express_path_cli.doctor.answers import Answer, fail, ok
 from express_path_cli.doctor.approval_checks import check_approval
 from express_path_cli.doctor.check_context import CheckContext
@@ -48,14 +46,10 @@ def remediation(context: CheckContext) -> Answer | None:
     return check_remediation(context.remediation(), document)
 
 
-def runbook(output: str) -> Callable[[CheckContext], Answer | None]:
-    """Return the question whether the runbook in an output of the stack can be started."""
-
-    def ask(context: CheckContext) -> Answer | None:
-        name = context.output(output)
-        return check_document(name, read_document_status(context.aws.ssm, name)) if name else None
-
-    return ask
+def runbook(output: str, context: CheckContext) -> Answer | None:
+    """Return whether the runbook in an output of the stack can be started."""
+    name = context.output(output)
+    return check_document(name, read_document_status(context.aws.ssm, name)) if name else None
 
 
 def role(context: CheckContext) -> Answer | None:

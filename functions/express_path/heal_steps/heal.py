@@ -145,15 +145,10 @@ class HealSteps:
 
     def verify(self, request: HealRequest) -> dict[str, Any]:
         """Return the verdict after a heal; read again for some seconds while routes settle. Raise NotCuredError."""
-
-        def fault(evaluator: Evaluator) -> str:
-            vpc_id = evaluator.verdict(request.subnet_id).vpc_id
-            return why_not_healed(evaluator, request.subnet_id, self._ledger.vpc(vpc_id).deleted_ids)
-
         evaluator = repeated_reads.read_until(
-            lambda: self._planner.evaluator(request.subnet_id), lambda now: not fault(now)
+            lambda: self._planner.evaluator(request.subnet_id), lambda now: not self._fault(now, request.subnet_id)
         )
-        if found := fault(evaluator):
+        if found := self._fault(evaluator, request.subnet_id):
             raise NotCuredError(request.subnet_id, found)
         verdict = evaluator.verdict(request.subnet_id)
         table = self._ledger.table(str(verdict.route_table_id))
@@ -164,6 +159,11 @@ class HealSteps:
             "now": timestamp(datetime.now(UTC)),
             "undo": UNDO.format(run_id=table.heal_run_id) if table.heal_run_id else NOTHING_TO_UNDO,
         }
+
+    def _fault(self, evaluator: Evaluator, subnet_id: str) -> str:
+        """Return why a subnet is not healed; empty if it is."""
+        vpc_id = evaluator.verdict(subnet_id).vpc_id
+        return why_not_healed(evaluator, subnet_id, self._ledger.vpc(vpc_id).deleted_ids)
 
     def _needs_approval(self, request: HealRequest) -> bool:
         return self._planner.settings.mode is RemediationMode.APPROVAL and not request.dry_run

@@ -58,13 +58,9 @@ class Planner:
         needs_approval: bool = False,
     ) -> Observation:
         """Plan until a plan is as expected, or two plans in a row agree, so that one late answer decides nothing."""
-
-        def agree(before: Observation, now: Observation) -> bool:
-            return _decision(before) == _decision(now) and not policy.temporary(now)
-
         return read_until_two_agree(
             lambda: self.plan(subnet_id, started_by, needs_approval=needs_approval, has_preflight=policy.has_preflight),
-            agree,
+            lambda before, now: _decision(before) == _decision(now) and not policy.temporary(now),
             policy.expected,
             policy.attempts or ATTEMPTS,
         )
