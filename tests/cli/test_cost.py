@@ -14,7 +14,7 @@ from express_path_cli.cost.report import CostOptions, report_on
 from express_path_cli.crossed_nats import crossed_nats
 from express_path_cli.problems import one_line
 from express_path_cli.progress import Silent
-from express_path_cli.selection import Selection, judge_all
+from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.source import Source
 from express_path_cli.task_pool import TaskPool
 from sandbox.networks.account import Account
@@ -206,7 +206,7 @@ def test_a_role_that_can_no_longer_be_assumed_is_named(sandbox: Sandbox) -> None
 def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
     """The result has it without numbers, and the failures say what to do."""
     seen = Source(from_dump=dump_of("nat-gateway-not-listed")).read(RuleParameters(), Silent())
-    nats = crossed_nats(seen.views, judge_all(seen.views, RuleParameters(), Selection()))
+    nats = crossed_nats(seen.views, evaluate_all(seen.views, RuleParameters(), Selection()))
     options = CostOptions(window(datetime.now(UTC), 1))
     with TaskPool(1, Silent()) as crew:
         report = report_on(nats, seen, options, crew)

@@ -10,8 +10,8 @@ from express_path_cli.account_access import AccountAccess
 from express_path_cli.connections import read_caller
 from express_path_cli.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.progress import Silent
-from express_path_cli.result import Seen
-from express_path_cli.selection import Selection, judge_all
+from express_path_cli.result import NetworkViews
+from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 from sandbox.networks.account import Account
@@ -26,11 +26,13 @@ CROSSING = NAT_REASONS | {Reason.PARTLY_NAT}
 ROLE = f"arn:aws:iam::{NETWORK_ACCOUNT}:role/Network"
 
 
-def look(source: Source | None = None, parameters: RuleParameters | None = None) -> tuple[Seen, list[CrossedNat]]:
+def look(
+    source: Source | None = None, parameters: RuleParameters | None = None
+) -> tuple[NetworkViews, list[CrossedNat]]:
     """Return what a source shows, live unless another is given, and the NATs on its flagged paths."""
     asked = parameters or RuleParameters()
-    seen = (source or Source()).read(asked, Silent())
-    return seen, crossed_nats(seen.views, judge_all(seen.views, asked, Selection()))
+    network = (source or Source()).read(asked, Silent())
+    return network, crossed_nats(network.views, evaluate_all(network.views, asked, Selection()))
 
 
 def test_each_kind_of_nat_is_told_with_its_users(sandbox: Sandbox) -> None:
@@ -66,8 +68,8 @@ def test_a_private_nat_gateway_is_one(sandbox: Sandbox) -> None:
 def test_every_flagged_subnet_has_its_nats(name: str) -> None:
     """Of every recording, a subnet flagged for a NAT is a user of some, the one on its verdict's path among them."""
     source = Source(from_dump=dump_of(name))
-    seen, nats = look(source)
-    flagged = [each for each in judge_all(seen.views, RuleParameters(), Selection()) if each.reason in CROSSING]
+    network, nats = look(source)
+    flagged = [each for each in evaluate_all(network.views, RuleParameters(), Selection()) if each.reason in CROSSING]
     for verdict in flagged:
         used = {each.id for each in nats if verdict.subnet_id in each.subnet_ids and each.region == verdict.region}
         assert used & {hop.id for hop in verdict.path}
@@ -86,30 +88,30 @@ def test_a_network_accounts_gateway_is_reached_by_its_role(sandbox: Sandbox) -> 
     spoke_account = Account(sandbox)
     hub.share(spoke_account)
     spoke = hub.join(spoke_account)
-    seen, [nat] = look(parameters=RuleParameters(network_role_arn=ROLE))
+    network, [nat] = look(parameters=RuleParameters(network_role_arn=ROLE))
     assert (nat.id, nat.account_id, nat.subnet_ids) == (hub.nat, NETWORK_ACCOUNT, (spoke.subnet,))
-    clients = seen.account_access.clients(nat.account_id, nat.region)
+    clients = network.account_access.clients(nat.account_id, nat.region)
     assert clients is not None
     assert read_caller(clients).account_id == NETWORK_ACCOUNT
     sandbox.faults.deny("sts", "AssumeRole")
     with pytest.raises(ApiError, match="sts:AssumeRole"):
-        seen.account_access.clients(nat.account_id, nat.region)
+        network.account_access.clients(nat.account_id, nat.region)
 
 
 def test_an_account_that_was_read_is_reached_in_any_region(sandbox: Sandbox) -> None:
     """The clients are the account's own, in the Region asked for; nothing leads to an account that was not read."""
     BehindNatGateway(Account(sandbox))
-    seen, _ = look(Source(live=LiveOptions(regions=("us-east-1",))))
-    clients = seen.account_access.clients(sandbox.account_id, "eu-west-1")
+    network, _ = look(Source(live=LiveOptions(regions=("us-east-1",))))
+    clients = network.account_access.clients(sandbox.account_id, "eu-west-1")
     assert clients is not None
     assert clients.region == "eu-west-1"
-    assert seen.account_access.clients(NETWORK_ACCOUNT, "us-east-1") is None
-    assert seen.account_access.clients(None, "us-east-1") is None
+    assert network.account_access.clients(NETWORK_ACCOUNT, "us-east-1") is None
+    assert network.account_access.clients(None, "us-east-1") is None
 
 
 def test_a_dump_reaches_nobody() -> None:
     """There are no credentials in a dump, whatever role is named."""
-    seen, [nat] = look(Source(from_dump=dump_of("nat-gateway-zonal")))
+    network, [nat] = look(Source(from_dump=dump_of("nat-gateway-zonal")))
     assert isinstance(nat.gateway, NatGateway)
-    assert seen.account_access.clients(nat.account_id, nat.region) is None
+    assert network.account_access.clients(nat.account_id, nat.region) is None
     assert AccountAccess(network_role_arn=ROLE).clients(NETWORK_ACCOUNT, "us-east-1") is None

@@ -295,7 +295,7 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
         lambda it: it.dynamodb.delete_resource_policy(ResourceArn=it.arn("LedgerTable")),
         "ledger",
         "FAIL",
-        "not only the runbooks can write",
+        "principals other than the runbooks can write",
         "OnlyRunbooksWrite",
     ),
     "plan function is gone": (

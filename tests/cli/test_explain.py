@@ -136,7 +136,11 @@ def subnet_with(recording: str, reason: str) -> str:
         ("customer-list-unreadable", "the prefix list's entries cannot be read", "grant the permission"),
         ("gateway-load-balancer-then-endpoint", "its appliance may translate traffic", "ask the appliance's owner"),
         ("transit-gateway-spoke-alone", "ec2:SearchTransitGatewayRoutes", "networkRoleArn"),
-        ("transit-gateway-vpn-attachment", "it leaves through a vpn attachment", "ask the transit gateway's owner"),
+        (
+            "transit-gateway-vpn-attachment",
+            "through an attachment of type vpn",
+            "ask the transit gateway's owner",
+        ),
         ("virtual-private-gateway", "a virtual private gateway", "ask the owner of the network behind it"),
         ("endpoint-pending", "the endpoint's state is pending", "aws ec2 describe-vpc-endpoints"),
         ("table-in-force-unreadable", "its route table", "grant the permission"),

@@ -233,7 +233,7 @@ class TestAggregator:
         assert bool(result.stdout) is ("us-east-1" in options)
         [line] = result.stderr.splitlines()
         lacking = f"aggregator {aggregator.name} eu-west-1" if options else f"aggregator {aggregator.name}"
-        assert line.startswith(f"express-path: {lacking}: it holds no subnet (")
+        assert line.startswith(f"express-path: {lacking}: it contains no subnet (")
 
     def test_an_unknown_aggregator_is_one_line(self, aggregator: Aggregator) -> None:
         """The line tells how to list those that there are."""

@@ -11,7 +11,7 @@ from express_path.domain.heal import records as healing
 from express_path.domain.heal.approvals import ANSWER_SECONDS, APPROVED_SECONDS
 from express_path.domain.heal.claims import CLAIM_SECONDS
 from express_path.domain.heal.ledger_findings import LOOP_BREAKER
-from express_path.domain.heal.plan import LISTED
+from express_path.domain.heal.plan import MAX_FINDINGS
 from express_path.domain.heal.preflight import EPHEMERAL
 from express_path.domain.heal.quotas import EXPRESS_WEIGHT
 from express_path.domain.heal.records import MAY_WARN, Blocker, HealSettings
@@ -50,7 +50,7 @@ def test_what_breaks_is_said_plainly() -> None:
 
 def test_numbers_are_those_of_the_code() -> None:
     """Whoever changes one of them finds the sentence that tells it."""
-    assert (LISTED, CLAIM_SECONDS, LOOP_BREAKER.total_seconds()) == (10, 3600, 24 * 3600)
+    assert (MAX_FINDINGS, CLAIM_SECONDS, LOOP_BREAKER.total_seconds()) == (10, 3600, 24 * 3600)
     assert "A claim lasts an hour" in TEXT
     assert (ANSWER_SECONDS, APPROVED_SECONDS) == (24 * 3600, 3600)
     assert "Ten of one name are listed" in SECTION

@@ -6,14 +6,14 @@ from express_path_cli.doctor.answers import State
 from express_path_cli.doctor.heal_checks import (
     Calendar,
     Remediation,
-    judge_automations,
-    judge_calendar,
-    judge_document,
-    judge_exceptions,
-    judge_mode,
-    judge_quota,
-    judge_remediation,
-    judge_service,
+    check_automations,
+    check_calendar,
+    check_document,
+    check_exceptions,
+    check_mode,
+    check_quota,
+    check_remediation,
+    check_service,
     mode_of,
 )
 
@@ -31,7 +31,7 @@ def test_mode_in_force(found: Remediation | None, mode: str) -> None:
 @pytest.mark.parametrize("meant", [None, "OFF", "ON", "APPROVAL"])
 def test_mode_is_as_the_stack_says(meant: str | None, found: str) -> None:
     """Each mode is fine, OFF too; that the stack says another one is not."""
-    answer = judge_mode(meant, found)
+    answer = check_mode(meant, found)
     assert answer.state is (State.OK if meant in (None, found) else State.FAIL)
     if meant == found == "OFF":
         assert "healing is off" in answer.finding
@@ -48,13 +48,13 @@ def test_mode_is_as_the_stack_says(meant: str | None, found: str) -> None:
 )
 def test_remediation_is_the_stacks(found: Remediation | None, document: str, state: State) -> None:
     """It is there and names the stack's runbook; without a stack, any will do."""
-    assert judge_remediation(found, document).state is state
+    assert check_remediation(found, document).state is state
 
 
 @pytest.mark.parametrize(("status", "state"), [("Active", State.OK), ("Failed", State.FAIL), (None, State.FAIL)])
 def test_runbooks_are_active(status: str | None, state: State) -> None:
     """A runbook that is not active, or not there, cannot be started."""
-    answer = judge_document("heal", status)
+    answer = check_document("heal", status)
     assert (answer.state, "heal" in answer.finding) == (state, True)
     assert "does not exist" in answer.finding or status
 
@@ -72,27 +72,27 @@ def test_runbooks_are_active(status: str | None, state: State) -> None:
 )
 def test_quota_of_endpoints(used: int, quota: int, parameter: int | None, state: State) -> None:
     """At the quota no endpoint can be made; a stack that goes by another number is told which one."""
-    answer = judge_quota(used, quota, parameter)
+    answer = check_quota(used, quota, parameter)
     assert (answer.state, str(used) in answer.finding) == (state, True)
     assert state is not State.WARN or f"GatewayEndpointQuota={quota}" in answer.fix
 
 
 def test_exceptions_automations_and_service() -> None:
     """Excepted subnets and a full line warn; without the service nothing can be healed."""
-    assert judge_exceptions([], "rule").state is State.OK
-    excepted = judge_exceptions(["subnet-1"], "rule")
+    assert check_exceptions([], "rule").state is State.OK
+    excepted = check_exceptions(["subnet-1"], "rule")
     assert (excepted.state, "1 subnet" in excepted.finding) == (State.WARN, True)
     assert excepted.command == (
         "aws configservice delete-remediation-exceptions --config-rule-name rule "
         "--resource-keys ResourceType=AWS::EC2::Subnet,ResourceId=subnet-1"
     )
-    many = judge_exceptions([f"subnet-{each:03}" for each in range(101)], "rule")
+    many = check_exceptions([f"subnet-{each:03}" for each in range(101)], "rule")
     assert "subnet-099 and 1 more" in many.finding
     assert many.command.count("ResourceId=") == 100
-    assert judge_automations(99).state is State.OK
-    assert judge_automations(100).state is State.WARN
-    assert judge_service("com.amazonaws.us-east-1.s3express").state is State.OK
-    assert judge_service(None).state is State.FAIL
+    assert check_automations(99).state is State.OK
+    assert check_automations(100).state is State.WARN
+    assert check_service("com.amazonaws.us-east-1.s3express").state is State.OK
+    assert check_service(None).state is State.FAIL
 
 
 @pytest.mark.parametrize(
@@ -107,5 +107,5 @@ def test_exceptions_automations_and_service() -> None:
 )
 def test_calendar(calendar: Calendar | None, state: State, said: str) -> None:
     """Open, closed until some time, or not there at all."""
-    answer = judge_calendar("freeze", calendar)
+    answer = check_calendar("freeze", calendar)
     assert (answer.state, said in answer.finding, "freeze" in answer.finding) == (state, True, True)

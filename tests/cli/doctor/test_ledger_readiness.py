@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from express_path_cli.doctor.answers import State
-from express_path_cli.doctor.approval_checks import Topic, judge_approval
-from express_path_cli.doctor.ledger_checks import WRITES, LedgerRecord, judge_ledger
+from express_path_cli.doctor.approval_checks import Topic, check_approval
+from express_path_cli.doctor.ledger_checks import WRITES, LedgerRecord, check_ledger
 
 ROLES = "arn:aws:iam::123456789012:role/express-path/automation/*"
 STATEMENT: dict[str, Any] = {
@@ -27,14 +27,14 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
         (SAFE, State.OK, "only the runbooks write"),
         (None, State.FAIL, "does not exist"),
         (replace(SAFE, status="ARCHIVED"), State.FAIL, "is ARCHIVED"),
-        (replace(SAFE, policy=None), State.FAIL, "not only the runbooks can write"),
+        (replace(SAFE, policy=None), State.FAIL, "principals other than the runbooks can write"),
         (replace(SAFE, is_protected=False), State.WARN, "can be deleted"),
         (replace(SAFE, is_restorable=False), State.WARN, "point-in-time"),
     ],
 )
 def test_ledger_is_judged_by_its_worst_fault(found: LedgerRecord | None, state: State, told: str) -> None:
     """A ledger that anybody may write fails; one that can be lost warns, with the command that protects it."""
-    answer = judge_ledger("heals", found)
+    answer = check_ledger("heals", found)
     assert (answer.state, told in answer.finding) == (state, True), answer
     assert ("heals" in answer.command) is (state is State.WARN)
 
@@ -61,18 +61,18 @@ def test_policy_denies_every_write_to_all_others(change: dict[str, Any], *, safe
     """One statement must deny each write to everybody but the runbooks' roles; anything weaker does not count."""
     other = {"Effect": "Allow", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}
     policy = {"Statement": [other, STATEMENT | change]}
-    assert (judge_ledger("heals", replace(SAFE, policy=policy)).state is State.OK) is safe
+    assert (check_ledger("heals", replace(SAFE, policy=policy)).state is State.OK) is safe
 
 
 @pytest.mark.parametrize("policy", [{}, {"Statement": None}, {"Statement": "x"}, {"Statement": {"Effect": "Deny"}}])
 def test_policy_of_another_form_protects_nothing(policy: dict[str, Any]) -> None:
     """What is no statement, or lacks its elements, denies nothing."""
-    assert judge_ledger("heals", replace(SAFE, policy=policy)).state is State.FAIL
+    assert check_ledger("heals", replace(SAFE, policy=policy)).state is State.FAIL
 
 
 def test_policy_of_one_statement_counts() -> None:
     """A statement need not be in a list."""
-    assert judge_ledger("heals", replace(SAFE, policy={"Statement": STATEMENT})).state is State.OK
+    assert check_ledger("heals", replace(SAFE, policy={"Statement": STATEMENT})).state is State.OK
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,6 @@ def test_policy_of_one_statement_counts() -> None:
 )
 def test_approvers_can_be_asked(topic: Topic | None, approvers: str, key: str, state: State, told: str) -> None:
     """Someone may answer, the topic is there and can be written, and someone hears it."""
-    answer = judge_approval(TOPIC, topic, approvers, key)
+    answer = check_approval(TOPIC, topic, approvers, key)
     assert (answer.state, told in answer.finding) == (state, True), answer
     assert state is State.OK or answer.fix

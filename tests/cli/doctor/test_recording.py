@@ -15,12 +15,12 @@ from express_path_cli.doctor.recorder_checks import (
     Recorder,
     RecorderStatus,
     Strategy,
+    check_deliveries,
+    check_frequency,
+    check_last_recording,
+    check_recording,
+    check_types,
     frequency_of,
-    judge_deliveries,
-    judge_frequency,
-    judge_last_recording,
-    judge_recording,
-    judge_types,
     records,
 )
 
@@ -62,7 +62,7 @@ def test_the_watched_types_are_the_rules() -> None:
 )
 def test_recorded_types(strategy: Strategy, listed: tuple[str, ...], missing: tuple[str, ...]) -> None:
     """All supported types, a list of them, or all but a list: what is missing is named with the way to add it."""
-    answer = judge_types(Recorder("default", strategy, frozenset(listed)))
+    answer = check_types(Recorder("default", strategy, frozenset(listed)))
     assert answer.state is (State.FAIL if missing else State.OK)
     assert [each for each in WATCHED if each in answer.finding] == list(missing)
     if missing:
@@ -82,7 +82,7 @@ def test_recorded_types(strategy: Strategy, listed: tuple[str, ...], missing: tu
 )
 def test_frequency(default: Frequency, overrides: Mapping[str, Frequency], daily: tuple[str, ...]) -> None:
     """An override counts more than the default; daily recording warns, and says that flags come a day late."""
-    answer = judge_frequency(Recorder("default", Strategy.ALL, frozenset(), default, overrides))
+    answer = check_frequency(Recorder("default", Strategy.ALL, frozenset(), default, overrides))
     assert answer is not None
     assert answer.state is (State.WARN if daily else State.OK)
     assert [each for each in WATCHED if each in answer.finding] == list(daily)
@@ -92,7 +92,7 @@ def test_frequency(default: Frequency, overrides: Mapping[str, Frequency], daily
 @given(recorders)
 def test_types_and_frequency_agree(recorder: Recorder) -> None:
     """A type is recorded or named as missing, and only what is recorded can be named as daily."""
-    types_answer, frequency_answer = judge_types(recorder), judge_frequency(recorder)
+    types_answer, frequency_answer = check_types(recorder), check_frequency(recorder)
     for each in WATCHED:
         assert (each in types_answer.finding) is not records(recorder, each)
         is_daily = records(recorder, each) and frequency_of(recorder, each) is Frequency.DAILY
@@ -109,11 +109,11 @@ def test_exclusion_is_the_opposite_of_inclusion(listed: frozenset[str], resource
 
 def test_a_stopped_recorder_fails() -> None:
     """It says since when, if that is known, and how to start it."""
-    assert judge_recording(RecorderStatus("default", recording=True)).state is State.OK
-    stopped = judge_recording(RecorderStatus("main", recording=False, changed=datetime(2026, 1, 31, 9, 30, tzinfo=UTC)))
+    assert check_recording(RecorderStatus("default", recording=True)).state is State.OK
+    stopped = check_recording(RecorderStatus("main", recording=False, changed=datetime(2026, 1, 31, 9, 30, tzinfo=UTC)))
     assert (stopped.state, "since 2026-01-31 09:30 UTC" in stopped.finding) == (State.FAIL, True)
     assert stopped.command.endswith("--configuration-recorder-name main")
-    assert "since" not in judge_recording(RecorderStatus("main", recording=False)).finding
+    assert "since" not in check_recording(RecorderStatus("main", recording=False)).finding
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_stopped_recorder_fails() -> None:
 )
 def test_the_last_recording_event(status: str, state: State) -> None:
     """Only a failure fails, however it is spelled, and its reason is told."""
-    answer = judge_last_recording(RecorderStatus("default", True, status, "AccessDenied: no"))
+    answer = check_last_recording(RecorderStatus("default", True, status, "AccessDenied: no"))
     assert answer.state is state
     assert ("AccessDenied: no" in answer.finding) is (state is State.FAIL)
 
@@ -137,7 +137,7 @@ def test_the_last_recording_event(status: str, state: State) -> None:
 def test_deliveries_that_fail_are_named() -> None:
     """Each kind that failed is told with its reason; what does not apply is no failure."""
     fine = [Delivery("history", "SUCCESS"), Delivery("stream", "NOT_APPLICABLE")]
-    assert judge_deliveries("bucket", fine).state is State.OK
-    broken = judge_deliveries("bucket", [*fine, Delivery("snapshot", "Failure", "NoSuchBucket: gone")])
+    assert check_deliveries("bucket", fine).state is State.OK
+    broken = check_deliveries("bucket", [*fine, Delivery("snapshot", "Failure", "NoSuchBucket: gone")])
     assert (broken.state, "snapshot: NoSuchBucket: gone" in broken.finding) == (State.WARN, True)
-    assert "no reason given" in judge_deliveries("bucket", [Delivery("history", "FAILURE")]).finding
+    assert "no reason given" in check_deliveries("bucket", [Delivery("history", "FAILURE")]).finding

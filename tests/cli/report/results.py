@@ -13,7 +13,7 @@ from express_path.errors import ApiError
 from express_path_cli.progress import Silent
 from express_path_cli.report.document import as_html
 from express_path_cli.result import Failure, Result, View
-from express_path_cli.selection import Selection, judge_all
+from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.source import Source
 from tests.support.scenarios import dump_with_aws_ids
 
@@ -47,7 +47,7 @@ def views_of(recording: str) -> list[View]:
 def result_of(views: Sequence[View], parameters: RuleParameters | None = None, **more: object) -> Result:
     """What a scan of these views would find."""
     chosen = parameters or RuleParameters()
-    verdicts = judge_all(views, chosen, Selection())
+    verdicts = evaluate_all(views, chosen, Selection())
     return Result(verdicts, MADE_AT, views=views, parameters=chosen, **more)  # type: ignore[arg-type]
 
 
