@@ -81,11 +81,11 @@ def strings(node: object) -> Iterator[str]:
     if isinstance(node, str):
         yield node
     elif isinstance(node, dict):
-        for each in node.values():
-            yield from strings(each)
+        for child in node.values():
+            yield from strings(child)
     elif isinstance(node, list):
-        for each in node:
-            yield from strings(each)
+        for child in node:
+            yield from strings(child)
 
 
 def references(node: object) -> set[str]:
@@ -95,7 +95,7 @@ def references(node: object) -> set[str]:
 
 def outputs(step: Step) -> set[str]:
     """Return the names that later steps may refer to, such as plan.Action."""
-    own = {each["Name"] for each in step.get("outputs", [])} | IMPLICIT.get(step["action"], set())
+    own = {output["Name"] for output in step.get("outputs", [])} | IMPLICIT.get(step["action"], set())
     return {f"{step['name']}.{name}" for name in own}
 
 
@@ -103,7 +103,7 @@ def successors(steps: list[Step], index: int) -> set[str]:
     """Return the steps that may run after one, whether it succeeds or fails."""
     step = steps[index]
     inputs = step["inputs"]
-    chosen = {each["NextStep"] for each in inputs.get("Choices", [])} | set(filter(None, [inputs.get("Default")]))
+    chosen = {choice["NextStep"] for choice in inputs.get("Choices", [])} | set(filter(None, [inputs.get("Default")]))
     named = {step[key].removeprefix("step:") for key in ("nextStep", "onFailure") if key in step} - {
         "Abort",
         "Continue",
@@ -200,9 +200,9 @@ def test_inputs_are_those_of_the_actions(runbook: Runbook) -> None:
 def typed(node: Any, types: dict[str, str]) -> Any:  # noqa: ANN401 -- a part of a runbook
     """Return a part of a runbook with a Boolean in place of each reference to an output of that type."""
     if isinstance(node, dict):
-        return {key: typed(each, types) for key, each in node.items()}
+        return {key: typed(value, types) for key, value in node.items()}
     if isinstance(node, list):
-        return [typed(each, types) for each in node]
+        return [typed(item, types) for item in node]
     match = REFERENCE.fullmatch(node) if isinstance(node, str) else None
     return True if match and types.get(match[1]) == "Boolean" else node
 
@@ -210,9 +210,9 @@ def typed(node: Any, types: dict[str, str]) -> Any:  # noqa: ANN401 -- a part of
 def test_calls_are_those_that_botocore_would_make(runbook: Runbook) -> None:
     """Service, operation and parameters of each API call are those of AWS's own model of the API."""
     types = {
-        f"{step['name']}.{each['Name']}": each["Type"]
+        f"{step['name']}.{output['Name']}": output["Type"]
         for step in runbook["mainSteps"]
-        for each in step.get("outputs", [])
+        for output in step.get("outputs", [])
     }
     for step in calls(runbook, *CALLS):
         inputs = {name: value for name, value in step["inputs"].items() if name not in CALLS[step["action"]]}
@@ -227,7 +227,7 @@ def test_selectors_find_what_the_api_answers(runbook: Runbook) -> None:
     """Each selector of a call's answer leads, member by member, to something in AWS's model of that answer."""
     for step in calls(runbook, *CALLS):
         service = get_session().get_service_model(step["inputs"]["Service"])
-        selectors = [(each["Selector"], each["Type"]) for each in step.get("outputs", [])]
+        selectors = [(output["Selector"], output["Type"]) for output in step.get("outputs", [])]
         waited = step["inputs"].get("PropertySelector")
         selectors += [(waited, "String")] if waited else []
         for selector, type_name in selectors:
@@ -297,7 +297,7 @@ def test_every_step_is_reached_and_every_next_step_is_there(runbook: Runbook) ->
     while waiting:
         assert waiting <= set(names)
         reached |= waiting
-        waiting = {each for name in waiting for each in successors(steps, names.index(name))} - reached
+        waiting = {successor for name in waiting for successor in successors(steps, names.index(name))} - reached
     assert reached == set(names)
     assert steps[-1]["isEnd"]
 

@@ -60,7 +60,7 @@ class Approval:
     def messages(self) -> list[str]:
         """What the approvers were told, in order."""
         told = self.sandbox.calls.of("sns", "Publish")
-        return [json.loads(each.parameters["Message"])["message"] for each in told]
+        return [json.loads(call.parameters["Message"])["message"] for call in told]
 
     def state(self, execution_id: str) -> str:
         """The status of a run."""
@@ -135,17 +135,17 @@ def test_silence_counts_as_a_no(approval: Approval, vpc: Vpc) -> None:
 def test_one_request_for_each_route_table(approval: Approval, builder: Builder) -> None:
     """However many subnets AWS Config starts runs for, the approvers are asked once for each route table."""
     vpc = Vpc(builder, tables=2, subnets=3)
-    started = [approval.start(each, StartedBy="CONFIG") for each in vpc.subnets]
+    started = [approval.start(subnet_id, StartedBy="CONFIG") for subnet_id in vpc.subnets]
     settled = ("Success", "Failed", "Waiting")
     deadline = time.monotonic() + 60
-    while any(approval.state(each) not in settled for each in started) or len(approval.messages()) < 2:
+    while any(approval.state(run_id) not in settled for run_id in started) or len(approval.messages()) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    waiting = [each for each in started if approval.state(each) == "Waiting"]
+    waiting = [run_id for run_id in started if approval.state(run_id) == "Waiting"]
     assert (len(waiting), len(approval.messages())) == (2, 2)
-    ended = [approval.deployment.automation.wait(each) for each in started if each not in waiting]
-    assert {status(each) for each in ended} == {"Success"}
-    assert {status(approval.answer(each, "Approve")) for each in waiting} == {"Success"}
+    ended = [approval.deployment.automation.wait(run_id) for run_id in started if run_id not in waiting]
+    assert {status(run) for run in ended} == {"Success"}
+    assert {status(approval.answer(run_id, "Approve")) for run_id in waiting} == {"Success"}
     assert list(approval.deployment.associations(vpc.id).values()) == [sorted(vpc.tables)]
 
 
@@ -192,9 +192,9 @@ def test_request_of_a_run_that_ended_is_void(approval: Approval, vpc: Vpc, step_
 def test_request_lasts_longer_than_all_steps_until_the_answer_is_recorded() -> None:
     """No other run asks while an approver may still answer: a request outlasts every step from the plan on."""
     runbook = yaml.safe_load((RUNBOOKS / f"{APPROVED}.yaml").read_text(encoding="utf-8"))
-    seconds = {each["name"]: each.get("timeoutSeconds", 0) for each in runbook["mainSteps"]}
+    seconds = {runbook_step["name"]: runbook_step.get("timeoutSeconds", 0) for runbook_step in runbook["mainSteps"]}
     assert seconds["approve"] == ANSWER_SECONDS
-    before_the_heal = sum(each for name, each in seconds.items() if name != "heal")
+    before_the_heal = sum(duration for name, duration in seconds.items() if name != "heal")
     assert ANSWER_SECONDS < before_the_heal < REQUEST_SECONDS
 
 

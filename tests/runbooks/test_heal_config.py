@@ -74,11 +74,11 @@ def test_flagged_subnets_are_healed_and_judged_again(watch: Watch, builder: Buil
     """From NON_COMPLIANT to COMPLIANT without a person: one run for each subnet, one endpoint for all."""
     vpc = Vpc(builder, tables=2, subnets=2)
     watched = watch()
-    assert {watched.compliance(each) for each in vpc.subnets} == {"NON_COMPLIANT"}
+    assert {watched.compliance(subnet_id) for subnet_id in vpc.subnets} == {"NON_COMPLIANT"}
     watched.configure()
-    assert watched.remediate() == {each: ["SUCCEEDED"] for each in vpc.subnets}
+    assert watched.remediate() == {subnet_id: ["SUCCEEDED"] for subnet_id in vpc.subnets}
     assert list(watched.deployment.associations(vpc.id).values()) == [sorted(vpc.tables)]
-    assert {watched.compliance(each) for each in vpc.subnets} == {"COMPLIANT"}
+    assert {watched.compliance(subnet_id) for subnet_id in vpc.subnets} == {"COMPLIANT"}
 
 
 def test_remediation_of_stale_results_changes_nothing(watch: Watch, vpc: Vpc) -> None:
@@ -116,7 +116,7 @@ def test_status_of_a_remediation_names_the_blocker(watch: Watch, builder: Builde
     [found] = watched.config.describe_remediation_execution_status(ConfigRuleName=watched.name)[
         "RemediationExecutionStatuses"
     ]
-    messages = {each["Name"]: each.get("ErrorMessage", "") for each in found["StepDetails"]}
+    messages = {step["Name"]: step.get("ErrorMessage", "") for step in found["StepDetails"]}
     assert (found["State"], "OWNED_BY_IAC" in messages["makePlan"]) == ("FAILED", True)
 
 
@@ -131,4 +131,4 @@ def test_remediation_by_hand_heals_one_subnet(watch: Watch, builder: Builder) ->
     for run in watched.deployment.ssm.describe_automation_executions()["AutomationExecutionMetadataList"]:
         watched.deployment.automation.wait(run["AutomationExecutionId"])
     assert list(watched.deployment.associations(vpc.id).values()) == [[vpc.tables[1]]]
-    assert [watched.compliance(each) for each in vpc.subnets] == ["NON_COMPLIANT", "COMPLIANT"]
+    assert [watched.compliance(subnet_id) for subnet_id in vpc.subnets] == ["NON_COMPLIANT", "COMPLIANT"]

@@ -25,7 +25,7 @@ TABLE = {row[0]: row[1:] for row in ROWS[2:]}
 
 def test_each_blocker_has_one_row_and_each_row_a_blocker() -> None:
     """The table and the enum are equal, in the same order."""
-    assert [row[0] for row in ROWS[2:]] == [each.value for each in Blocker]
+    assert [row[0] for row in ROWS[2:]] == [blocker.value for blocker in Blocker]
 
 
 def test_each_row_says_what_it_means_and_what_to_do() -> None:
@@ -37,7 +37,7 @@ def test_each_row_says_what_it_means_and_what_to_do() -> None:
 
 def test_the_four_that_may_warn_are_marked() -> None:
     """And no other."""
-    assert {blocker for blocker, row in TABLE.items() if row[2] == "yes"} == {each.value for each in MAY_WARN}
+    assert {blocker for blocker, row in TABLE.items() if row[2] == "yes"} == {blocker.value for blocker in MAY_WARN}
     assert {row[2] for row in TABLE.values()} == {"yes", ""}
 
 
@@ -71,7 +71,7 @@ def test_every_tag_is_named() -> None:
 
 RUNBOOK = Path(__file__).parents[2] / "runbooks" / f"{HEAL}.yaml"
 STEPS: dict[str, dict[str, Any]] = {
-    each["name"]: each for each in yaml.safe_load(RUNBOOK.read_text(encoding="utf-8"))["mainSteps"]
+    step["name"]: step for step in yaml.safe_load(RUNBOOK.read_text(encoding="utf-8"))["mainSteps"]
 }
 CLAIMED = list(STEPS)[list(STEPS).index("confirmPlan") : list(STEPS).index("finishRun")]
 """The steps from a claim to its end, in their order."""
@@ -80,14 +80,14 @@ CLAIMS = ("claim", "claimAgain", "claimLast")
 
 def test_claim_lasts_longer_than_all_that_follows_it() -> None:
     """However slow each step is, no other run may take the table over meanwhile."""
-    assert all(STEPS[each]["nextStep"] == CLAIMED[0] for each in CLAIMS)
-    waiting = [STEPS[each] for each in [*CLAIMED, "recordFailed"] if STEPS[each]["action"] != "aws:branch"]
-    assert sum(each["timeoutSeconds"] * each.get("maxAttempts", 1) for each in waiting) < CLAIM_SECONDS
+    assert all(STEPS[name]["nextStep"] == CLAIMED[0] for name in CLAIMS)
+    waiting = [STEPS[name] for name in [*CLAIMED, "recordFailed"] if STEPS[name]["action"] != "aws:branch"]
+    assert sum(step["timeoutSeconds"] * step.get("maxAttempts", 1) for step in waiting) < CLAIM_SECONDS
 
 
 def test_what_fails_after_a_claim_gives_it_up() -> None:
     """Save the change itself, after which the verdict decides, and an election, which another run may have won."""
-    leading = {each: STEPS[each].get("onFailure") for each in CLAIMED if STEPS[each]["action"] != "aws:branch"}
+    leading = {name: STEPS[name].get("onFailure") for name in CLAIMED if STEPS[name]["action"] != "aws:branch"}
     assert leading.pop("associate") == "step:verifyPath"
     assert leading.pop("elect") == "step:findElected"
     assert leading.pop("recordHealed") is None
@@ -96,14 +96,14 @@ def test_what_fails_after_a_claim_gives_it_up() -> None:
 
 def test_claims_are_equal() -> None:
     """The second and the third attempt claim as the first one does, by the plan that was made before them."""
-    first, second, third = (json.dumps(STEPS[each]["inputs"]) for each in CLAIMS)
+    first, second, third = (json.dumps(STEPS[name]["inputs"]) for name in CLAIMS)
     assert second.replace("{{ turn.", "{{ plan.") == first == third.replace("{{ turnAgain.", "{{ plan.")
 
 
 def test_every_change_of_ec2_follows_a_look_in_the_same_run() -> None:
     """The plan function checks that the claim is still this run's, and that the change is still needed."""
     names = list(STEPS)
-    changing = [each for each in names if STEPS[each]["inputs"].get("Service") == "ec2"]
+    changing = [name for name in names if STEPS[name]["inputs"].get("Service") == "ec2"]
     assert changing == ["create", "associate"]
     assert names[names.index("create") - 3 : names.index("create")] == ["findElected", "elected", "decideCreate"]
     before = names[names.index("lookAgain") : names.index("associate")]

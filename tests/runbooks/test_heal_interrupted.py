@@ -12,16 +12,16 @@ from tests.support.network import Builder
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 DOCUMENT: dict[str, Any] = yaml.safe_load((RUNBOOKS / f"{HEAL}.yaml").read_text(encoding="utf-8"))
-ACTIONS = {each["name"]: each["action"] for each in DOCUMENT["mainSteps"]}
+ACTIONS = {step["name"]: step["action"] for step in DOCUMENT["mainSteps"]}
 SELDOM = {
     *("awaitTurn", "turn", "decideAgain", "claimAgain"),
     *("awaitTurnAgain", "turnAgain", "decideLast", "claimLast"),
     *("useApproval", "finishRun", "finishTable", "recordFailed", "done"),
 }
 """The steps that an ordinary heal does not take."""
-ORDINARY = [each for each in ACTIONS if each not in SELDOM]
-CHANGES = [each for each in ORDINARY if ACTIONS[each] == "aws:executeAwsApi"]
-ASKING = [each for each in ORDINARY if ACTIONS[each] == "aws:invokeLambdaFunction"]
+ORDINARY = [name for name in ACTIONS if name not in SELDOM]
+CHANGES = [name for name in ORDINARY if ACTIONS[name] == "aws:executeAwsApi"]
+ASKING = [name for name in ORDINARY if ACTIONS[name] == "aws:invokeLambdaFunction"]
 """The steps after which there is something new; scripts and branches only read what the step before them answered."""
 
 
@@ -55,13 +55,13 @@ def test_undisturbed_heal_takes_the_steps_at_which_the_others_are_killed(
 ) -> None:
     """The parameters of the tests below leave no step of an ordinary run out, save scripts and branches."""
     assert steps(deployment.heal(vpc.subnet)) == ORDINARY
-    others = {ACTIONS[each] for each in ORDINARY} - {ACTIONS[each] for each in [*ASKING, *CHANGES]}
+    others = {ACTIONS[name] for name in ORDINARY} - {ACTIONS[name] for name in [*ASKING, *CHANGES]}
     assert others == {"aws:executeScript", "aws:branch"}
     assert outcome(deployment, ledger, vpc) == HEALED
 
 
 @pytest.mark.parametrize(
-    ("when", "name"), [*(("before", each) for each in [*ASKING, *CHANGES]), *(("during", each) for each in CHANGES)]
+    ("when", "name"), [*(("before", name) for name in [*ASKING, *CHANGES]), *(("during", name) for name in CHANGES)]
 )
 def test_next_run_finishes_the_work_of_one_that_was_killed(
     deployment: Deployment, vpc: Vpc, ledger: LedgerTable, when: str, name: str
@@ -125,7 +125,7 @@ def test_one_stale_answer_after_an_undo_changes_nothing(
         deployment.undo(healed)
         before = len(observed.reads)
         healed = deployment.heal(vpc.subnet)["AutomationExecutionId"]
-    deceived = [(each.operation, each.nth) for each in observed.reads[before:] if each.differs]
+    deceived = [(read.operation, read.nth) for read in observed.reads[before:] if read.differs]
     assert len(deceived) > 3
     for operation, nth in deceived:
         with deployment.sandbox.stale_reads(operation, nth) as observation:

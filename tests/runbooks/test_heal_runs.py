@@ -188,9 +188,9 @@ def test_subnet_that_is_gone_needs_no_heal(deployment: Deployment, vpc: Vpc) -> 
 def test_heal_that_did_not_cure_fails(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
     """A route that appears during the run makes verify fail, with the verdict that stands."""
     [express] = [
-        each["Cidrs"][0]
-        for each in deployment.ec2.describe_prefix_lists()["PrefixLists"]
-        if each["PrefixListName"].endswith(".s3express")
+        prefix_list["Cidrs"][0]
+        for prefix_list in deployment.ec2.describe_prefix_lists()["PrefixLists"]
+        if prefix_list["PrefixListName"].endswith(".s3express")
     ]
     deployment.sandbox.faults.before(
         "ec2", "ModifyVpcEndpoint", lambda: builder.route(vpc.table, express, NatGatewayId=vpc.nat)
@@ -215,9 +215,9 @@ def test_tables_of_different_families_are_both_healed(deployment: Deployment, bu
 def test_table_that_routes_the_list_elsewhere_is_left_alone(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
     """A static route from the s3express list to the NAT gateway: BLOCKED before anything is made or tagged."""
     [express] = [
-        each["PrefixListId"]
-        for each in deployment.ec2.describe_prefix_lists()["PrefixLists"]
-        if each["PrefixListName"].endswith(".s3express")
+        prefix_list["PrefixListId"]
+        for prefix_list in deployment.ec2.describe_prefix_lists()["PrefixLists"]
+        if prefix_list["PrefixListName"].endswith(".s3express")
     ]
     builder.route(vpc.table, express, NatGatewayId=vpc.nat)
     deployment.sandbox.calls.clear()

@@ -32,16 +32,16 @@ def test_fifty_subnets_are_healed_by_fifty_runs_at_once(
     deployment = patient
     vpc = Vpc(builder, tables=5, subnets=10)
     deployment.sandbox.ec2.knobs.pending_describes = 20
-    runs = [deployment.start(each) for each in vpc.subnets]
-    ended = [deployment.automation.wait(each, 800) for each in runs]
-    assert [each.get("FailureMessage") for each in ended if status(each) != "Success"] == []
+    runs = [deployment.start(subnet_id) for subnet_id in vpc.subnets]
+    ended = [deployment.automation.wait(run_id, 800) for run_id in runs]
+    assert [run.get("FailureMessage") for run in ended if status(run) != "Success"] == []
     [(endpoint, tables)] = deployment.associations(vpc.id).items()
     assert tables == sorted(vpc.tables)
-    assert all(each.error is None for each in deployment.sandbox.calls.of("ec2", "CreateVpcEndpoint"))
+    assert all(call.error is None for call in deployment.sandbox.calls.of("ec2", "CreateVpcEndpoint"))
     assert len(deployment.sandbox.calls.of("ec2", "ModifyVpcEndpoint")) == len(vpc.tables)
     assert ledger.item(f"VPC#{vpc.id}")["createdIds"] == [endpoint]
-    assert {each["state"] for each in ledger.items("TABLE#")} == {"HEALED"}
-    assert sorted(each["routeTableId"] for each in ledger.items("RUN#")) == sorted(vpc.tables)
+    assert {item["state"] for item in ledger.items("TABLE#")} == {"HEALED"}
+    assert sorted(item["routeTableId"] for item in ledger.items("RUN#")) == sorted(vpc.tables)
 
 
 def test_heal_undo_heal_undo_without_a_pause(
@@ -195,8 +195,10 @@ def test_two_vpcs_at_once_get_an_endpoint_each(patient: Deployment, builder: Bui
     """Client tokens of two VPCs never meet."""
     deployment = patient
     both = [Vpc(builder, tables=2, subnets=2) for _ in range(2)]
-    runs = [deployment.start(each) for pair in zip(*(vpc.subnets for vpc in both), strict=True) for each in pair]
-    assert {status(deployment.automation.wait(each, 120)) for each in runs} == {"Success"}
+    runs = [
+        deployment.start(subnet_id) for pair in zip(*(vpc.subnets for vpc in both), strict=True) for subnet_id in pair
+    ]
+    assert {status(deployment.automation.wait(run_id, 120)) for run_id in runs} == {"Success"}
     for vpc in both:
         assert list(deployment.associations(vpc.id).values()) == [sorted(vpc.tables)]
-    assert all(each.error is None for each in sandbox.calls.of("ec2", "CreateVpcEndpoint"))
+    assert all(call.error is None for call in sandbox.calls.of("ec2", "CreateVpcEndpoint"))

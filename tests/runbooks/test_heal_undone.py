@@ -29,7 +29,7 @@ def test_endpoint_goes_with_the_last_heal_that_used_it(deployment: Deployment, b
     """Each run is undone by itself; the second deletes the endpoint, which the first created."""
     vpc = Vpc(builder, tables=2)
     before = described(deployment, vpc)
-    first, second = (deployment.heal(each)["AutomationExecutionId"] for each in vpc.subnets)
+    first, second = (deployment.heal(subnet_id)["AutomationExecutionId"] for subnet_id in vpc.subnets)
     assert status(deployment.undo(first)) == "Success"
     assert list(deployment.associations(vpc.id).values()) == [[vpc.tables[1]]]
     assert status(deployment.undo(second)) == "Success"
@@ -78,7 +78,7 @@ def test_heal_fails_where_an_undo_is_about_to_delete_its_endpoint(
     """
     vpc = Vpc(builder, tables=2)
     deployment.heal(vpc.subnets[0])
-    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    [endpoint] = [endpoint["VpcEndpointId"] for endpoint in deployment.endpoints(vpc.id)]
 
     def mark() -> None:
         ledger.write(f"VPC#{vpc.id}", deletedIds={endpoint})

@@ -43,7 +43,7 @@ def test_dry_run_shows_the_changes_and_makes_none(
 ) -> None:
     """The plan names table, endpoint, and the way that each subnet then takes; the ledger and EC2 stay as they are."""
     heal = ledger.heal(builder, vpc.id, vpc.table)
-    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    [endpoint] = [endpoint["VpcEndpointId"] for endpoint in deployment.endpoints(vpc.id)]
     before = described(deployment, vpc), ledger.items("")
     planned = deployment.automation.execute(UNDO, {"RunId": heal, **deployment.given, "DryRun": "true"})
     assert status(planned) == "Success", planned.get("FailureMessage")
@@ -72,7 +72,7 @@ def test_endpoint_goes_with_the_last_table_that_used_it(
     """Each heal is undone by itself; the endpoint goes with the last, whichever run created it."""
     vpc = Vpc(builder, tables=2)
     first = ledger.heal(builder, vpc.id, vpc.tables[0])
-    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    [endpoint] = [endpoint["VpcEndpointId"] for endpoint in deployment.endpoints(vpc.id)]
     second = ledger.heal(builder, vpc.id, vpc.tables[1], 2, endpoint)
     undone = deployment.undo(first)
     assert f"{endpoint} stays: {vpc.tables[1]} uses it" in undone["Outputs"]["plan.Summary"][0]
@@ -97,7 +97,7 @@ def test_endpoint_without_the_managed_tag_stays(
 ) -> None:
     """Whoever took the tag may have taken the endpoint over; the run names it."""
     heal = ledger.heal(builder, vpc.id, vpc.table)
-    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    [endpoint] = [endpoint["VpcEndpointId"] for endpoint in deployment.endpoints(vpc.id)]
     builder.ec2.delete_tags(Resources=[endpoint], Tags=[{"Key": "express-path:managed"}])
     undone = deployment.undo(heal)
     assert f"{endpoint} stays: it no longer has the tag" in undone["Outputs"]["rest.Summary"][0]
@@ -111,7 +111,7 @@ def test_what_somebody_removed_is_only_recorded(
     """Where the association or the endpoint is gone already, the rest follows, and the heal counts as undone."""
     before = described(deployment, vpc)
     heal = ledger.heal(builder, vpc.id, vpc.table)
-    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    [endpoint] = [endpoint["VpcEndpointId"] for endpoint in deployment.endpoints(vpc.id)]
     if gone == "association":
         deployment.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, RemoveRouteTableIds=[vpc.table])
     else:
@@ -153,8 +153,8 @@ def test_two_undos_of_one_heal_both_succeed(
     heal = ledger.heal(builder, vpc.id, vpc.table)
     given = {"RunId": [heal], **{name: [value] for name, value in deployment.given.items()}}
     started = [deployment.ssm.start_automation_execution(DocumentName=UNDO, Parameters=given) for _ in range(2)]
-    runs = [deployment.automation.wait(each["AutomationExecutionId"]) for each in started]
-    assert [status(each) for each in runs] == ["Success", "Success"]
+    runs = [deployment.automation.wait(execution["AutomationExecutionId"]) for execution in started]
+    assert [status(run) for run in runs] == ["Success", "Success"]
     assert deployment.endpoints(vpc.id) == []
     assert len(deployment.sandbox.calls.of("ec2", "DeleteVpcEndpoints")) == 1
 
@@ -182,8 +182,8 @@ def test_claim_of_a_run_that_ended_or_expired_is_void(
     second = ledger.heal(builder, vpc.id, vpc.tables[1], 2)
     ledger.write(f"TABLE#{vpc.tables[0]}", state="CLAIMED", runId=heal_id(7))
     ledger.write(f"TABLE#{vpc.tables[1]}", state="CLAIMED", runId=heal_id(8), expiresAt=1)
-    for each in (first, second):
-        undone = deployment.undo(each)
+    for heal_run_id in (first, second):
+        undone = deployment.undo(heal_run_id)
         assert (status(undone), "awaitTurn" in steps(undone)) == ("Success", False), undone.get("FailureMessage")
     assert deployment.endpoints(vpc.id) == []
 
@@ -212,7 +212,7 @@ def test_heal_that_uses_the_endpoint_just_before_its_deletion_keeps_it(
     """Found unused, marked as deleted, looked at again: it is used now, so it stays, and the mark is removed."""
     vpc = Vpc(builder, tables=2)
     heal = ledger.heal(builder, vpc.id, vpc.tables[0])
-    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    [endpoint] = [endpoint["VpcEndpointId"] for endpoint in deployment.endpoints(vpc.id)]
     updates = iter(range(100))
 
     def use_it() -> None:

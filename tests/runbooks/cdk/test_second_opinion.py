@@ -123,7 +123,7 @@ def test_both_run_the_same_steps_to_the_same_end(sandbox: Sandbox, both: Both, s
     assert opinion.succeeded is (status(execution) == "Success")
     made = sandbox.calls.operations("ec2")
     assert made[: len(made) // 2] == made[len(made) // 2 :]
-    tags = [each["Value"] for each in ec2.describe_tags()["Tags"] if each["Key"] == "cidr"]
+    tags = [tag["Value"] for tag in ec2.describe_tags()["Tags"] if tag["Key"] == "cidr"]
     assert tags in ([], ["of 10.0.0.0/16"] * 2)
 
 
@@ -187,7 +187,7 @@ GET = {
 
 def step(name: str, action: str, inputs: dict[str, Any], *outputs: tuple[str, str, str], **more: str) -> dict[str, Any]:
     """Return a step with outputs by name, selector and type."""
-    defined = [dict(zip(("Name", "Selector", "Type"), each, strict=True)) for each in outputs]
+    defined = [dict(zip(("Name", "Selector", "Type"), output, strict=True)) for output in outputs]
     return {"name": name, "action": f"aws:{action}", "inputs": inputs, "outputs": defined, **more}
 
 
@@ -231,7 +231,7 @@ def test_both_run_scripts_and_write_items(sandbox: Sandbox, both: Both, word: st
     reason = "ConditionalCheckFailedException" if word == "found" else "vpc-"
     assert reason in execution["FailureMessage"]
     assert reason in opinion.failure
-    items = {each["Id"]["S"]: each for each in dynamodb.scan(TableName="Ledger")["Items"]}
+    items = {item["Id"]["S"]: item for item in dynamodb.scan(TableName="Ledger")["Items"]}
     of = {"M": {"Of": {"L": [{"S": "look at vpc-1"}]}}}
     ours = {"Id": {"S": "found-look-vpc-1"}, "Count": {"N": "3"}, "Done": {"BOOL": True}, "Word": of}
     theirs = json.loads(json.dumps(ours).replace("vpc-1", "vpc-2"))
