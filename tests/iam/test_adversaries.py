@@ -30,7 +30,9 @@ class Victim:
         of_vpc = [{"Name": "vpc-id", "Values": [self.vpc]}]
         tables = self.builder.ec2.describe_route_tables(Filters=of_vpc)["RouteTables"]
         endpoints = self.builder.ec2.describe_vpc_endpoints(Filters=of_vpc)["VpcEndpoints"]
-        untagged = [{key: value for key, value in each.items() if key != "Tags"} for each in (*tables, *endpoints)]
+        untagged = [
+            {key: value for key, value in resource.items() if key != "Tags"} for resource in (*tables, *endpoints)
+        ]
         return json.dumps(untagged, default=str)
 
 
@@ -47,13 +49,13 @@ def status(run: Run) -> str:
 
 def changes(deployed: Deployed) -> list[str]:
     """The operations of EC2 that could have changed something."""
-    return [each.operation for each in deployed.stack.sandbox.calls.mutating() if each.service == "ec2"]
+    return [call.operation for call in deployed.stack.sandbox.calls.mutating() if call.service == "ec2"]
 
 
 def express_tables(builder: Builder, vpc_id: str) -> list[list[str]]:
     """The tables of each endpoint of a VPC that is not gone."""
     found = builder.ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])["VpcEndpoints"]
-    return [each["RouteTableIds"] for each in found if each["State"] not in ("deleting", "deleted")]
+    return [endpoint["RouteTableIds"] for endpoint in found if endpoint["State"] not in ("deleting", "deleted")]
 
 
 def test_forged_tags_lead_no_undo_anywhere(
@@ -84,9 +86,9 @@ def test_tags_taken_away_keep_an_endpoint_and_nothing_else(
     with deployed.enforced():
         heal = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet))
         [endpoint] = [
-            each["VpcEndpointId"]
-            for each in builder.ec2.describe_vpc_endpoints()["VpcEndpoints"]
-            if each["VpcId"] == vpc.vpc
+            endpoint["VpcEndpointId"]
+            for endpoint in builder.ec2.describe_vpc_endpoints()["VpcEndpoints"]
+            if endpoint["VpcId"] == vpc.vpc
         ]
         tagger.delete_tags(Resources=[endpoint], Tags=[{"Key": MANAGED["Key"]}])
         undone = deployed.automation.wait(deployed.start(UNDO, RunId=heal["AutomationExecutionId"]))
@@ -148,7 +150,9 @@ def test_settings_of_the_stack_are_no_parameters(deployed: Deployed, subnet: str
         "AutomationAssumeRole": [deployed.stack.arn("AutomationRole")],
         "PlanFunctionName": [deployed.stack.arn("PlanFunction")],
     }
-    names = {each: deployed.stack.template.properties(each)["Name"] for each in (HEAL, APPROVAL, UNDO)}
+    names = {
+        logical_id: deployed.stack.template.properties(logical_id)["Name"] for logical_id in (HEAL, APPROVAL, UNDO)
+    }
     subjects = {HEAL: {"SubnetId": [subnet]}, APPROVAL: {"SubnetId": [subnet]}, UNDO: {"RunId": [FORGED]}}
     settings = ("ChangeCalendarName", "EndpointPolicyParameter", "Approvers", "ApprovalTopicArn", "LedgerTableName")
     other_role = [deployed.stack.arn("PlanRole")]

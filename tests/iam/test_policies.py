@@ -150,7 +150,7 @@ def test_each_attribute_of_a_modified_endpoint_is_a_condition_key(sandbox: Sandb
     vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     service = f"com.amazonaws.{sandbox.region}.s3express"
     endpoint = ec2.create_vpc_endpoint(VpcId=vpc, ServiceName=service)["VpcEndpoint"]["VpcEndpointId"]
-    tables = [each["RouteTableId"] for each in ec2.describe_route_tables()["RouteTables"] if each["VpcId"] == vpc]
+    tables = [table["RouteTableId"] for table in ec2.describe_route_tables()["RouteTables"] if table["VpcId"] == vpc]
     acting = {}
     for name in ATTRIBUTES:
         role = iam.create_role(RoleName=name, AssumeRolePolicyDocument='{"Statement": []}')["Role"]["Arn"]

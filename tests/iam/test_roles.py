@@ -76,9 +76,9 @@ def test_functions_can_read(function: Client, builder: Builder, vpc: Private) ->
     assert function.describe_route_tables()["RouteTables"]
     lists = function.describe_managed_prefix_lists()["PrefixLists"]
     customers = builder.prefix_list("192.0.2.0/24")
-    for each in [*(found["PrefixListId"] for found in lists), customers]:
-        assert function.get_managed_prefix_list_entries(PrefixListId=each)["Entries"]
-    assert vpc.vpc in {each["VpcId"] for each in function.describe_vpcs()["Vpcs"]}
+    for list_id in [*(found["PrefixListId"] for found in lists), customers]:
+        assert function.get_managed_prefix_list_entries(PrefixListId=list_id)["Entries"]
+    assert vpc.vpc in {described_vpc["VpcId"] for described_vpc in function.describe_vpcs()["Vpcs"]}
 
 
 def test_plan_function_reads_what_the_rule_need_not(stack: Stack, sandbox: Sandbox, vpc: Private) -> None:
@@ -92,7 +92,7 @@ def test_plan_function_reads_what_the_rule_need_not(stack: Stack, sandbox: Sandb
     attribute = {"VpcId": vpc.vpc, "Attribute": "enableDnsSupport"}
     with stack.enforced():
         assert ec2.describe_vpc_attribute(**attribute)["EnableDnsSupport"]["Value"] is True
-        assert [each["Name"] for each in s3.list_directory_buckets()["Buckets"]] == [BUCKET]
+        assert [directory_bucket["Name"] for directory_bucket in s3.list_directory_buckets()["Buckets"]] == [BUCKET]
         assert refused(s3.get_bucket_policy, Bucket=BUCKET) == "NoSuchBucketPolicy"
         assert refused(s3.put_bucket_policy, Bucket=BUCKET, Policy="{}") == "AccessDenied"
         assert own_ssm.get_parameter(Name=POLICY_PARAMETER)["Parameter"]["Value"] == "{}"
@@ -117,7 +117,7 @@ def test_runbooks_can_create_the_endpoint_of_s3_express(automation: Client, vpc:
     assert created["VpcEndpoint"]["ServiceName"] == SERVICE
 
 
-@pytest.mark.parametrize("service", OTHERS, ids=lambda each: each["ServiceName"].split(".")[-1])
+@pytest.mark.parametrize("service", OTHERS, ids=lambda request: request["ServiceName"].split(".")[-1])
 def test_runbooks_cannot_create_another_services_endpoint(
     service: dict[str, str], automation: Client, vpc: Private
 ) -> None:
@@ -217,9 +217,9 @@ def test_runbooks_delete_only_what_heals_made(automation: Client, builder: Build
     ours = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS))
     foreign = builder.endpoint(builder.vpc())
     other_service = builder.endpoint(vpc.vpc, service="s3", TagSpecifications=tagged(OURS))
-    for each in (foreign, other_service):
-        assert refused(automation.delete_vpc_endpoints, VpcEndpointIds=[each]) == DENIED
-        assert refused(automation.delete_vpc_endpoints, VpcEndpointIds=[ours, each]) == DENIED
+    for endpoint in (foreign, other_service):
+        assert refused(automation.delete_vpc_endpoints, VpcEndpointIds=[endpoint]) == DENIED
+        assert refused(automation.delete_vpc_endpoints, VpcEndpointIds=[ours, endpoint]) == DENIED
     assert automation.delete_vpc_endpoints(VpcEndpointIds=[ours])["Unsuccessful"] == []
 
 
@@ -229,7 +229,7 @@ def test_runbooks_tag_nothing_that_exists(automation: Client, builder: Builder, 
     for resource in (vpc.table, vpc.subnet, endpoint):
         for tags in (MARKS, OURS):
             assert refused(automation.create_tags, Resources=[resource], Tags=tags) == DENIED
-            keys = [{"Key": each["Key"]} for each in tags]
+            keys = [{"Key": tag["Key"]} for tag in tags]
             assert refused(automation.delete_tags, Resources=[resource], Tags=keys) == DENIED
         assert refused(automation.delete_tags, Resources=[resource]) == DENIED
 
@@ -250,7 +250,7 @@ def test_only_runbooks_write_to_the_ledger(stack: Stack) -> None:
         "UpdateExpression": "SET x = :x",
         "ExpressionAttributeValues": {":x": {"S": "x"}},
     }
-    roles = {each: stack.client(each, "dynamodb") for each in ("EvaluateRole", "PlanRole", "AutomationRole")}
+    roles = {role: stack.client(role, "dynamodb") for role in ("EvaluateRole", "PlanRole", "AutomationRole")}
     with stack.enforced():
         roles["AutomationRole"].put_item(TableName=name, Item=key)
         roles["AutomationRole"].update_item(**update)

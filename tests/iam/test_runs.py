@@ -25,7 +25,7 @@ def ended(run: Run) -> tuple[str, str]:
 def endpoints(builder: Builder) -> list[dict[str, Any]]:
     """Return the endpoints that are not gone."""
     found = builder.ec2.describe_vpc_endpoints()["VpcEndpoints"]
-    return [each for each in found if each["State"] not in {"deleting", "deleted"}]
+    return [endpoint for endpoint in found if endpoint["State"] not in {"deleting", "deleted"}]
 
 
 def test_roles_are_enough_to_heal_and_to_undo(deployed: Deployed, builder: Builder, vpc: Private, subnet: str) -> None:
@@ -49,9 +49,11 @@ def test_role_is_enough_to_associate_with_an_endpoint_of_a_person(
     made = builder.endpoint(vpc.vpc)
     healed = deployed.run(HEAL, SubnetId=subnet)
     assert ended(healed) == ("Success", "")
-    assert [(each["VpcEndpointId"], each["RouteTableIds"]) for each in endpoints(builder)] == [(made, [vpc.table])]
+    assert [(endpoint["VpcEndpointId"], endpoint["RouteTableIds"]) for endpoint in endpoints(builder)] == [
+        (made, [vpc.table])
+    ]
     assert ended(deployed.run(UNDO, RunId=healed["AutomationExecutionId"])) == ("Success", "")
-    assert [(each["VpcEndpointId"], each["RouteTableIds"]) for each in endpoints(builder)] == [(made, [])]
+    assert [(endpoint["VpcEndpointId"], endpoint["RouteTableIds"]) for endpoint in endpoints(builder)] == [(made, [])]
 
 
 def test_a_role_without_a_permission_fails_at_the_step_that_needs_it(
@@ -85,7 +87,7 @@ def test_roles_are_enough_to_ask_and_then_heal(
         deployed.operator.send_automation_signal(AutomationExecutionId=run_id, SignalType="Approve")
         run = deployed.automation.wait(run_id)
     assert ended(run) == ("Success", "")
-    assert [each["RouteTableIds"] for each in endpoints(builder)] == [[vpc.table]]
+    assert [endpoint["RouteTableIds"] for endpoint in endpoints(builder)] == [[vpc.table]]
 
 
 @pytest.fixture
