@@ -83,16 +83,16 @@ class Deployment:
     def tags(self, table_id: str) -> dict[str, str]:
         """The tags of a route table."""
         [table] = self.ec2.describe_route_tables(RouteTableIds=[table_id])["RouteTables"]
-        return {each["Key"]: each["Value"] for each in table["Tags"]}
+        return {tag["Key"]: tag["Value"] for tag in table["Tags"]}
 
     def endpoints(self, vpc_id: str) -> list[dict[str, Any]]:
         """The S3 Express endpoints of a VPC that are not gone."""
         of_vpc = [{"Name": "vpc-id", "Values": [vpc_id]}]
         found = self.ec2.describe_vpc_endpoints(Filters=of_vpc)["VpcEndpoints"]
         return [
-            each
-            for each in found
-            if each["ServiceName"].endswith(".s3express") and each["State"] not in ("deleting", "deleted")
+            endpoint
+            for endpoint in found
+            if endpoint["ServiceName"].endswith(".s3express") and endpoint["State"] not in ("deleting", "deleted")
         ]
 
     def associations(self, vpc_id: str) -> dict[str, list[str]]:
@@ -108,7 +108,7 @@ class Deployment:
 
     def changes(self) -> list[str]:
         """The operations of EC2 that could have changed something, in order."""
-        return [each.operation for each in self.sandbox.calls.mutating() if each.service == "ec2"]
+        return [call.operation for call in self.sandbox.calls.mutating() if call.service == "ec2"]
 
 
 class Vpc:
@@ -155,11 +155,13 @@ def status(run: Run) -> str:
 
 def steps(run: Run) -> list[str]:
     """The steps that a run took, in the order in which they began."""
-    taken = [each for each in run["StepExecutions"] if each["StepStatus"] != "Pending"]
-    return [str(each["StepName"]) for each in sorted(taken, key=lambda each: each["ExecutionStartTime"])]
+    taken = [execution for execution in run["StepExecutions"] if execution["StepStatus"] != "Pending"]
+    return [
+        str(execution["StepName"]) for execution in sorted(taken, key=lambda execution: execution["ExecutionStartTime"])
+    ]
 
 
 def step(run: Run, name: str) -> dict[str, Any]:
     """One step of a run."""
-    [found] = [each for each in run["StepExecutions"] if each["StepName"] == name]
+    [found] = [execution for execution in run["StepExecutions"] if execution["StepName"] == name]
     return dict(found)

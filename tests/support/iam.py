@@ -21,7 +21,7 @@ def access_level(action: str) -> str:
 
 def condition_keys(action: str, resource_type: str) -> set[str]:
     """Return the condition keys that an action has for a type of resource, and those that it always has."""
-    types = {each["resource_type"].rstrip("*"): each for each in _privileges()[action]["resource_types"]}
+    types = {row["resource_type"].rstrip("*"): row for row in _privileges()[action]["resource_types"]}
     return {key for name in (resource_type, "") if name in types for key in types[name]["condition_keys"]}
 
 
@@ -32,7 +32,9 @@ def _privileges() -> dict[str, dict[str, Any]]:
     assert spec.origin is not None
     definition = json.loads(Path(spec.origin).with_name("iam_definition.json").read_bytes())
     return {
-        f"{service['prefix']}:{each['privilege']}": each for service in definition for each in service["privileges"]
+        f"{service['prefix']}:{privilege['privilege']}": privilege
+        for service in definition
+        for privilege in service["privileges"]
     }
 
 

@@ -39,13 +39,13 @@ class LedgerTable:
     def items(self, prefix: str) -> list[dict[str, Any]]:
         """Every item whose id starts with a prefix, by id."""
         found = self.dynamodb.scan(TableName=LEDGER)["Items"]
-        return [self.item(key) for key in sorted(each["id"]["S"] for each in found) if key.startswith(prefix)]
+        return [self.item(key) for key in sorted(item["id"]["S"] for item in found) if key.startswith(prefix)]
 
     def write(self, item_id: str, **values: object) -> None:
         """Change attributes of an item: strings, whole numbers, booleans and sets of strings; None removes one."""
         item = self.dynamodb.get_item(TableName=LEDGER, Key={"id": {"S": item_id}}).get("Item", {})
         item |= {"id": {"S": item_id}} | {name: _attribute(value) for name, value in values.items() if value}
-        for name in (each for each, value in values.items() if value is None):
+        for name in (name for name, value in values.items() if value is None):
             item.pop(name, None)
         self.dynamodb.put_item(TableName=LEDGER, Item=item)
 

@@ -43,11 +43,13 @@ class Stack:
         role = self.template.deployed(self.template.properties(logical_id))
         trust, path = json.dumps(role["AssumeRolePolicyDocument"]), role.get("Path", "/")
         self.iam.create_role(RoleName=self.role_name(logical_id), AssumeRolePolicyDocument=trust, Path=path)
-        attached = [each for each in self.template.resources.values() if each["Type"] == "AWS::IAM::RolePolicy"]
+        attached = [
+            resource for resource in self.template.resources.values() if resource["Type"] == "AWS::IAM::RolePolicy"
+        ]
         policies = role["Policies"] + [
-            self.template.deployed(each["Properties"])
-            for each in attached
-            if each["Properties"]["RoleName"] == f"<{logical_id}>"
+            self.template.deployed(policy["Properties"])
+            for policy in attached
+            if policy["Properties"]["RoleName"] == f"<{logical_id}>"
         ]
         for policy in policies:
             self.iam.put_role_policy(

@@ -76,7 +76,7 @@ class Expanded:
 
     def __init__(self, **parameters: str) -> None:
         """Transform and resolve the template."""
-        defaults = {name: str(each["Default"]) for name, each in source()["Parameters"].items()}
+        defaults = {name: str(parameter["Default"]) for name, parameter in source()["Parameters"].items()}
         unknown = parameters.keys() - defaults.keys() - PSEUDO_PARAMETERS.keys()
         assert not unknown, f"the template has no parameter {unknown}"
         self.values: Mapping[str, Any] = PSEUDO_PARAMETERS | defaults | parameters
@@ -87,15 +87,15 @@ class Expanded:
         self.conditions = template.get("Conditions", {})
         self.logical_ids = template["Resources"].keys()
         self.resources: dict[str, Any] = {
-            name: self.resolve(each)
-            for name, each in template["Resources"].items()
-            if "Condition" not in each or self.condition(each["Condition"])
+            name: self.resolve(resource)
+            for name, resource in template["Resources"].items()
+            if "Condition" not in resource or self.condition(resource["Condition"])
         }
         self.outputs = self.resolve(template["Outputs"])
 
     def of_type(self, resource_type: str) -> dict[str, Any]:
         """Return the properties of the one resource of a type."""
-        [found] = [each for each in self.resources.values() if each["Type"] == resource_type]
+        [found] = [resource for resource in self.resources.values() if resource["Type"] == resource_type]
         properties: dict[str, Any] = found["Properties"]
         return properties
 
@@ -111,7 +111,7 @@ class Expanded:
     def resolve(self, node: Any) -> Any:  # noqa: ANN401 -- a template's node may be anything
         """Resolve a node: functions become values, and what is AWS::NoValue is left out."""
         if isinstance(node, list):
-            return [self.resolve(each) for each in map(self.chosen, node) if each != NO_VALUE]
+            return [self.resolve(item) for item in map(self.chosen, node) if item != NO_VALUE]
         if not isinstance(node, dict):
             return node
         chosen = self.chosen(node)
@@ -121,7 +121,7 @@ class Expanded:
             [(name, argument)] = node.items()
             if name == "Ref" or name.startswith("Fn::"):
                 return self.call(name, argument)
-        return {key: self.resolve(each) for key, each in node.items() if self.chosen(each) != NO_VALUE}
+        return {key: self.resolve(value) for key, value in node.items() if self.chosen(value) != NO_VALUE}
 
     def chosen(self, node: Any) -> Any:  # noqa: ANN401 -- a template's node may be anything
         """Return the branch that an Fn::If takes, however nested; anything else is itself."""
@@ -155,8 +155,8 @@ class Expanded:
         if isinstance(node, str):
             return re.sub(r"<(\w+)(\.\w+)?>", lambda match: self._identifier(match[1], arn=bool(match[2])), node)
         if isinstance(node, list):
-            return [self.deployed(each) for each in node]
-        return {key: self.deployed(each) for key, each in node.items()} if isinstance(node, dict) else node
+            return [self.deployed(item) for item in node]
+        return {key: self.deployed(value) for key, value in node.items()} if isinstance(node, dict) else node
 
     def _identifier(self, logical_id: str, *, arn: bool) -> str:
         resource = self.resources[logical_id]
@@ -168,10 +168,10 @@ class Expanded:
     @property
     def place(self) -> dict[str, str]:
         """The partition, Region and account that the stack is in."""
-        return {each: self.values[f"AWS::{each}"] for each in ("Partition", "Region", "AccountId")}
+        return {name: self.values[f"AWS::{name}"] for name in ("Partition", "Region", "AccountId")}
 
     def broken_rules(self) -> list[str]:
         """Return what CloudFormation says of the parameters, before it makes anything, by the template's Rules."""
-        rules = [each for each in source()["Rules"].values() if self.resolve(each["RuleCondition"])]
+        rules = [rule for rule in source()["Rules"].values() if self.resolve(rule["RuleCondition"])]
         assertions = [assertion for rule in rules for assertion in rule["Assertions"]]
-        return [each["AssertDescription"] for each in assertions if not self.resolve(each["Assert"])]
+        return [assertion["AssertDescription"] for assertion in assertions if not self.resolve(assertion["Assert"])]
