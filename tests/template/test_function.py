@@ -115,7 +115,7 @@ def test_queue_is_encrypted_and_keeps_as_long_as_sqs_can(stack: Expanded) -> Non
 
 def test_alarms_watch_the_function_and_the_queue(stack: Expanded) -> None:
     """One alarm rings on any error of the function, the other on any event given up; silence is well."""
-    errors, failed = (stack.properties(each) for each in ALARMS)
+    errors, failed = (stack.properties(logical_id) for logical_id in ALARMS)
     assert errors["Dimensions"] == [{"Name": "FunctionName", "Value": "<EvaluateFunction>"}]
     assert failed["Dimensions"] == [{"Name": "QueueName", "Value": "<FailedEventsQueue.QueueName>"}]
     assert (errors["Namespace"], errors["MetricName"], errors["Statistic"]) == ("AWS/Lambda", "Errors", "Sum")

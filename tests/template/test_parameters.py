@@ -17,7 +17,7 @@ def test_parameter_is_described_and_constrained(name: str) -> None:
     """Each parameter says what it is for, and takes only values, a pattern or a range that it names."""
     parameter = PARAMETERS[name]
     assert len(parameter["Description"]) > 20
-    assert sum(each in parameter for each in ("AllowedValues", "AllowedPattern", "MinValue")) == 1
+    assert sum(key in parameter for key in ("AllowedValues", "AllowedPattern", "MinValue")) == 1
     assert ("MinValue" in parameter) == ("MaxValue" in parameter)
     assert ("ConstraintDescription" in parameter) == ("AllowedPattern" in parameter)
 
@@ -93,16 +93,16 @@ def test_parameter_takes_what_aws_takes(name: str, value: str, *, expected: bool
 
 def test_deploying_needs_no_more_capability_than_it_must() -> None:
     """CAPABILITY_IAM is enough, because no role has a name of its own, and samconfig.toml asks for no more."""
-    roles = [each for each in Expanded().resources.values() if each["Type"] == "AWS::IAM::Role"]
+    roles = [resource for resource in Expanded().resources.values() if resource["Type"] == "AWS::IAM::Role"]
     assert len(roles) == 3
-    assert not [each for each in roles if "RoleName" in each["Properties"]]
+    assert not [role for role in roles if "RoleName" in role["Properties"]]
     config = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))
     assert config["default"]["deploy"]["parameters"]["capabilities"] == "CAPABILITY_IAM"
 
 
 def test_outputs_lead_to_what_was_made() -> None:
     """The outputs name the rule, the functions, their roles and logs, the queue, and what starts a runbook."""
-    assert {name: each["Value"] for name, each in Expanded().outputs.items()} == {
+    assert {name: output["Value"] for name, output in Expanded().outputs.items()} == {
         "RuleName": "<ConfigRule>",
         "RuleArn": "<ConfigRule.Arn>",
         "FunctionArn": "<EvaluateFunction.Arn>",
@@ -122,8 +122,8 @@ def test_outputs_lead_to_what_was_made() -> None:
 
 def test_every_skipped_check_has_its_reason() -> None:
     """A checkov check is skipped beside the resource, with a sentence that says why."""
-    metadata = [each.get("Metadata", {}).get("checkov", {}) for each in source()["Resources"].values()]
-    skips = [skip for each in metadata for skip in each.get("skip", [])]
+    metadata = [resource.get("Metadata", {}).get("checkov", {}) for resource in source()["Resources"].values()]
+    skips = [skip for checks in metadata for skip in checks.get("skip", [])]
     assert skips
     for skip in skips:
         assert re.fullmatch(r"CKV2?_AWS_\d+", skip["id"])
@@ -155,7 +155,7 @@ def test_mode_that_lacks_a_parameter_is_refused_before_anything_is_made(paramete
 def test_the_window_that_approvals_need_is_longer_than_their_step() -> None:
     """The Rules take the windows in which the runbook can wait for an answer and then heal, and no others."""
     runbook = included("runbooks/AddS3ExpressGatewayEndpointWithApproval.yaml")
-    steps = {each["name"]: each for each in runbook["mainSteps"]}
+    steps = {step["name"]: step for step in runbook["mainSteps"]}
     needed = steps["approve"]["timeoutSeconds"] + steps["heal"]["timeoutSeconds"]
     for seconds in PARAMETERS["RetryAttemptSeconds"]["AllowedValues"]:
         refused = Expanded(**APPROVAL | {"RetryAttemptSeconds": str(seconds)}).broken_rules()

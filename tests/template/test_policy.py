@@ -42,7 +42,7 @@ def allowed(role: str, **parameters: str) -> list[str]:
 
 def resource_of(role: str, action: str, **parameters: str) -> str:
     """Return the resource that a role allows an action on."""
-    [resource] = [each["Resource"] for each in statements(role, **parameters) if action in actions(each)]
+    [resource] = [statement["Resource"] for statement in statements(role, **parameters) if action in actions(statement)]
     return str(resource)
 
 
@@ -53,15 +53,17 @@ def test_role_allows_the_operations_that_are_called_and_no_other(handler: str, r
     called = {f"{service}:{operation}" for service, names in operations.items() for operation in names}
     found = allowed(role, **EVERYTHING)
     assert len(found) == len(set(found))
-    assert set(found) == {ACTIONS.get(each, each) for each in called} | LAMBDAS_OWN[role]
+    assert set(found) == {ACTIONS.get(operation, operation) for operation in called} | LAMBDAS_OWN[role]
 
 
 def test_each_role_belongs_to_the_function_of_its_handler() -> None:
     """The lists above are compared with the role that the function of that handler really has."""
     functions = [
-        each["Properties"] for each in Expanded().resources.values() if each["Type"] == "AWS::Lambda::Function"
+        resource["Properties"]
+        for resource in Expanded().resources.values()
+        if resource["Type"] == "AWS::Lambda::Function"
     ]
-    of_handler = {each["Handler"].split(".")[-2]: each["Role"] for each in functions}
+    of_handler = {function["Handler"].split(".")[-2]: function["Role"] for function in functions}
     assert of_handler == {handler: f"<{role}.Arn>" for handler, role in ROLES.items()}
 
 
@@ -69,10 +71,12 @@ def test_each_role_belongs_to_the_function_of_its_handler() -> None:
 def test_role_reads_the_network_and_never_writes_it(role: str) -> None:
     """Every action on DynamoDB, EC2, S3 Express and Systems Manager is of the access levels List or Read."""
     reading = [
-        each for each in allowed(role, **EVERYTHING) if each.split(":")[0] in {"dynamodb", "ec2", "s3express", "ssm"}
+        action
+        for action in allowed(role, **EVERYTHING)
+        if action.split(":")[0] in {"dynamodb", "ec2", "s3express", "ssm"}
     ]
     assert len(reading) > 10
-    assert {access_level(each) for each in reading} <= {"List", "Read"}
+    assert {access_level(action) for action in reading} <= {"List", "Read"}
 
 
 @pytest.mark.parametrize("role", ROLES.values())
@@ -168,8 +172,10 @@ def test_every_statement_says_why_it_is_there() -> None:
     lines = (ROOT / "template.yaml").read_text(encoding="utf-8").splitlines()
     statements = [number for number, line in enumerate(lines) if line.strip().startswith("- Sid:")]
     assert len(statements) > 30
-    silent = [each for each in statements if not any(line.strip()[:1] == "#" for line in lines[each - 3 : each])]
-    assert [lines[each].strip() for each in silent] == []
+    silent = [
+        number for number in statements if not any(line.strip()[:1] == "#" for line in lines[number - 3 : number])
+    ]
+    assert [lines[number].strip() for number in silent] == []
 
 
 @pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole"])
@@ -181,11 +187,11 @@ def test_inline_policies_are_no_longer_than_iam_takes(role: str) -> None:
     stack = Expanded(**EVERYTHING, ApprovalTopicArn=f"arn:aws:sns:us-east-1:123456789012:Automation{'t' * 200}")
     policies = list(stack.properties(role)["Policies"])
     policies += [
-        each["Properties"]
-        for each in stack.resources.values()
-        if each["Type"] == "AWS::IAM::RolePolicy" and each["Properties"]["RoleName"] == f"<{role}>"
+        resource["Properties"]
+        for resource in stack.resources.values()
+        if resource["Type"] == "AWS::IAM::RolePolicy" and resource["Properties"]["RoleName"] == f"<{role}>"
     ]
-    text = json.dumps([stack.deployed(each["PolicyDocument"]) for each in policies], separators=(",", ":"))
+    text = json.dumps([stack.deployed(policy["PolicyDocument"]) for policy in policies], separators=(",", ":"))
     assert 500 < len(text) < 10240
 
 

@@ -47,8 +47,8 @@ def values(parameters: dict[str, str]) -> dict[str, list[str]]:
     stack = Expanded(**parameters)
     given = stack.deployed(stack.of_type("AWS::Config::RemediationConfiguration")["Parameters"])
     return {
-        name: each["StaticValue"]["Values"] if "StaticValue" in each else ["subnet-0123456789abcdef0"]
-        for name, each in given.items()
+        name: value["StaticValue"]["Values"] if "StaticValue" in value else ["subnet-0123456789abcdef0"]
+        for name, value in given.items()
     }
 
 
@@ -122,9 +122,9 @@ def test_values_keep_to_their_number_and_lengths(parameters: dict[str, str]) -> 
     """At most 25 parameters of at most 25 values, none empty and none longer than 256 characters."""
     given = values(parameters)
     assert len(given) in range(1, shape("config", "RemediationParameters").metadata["max"] + 1)
-    for each in given.values():
-        assert len(each) in range(1, shape("config", "StaticParameterValues").metadata["max"] + 1)
-        assert all(len(value) in bounds("config", "StringWithCharLimit256") for value in each)
+    for parameter_values in given.values():
+        assert len(parameter_values) in range(1, shape("config", "StaticParameterValues").metadata["max"] + 1)
+        assert all(len(value) in bounds("config", "StringWithCharLimit256") for value in parameter_values)
 
 
 def test_the_longest_values_tested_are_values_that_the_stack_takes(allows: Any) -> None:  # noqa: ANN401
@@ -139,7 +139,7 @@ def test_every_input_of_the_runbook_is_given_or_has_a_default(parameters: dict[s
     definitions = runbook_parameters(parameters)
     given = values(parameters)
     assert given.keys() <= definitions.keys()
-    assert {name for name, each in definitions.items() if "default" not in each} <= given.keys()
+    assert {name for name, definition in definitions.items() if "default" not in definition} <= given.keys()
     assert "AutomationAssumeRole" in given  # by this very name, says PutRemediationConfigurations in botocore's model
 
 
@@ -147,11 +147,11 @@ def test_every_input_of_the_runbook_is_given_or_has_a_default(parameters: dict[s
 def test_what_the_stack_gives_the_runbook_allows(parameters: dict[str, str]) -> None:
     """ARNs and names of the stack, at their longest too, pass the runbook's own patterns and counts."""
     definitions = runbook_parameters(parameters)
-    for name, each in values(parameters).items():
+    for name, parameter_values in values(parameters).items():
         definition = definitions[name]
-        assert len(each) <= definition.get("maxItems", 1)
-        assert all(re.search(definition.get("allowedPattern", ""), value) for value in each)
-        assert all(value in definition.get("allowedValues", [value]) for value in each)
+        assert len(parameter_values) <= definition.get("maxItems", 1)
+        assert all(re.search(definition.get("allowedPattern", ""), value) for value in parameter_values)
+        assert all(value in definition.get("allowedValues", [value]) for value in parameter_values)
 
 
 def test_the_subnet_is_the_resource_that_was_flagged() -> None:
@@ -198,8 +198,8 @@ def test_ledger_of_an_earlier_stack_is_adopted() -> None:
     assert stack.outputs["LedgerTableName"]["Value"] == "heals"
     for role, action in (("PlanRole", "dynamodb:GetItem"), ("AutomationRole", "dynamodb:UpdateItem")):
         policies = stack.properties(role)["Policies"]
-        statements = [each for policy in policies for each in policy["PolicyDocument"]["Statement"]]
-        [found] = [each["Resource"] for each in statements if action in each["Action"]]
+        statements = [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+        [found] = [statement["Resource"] for statement in statements if action in statement["Action"]]
         assert found == "arn:aws:dynamodb:us-east-1:123456789012:table/heals"
 
 

@@ -38,14 +38,14 @@ def test_source_is_a_custom_lambda_rule_in_words_that_config_knows() -> None:
     rule_source = rule()["Source"]
     assert rule_source["Owner"] == "CUSTOM_LAMBDA"
     assert rule_source["Owner"] in enum("config", "Owner")
-    assert {each["EventSource"] for each in rule_source["SourceDetails"]} <= enum("config", "EventSource")
-    assert {each["MessageType"] for each in rule_source["SourceDetails"]} <= enum("config", "MessageType")
+    assert {detail["EventSource"] for detail in rule_source["SourceDetails"]} <= enum("config", "EventSource")
+    assert {detail["MessageType"] for detail in rule_source["SourceDetails"]} <= enum("config", "MessageType")
 
 
 def test_rule_is_triggered_by_changes_large_changes_and_the_clock() -> None:
     """An oversized item comes under a message type of its own, so three are named; only the clock has a frequency."""
     details = rule()["Source"]["SourceDetails"]
-    assert {each["MessageType"]: each.get("MaximumExecutionFrequency") for each in details} == {
+    assert {detail["MessageType"]: detail.get("MaximumExecutionFrequency") for detail in details} == {
         "ConfigurationItemChangeNotification": None,
         "OversizedConfigurationItemChangeNotification": None,
         "ScheduledNotification": "TwentyFour_Hours",
@@ -57,7 +57,9 @@ def test_every_frequency_of_config_may_be_chosen() -> None:
     assert set(source()["Parameters"]["EvaluationFrequency"]["AllowedValues"]) == enum(
         "config", "MaximumExecutionFrequency"
     )
-    [scheduled] = [each for each in rule(EvaluationFrequency="Six_Hours")["Source"]["SourceDetails"] if len(each) > 2]
+    [scheduled] = [
+        detail for detail in rule(EvaluationFrequency="Six_Hours")["Source"]["SourceDetails"] if len(detail) > 2
+    ]
     assert scheduled["MaximumExecutionFrequency"] == "Six_Hours"
 
 

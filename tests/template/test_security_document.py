@@ -18,8 +18,8 @@ def allowed(role: str) -> set[str]:
     policies = list(stack.properties(role)["Policies"])
     if role == "AutomationRole":
         policies.append(stack.properties("ApprovalPolicy"))
-    statements = [each for policy in policies for each in policy["PolicyDocument"]["Statement"]]
-    return {action for each in statements if each["Effect"] == "Allow" for action in actions(each)}
+    statements = [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+    return {action for statement in statements if statement["Effect"] == "Allow" for action in actions(statement)}
 
 
 def named(heading: str) -> set[str]:
