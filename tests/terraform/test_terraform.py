@@ -25,7 +25,7 @@ def reasons(workspace: Workspace, *names: str) -> list[str]:
     """The reasons that a scan reports for subnets."""
     rows = json.loads(invoke(["scan", "--format", "json"]).stdout)["subnets"]
     by_subnet = {row["subnetId"]: row["reason"] for row in rows}
-    return [by_subnet[workspace.output("subnets")[each]] for each in names]
+    return [by_subnet[workspace.output("subnets")[name]] for name in names]
 
 
 @pytest.mark.usefixtures("sandbox")
@@ -33,8 +33,8 @@ def test_terraform_patches_fix_the_verdict_and_cause_no_drift(workspace: Workspa
     """One patch creates an endpoint, one associates an existing endpoint; the plan after them is empty."""
     flagged = ("inline", "shared-2")
     assert reasons(workspace, *flagged) == ["NAT_GATEWAY", "NAT_GATEWAY"]
-    patches = [patch_for(workspace, each) for each in flagged]
-    assert ["aws_vpc_endpoint.s3express" in each for each in patches] == [True, False]
+    patches = [patch_for(workspace, name) for name in flagged]
+    assert ["aws_vpc_endpoint.s3express" in patch for patch in patches] == [True, False]
     with workspace.adding("\n".join(patches)):
         assert workspace.apply() == {"add": 3, "change": 0, "remove": 0}
         assert reasons(workspace, *flagged) == ["ENDPOINT", "ENDPOINT"]
@@ -64,7 +64,7 @@ def test_an_endpoint_that_lists_its_route_tables_drifts(workspace: Workspace, sa
 def test_a_heal_and_its_undo_are_no_drift(workspace: Workspace, deployment: Deployment) -> None:
     """After the heals, the plan is empty and applying it changes nothing; after their undo, the plan is empty again."""
     subnets = workspace.output("subnets")
-    runs = [deployment.heal(subnets[each]) for each in HEALED]
+    runs = [deployment.heal(subnets[name]) for name in HEALED]
     assert [status(run) for run in runs] == ["Success"] * len(HEALED)
     assert workspace.plan() == {}
     deployment.sandbox.calls.clear()

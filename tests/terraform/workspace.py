@@ -86,16 +86,16 @@ class Workspace:
     def apply(self) -> dict[str, int]:
         """Apply the configuration; return how many resources were added, changed, and removed."""
         messages = self._messages(self._run("apply", "-auto-approve", "-json"))
-        [summary] = [each["changes"] for each in messages if each["type"] == "change_summary"][-1:]
-        [self.outputs] = [each["outputs"] for each in messages if each["type"] == "outputs"][-1:]
+        [summary] = [message["changes"] for message in messages if message["type"] == "change_summary"][-1:]
+        [self.outputs] = [message["outputs"] for message in messages if message["type"] == "outputs"][-1:]
         return {name: summary[name] for name in ("add", "change", "remove")}
 
     def plan(self) -> dict[str, str]:
         """What Terraform would do: actions by the address of the resource. Empty if it reports no changes."""
         done = self._run("plan", "-detailed-exitcode", "-json", statuses=(NO_CHANGES, CHANGES))
-        changes = [each["change"] for each in self._messages(done) if each["type"] == "planned_change"]
+        changes = [message["change"] for message in self._messages(done) if message["type"] == "planned_change"]
         assert bool(changes) == (done.returncode == CHANGES), done.stdout
-        return {each["resource"]["addr"]: each["action"] for each in changes}
+        return {change["resource"]["addr"]: change["action"] for change in changes}
 
     def output(self, name: str) -> dict[str, str]:
         """An output of the configuration."""
