@@ -54,7 +54,7 @@ def read(path: Path) -> dict[str, Any]:
 
 def rows(result: Result) -> dict[str, dict[str, Any]]:
     """Return the rows that a scan printed, by subnet."""
-    return {each["subnetId"]: each for each in json.loads(result.stdout)["subnets"]}
+    return {row["subnetId"]: row for row in json.loads(result.stdout)["subnets"]}
 
 
 def everything(builder: Builder) -> Private:
@@ -106,7 +106,7 @@ def test_dump_and_rule_say_the_same(sandbox: Sandbox, builder: Builder, folder: 
         "resourceId": "vpce-0",
         "configuration": {"vpcId": vpc.vpc, "vpcEndpointType": "Gateway"},
     }
-    evaluated = {each["subnetId"]: each for each in rule.invoke(rule.event(item))["evaluations"]}
+    evaluated = {evaluation["subnetId"]: evaluation for evaluation in rule.invoke(rule.event(item))["evaluations"]}
     of_vpc = {subnet: row for subnet, row in scanned.items() if row["vpcId"] == vpc.vpc}
     assert {row["reason"] for row in of_vpc.values()} >= {
         "PARTLY_NAT",
@@ -123,7 +123,7 @@ def test_dump_and_rule_say_the_same(sandbox: Sandbox, builder: Builder, folder: 
         assert {name: evaluated[subnet][name] for name in told} == {name: row[name] for name in told}
     rule.loop.results.forget_rule(rule.loop.rule.name)
     rule.sweep()
-    assert {subnet: (each.compliance, each.annotation) for subnet, each in rule.held().items()} == {
+    assert {subnet: (result.compliance, result.annotation) for subnet, result in rule.held().items()} == {
         subnet: (row["compliance"], row["annotation"])
         for subnet, row in scanned.items()
         if row["compliance"] != "NOT_APPLICABLE"
@@ -136,15 +136,15 @@ def test_dump_has_a_file_for_each_call(sandbox: Sandbox, builder: Builder, folde
     gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
     result = collect(folder)
     assert (result.exit_code, result.stderr) == (0, "")
-    written = {str(each.relative_to(folder)) for each in folder.rglob("*.json")}
-    assert {each for each in REQUIRED | OPTIONAL if each.endswith(".json")} <= written
+    written = {str(path.relative_to(folder)) for path in folder.rglob("*.json")}
+    assert {name for name in REQUIRED | OPTIONAL if name.endswith(".json")} <= written
     assert f"managed-prefix-list-entries/{list_id}.json" in written
-    assert len([each for each in written if each.startswith("transit-gateway-routes/tgw-rtb-")]) == 1
+    assert len([name for name in written if name.startswith("transit-gateway-routes/tgw-rtb-")]) == 1
     assert gateway
     lines = result.stdout.splitlines()
-    assert {line.rpartition(":")[0] for line in lines[:-1]} == {str(folder / each) for each in written}
+    assert {line.rpartition(":")[0] for line in lines[:-1]} == {str(folder / name) for name in written}
     assert lines[-1] == f"next: express-path scan --from-dump {folder}"
-    assert {each.account_id for each in sandbox.calls if each.service == "ec2"} == {sandbox.account_id}
+    assert {call.account_id for call in sandbox.calls if call.service == "ec2"} == {sandbox.account_id}
 
 
 @pytest.mark.usefixtures("sandbox")
@@ -190,7 +190,7 @@ def test_region_may_be_named(sandbox: Sandbox, folder: Path) -> None:
     """--region goes before the environment's."""
     assert collect(folder, "--region", "eu-west-1").exit_code == 0
     assert read(folder / "identity.json")["Region"] == "eu-west-1"
-    assert {each.region for each in sandbox.calls.of("ec2")} == {"eu-west-1"}
+    assert {call.region for call in sandbox.calls.of("ec2")} == {"eu-west-1"}
 
 
 def test_empty_folder_is_used(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_folder_that_holds_something_is_left_alone(sandbox: Sandbox, tmp_path: P
     result = collect(tmp_path)
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"express-path: {tmp_path}: is not empty; use a new or empty folder" in result.stderr
-    assert [each.name for each in tmp_path.iterdir()] == ["notes.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     assert list(sandbox.calls) == []
 
 

@@ -59,9 +59,9 @@ def test_table_is_the_default() -> None:
     """For people: the VPC, each subnet with verdict, reason, path and table, and a sentence at the end."""
     out = run("scan", "--from-dump", NAT).stdout
     [row] = [
-        each
-        for each in json.loads(invoke(["scan", "--from-dump", NAT, "--format", "json"]).stdout)["subnets"]
-        if each["compliance"] == "NON_COMPLIANT"
+        subnet
+        for subnet in json.loads(invoke(["scan", "--from-dump", NAT, "--format", "json"]).stdout)["subnets"]
+        if subnet["compliance"] == "NON_COMPLIANT"
     ]
     for part in (row["vpcId"], row["accountId"], row["region"], row["subnetId"], row["routeTableId"]):
         assert part in out
@@ -94,11 +94,11 @@ def test_ids_are_whole_in_narrow_terminals() -> None:
 def test_hops_are_whole_in_80_columns() -> None:
     """In the narrowest of usual terminals each hop, with its destination, has a line of its own."""
     dump = str(dump_of("transit-gateway-over-two-accounts"))
-    lines = [each.rstrip() for each in run("scan", "--from-dump", dump, COLUMNS="80").stdout.splitlines()]
+    lines = [line.rstrip() for line in run("scan", "--from-dump", dump, COLUMNS="80").stdout.splitlines()]
     rows = json.loads(invoke(["scan", "--from-dump", dump, "--format", "json"]).stdout)["subnets"]
     hops = [f"{hop['destination']} -> {hop['id']}" for row in rows for hop in row["path"]]
     assert "TRANSIT_GATEWAY_ATTACHMENT" in {hop["kind"] for row in rows for hop in row["path"]}
-    assert [each for each in hops if not any(line.endswith(f" {each}") for line in lines)] == []
+    assert [hop for hop in hops if not any(line.endswith(f" {hop}") for line in lines)] == []
 
 
 def test_no_colours_where_nobody_sees_them() -> None:

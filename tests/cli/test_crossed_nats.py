@@ -38,7 +38,7 @@ def test_each_kind_of_nat_is_told_with_its_users(sandbox: Sandbox) -> None:
     built = Everything(Account(sandbox))
     _, nats = look()
     by_subnet = {
-        subnet_id: {each.kind for each in nats if subnet_id in each.subnet_ids} for subnet_id in built.subnets.values()
+        subnet_id: {nat.kind for nat in nats if subnet_id in nat.subnet_ids} for subnet_id in built.subnets.values()
     }
     assert by_subnet[built.subnets["NAT gateway"]] == {NatKind.ZONAL}
     assert by_subnet[built.subnets["regional NAT gateway"]] == {NatKind.REGIONAL}
@@ -47,9 +47,9 @@ def test_each_kind_of_nat_is_told_with_its_users(sandbox: Sandbox) -> None:
     assert by_subnet[built.subnets["spoke"]] == {NatKind.ZONAL}
     for clean in ("endpoint", "internet gateway", "no route", "blackhole", "peering", "excluded"):
         assert by_subnet[built.subnets[clean]] == set()
-    assert {each.account_id for each in nats} == {sandbox.account_id}
-    assert all(each.vpc_id and each.route_table_ids for each in nats)
-    assert [each.id for each in nats] == sorted({each.id for each in nats})
+    assert {nat.account_id for nat in nats} == {sandbox.account_id}
+    assert all(nat.vpc_id and nat.route_table_ids for nat in nats)
+    assert [nat.id for nat in nats] == sorted({nat.id for nat in nats})
 
 
 def test_a_private_nat_gateway_is_one(sandbox: Sandbox) -> None:
@@ -67,11 +67,13 @@ def test_every_flagged_subnet_has_its_nats(name: str) -> None:
     """Of every recording, a subnet flagged for a NAT is a user of some, the one on its verdict's path among them."""
     source = Source(from_dump=dump_of(name))
     seen, nats = look(source)
-    flagged = [each for each in judge_all(seen.views, RuleParameters(), Selection()) if each.reason in CROSSING]
+    flagged = [
+        verdict for verdict in judge_all(seen.views, RuleParameters(), Selection()) if verdict.reason in CROSSING
+    ]
     for verdict in flagged:
-        used = {each.id for each in nats if verdict.subnet_id in each.subnet_ids and each.region == verdict.region}
+        used = {nat.id for nat in nats if verdict.subnet_id in nat.subnet_ids and nat.region == verdict.region}
         assert used & {hop.id for hop in verdict.path}
-    assert {key for each in nats for key in each.subnet_ids} == {each.subnet_id for each in flagged}
+    assert {key for nat in nats for key in nat.subnet_ids} == {verdict.subnet_id for verdict in flagged}
 
 
 def test_a_gateway_that_nobody_lists_has_no_known_owner() -> None:

@@ -53,12 +53,12 @@ def examine(*options: str) -> tuple[dict[str, dict[str, Any]], int]:
     """Every check by name, and the exit status."""
     result = invoke(["doctor", "--format", "json", *options])
     assert result.stderr == ""
-    return {each["name"]: each for each in json.loads(result.stdout)["checks"]}, result.exit_code
+    return {check["name"]: check for check in json.loads(result.stdout)["checks"]}, result.exit_code
 
 
 def bad(checks: dict[str, dict[str, Any]]) -> dict[str, str]:
     """The state of each check that is not OK."""
-    return {name: each["state"] for name, each in checks.items() if each["state"] != "OK"}
+    return {name: check["state"] for name, check in checks.items() if check["state"] != "OK"}
 
 
 def ago(span: timedelta) -> float:
@@ -84,7 +84,7 @@ def test_a_deployment_without_a_fault_is_well() -> None:
     assert status == 0
     assert "healing is off" in checks["mode"]["finding"]
     assert "last ran 0 minutes ago" in checks["last-run"]["finding"]
-    asked = {each.name for each in QUESTIONS}
+    asked = {question.name for question in QUESTIONS}
     assert asked - checks.keys() == {"network-role", "calendar", "approval"}
 
 
@@ -94,7 +94,7 @@ def test_doctor_only_reads(sandbox: Sandbox, stack: WholeStack) -> None:
     examine()
     assert sandbox.calls.mutating() == []
     once = ["DescribeConfigRules", "DescribeConfigurationRecorders", "DescribeRemediationConfigurations"]
-    assert [len(sandbox.calls.of("config", each)) for each in once] == [1, 1, 1]
+    assert [len(sandbox.calls.of("config", operation)) for operation in once] == [1, 1, 1]
 
 
 def test_flagged_subnets_are_counted(stack: WholeStack, builder: Builder) -> None:
@@ -332,7 +332,7 @@ def test_a_defect_is_named_with_its_fix(stack: WholeStack, defect: str) -> None:
     assert (found["state"], finding in found["finding"]) == (state, True), found
     assert fix in f"{found['fix']} {found['command']}"
     assert status == (1 if state == "FAIL" else 0)
-    assert all(each["fix"] for each in checks.values() if each["state"] != "OK")
+    assert all(check["fix"] for check in checks.values() if check["state"] != "OK")
     assert checks["identity"]["state"] == checks["endpoint-service"]["state"] == "OK"
 
 
@@ -420,7 +420,7 @@ def test_expired_credentials_are_named(sandbox: Sandbox) -> None:
     checks, status = examine()
     assert (status, checks["identity"]["state"]) == (2, "UNKNOWN")
     assert "sign in again" in checks["identity"]["fix"]
-    assert {each["state"] for each in checks.values()} == {"UNKNOWN"}
+    assert {check["state"] for check in checks.values()} == {"UNKNOWN"}
     assert json.loads(invoke(["doctor", "--format", "json"]).stdout)["accountId"] is None
 
 
@@ -461,7 +461,7 @@ def test_an_organizations_function_is_elsewhere(stack: WholeStack, sandbox: Sand
     assert "is in account 210987654321" in checks["function"]["finding"]
     assert "errors" not in checks
     assert status == 0
-    assert not [each for each in sandbox.calls.of("lambda") if "Evaluate" in str(each.parameters)]
+    assert not [call for call in sandbox.calls.of("lambda") if "Evaluate" in str(call.parameters)]
 
 
 @pytest.mark.parametrize("mode", ["ON", "APPROVAL"])
@@ -499,7 +499,7 @@ def test_excepted_subnets_are_counted(stack: WholeStack, builder: Builder) -> No
     assert (checks["exceptions"]["state"], status) == ("WARN", 0)
     assert private.subnet in checks["exceptions"]["finding"]
     command = shlex.split(checks["exceptions"]["command"])
-    key = dict(each.split("=") for each in command[-1].split(","))
+    key = dict(member.split("=") for member in command[-1].split(","))
     stack.config.delete_remediation_exceptions(ConfigRuleName=command[4], ResourceKeys=[key])
     assert examine()[0]["exceptions"]["state"] == "OK"
 
@@ -539,7 +539,7 @@ def test_one_cause_is_told_once(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatc
     shown = text(result)
     assert (shown.count(code), shown.count("fix: "), result.exit_code) == (2, 1, 2)
     assert shown.count("for the same reason as identity") == 5
-    assert all(each.name in shown for each in QUESTIONS)
+    assert all(question.name in shown for question in QUESTIONS)
 
 
 @pytest.mark.usefixtures("stack")
@@ -562,7 +562,7 @@ def test_the_text_says_states_in_words(stack: WholeStack, columns: str, monkeypa
     stack.config.stop_configuration_recorder(ConfigurationRecorderName="default")
     result = invoke(["doctor"])
     assert (result.exit_code, result.stderr) == (1, "")
-    for heading in dict.fromkeys(each.group for each in QUESTIONS):
+    for heading in dict.fromkeys(question.group for question in QUESTIONS):
         assert f"\n{heading}\n" in result.stdout
     assert "FAIL recorder: recorder default is stopped" in text(result)
     assert "fix: start it aws configservice start-configuration-recorder" in text(result)
@@ -579,9 +579,9 @@ def test_the_json_is_one_document() -> None:
     document = json.loads(invoke(["doctor", "--format", "json"]).stdout)
     assert (document["schemaVersion"], document["accountId"], document["region"]) == (1, "123456789012", "us-east-1")
     members = ["group", "name", "required", "state", "finding", "fix", "command"]
-    assert {tuple(each) for each in document["checks"]} == {tuple(members)}
-    assert [each["name"] for each in document["checks"]] == [
-        each.name for each in QUESTIONS if each.name not in ("network-role", "calendar", "approval")
+    assert {tuple(check) for check in document["checks"]} == {tuple(members)}
+    assert [check["name"] for check in document["checks"]] == [
+        question.name for question in QUESTIONS if question.name not in ("network-role", "calendar", "approval")
     ]
 
 

@@ -37,11 +37,11 @@ IAM_NAMES = {
 
 def actions(sid: str) -> set[str]:
     """The actions of a statement of the policy."""
-    [statement] = [each for each in json.loads(POLICY)["Statement"] if each["Sid"] == sid]
+    [statement] = [statement for statement in json.loads(POLICY)["Statement"] if statement["Sid"] == sid]
     return set(statement["Action"])
 
 
-@pytest.mark.parametrize("name", [each.name for each in QUESTIONS])
+@pytest.mark.parametrize("name", [question.name for question in QUESTIONS])
 def test_every_check_is_explained(name: str) -> None:
     """Whoever sees a check that is not OK finds it in the document."""
     assert f"`{name}`" in DOCUMENT
@@ -49,13 +49,13 @@ def test_every_check_is_explained(name: str) -> None:
 
 def test_what_a_scan_reads_is_what_is_tried() -> None:
     """The statement for scans has every read that is tried, and no other."""
-    assert actions("ReadNetwork") == {each.action for each in (*REQUIRED, *OPTIONAL)}
+    assert actions("ReadNetwork") == {read.action for read in (*REQUIRED, *OPTIONAL)}
 
 
 def called(sandbox: Sandbox) -> set[str]:
     """The IAM actions of the calls so far; who the caller is may always be asked."""
-    made = {f"{each.service.replace('service-quotas', 'servicequotas')}:{each.operation}" for each in sandbox.calls}
-    return {IAM_NAMES.get(each, each) for each in made} - {"sts:GetCallerIdentity"}
+    made = {f"{call.service.replace('service-quotas', 'servicequotas')}:{call.operation}" for call in sandbox.calls}
+    return {IAM_NAMES.get(operation, operation) for operation in made} - {"sts:GetCallerIdentity"}
 
 
 def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
         monkeypatch.delenv("AWS_SESSION_TOKEN")
         with enforced(sandbox):
             checks = json.loads(invoke(["doctor", "--format", "json"]).stdout)["checks"]
-    assert [each["finding"] for each in checks if each["state"] != "OK"] == []
+    assert [check["finding"] for check in checks if check["state"] != "OK"] == []
     assert called(sandbox) == actions("ReadNetwork") | actions("CheckUp")
 
 

@@ -293,7 +293,7 @@ def test_a_start_whose_answer_is_lost_is_one_run(deployment: Deployment, vpc: Vp
     runs = {start_run(aws, HEAL, given) for _ in range(2)}
     assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 3
     found = deployment.sandbox.client("ssm").describe_automation_executions()["AutomationExecutionMetadataList"]
-    assert {each["AutomationExecutionId"] for each in found} == runs
+    assert {execution["AutomationExecutionId"] for execution in found} == runs
     assert len(runs) == 2
 
 

@@ -112,7 +112,7 @@ def test_heals_of_one_vpc(tmp_path: Path) -> None:
     assert invoke(["heals", "--vpc", "vpc-9"]).stdout == "no heals: no run in the ledger changed anything here\n"
     file = tmp_path / "heals.json"
     assert invoke(["heals", "--vpc", OTHER_VPC, "--format", "json", "--output", str(file)]).stdout == ""
-    assert [each["vpcId"] for each in json.loads(file.read_text(encoding="utf-8"))["heals"]] == [OTHER_VPC]
+    assert [heal["vpcId"] for heal in json.loads(file.read_text(encoding="utf-8"))["heals"]] == [OTHER_VPC]
 
 
 @pytest.mark.usefixtures("ledger")

@@ -48,7 +48,7 @@ def test_live_says_what_a_dump_says(network: Private, tmp_path: Path) -> None:
     from_dump = scan(tmp_path / "dump")
     assert live().stdout == from_dump.stdout
     assert (live().exit_code, from_dump.exit_code) == (1, 1)
-    assert {each["reason"] for each in rows(live()) if each["vpcId"] == network.vpc} == {
+    assert {row["reason"] for row in rows(live()) if row["vpcId"] == network.vpc} == {
         "NAT_GATEWAY",
         "INTERNET_GATEWAY",
     }
@@ -59,30 +59,30 @@ def test_regions_are_read_as_named(sandbox: Sandbox, network: Private) -> None:
     vpc = sandbox.client("ec2", ELSEWHERE).create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
     subnet = sandbox.client("ec2", ELSEWHERE).create_subnet(VpcId=vpc, CidrBlock="10.9.0.0/24")["Subnet"]["SubnetId"]
     found = rows(live("--region", sandbox.region, "--region", ELSEWHERE, "--region", ELSEWHERE))
-    assert {(each["region"], each["subnetId"]) for each in found} >= {
+    assert {(row["region"], row["subnetId"]) for row in found} >= {
         (sandbox.region, network.subnet),
         (ELSEWHERE, subnet),
     }
-    assert len(found) == len({each["subnetId"] for each in found})
-    assert {each["region"] for each in rows(live("--region", ELSEWHERE))} == {ELSEWHERE}
+    assert len(found) == len({row["subnetId"] for row in found})
+    assert {row["region"] for row in rows(live("--region", ELSEWHERE))} == {ELSEWHERE}
 
 
 def test_all_regions_are_those_that_offer_the_service(sandbox: Sandbox, network: Private) -> None:
     """Of the Regions in force, those without a prefix list of S3 Express are left out, and nothing else is."""
-    asked = {each["RegionName"] for each in sandbox.client("ec2").describe_regions()["Regions"]}
+    asked = {region["RegionName"] for region in sandbox.client("ec2").describe_regions()["Regions"]}
     offering = {region for region in asked if _offers(sandbox, region)}
     assert sandbox.region in offering
     assert offering < asked
     sandbox.calls.clear()
     result = live("--all-regions")
-    assert network.subnet in {each["subnetId"] for each in rows(result)}
-    assert {each["region"] for each in rows(result)} <= offering
+    assert network.subnet in {row["subnetId"] for row in rows(result)}
+    assert {row["region"] for row in rows(result)} <= offering
     assert len(sandbox.calls.of("ec2", "DescribeSubnets")) == len(offering)
 
 
 def _offers(sandbox: Sandbox, region: str) -> bool:
     lists = sandbox.client("ec2", region).describe_prefix_lists()["PrefixLists"]
-    return any(each["PrefixListName"].endswith(".s3express") for each in lists)
+    return any(prefix_list["PrefixListName"].endswith(".s3express") for prefix_list in lists)
 
 
 def test_all_regions_need_no_region_in_the_settings(
@@ -92,7 +92,7 @@ def test_all_regions_need_no_region_in_the_settings(
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    assert network.subnet in {each["subnetId"] for each in rows(live("--all-regions"))}
+    assert network.subnet in {row["subnetId"] for row in rows(live("--all-regions"))}
 
 
 @pytest.mark.usefixtures("sandbox")
@@ -113,7 +113,7 @@ WITHOUT_REGION = {
 """The arguments of commands that need some."""
 
 
-@pytest.mark.parametrize("line", [[each, *WITHOUT_REGION.get(each, [])] for each in COMMANDS], ids=" ".join)
+@pytest.mark.parametrize("line", [[name, *WITHOUT_REGION.get(name, [])] for name in COMMANDS], ids=" ".join)
 def test_without_a_region_options_of_the_command_are_named(
     line: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -126,19 +126,19 @@ def test_without_a_region_options_of_the_command_are_named(
     assert (result.exit_code, result.stdout) == (2, "")
     [told] = result.stderr.splitlines()
     section = manual().partition(f"\n## {line[0]}\n")[2].partition("\n## ")[0]
-    named = {each for each in ("--region", "--all-regions") if f"`{each}`" in section}
-    assert {each for each in ("--region", "--all-regions") if each in told} == named
+    named = {option for option in ("--region", "--all-regions") if f"`{option}`" in section}
+    assert {option for option in ("--region", "--all-regions") if option in told} == named
 
 
 def test_parameters_reach_the_live_scan(sandbox: Sandbox, network: Private) -> None:
     """Rule parameters mean live what they mean in a dump, and cost the reads that they need."""
     found = rows(live("--parameter", f"vpcIds={network.vpc}", "--parameter", "scope=DIRECTORY_BUCKETS"))
-    assert {each["reason"] for each in found if each["vpcId"] == network.vpc} == {"NO_DIRECTORY_BUCKETS"}
-    assert {each["reason"] for each in found if each["vpcId"] != network.vpc} == {"EXCLUDED"}
+    assert {row["reason"] for row in found if row["vpcId"] == network.vpc} == {"NO_DIRECTORY_BUCKETS"}
+    assert {row["reason"] for row in found if row["vpcId"] != network.vpc} == {"EXCLUDED"}
     assert sandbox.calls.of("s3", "ListDirectoryBuckets")
     sandbox.ec2.sharing.share_subnet(network.subnet, "210987654321")
     found = rows(live("--parameter", f"vpcIds={network.vpc}", "--parameter", "scope=DIRECTORY_BUCKETS"))
-    assert {each["subnetId"] for each in found if each["reason"] == "NAT_GATEWAY"} == {network.subnet}
+    assert {row["subnetId"] for row in found if row["reason"] == "NAT_GATEWAY"} == {network.subnet}
 
 
 @pytest.mark.usefixtures("network")
@@ -159,7 +159,7 @@ def test_a_region_that_fails_is_named_and_the_rest_reported(
     """Denied or throttled in one Region: it is named with code and hint, the others are reported, the status is 2."""
     result = live("--region", sandbox.region, "--region", OFF)
     assert result.exit_code == 2
-    assert network.subnet in {each["subnetId"] for each in rows(result)}
+    assert network.subnet in {row["subnetId"] for row in rows(result)}
     [line] = result.stderr.splitlines()
     assert f"account {sandbox.account_id} {OFF}" in line
     getattr(sandbox.faults, fault)("ec2", "DescribeSubnets")
@@ -175,7 +175,7 @@ def test_a_region_that_is_off_hides_no_other(sandbox: Sandbox, network: Private)
     sandbox.faults.fail("sts", "GetCallerIdentity", "InvalidClientTokenId", 403, times=1)
     result = live("--region", OFF, "--region", sandbox.region)
     assert result.exit_code == 2
-    assert network.subnet in {each["subnetId"] for each in rows(result)}
+    assert network.subnet in {row["subnetId"] for row in rows(result)}
     [line] = result.stderr.splitlines()
     assert f"account {sandbox.account_id} {OFF}: ec2:DescribeSubnets failed with " in line
     sandbox.faults.fail("sts", "GetCallerIdentity", "InvalidClientTokenId", 403, times=1)
@@ -198,7 +198,7 @@ def test_a_region_that_is_refused_on_its_second_page_has_no_verdicts(
     assert result.exit_code == 2
     assert "NextToken" in list(sandbox.calls.of(*seen))[1].parameters
     assert network.subnet not in result.stdout
-    assert {each["region"] for each in rows(result)} == {ELSEWHERE}
+    assert {row["region"] for row in rows(result)} == {ELSEWHERE}
     assert f"{sandbox.region}: ec2:DescribeRouteTables failed with UnauthorizedOperation" in result.stderr
 
 
@@ -253,6 +253,6 @@ def test_an_optional_read_that_is_denied_is_noted(sandbox: Sandbox, builder: Bui
     sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
     result = live()
     assert result.exit_code == 1
-    assert {each["subnetId"]: each["reason"] for each in rows(result)}[subnet] == "UNRESOLVED_EGRESS"
+    assert {row["subnetId"]: row["reason"] for row in rows(result)}[subnet] == "UNRESOLVED_EGRESS"
     assert "note: account 123456789012 us-east-1: ec2:DescribeNetworkInterfaces was denied" in result.stderr
     assert live("--quiet").stderr == ""

@@ -30,7 +30,7 @@ def test_help_and_manual_name_the_same_options(name: str, monkeypatch: pytest.Mo
     section = manual().partition(f"\n## {name}\n")[2].partition("\n## ")[0]
     options = {word for word in text.split() if word.startswith("--") and word != "--help" and "│" not in word}
     assert "--debug" in options
-    assert {each for each in options if each not in section} == set()
+    assert {option for option in options if option not in section} == set()
     example = COMMANDS[name].EXAMPLES.strip().splitlines()[0].partition("  #")[0]
     assert example in section
     assert example in text

@@ -48,9 +48,9 @@ def test_every_active_account_is_read_by_its_role(sandbox: Sandbox, members: lis
     """All members and the caller's own account are reported, each read by the role named, the caller's own by none."""
     sandbox.calls.clear()
     result = scan(*ROLE)
-    assert {each["accountId"] for each in rows(result)} == {*members, sandbox.account_id}
+    assert {row["accountId"] for row in rows(result)} == {*members, sandbox.account_id}
     assumed = {call.parameters["RoleArn"] for call in sandbox.calls.of("sts", "AssumeRole")}
-    assert assumed == {f"arn:aws:iam::{each}:role/Audit" for each in members}
+    assert assumed == {f"arn:aws:iam::{account_id}:role/Audit" for account_id in members}
     assert result.exit_code == 0
 
 
@@ -59,7 +59,7 @@ def test_an_account_that_refuses_the_role_is_named(sandbox: Sandbox, members: li
     sandbox.faults.deny("sts", "AssumeRole", RoleArn=f"arn:aws:iam::{members[0]}:role/Audit")
     result = scan(*ROLE)
     assert result.exit_code == 2
-    assert {each["accountId"] for each in rows(result)} == {members[1], sandbox.account_id}
+    assert {row["accountId"] for row in rows(result)} == {members[1], sandbox.account_id}
     [line] = result.stderr.splitlines()
     assert f"account {members[0]}" in line
     assert "AccessDenied" in line
@@ -71,7 +71,7 @@ def test_a_role_may_have_a_path(sandbox: Sandbox, members: list[str]) -> None:
     sandbox.calls.clear()
     assert scan("--organization", "--role-name", "team/audit/Reader").exit_code == 0
     assumed = {call.parameters["RoleArn"] for call in sandbox.calls.of("sts", "AssumeRole")}
-    assert assumed == {f"arn:aws:iam::{each}:role/team/audit/Reader" for each in members}
+    assert assumed == {f"arn:aws:iam::{account_id}:role/team/audit/Reader" for account_id in members}
 
 
 def test_accounts_that_are_not_active_are_left_out(sandbox: Sandbox, members: list[str]) -> None:
@@ -114,7 +114,7 @@ def test_accounts_and_regions_multiply(sandbox: Sandbox, members: list[str]) -> 
     """Each Region is read in each account; a Region that fails in one account fails there alone."""
     elsewhere = "eu-west-1"
     result = scan(*ROLE, "--region", sandbox.region, "--region", elsewhere, "--workers", "2")
-    places = {(each["accountId"], each["region"]) for each in rows(result)}
+    places = {(row["accountId"], row["region"]) for row in rows(result)}
     assert places == {
         (account, region) for account in (*members, sandbox.account_id) for region in (sandbox.region, elsewhere)
     }
@@ -150,7 +150,7 @@ class TestAggregator:
         builder.subnet(network.vpc, builder.table(network.vpc, NetworkInterfaceId=interface))
         aggregator.copy(style=style)
         live, aggregated = scan(), scan("--aggregator", aggregator.name)
-        assert {each["reason"] for each in rows(live)} >= {
+        assert {row["reason"] for row in rows(live)} >= {
             "ENDPOINT",
             "NAT_GATEWAY",
             "NAT_INSTANCE",
@@ -167,7 +167,7 @@ class TestAggregator:
             aggregator.copy(account_id)
         sandbox.calls.clear()
         result = scan("--aggregator", aggregator.name)
-        assert {each["accountId"] for each in rows(result)} == set(members)
+        assert {row["accountId"] for row in rows(result)} == set(members)
         assert not sandbox.calls.of("sts", "AssumeRole")
         assert "UNRESOLVED_EGRESS" in result.stderr
         assert scan("--aggregator", aggregator.name, "--quiet").stderr == ""
@@ -195,7 +195,7 @@ class TestAggregator:
         )
         aggregator.copy()
         live, aggregated = (
-            {each["subnetId"]: each["reason"] for each in rows(scan(*options))}
+            {row["subnetId"]: row["reason"] for row in rows(scan(*options))}
             for options in ((), ("--aggregator", aggregator.name))
         )
         assert (live[network.public_subnet], live[network.subnet]) == ("INTERNET_GATEWAY", "NAT_GATEWAY")
@@ -260,5 +260,5 @@ class TestAggregator:
         aggregator.copy()
         aggregator.copy(region="eu-west-1")
         found = rows(scan("--aggregator", aggregator.name, "--region", "eu-west-1"))
-        assert {each["region"] for each in found} == {"eu-west-1"}
-        assert {each["region"] for each in rows(scan("--aggregator", aggregator.name))} == {sandbox.region, "eu-west-1"}
+        assert {row["region"] for row in found} == {"eu-west-1"}
+        assert {row["region"] for row in rows(scan("--aggregator", aggregator.name))} == {sandbox.region, "eu-west-1"}

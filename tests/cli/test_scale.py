@@ -99,7 +99,7 @@ def test_100_000_subnets_take_little_time_and_memory(large: Dump, tmp_path: Path
     """
     rows = json.loads(large.scan("json", tmp_path / "out"))["subnets"]
     assert len(rows) == large.subnets
-    assert sum(each["compliance"] == "COMPLIANT" for each in rows) == len(rows) // 2
+    assert sum(row["compliance"] == "COMPLIANT" for row in rows) == len(rows) // 2
 
 
 @pytest.mark.parametrize(("form", "row"), [("table", "\nsubnet-"), ("ocsf", '"class_uid": 2003,')])
@@ -108,7 +108,7 @@ def test_100_000_subnets_are_written_as_cheaply(large: Dump, tmp_path: Path, for
     assert large.scan(form, tmp_path / "out").count(row) == large.subnets
 
 
-@pytest.mark.parametrize("form", [each for each in Format if each not in ("table", "json", "ocsf")])
+@pytest.mark.parametrize("form", [form for form in Format if form not in ("table", "json", "ocsf")])
 def test_every_format_is_cheap(smaller: Dump, tmp_path: Path, form: Format) -> None:
     """A fifth of the subnets takes a fifth of the memory in each of the others, and half the time, as it has to start.
 

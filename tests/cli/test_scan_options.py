@@ -15,7 +15,7 @@ NAT = str(dump_of("nat-gateway-zonal"))
 def subnets(*options: str, dump: str = NAT) -> dict[str, str]:
     """The reasons that a scan shows, by subnet."""
     result = invoke(["scan", "--from-dump", dump, "--format", "json", *options])
-    return {each["subnetId"]: each["reason"] for each in json.loads(result.stdout)["subnets"]}
+    return {row["subnetId"]: row["reason"] for row in json.loads(result.stdout)["subnets"]}
 
 
 def status(*options: str, dump: str = NAT) -> int:
@@ -152,10 +152,10 @@ def test_region_chooses_among_the_folders_of_a_dump() -> None:
     """--region keeps those Regions of a dump; one that it does not hold is refused."""
     several = str(dump_of("two-regions"))
     everything = json.loads(invoke(["scan", "--from-dump", several, "--format", "json"]).stdout)["subnets"]
-    regions = sorted({each["region"] for each in everything})
+    regions = sorted({row["region"] for row in everything})
     assert len(regions) == 2
     assert subnets("--region", regions[0], dump=several) == {
-        each["subnetId"]: each["reason"] for each in everything if each["region"] == regions[0]
+        row["subnetId"]: row["reason"] for row in everything if row["region"] == regions[0]
     }
     result = invoke(["scan", "--from-dump", several, "--region", "mx-central-1"])
     assert (result.exit_code, result.stdout) == (2, "")

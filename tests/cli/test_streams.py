@@ -148,7 +148,7 @@ def test_what_cannot_be_finished_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     result = invoke(["scan", "--from-dump", NAT, "--output", str(file)])
     assert result.exit_code == 2
     assert "paths.json cannot be written: No space left on device (" in result.stderr
-    assert [each.read_text(encoding="utf-8") for each in tmp_path.iterdir()] == ["yesterday"]
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["yesterday"]
 
 
 def test_links_are_followed(tmp_path: Path) -> None:
@@ -168,9 +168,9 @@ def test_a_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
     file.touch()
     file.chmod(mode)
     other.touch()
-    for each in (file, fresh):
-        assert invoke(["scan", "--from-dump", NAT, "--format", "csv", "--output", str(each)]).exit_code == 1
-        assert each.read_bytes().startswith(b"accountId,")
+    for output in (file, fresh):
+        assert invoke(["scan", "--from-dump", NAT, "--format", "csv", "--output", str(output)]).exit_code == 1
+        assert output.read_bytes().startswith(b"accountId,")
     assert file.stat().st_mode & 0o777 == mode
     assert fresh.stat().st_mode == other.stat().st_mode
 

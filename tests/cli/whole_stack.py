@@ -113,7 +113,7 @@ class WholeStack:
 
     def _rule(self) -> dict[str, Any]:
         described = self.template.properties("ConfigRule")
-        properties = self.template.deployed({name: each for name, each in described.items() if name != "Description"})
+        properties = self.template.deployed({name: value for name, value in described.items() if name != "Description"})
         return properties | {"InputParameters": json.dumps(properties["InputParameters"])}
 
     def publish(self, logical_id: str) -> None:
@@ -136,7 +136,7 @@ class WholeStack:
     def describe(self, parameters: dict[str, str], name: str = STACK) -> None:
         """Make the CloudFormation stack, with the template's outputs and parameters."""
         values = {name: str(value) for name, value in self.template.values.items() if "::" not in name}
-        outputs = {name: each["Value"] for name, each in self.template.outputs.items() if name != "RuleArn"}
+        outputs = {name: output["Value"] for name, output in self.template.outputs.items() if name != "RuleArn"}
         deployed = self.template.deployed(outputs) | {"FailedEventsQueueUrl": self.queue}
         template = {
             "Parameters": {name: {"Type": "String", "Default": value} for name, value in values.items()},

@@ -93,7 +93,7 @@ def test_the_route_table_of_anothers_transit_gateway(sandbox: Sandbox, aws: Aws)
     [subnet, *_] = ec2.describe_subnets()["Subnets"]
     attachment = {"TransitGatewayId": gateway, "VpcId": subnet["VpcId"], "SubnetIds": [subnet["SubnetId"]]}
     ec2.create_transit_gateway_vpc_attachment(**attachment)
-    [probe] = [each for each in OPTIONAL if each.action == "ec2:SearchTransitGatewayRoutes"]
+    [probe] = [read for read in OPTIONAL if read.action == "ec2:SearchTransitGatewayRoutes"]
     assert probe.trial(aws) == ""
     sandbox.faults.fail("ec2", "SearchTransitGatewayRoutes", "InvalidRouteTableID.NotFound", 400)
     assert "belongs to another account" in probe.trial(aws)
@@ -130,5 +130,5 @@ def test_names_that_only_look_alike_are_other_rules(sandbox: Sandbox, aws: Aws) 
         source = {"Owner": "AWS", "SourceIdentifier": "ENCRYPTED_VOLUMES"}
         config.put_config_rule(ConfigRule={"ConfigRuleName": name, "Source": source})
     found = find_rules(aws.config, "rule")
-    assert [each.name for each in found] == ["rule", "OrgConfigRule-rule-abc", "rule-conformance-pack-abc"]
-    assert {each.period for each in found} == {None}
+    assert [rule.name for rule in found] == ["rule", "OrgConfigRule-rule-abc", "rule-conformance-pack-abc"]
+    assert {rule.period for rule in found} == {None}

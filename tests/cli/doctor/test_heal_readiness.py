@@ -86,7 +86,7 @@ def test_exceptions_automations_and_service() -> None:
         "aws configservice delete-remediation-exceptions --config-rule-name rule "
         "--resource-keys ResourceType=AWS::EC2::Subnet,ResourceId=subnet-1"
     )
-    many = judge_exceptions([f"subnet-{each:03}" for each in range(101)], "rule")
+    many = judge_exceptions([f"subnet-{number:03}" for number in range(101)], "rule")
     assert "subnet-099 and 1 more" in many.finding
     assert many.command.count("ResourceId=") == 100
     assert judge_automations(99).state is State.OK

@@ -64,7 +64,7 @@ def test_recorded_types(strategy: Strategy, listed: tuple[str, ...], missing: tu
     """All supported types, a list of them, or all but a list: what is missing is named with the way to add it."""
     answer = judge_types(Recorder("default", strategy, frozenset(listed)))
     assert answer.state is (State.FAIL if missing else State.OK)
-    assert [each for each in WATCHED if each in answer.finding] == list(missing)
+    assert [resource_type for resource_type in WATCHED if resource_type in answer.finding] == list(missing)
     if missing:
         assert ("remove them" in answer.fix) is (strategy is Strategy.EXCLUSION)
 
@@ -85,7 +85,7 @@ def test_frequency(default: Frequency, overrides: Mapping[str, Frequency], daily
     answer = judge_frequency(Recorder("default", Strategy.ALL, frozenset(), default, overrides))
     assert answer is not None
     assert answer.state is (State.WARN if daily else State.OK)
-    assert [each for each in WATCHED if each in answer.finding] == list(daily)
+    assert [resource_type for resource_type in WATCHED if resource_type in answer.finding] == list(daily)
     assert ("a day late" in answer.finding) is bool(daily)
 
 
@@ -93,17 +93,17 @@ def test_frequency(default: Frequency, overrides: Mapping[str, Frequency], daily
 def test_types_and_frequency_agree(recorder: Recorder) -> None:
     """A type is recorded or named as missing, and only what is recorded can be named as daily."""
     types_answer, frequency_answer = judge_types(recorder), judge_frequency(recorder)
-    for each in WATCHED:
-        assert (each in types_answer.finding) is not records(recorder, each)
-        is_daily = records(recorder, each) and frequency_of(recorder, each) is Frequency.DAILY
-        assert (frequency_answer is not None and each in frequency_answer.finding) is is_daily
-    assert (frequency_answer is None) is not any(records(recorder, each) for each in WATCHED)
+    for resource_type in WATCHED:
+        assert (resource_type in types_answer.finding) is not records(recorder, resource_type)
+        is_daily = records(recorder, resource_type) and frequency_of(recorder, resource_type) is Frequency.DAILY
+        assert (frequency_answer is not None and resource_type in frequency_answer.finding) is is_daily
+    assert (frequency_answer is None) is not any(records(recorder, resource_type) for resource_type in WATCHED)
 
 
 @given(st.frozensets(types), types)
 def test_exclusion_is_the_opposite_of_inclusion(listed: frozenset[str], resource_type: str) -> None:
     """The same list includes a type or excludes it, never both and never neither."""
-    including, excluding = (Recorder("r", each, listed) for each in (Strategy.INCLUSION, Strategy.EXCLUSION))
+    including, excluding = (Recorder("r", strategy, listed) for strategy in (Strategy.INCLUSION, Strategy.EXCLUSION))
     assert records(including, resource_type) is not records(excluding, resource_type)
 
 

@@ -99,7 +99,7 @@ def test_state_of_the_rule(state: str, others: tuple[str, ...], expected: State)
     """One rule that is in force is well; several are named, as each costs."""
     answer = judge_state("rule", state, others)
     assert answer.state is expected
-    assert all(each in answer.finding for each in others) or expected is State.FAIL
+    assert all(other in answer.finding for other in others) or expected is State.FAIL
 
 
 @pytest.mark.parametrize(

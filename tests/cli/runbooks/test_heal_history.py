@@ -27,7 +27,7 @@ UNDO = replace(HEAL, run_id="undo-1", kind=RunKind.UNDO, finished_at=ONE, heal_r
 
 def past(*runs: RunRecord, last: str = "run-1") -> list[PastHeal]:
     """The heals of a history in which a run was the last one to associate rtb-1."""
-    return past_heals(History({each.run_id: each for each in runs}, {"rtb-1": TableRecord("rtb-1", heal_run_id=last)}))
+    return past_heals(History({run.run_id: run for run in runs}, {"rtb-1": TableRecord("rtb-1", heal_run_id=last)}))
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,10 @@ def test_state_of_a_heal(run: RunRecord, state: HealState, *, can_be_undone: boo
 def test_time_is_that_of_the_last_change() -> None:
     """The undo's end, else the association, else the start."""
     undone = replace(HEAL, undo_run_id="undo-1")
-    assert [each.changed_at for each in past(undone, UNDO)] == [ONE]
-    assert [each.changed_at for each in past(undone)] == [NOON]
+    assert [heal.changed_at for heal in past(undone, UNDO)] == [ONE]
+    assert [heal.changed_at for heal in past(undone)] == [NOON]
     created = replace(HEAL, associated_at="", created_endpoint=True, started_at=ONE)
-    assert [each.changed_at for each in past(created)] == [ONE]
+    assert [heal.changed_at for heal in past(created)] == [ONE]
 
 
 def test_heal_that_a_later_one_replaced() -> None:
@@ -62,7 +62,7 @@ def test_heal_that_a_later_one_replaced() -> None:
     [created] = past(replace(HEAL, associated_at="", created_endpoint=True), last="run-2")
     assert created.state is HealState.HEALED
     for unknown in ({}, {"rtb-1": TableRecord("rtb-1")}):
-        assert [each.state for each in past_heals(History({"run-1": HEAL}, unknown))] == [HealState.HEALED]
+        assert [heal.state for heal in past_heals(History({"run-1": HEAL}, unknown))] == [HealState.HEALED]
 
 
 def test_runs_that_changed_nothing_and_undos_are_left_out() -> None:
@@ -74,7 +74,7 @@ def test_order_and_selection() -> None:
     """By VPC, the latest first; only those of VPCs and runs that are named."""
     older, newer = replace(HEAL, run_id="run-2"), replace(HEAL, run_id="run-3", started_at=ONE)
     other = replace(HEAL, run_id="run-4", vpc_id="vpc-0")
-    history = History({each.run_id: each for each in (older, newer, other)}, {})
-    assert [each.run.run_id for each in past_heals(history)] == ["run-4", "run-3", "run-2"]
-    assert [each.run.run_id for each in past_heals(history, vpc_ids=["vpc-1"])] == ["run-3", "run-2"]
-    assert [each.run.run_id for each in past_heals(history, run_ids=["run-2", "run-4"])] == ["run-4", "run-2"]
+    history = History({run.run_id: run for run in (older, newer, other)}, {})
+    assert [heal.run.run_id for heal in past_heals(history)] == ["run-4", "run-3", "run-2"]
+    assert [heal.run.run_id for heal in past_heals(history, vpc_ids=["vpc-1"])] == ["run-3", "run-2"]
+    assert [heal.run.run_id for heal in past_heals(history, run_ids=["run-2", "run-4"])] == ["run-4", "run-2"]
