@@ -201,7 +201,7 @@ def test_endpoints_of_every_region_are_as_before(service: str, trimmed: Loader, 
         regions = theirs.get_available_endpoints(prefix, partition)
         assert ours.get_available_endpoints(prefix, partition) == regions
         for region in [*regions, "xx-new-1"]:
-            ours_at, theirs_at = (each.construct_endpoint(prefix, region, partition) for each in (ours, theirs))
+            ours_at, theirs_at = (resolver.construct_endpoint(prefix, region, partition) for resolver in (ours, theirs))
             assert ours_at == theirs_at
 
 
@@ -246,10 +246,10 @@ def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Pa
         question = {"action": "plan", "subnetId": network.subnet, "dryRun": "true"}
         with LambdaRuntime(artifact_of_the_account, "entry.handler", sandbox.environment() | settings) as runtime:
             answer = runtime.invoke(question)
-        called = {(each.service, each.operation) for each in sandbox.calls}
+        called = {(call.service, call.operation) for call in sandbox.calls}
     assert (answer["verdict"]["reason"], answer["voidRun"]) == ("NAT_GATEWAY", heal_id(1))
     assert called <= {(service, name) for service, names in LISTED["plan_heal"].items() for name in names}
-    assert {("ssm", each) for each in ("GetParameter", "GetCalendarState", "GetAutomationExecution")} <= called
+    assert {("ssm", name) for name in ("GetParameter", "GetCalendarState", "GetAutomationExecution")} <= called
     assert {("dynamodb", "GetItem"), ("s3", "GetBucketPolicy"), ("ec2", "DescribeNetworkAcls")} <= called
 
 

@@ -31,16 +31,18 @@ EXAMPLES = {
 
 def test_every_error_has_an_example_here() -> None:
     """A new error joins the tree and this list."""
-    known = {each for each in errors.ExpressPathError.__subclasses__() if each.__module__ == errors.__name__}
+    known = {
+        subclass for subclass in errors.ExpressPathError.__subclasses__() if subclass.__module__ == errors.__name__
+    }
     assert known == set(EXAMPLES)
 
 
-@pytest.mark.parametrize("kind", EXAMPLES, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("kind", EXAMPLES, ids=lambda error_class: error_class.__name__)
 def test_an_error_says_what_it_carries(kind: type[errors.ExpressPathError]) -> None:
     """The message holds every datum that a reader needs."""
     arguments, said = EXAMPLES[kind]
     message = str(kind(*arguments))
-    assert [each for each in said if each not in message] == []
+    assert [fragment for fragment in said if fragment not in message] == []
 
 
 def test_a_long_value_is_cut() -> None:

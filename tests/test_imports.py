@@ -83,7 +83,7 @@ def forbidden(module: str, source: str) -> set[str]:
         name
         for name in imported(source)
         if name.split(".", maxsplit=1)[0] not in sys.stdlib_module_names
-        and not any(lies_in(name, each) for each in allowed)
+        and not any(lies_in(name, allowed_name) for allowed_name in allowed)
     }
 
 
@@ -148,10 +148,16 @@ def reached(names: set[str]) -> set[str]:
     found: set[str] = set()
     while names:
         found |= names
-        mentioned = names | {each for name in names for each in imported(paths[name].read_text(encoding="utf-8"))}
+        mentioned = names | {
+            imported_name for name in names for imported_name in imported(paths[name].read_text(encoding="utf-8"))
+        }
         # Importing a name imports its module, and the packages around it.
-        around = {".".join(each.split(".")[:depth]) for each in mentioned for depth in range(1, each.count(".") + 2)}
-        names = {each for each in around if each in paths} - found
+        around = {
+            ".".join(mentioned_name.split(".")[:depth])
+            for mentioned_name in mentioned
+            for depth in range(1, mentioned_name.count(".") + 2)
+        }
+        names = {name for name in around if name in paths} - found
     return found
 
 

@@ -63,7 +63,7 @@ def swept(scene: Scene) -> Verdicts:
     delivery = Rule(scene.account.sandbox, scene.parameters).loop.scheduled()
     if delivery.error:
         raise delivery.error
-    return {each["subnetId"]: _same(each) for each in delivery.answer["evaluations"]}
+    return {evaluation["subnetId"]: _same(evaluation) for evaluation in delivery.answer["evaluations"]}
 
 
 def told(scene: Scene) -> Verdicts:
@@ -80,7 +80,7 @@ def told(scene: Scene) -> Verdicts:
             "configuration": {"vpcId": vpc["VpcId"]},
         }
         answer = rule.invoke(rule.event(item))
-        found |= {each["subnetId"]: _same(each) for each in answer["evaluations"]}
+        found |= {evaluation["subnetId"]: _same(evaluation) for evaluation in answer["evaluations"]}
     return found
 
 
@@ -94,7 +94,7 @@ def dumped(scene: Scene) -> Verdicts:
     result = scan(scene.folder, parameters)
     assert result.exit_code == 1, result.output
     rows = json.loads(result.stdout)["subnets"]
-    return {each["subnetId"]: _same(each) for each in rows if each["accountId"] == scene.account.account_id}
+    return {row["subnetId"]: _same(row) for row in rows if row["accountId"] == scene.account.account_id}
 
 
 def live(scene: Scene) -> Verdicts:
@@ -116,7 +116,7 @@ def _scanned(scene: Scene, *options: str) -> Verdicts:
     result = invoke(["scan", "--format", "json", *options, *given])
     assert result.exit_code == 1, result.output
     rows = json.loads(result.stdout)["subnets"]
-    return {each["subnetId"]: _same(each) for each in rows if each["accountId"] == scene.account.account_id}
+    return {row["subnetId"]: _same(row) for row in rows if row["accountId"] == scene.account.account_id}
 
 
 @contextmanager
@@ -132,17 +132,17 @@ def read(scene: Scene) -> Verdicts:
     parameters = parse_parameters(scene.parameters)
     snapshot = SnapshotReader(Aws.connect()).read(scene.account.account_id, None, parameters)
     evaluator = Evaluator(Tracer(snapshot), parameters)
-    verdicts = [evaluator.verdict(each.id) for each in snapshot.own_subnets]
+    verdicts = [evaluator.verdict(subnet.id) for subnet in snapshot.own_subnets]
     return {
-        each.subnet_id: _same(
+        verdict.subnet_id: _same(
             {
-                "compliance": each.compliance,
-                "reason": each.reason,
-                "routeTableId": each.route_table_id,
-                "path": [hop._asdict() for hop in each.path],
+                "compliance": verdict.compliance,
+                "reason": verdict.reason,
+                "routeTableId": verdict.route_table_id,
+                "path": [hop._asdict() for hop in verdict.path],
             }
         )
-        for each in verdicts
+        for verdict in verdicts
     }
 
 
@@ -195,7 +195,7 @@ EXPECTED = {
 
 def _differing(one: Verdicts, other: Verdicts) -> dict[str, tuple[Same | None, Same | None]]:
     both = {key: (one.get(key), other.get(key)) for key in one.keys() | other.keys()}
-    return {key: each for key, each in both.items() if each[0] != each[1]}
+    return {key: pair for key, pair in both.items() if pair[0] != pair[1]}
 
 
 def _as_items_tell(verdict: Same) -> Same:
@@ -215,9 +215,9 @@ def check(scene: Scene) -> Verdicts:
     (first, agreed), *others = ((name, source(scene)) for name, source in SOURCES.items())
     for name, verdicts in others:
         assert _differing(agreed, verdicts) == {}, f"{first} against {name}"
-    as_items_tell = {key: _as_items_tell(each) for key, each in agreed.items()}
+    as_items_tell = {key: _as_items_tell(verdict) for key, verdict in agreed.items()}
     assert _differing(as_items_tell, aggregated(scene)) == {}, f"{first} against scan --aggregator"
-    applicable = {key: each for key, each in agreed.items() if each.compliance != "NOT_APPLICABLE"}
+    applicable = {key: verdict for key, verdict in agreed.items() if verdict.compliance != "NOT_APPLICABLE"}
     assert posted == applicable
     return agreed
 
@@ -228,7 +228,7 @@ def test_one_account(sandbox: Sandbox, tmp_path: Path) -> None:
     network = Everything(account)
     found = check(Scene(account, (), {}, tmp_path / "dumps"))
     assert {name: found[subnet_id].reason for name, subnet_id in network.subnets.items()} == EXPECTED
-    assert {each.compliance for each in found.values()} == {"COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"}
+    assert {verdict.compliance for verdict in found.values()} == {"COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"}
 
 
 def test_two_accounts(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -239,5 +239,5 @@ def test_two_accounts(sandbox: Sandbox, tmp_path: Path) -> None:
     spokes = [hub.join(account, "a", "b") for _ in range(2)]
     account.endpoint(spokes[1].vpc, spokes[1].table)
     found = check(Scene(account, (network,), {"networkRoleArn": ROLE}, tmp_path / "dumps"))
-    assert [found[each.subnet].reason for each in spokes] == ["NAT_BEYOND_TRANSIT_GATEWAY", "ENDPOINT"]
-    assert not found.keys() & {each["SubnetId"] for each in network.ec2.describe_subnets()["Subnets"]}
+    assert [found[spoke.subnet].reason for spoke in spokes] == ["NAT_BEYOND_TRANSIT_GATEWAY", "ENDPOINT"]
+    assert not found.keys() & {subnet["SubnetId"] for subnet in network.ec2.describe_subnets()["Subnets"]}

@@ -44,7 +44,7 @@ def command(wheel: Path) -> Path:
     [site] = environment.glob("lib/python*/site-packages")
     [metadata] = site.glob("express_path-*.dist-info")
     for name in dependencies(PathDistribution(metadata).requires or []):
-        for top in {each.parts[0] for each in distribution(name).files or ()} - {".."}:
+        for top in {file.parts[0] for file in distribution(name).files or ()} - {".."}:
             site.joinpath(top).symlink_to(Path(str(distribution(name).locate_file(top))))
     return environment / "bin" / "express-path"
 
@@ -52,7 +52,7 @@ def command(wheel: Path) -> Path:
 def dependencies(requires: list[str]) -> set[str]:
     """The names of all distributions that these requirements bring, as installed beside this test."""
     found: set[str] = set()
-    waiting = [Requirement(each) for each in requires]
+    waiting = [Requirement(requirement) for requirement in requires]
     while waiting:
         requirement = waiting.pop()
         if (not requirement.marker or requirement.marker.evaluate()) and requirement.name not in found:
@@ -66,13 +66,13 @@ def test_it_holds_every_module_of_the_command(wheel: Path) -> None:
     held = set(zipfile.ZipFile(wheel).namelist())
     packages = (ROOT / "functions" / "express_path", ROOT / "cli" / "express_path_cli")
     files = {
-        each.relative_to(package.parent).as_posix()
+        file.relative_to(package.parent).as_posix()
         for package in packages
-        for each in package.rglob("*")
-        if each.is_file() and "__pycache__" not in each.parts and "handlers" not in each.parts
+        for file in package.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts and "handlers" not in file.parts
     }
-    assert {each for each in held if ".dist-info/" not in each} == files
-    assert any(each.endswith("/LICENSE") for each in held)
+    assert {name for name in held if ".dist-info/" not in name} == files
+    assert any(name.endswith("/LICENSE") for name in held)
 
 
 def test_every_module_can_be_imported(command: Path) -> None:
@@ -80,8 +80,8 @@ def test_every_module_can_be_imported(command: Path) -> None:
     everything = (
         "import importlib, pkgutil, express_path, express_path_cli\n"
         "for package in (express_path, express_path_cli):\n"
-        "    for each in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
-        "        print(importlib.import_module(each.name).__name__)\n"
+        "    for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
+        "        print(importlib.import_module(module.name).__name__)\n"
     )
     imported = run(command.with_name("python"), "-I", "-c", everything).split()
     assert {"express_path.adapters.ec2_snapshot", "express_path_cli.commands.scan"} <= set(imported)
