@@ -1,4 +1,4 @@
-"""What the role of the runbooks allows: exactly what their steps do, under conditions that IAM really has."""
+"""The role of the runbooks allows exactly what their steps do, with conditions that IAM supports."""
 
 import fnmatch
 import json
@@ -68,7 +68,7 @@ def statements(**parameters: str) -> list[dict[str, Any]]:
 
 
 def statement_named(sid: str, **parameters: str) -> dict[str, Any]:
-    """Return the statement of that Sid."""
+    """Return the statement with the given Sid."""
     [found] = [statement for statement in statements(**parameters) if statement["Sid"] == sid]
     return found
 
@@ -79,19 +79,19 @@ def steps() -> list[dict[str, Any]]:
 
 
 def calls(api: str) -> list[dict[str, Any]]:
-    """Return the inputs of every step that makes a call."""
+    """Return the inputs of every step that calls an API operation."""
     return [step["inputs"] for step in steps() if step["inputs"].get("Api") == api]
 
 
 def tag_keys(api: str) -> set[str]:
-    """Return the tag keys that the runbooks give to a call."""
+    """Return the tag keys that the runbooks pass to an API operation."""
     tags = [tag for inputs in calls(api) for tag in inputs.get("Tags", [])]
     tags += [tag for inputs in calls(api) for spec in inputs.get("TagSpecifications", []) for tag in spec["Tags"]]
     return {tag["Key"] for tag in tags}
 
 
 def test_role_allows_what_the_steps_do_and_nothing_else() -> None:
-    """Nothing is missing and nothing to spare: the actions are those of the runbooks' steps."""
+    """The allowed actions are exactly those of the runbooks' steps."""
     named = {f"{step['inputs']['Service']}:{step['inputs']['Api']}" for step in steps() if "Api" in step["inputs"]}
     implied = set().union(*(STEPS[step["action"]] for step in steps()))
     at_creation = {"ec2:CreateTags"}
@@ -106,21 +106,21 @@ def test_role_allows_what_the_steps_do_and_nothing_else() -> None:
 
 
 def test_approval_is_allowed_only_with_a_topic() -> None:
-    """Without a topic the role starts no runbook and passes no role."""
+    """Without a topic, the role cannot start a runbook or pass a role."""
     services = {action.split(":")[0] for statement in statements() for action in actions(statement)}
     assert services == {"dynamodb", "ec2", "lambda"}
 
 
-def test_topic_key_is_used_through_sns_alone() -> None:
-    """The key of an encrypted topic is used only for messages, and only if the stack is given one."""
+def test_topic_key_is_used_only_through_sns() -> None:
+    """The key of an encrypted topic can be used only through SNS, and only if the stack has that parameter."""
     found = statement_named("EncryptRequests", **EVERYTHING)
     assert found["Resource"] == KEY
     assert found["Condition"] == {"StringEquals": {"kms:ViaService": "sns.us-east-1.amazonaws.com"}}
     assert "EncryptRequests" not in {statement["Sid"] for statement in statements(ApprovalTopicArn=TOPIC)}
 
 
-def test_items_of_the_ledger_are_written_by_roles_of_the_automation_path_alone() -> None:
-    """The role has that path, and the table denies every write of an item to everybody else."""
+def test_only_roles_of_the_automation_path_write_to_the_ledger() -> None:
+    """The role has that path, and the table's policy denies every write to all other roles."""
     stack = Expanded()
     role = stack.deployed("<AutomationRole.Arn>")
     [denied] = stack.properties("LedgerTable")["ResourcePolicy"]["PolicyDocument"]["Statement"]
@@ -132,15 +132,15 @@ def test_items_of_the_ledger_are_written_by_roles_of_the_automation_path_alone()
     assert not any("Path" in stack.properties(name) for name in ("EvaluateRole", "PlanRole"))
 
 
-def test_actions_are_written_out() -> None:
-    """No statement has a wildcard for an action, and only reads have one for a resource."""
+def test_no_action_has_a_wildcard() -> None:
+    """No statement has a wildcard in an action, and only Describe actions have a wildcard resource."""
     for statement in statements(**EVERYTHING):
         assert not [action for action in actions(statement) if "*" in action]
         assert statement["Resource"] != "*" or all(action.startswith("ec2:Describe") for action in actions(statement))
 
 
-def test_every_condition_key_is_one_that_the_action_has_for_the_resource() -> None:
-    """A key that an action does not have for a resource would allow nothing, or deny nothing."""
+def test_condition_keys_are_valid_for_action_and_resource() -> None:
+    """A condition key that IAM does not support for an action would allow or deny nothing."""
     conditional = [statement for statement in statements(**EVERYTHING) if "Condition" in statement]
     assert len(conditional) > 5
     for statement in conditional:
@@ -159,7 +159,7 @@ def test_every_condition_key_is_one_that_the_action_has_for_the_resource() -> No
     ("place", "service"), [({}, "com.amazonaws.us-east-1.s3express"), (CHINA, "cn.com.amazonaws.cn-north-1.s3express")]
 )
 def test_only_s3_express_of_this_region_is_created_and_deleted(sid: str, place: dict[str, str], service: str) -> None:
-    """The service's name is bound, as its partition spells it, and so is the tag that marks what heals made."""
+    """Conditions require the Region's S3 Express service name and the managed tag."""
     found = statement_named(sid, **place)
     tag = "aws:RequestTag" if sid.startswith("Create") else "aws:ResourceTag"
     assert found["Condition"] == {"StringEquals": {"ec2:VpceServiceName": service, f"{tag}/{MANAGED_TAG}": "true"}}
@@ -168,14 +168,14 @@ def test_only_s3_express_of_this_region_is_created_and_deleted(sid: str, place: 
 
 
 def test_endpoint_is_created_without_route_tables() -> None:
-    """Creating is allowed on VPCs and endpoints alone, and the runbook names no route table."""
+    """Creating is allowed on VPCs and endpoints only, and the runbook passes no route table."""
     creating = [statement for statement in statements() if "ec2:CreateVpcEndpoint" in actions(statement)]
     assert {statement["Resource"].split(":")[-1] for statement in creating} == {"vpc/*", "vpc-endpoint/*"}
     assert [call for call in calls("CreateVpcEndpoint") if "RouteTableIds" in call] == []
 
 
 def test_endpoints_are_tagged_at_creation_only_and_with_our_keys() -> None:
-    """CreateTags on endpoints is allowed only while one is being created, with the keys that the runbook gives it."""
+    """CreateTags is allowed only while an endpoint is created, with the tag keys of the runbook."""
     condition = statement_named("MarkOnlyWhatIsBeingCreated")["Condition"]
     assert condition["StringEquals"] == {"ec2:CreateAction": "CreateVpcEndpoint"}
     keys = set(condition["ForAllValues:StringEquals"]["aws:TagKeys"])
@@ -184,7 +184,7 @@ def test_endpoints_are_tagged_at_creation_only_and_with_our_keys() -> None:
 
 
 def test_endpoints_of_cloudformation_are_left_alone_unless_wanted() -> None:
-    """What a stack owns is not modified, even if a plan should say so, until AdoptIacOwned says that it may be."""
+    """Endpoints with CloudFormation's tag cannot be modified unless AdoptIacOwned is set."""
     assert statement_named("AssociateWithEndpoints")["Condition"] == {
         "Null": {"aws:ResourceTag/aws:cloudformation:stack-id": "true"}
     }
@@ -192,13 +192,13 @@ def test_endpoints_of_cloudformation_are_left_alone_unless_wanted() -> None:
 
 
 def test_interface_endpoints_cannot_be_rewired() -> None:
-    """ModifyVpcEndpoint is allowed on no subnet and no security group, only on route tables and endpoints."""
+    """ModifyVpcEndpoint is allowed only on route tables and endpoints, not on subnets or security groups."""
     modifying = [statement for statement in statements() if "ec2:ModifyVpcEndpoint" in actions(statement)]
     assert {statement["Resource"].split(":")[-1] for statement in modifying} == {"route-table/*", "vpc-endpoint/*"}
 
 
 def test_every_attribute_that_a_heal_does_not_set_is_denied() -> None:
-    """Each member of ModifyVpcEndpoint but the route tables has a Deny of its own; new members of the API show here."""
+    """Each member of ModifyVpcEndpoint except the route tables is denied, including members that AWS adds."""
     modifying = [statement for statement in statements() if "ec2:ModifyVpcEndpoint" in actions(statement)]
     denied = [statement["Condition"]["Null"] for statement in modifying if statement["Effect"] == "Deny"]
     allowed = {"VpcEndpointId", "DryRun", "AddRouteTableIds", "RemoveRouteTableIds"}
@@ -209,7 +209,7 @@ def test_every_attribute_that_a_heal_does_not_set_is_denied() -> None:
 
 
 def test_only_automation_of_this_account_assumes_the_role() -> None:
-    """The role trusts Systems Manager for executions of this account and Region, and nobody else."""
+    """The role trusts only Systems Manager, and only for executions in this account and Region."""
     [found] = Expanded().properties("AutomationRole")["AssumeRolePolicyDocument"]["Statement"]
     assert found == {
         "Effect": "Allow",
@@ -222,8 +222,8 @@ def test_only_automation_of_this_account_assumes_the_role() -> None:
     }
 
 
-def test_role_is_passed_to_the_runbook_that_heals_alone() -> None:
-    """The runbook that asks may start the one that heals, and hand it this same role by way of Systems Manager."""
+def test_role_is_passed_only_to_the_heal_runbook() -> None:
+    """The approval runbook can start only the heal runbook, and pass it only this role."""
     start, hand_on = statement_named("StartHeal", **EVERYTHING), statement_named("HandOnThisRole", **EVERYTHING)
     assert [arn.split(":")[5:] for arn in start["Resource"]] == [
         ["automation-definition/AddS3ExpressGatewayEndpoint", "*"],
@@ -237,13 +237,13 @@ def test_role_is_passed_to_the_runbook_that_heals_alone() -> None:
 
 
 def test_only_the_plan_function_is_invoked() -> None:
-    """The role invokes the stack's own function."""
+    """The role can invoke only the stack's own plan function."""
     found = statement_named("AskForPlan")
     assert found["Resource"] == "arn:aws:lambda:us-east-1:123456789012:function:express-path-PlanFunction"
 
 
 def test_policy_linter_finds_nothing() -> None:
-    """Parliament finds nothing but resources that it misses in one statement and that another one of the action has."""
+    """Parliament reports only resources that another statement of the same action covers."""
     document = {"Version": "2012-10-17", "Statement": statements(**EVERYTHING)}
     found = [json.loads(line) for line in lint(document)]
     assert {finding["issue"] for finding in found} <= {"RESOURCE_MISMATCH"}

@@ -1,4 +1,4 @@
-"""What the functions' roles allow: exactly the operations that each function calls, and no change of anything."""
+"""The functions' roles allow exactly the operations that each function calls, and no change to the network."""
 
 import json
 from functools import cache
@@ -48,7 +48,7 @@ def resource_of(role: str, action: str, **parameters: str) -> str:
 
 @pytest.mark.parametrize(("handler", "role"), ROLES.items())
 def test_role_allows_the_operations_that_are_called_and_no_other(handler: str, role: str) -> None:
-    """Nothing is missing and nothing to spare: the policy is the function's part of operations.json in IAM's names."""
+    """The policy has exactly the function's operations in operations.json, by their IAM names."""
     operations = json.loads((ROOT / "functions" / "operations.json").read_bytes())[handler]
     called = {f"{service}:{operation}" for service, names in operations.items() for operation in names}
     found = allowed(role, **EVERYTHING)
@@ -57,7 +57,7 @@ def test_role_allows_the_operations_that_are_called_and_no_other(handler: str, r
 
 
 def test_each_role_belongs_to_the_function_of_its_handler() -> None:
-    """The lists above are compared with the role that the function of that handler really has."""
+    """The mapping from handlers to roles above is that of the template."""
     functions = [
         resource["Properties"]
         for resource in Expanded().resources.values()
@@ -69,7 +69,7 @@ def test_each_role_belongs_to_the_function_of_its_handler() -> None:
 
 @pytest.mark.parametrize("role", ROLES.values())
 def test_role_reads_the_network_and_never_writes_it(role: str) -> None:
-    """Every action on DynamoDB, EC2, S3 Express and Systems Manager is of the access levels List or Read."""
+    """Every action on DynamoDB, EC2, S3 Express, and Systems Manager has the access level List or Read."""
     reading = [
         action
         for action in allowed(role, **EVERYTHING)
@@ -81,7 +81,7 @@ def test_role_reads_the_network_and_never_writes_it(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES.values())
 def test_every_statement_allows_and_none_uses_a_wildcard_action(role: str) -> None:
-    """The role is written out: no NotAction, no wildcard, no Deny to undo a grant too wide."""
+    """The role has no Deny, NotAction, or wildcard action."""
     for statement in statements(role, **EVERYTHING):
         assert statement.keys() == {"Sid", "Effect", "Action", "Resource"}
         assert statement["Effect"] == "Allow"
@@ -123,26 +123,26 @@ def test_every_statement_allows_and_none_uses_a_wildcard_action(role: str) -> No
         ("PlanRole", "sts:AssumeRole", NETWORK_ROLE),
     ],
 )
-def test_actions_are_bound_to_resources_where_iam_can(role: str, action: str, resource: str) -> None:
-    """Actions that have resources in IAM are allowed on the stack's own, or as near as IAM comes."""
+def test_actions_are_limited_to_resources_if_iam_can(role: str, action: str, resource: str) -> None:
+    """Actions that support resources are allowed only on the stack's own, or as narrowly as IAM can."""
     assert resource_of(role, action, **EVERYTHING) == resource
 
 
 def test_shared_calendar_is_named_by_its_arn() -> None:
-    """A change calendar may belong to another account; the function reads that one document."""
+    """If the change calendar belongs to another account, the function can read only that document."""
     shared = "arn:aws:ssm:eu-west-1:210987654321:document/changes"
     assert resource_of("PlanRole", "ssm:GetCalendarState", ChangeCalendarName=shared) == shared
 
 
 @pytest.mark.parametrize("role", ROLES.values())
-def test_roles_and_parameters_are_reached_only_if_given(role: str) -> None:
-    """Without networkRoleArn a function may assume no role; without a parameter or calendar it may read none."""
+def test_optional_permissions_need_their_parameter(role: str) -> None:
+    """A function can assume a role, or read a parameter or calendar, only if the stack has the parameter for it."""
     assert not {"sts:AssumeRole", "ssm:GetParameter", "ssm:GetCalendarState"} & set(allowed(role))
 
 
 @pytest.mark.parametrize("role", ROLES.values())
 def test_only_lambda_assumes_the_role(role: str) -> None:
-    """The role trusts the Lambda service alone."""
+    """The role trusts only the Lambda service."""
     [statement] = Expanded().properties(role)["AssumeRolePolicyDocument"]["Statement"]
     assert statement == {
         "Effect": "Allow",
@@ -153,7 +153,7 @@ def test_only_lambda_assumes_the_role(role: str) -> None:
 
 @pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole"])
 def test_permissions_boundary_is_set_if_given(role: str) -> None:
-    """An account that demands a permissions boundary gets it on each role."""
+    """With PermissionsBoundary, each role has that boundary."""
     boundary = "arn:aws:iam::123456789012:policy/boundary"
     assert "PermissionsBoundary" not in Expanded().properties(role)
     assert Expanded(PermissionsBoundaryArn=boundary).properties(role)["PermissionsBoundary"] == boundary
@@ -161,14 +161,14 @@ def test_permissions_boundary_is_set_if_given(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES.values())
 def test_policy_linter_finds_nothing(role: str) -> None:
-    """Parliament, which knows every action and the resources it takes, has nothing to say about the policies."""
+    """Parliament, which has AWS's data on every action and its resources, reports nothing."""
     stack = Expanded(**EVERYTHING)
     for policy in stack.properties(role)["Policies"]:
         assert lint(stack.deployed(policy["PolicyDocument"])) == []
 
 
 def test_every_statement_says_why_it_is_there() -> None:
-    """Above each statement of a policy in the template, a comment gives the reason."""
+    """Each policy statement in the template has a comment above it with the reason."""
     lines = (ROOT / "template.yaml").read_text(encoding="utf-8").splitlines()
     statements = [number for number, line in enumerate(lines) if line.strip().startswith("- Sid:")]
     assert len(statements) > 30
@@ -179,8 +179,8 @@ def test_every_statement_says_why_it_is_there() -> None:
 
 
 @pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole"])
-def test_inline_policies_are_no_longer_than_iam_takes(role: str) -> None:
-    """All inline policies of a role have at most 10,240 characters together, without white space.
+def test_inline_policies_fit_the_limit_of_iam(role: str) -> None:
+    """All inline policies of a role have at most 10,240 characters in total, without white space.
 
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
     """
@@ -195,8 +195,8 @@ def test_inline_policies_are_no_longer_than_iam_takes(role: str) -> None:
     assert 500 < len(text) < 10240
 
 
-def test_policy_linter_would_find_a_misspelt_action() -> None:
-    """The check above can fail: an action that does not exist is found."""
+def test_policy_linter_finds_a_misspelled_action() -> None:
+    """The check above can fail: it reports an action that does not exist."""
     statement = {"Effect": "Allow", "Action": "ec2:DescribeSubnet", "Resource": "*"}
     [finding] = lint({"Version": "2012-10-17", "Statement": [statement]})
     assert json.loads(finding)["issue"] == "UNKNOWN_ACTION"
