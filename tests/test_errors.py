@@ -40,9 +40,9 @@ def test_every_error_has_an_example_here() -> None:
 @pytest.mark.parametrize("kind", EXAMPLES, ids=lambda error_class: error_class.__name__)
 def test_an_error_says_what_it_carries(kind: type[errors.ExpressPathError]) -> None:
     """The message contains all data that a reader needs."""
-    arguments, said = EXAMPLES[kind]
+    arguments, expected_text = EXAMPLES[kind]
     message = str(kind(*arguments))
-    assert [fragment for fragment in said if fragment not in message] == []
+    assert [fragment for fragment in expected_text if fragment not in message] == []
 
 
 def test_a_long_value_is_cut() -> None:

@@ -1,4 +1,4 @@
-"""From flagged verdicts to the NATs on their paths, and back to the accounts that own them."""
+"""The NATs on the paths of flagged subnets, and access to the accounts that own them."""
 
 import pytest
 
@@ -26,17 +26,17 @@ CROSSING = NAT_REASONS | {Reason.PARTLY_NAT}
 ROLE = f"arn:aws:iam::{NETWORK_ACCOUNT}:role/Network"
 
 
-def look(source: Source | None = None, parameters: RuleParameters | None = None) -> tuple[Seen, list[CrossedNat]]:
-    """Return what a source shows, live unless another is given, and the NATs on its flagged paths."""
+def read_nats(source: Source | None = None, parameters: RuleParameters | None = None) -> tuple[Seen, list[CrossedNat]]:
+    """Return what a source shows, by default the live account, and the NATs on its flagged paths."""
     asked = parameters or RuleParameters()
     seen = (source or Source()).read(asked, Silent())
     return seen, crossed_nats(seen.views, judge_all(seen.views, asked, Selection()))
 
 
-def test_each_kind_of_nat_is_told_with_its_users(sandbox: Sandbox) -> None:
-    """Gateways and instances come with their owner, VPC, and what leads there; nothing else comes."""
+def test_each_kind_of_nat_has_its_owner_and_subnets(sandbox: Sandbox) -> None:
+    """Each NAT has its owner, VPC, route tables, and subnets; other targets are not listed."""
     built = Everything(Account(sandbox))
-    _, nats = look()
+    _, nats = read_nats()
     by_subnet = {
         subnet_id: {nat.kind for nat in nats if subnet_id in nat.subnet_ids} for subnet_id in built.subnets.values()
     }
@@ -53,20 +53,20 @@ def test_each_kind_of_nat_is_told_with_its_users(sandbox: Sandbox) -> None:
 
 
 def test_a_private_nat_gateway_is_one(sandbox: Sandbox) -> None:
-    """It translates, too, and AWS charges for what it processes."""
+    """A private NAT gateway counts, because AWS charges for the data that it processes."""
     account = Account(sandbox)
     vpc_id = account.vpc()
     made = account.ec2.create_nat_gateway(SubnetId=account.subnet(vpc_id), ConnectivityType="private")
     account.subnet(vpc_id, account.table(vpc_id, NatGatewayId=made["NatGateway"]["NatGatewayId"]))
-    _, [nat] = look()
+    _, [nat] = read_nats()
     assert (nat.kind, nat.vpc_id) == (NatKind.PRIVATE, vpc_id)
 
 
 @pytest.mark.parametrize("name", names())
 def test_every_flagged_subnet_has_its_nats(name: str) -> None:
-    """Of every recording, a subnet flagged for a NAT is a user of some, the one on its verdict's path among them."""
+    """In every scenario, each subnet flagged for a NAT uses the NAT on its verdict's path."""
     source = Source(from_dump=dump_of(name))
-    seen, nats = look(source)
+    seen, nats = read_nats(source)
     flagged = [
         verdict for verdict in judge_all(seen.views, RuleParameters(), Selection()) if verdict.reason in CROSSING
     ]
@@ -77,18 +77,18 @@ def test_every_flagged_subnet_has_its_nats(name: str) -> None:
 
 
 def test_a_gateway_that_nobody_lists_has_no_known_owner() -> None:
-    """A route's target is enough to know that there is a NAT gateway, but not whose."""
-    _, [nat] = look(Source(from_dump=dump_of("nat-gateway-not-listed")))
+    """A route's target shows that there is a NAT gateway, but not who owns it."""
+    _, [nat] = read_nats(Source(from_dump=dump_of("nat-gateway-not-listed")))
     assert (nat.kind, nat.account_id, nat.gateway) == (NatKind.UNLISTED, None, None)
 
 
 def test_a_network_accounts_gateway_is_reached_by_its_role(sandbox: Sandbox) -> None:
-    """Central egress: the NAT gateway is the network account's, and so are the credentials for it."""
+    """With central egress, the NAT gateway and the credentials for it belong to the network account."""
     hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
     spoke_account = Account(sandbox)
     hub.share(spoke_account)
     spoke = hub.join(spoke_account)
-    seen, [nat] = look(parameters=RuleParameters(network_role_arn=ROLE))
+    seen, [nat] = read_nats(parameters=RuleParameters(network_role_arn=ROLE))
     assert (nat.id, nat.account_id, nat.subnet_ids) == (hub.nat, NETWORK_ACCOUNT, (spoke.subnet,))
     clients = seen.account_access.clients(nat.account_id, nat.region)
     assert clients is not None
@@ -99,9 +99,9 @@ def test_a_network_accounts_gateway_is_reached_by_its_role(sandbox: Sandbox) -> 
 
 
 def test_an_account_that_was_read_is_reached_in_any_region(sandbox: Sandbox) -> None:
-    """The clients are the account's own, in the Region asked for; nothing leads to an account that was not read."""
+    """Clients use the account's own credentials in the requested Region, but only for accounts that were read."""
     BehindNatGateway(Account(sandbox))
-    seen, _ = look(Source(live=LiveOptions(regions=("us-east-1",))))
+    seen, _ = read_nats(Source(live=LiveOptions(regions=("us-east-1",))))
     clients = seen.account_access.clients(sandbox.account_id, "eu-west-1")
     assert clients is not None
     assert clients.region == "eu-west-1"
@@ -109,9 +109,9 @@ def test_an_account_that_was_read_is_reached_in_any_region(sandbox: Sandbox) -> 
     assert seen.account_access.clients(None, "us-east-1") is None
 
 
-def test_a_dump_reaches_nobody() -> None:
-    """There are no credentials in a dump, whatever role is named."""
-    seen, [nat] = look(Source(from_dump=dump_of("nat-gateway-zonal")))
+def test_a_dump_gives_no_access() -> None:
+    """A dump has no credentials, whatever role is given."""
+    seen, [nat] = read_nats(Source(from_dump=dump_of("nat-gateway-zonal")))
     assert isinstance(nat.gateway, NatGateway)
     assert seen.account_access.clients(nat.account_id, nat.region) is None
     assert AccountAccess(network_role_arn=ROLE).clients(NETWORK_ACCOUNT, "us-east-1") is None

@@ -169,7 +169,7 @@ def test_unreachable_endpoint_fails_the_invocation(rule: Rule, vpc: Private, mon
 
 
 def test_denied_directory_buckets_count_as_some(sandbox: Sandbox, vpc: Private, logged: Logged) -> None:
-    """Where directory buckets may not be listed the subnet is judged, and a warning names the read."""
+    """If directory buckets cannot be listed, the subnet is still evaluated, and a warning names the read."""
     rule = Rule(sandbox, BUCKETS)
     sandbox.faults.deny("s3", "ListDirectoryBuckets")
     assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
