@@ -1,4 +1,4 @@
-"""The policy in docs/cost.md: all that cost calls besides what a scan does, and nothing else."""
+"""The policy in docs/cost.md has exactly the calls that cost makes in addition to a scan."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Fan-out of tables further on the path, and items that belong elsewhere."""
+"""Changes of route tables further along a path, and items of other accounts or Regions."""
 
 import pytest
 

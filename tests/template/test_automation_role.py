@@ -18,7 +18,7 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
 EVERYTHING = {"ApprovalTopicArn": TOPIC, "ApprovalTopicKeyArn": KEY}
 CHINA = {"AWS::Partition": "aws-cn", "AWS::Region": "cn-north-1"}
-# What a step of each action needs besides the API call that it may name:
+# The permissions of each action, in addition to the API call that the step may name:
 # https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
 STEPS = {
     "aws:approve": {"sns:Publish"},

@@ -129,8 +129,8 @@ def test_alarms_watch_the_function_and_the_queue(stack: Expanded) -> None:
 @pytest.mark.parametrize("alarm", ALARMS)
 def test_alarms_notify_the_topic_if_there_is_one(alarm: str) -> None:
     """With a topic, an alarm notifies it of ALARM and OK; without one, it has no action."""
-    told = Expanded(AlarmTopicArn=TOPIC).properties(alarm)
-    assert (told["AlarmActions"], told["OKActions"]) == ([TOPIC], [TOPIC])
+    properties = Expanded(AlarmTopicArn=TOPIC).properties(alarm)
+    assert (properties["AlarmActions"], properties["OKActions"]) == ([TOPIC], [TOPIC])
     assert not {"AlarmActions", "OKActions"} & Expanded().properties(alarm).keys()
 
 

@@ -16,7 +16,7 @@ EVERYTHING = {
     "ChangeCalendarName": "changes",
 }
 ROLES = {"evaluate": "EvaluateRole", "remediate": "PlanRole"}
-# An operation's permission has its name, save for these: https://docs.aws.amazon.com/service-authorization/latest/reference/
+# Operations whose permission has another name: https://docs.aws.amazon.com/service-authorization/latest/reference/
 ACTIONS = {
     "s3:GetBucketPolicy": "s3express:GetBucketPolicy",
     "s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets",
