@@ -208,8 +208,8 @@ def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
     seen = Source(from_dump=dump_of("nat-gateway-not-listed")).read(RuleParameters(), Silent())
     nats = crossed_nats(seen.views, evaluate_all(seen.views, RuleParameters(), Selection()))
     options = CostOptions(window(datetime.now(UTC), 1))
-    with TaskPool(1, Silent()) as crew:
-        report = report_on(nats, seen, options, crew)
+    with TaskPool(1, Silent()) as task_pool:
+        report = report_on(nats, seen, options, task_pool)
     [failure] = report.failures
     assert failure.where == f"{nats[0].id} {nats[0].region}"
     assert "because it belongs to an account that is not known here" in one_line(failure.error)
