@@ -10,6 +10,7 @@ from express_path_cli.account_access import AccountAccess
 from express_path_cli.connections import read_caller
 from express_path_cli.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.progress import Silent
+from express_path_cli.result import NetworkViews
 from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
@@ -25,7 +26,9 @@ CROSSING = NAT_REASONS | {Reason.PARTLY_NAT}
 ROLE = f"arn:aws:iam::{NETWORK_ACCOUNT}:role/Network"
 
 
-def read_nats(source: Source | None = None, parameters: RuleParameters | None = None) -> tuple[Seen, list[CrossedNat]]:
+def read_nats(
+    source: Source | None = None, parameters: RuleParameters | None = None
+) -> tuple[NetworkViews, list[CrossedNat]]:
     """Return what a source shows, by default the live account, and the NATs on its flagged paths."""
     asked = parameters or RuleParameters()
     network = (source or Source()).read(asked, Silent())
@@ -87,7 +90,7 @@ def test_a_network_accounts_gateway_is_reached_by_its_role(sandbox: Sandbox) -> 
     spoke_account = Account(sandbox)
     hub.share(spoke_account)
     spoke = hub.join(spoke_account)
-    seen, [nat] = read_nats(parameters=RuleParameters(network_role_arn=ROLE))
+    network, [nat] = read_nats(parameters=RuleParameters(network_role_arn=ROLE))
     assert (nat.id, nat.account_id, nat.subnet_ids) == (hub.nat, NETWORK_ACCOUNT, (spoke.subnet,))
     clients = network.account_access.clients(nat.account_id, nat.region)
     assert clients is not None
@@ -100,8 +103,8 @@ def test_a_network_accounts_gateway_is_reached_by_its_role(sandbox: Sandbox) -> 
 def test_an_account_that_was_read_is_reached_in_any_region(sandbox: Sandbox) -> None:
     """Clients use the account's own credentials in the requested Region, but only for accounts that were read."""
     BehindNatGateway(Account(sandbox))
-    seen, _ = read_nats(Source(live=LiveOptions(regions=("us-east-1",))))
-    clients = seen.account_access.clients(sandbox.account_id, "eu-west-1")
+    network, _ = read_nats(Source(live=LiveOptions(regions=("us-east-1",))))
+    clients = network.account_access.clients(sandbox.account_id, "eu-west-1")
     assert clients is not None
     assert clients.region == "eu-west-1"
     assert network.account_access.clients(NETWORK_ACCOUNT, "us-east-1") is None
@@ -110,7 +113,7 @@ def test_an_account_that_was_read_is_reached_in_any_region(sandbox: Sandbox) -> 
 
 def test_a_dump_gives_no_access() -> None:
     """A dump has no credentials, whatever role is given."""
-    seen, [nat] = read_nats(Source(from_dump=dump_of("nat-gateway-zonal")))
+    network, [nat] = read_nats(Source(from_dump=dump_of("nat-gateway-zonal")))
     assert isinstance(nat.gateway, NatGateway)
     assert network.account_access.clients(nat.account_id, nat.region) is None
     assert AccountAccess(network_role_arn=ROLE).clients(NETWORK_ACCOUNT, "us-east-1") is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path_cli.doctor.answers import State
+from express_path_cli.doctor.answers import State, count_text, duration_text, time_text
 from express_path_cli.doctor.rule_checks import (
     GRACE,
     Activity,
@@ -171,10 +171,10 @@ def test_failing_invocations_and_given_up_events_warn() -> None:
 )
 def test_durations_have_whole_units(span: timedelta, expected_text: str) -> None:
     """The unit is the largest with at least two, so rounding is never off by half."""
-    assert length(span) == expected_text
+    assert duration_text(span) == expected_text
 
 
 def test_numbers_and_times_are_readable() -> None:
     """Nouns are singular or plural as needed; times are in UTC, whatever their zone."""
-    assert (some(1, "subnet"), some(0, "subnet"), some(2, "subnet")) == ("1 subnet", "0 subnets", "2 subnets")
-    assert moment(datetime.fromisoformat("2026-01-31T10:30:00+01:00")) == "2026-01-31 09:30 UTC"
+    assert [count_text(number, "subnet") for number in (0, 1, 2)] == ["0 subnets", "1 subnet", "2 subnets"]
+    assert time_text(datetime.fromisoformat("2026-01-31T10:30:00+01:00")) == "2026-01-31 09:30 UTC"
