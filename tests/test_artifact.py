@@ -1,4 +1,4 @@
-"""The artifact that functions/Makefile builds: reproducible, compiled, and trimmed without changing a call.
+"""The artifact that functions/Makefile builds is reproducible, compiled, and trimmed without changing any call.
 
 The builds work offline: what they install is in uv's cache, because .venv has the same locked packages.
 """
@@ -65,23 +65,23 @@ def artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def trimmed(artifact: Path) -> Loader:
-    """Return botocore's loader over the artifact's data alone."""
+    """Return a botocore loader that has only the artifact's data."""
     return Loader([str(artifact / "botocore" / "data")], include_default_search_paths=False)
 
 
 @pytest.fixture(scope="module")
 def full() -> Loader:
-    """Return botocore's loader over all that botocore ships."""
+    """Return a botocore loader that has all of botocore's data."""
     return Loader()
 
 
 def operation(loader: Loader, service: str, name: str) -> OperationModel:
-    """Return the model of one operation as a loader has it."""
+    """Return an operation's model from a loader."""
     return ServiceModel(loader.load_service_model(service, "service-2"), service).operation_model(name)
 
 
-def described(shape: Shape | None, seen: frozenset[str] = frozenset()) -> Any:  # noqa: ANN401 -- a tree of any shape
-    """Describe all that botocore needs to write or parse a shape, members included, prose aside."""
+def described(shape: Shape | None, seen: frozenset[str] = frozenset()) -> Any:  # noqa: ANN401  # a tree of any shape
+    """Return everything that botocore needs to serialize or parse a shape, with its members, without prose."""
     if shape is None or shape.name in seen:
         return None if shape is None else shape.name
     seen |= {shape.name}
@@ -99,14 +99,14 @@ def files(folder: Path) -> dict[str, tuple[bytes | None, float]]:
 
 
 def test_two_builds_are_equal_to_the_byte(artifact: Path, tmp_path: Path) -> None:
-    """The same input builds the same files with the same times, so that nothing is deployed when nothing changed."""
+    """The same input builds the same files with the same times, so an unchanged artifact is not deployed again."""
     again = tmp_path / "again"
     assert make(again).returncode == 0
     assert files(again) == files(artifact)
 
 
 def test_artifact_holds_the_package_and_no_clutter(artifact: Path) -> None:
-    """The package and its licences are there; what an installer or a build leaves is not."""
+    """The artifact has the package and its licenses, but no leftovers of an installer or a build."""
     found = files(artifact)
     assert "express_path/__init__.py" in found
     assert (FUNCTIONS / "express_path" / "__init__.py").read_bytes() == found["express_path/__init__.py"][0]
@@ -116,7 +116,7 @@ def test_artifact_holds_the_package_and_no_clutter(artifact: Path) -> None:
     assert not [name for name in found if name.split("/")[0] in {"bin", "tests", "tests.py"}]
 
 
-def test_package_is_there_in_full(artifact: Path) -> None:
+def test_artifact_has_the_whole_package(artifact: Path) -> None:
     """Every file of the source package is in the artifact, unchanged."""
     source = FUNCTIONS / "express_path"
     for path in source.rglob("*.py"):
@@ -124,7 +124,7 @@ def test_package_is_there_in_full(artifact: Path) -> None:
 
 
 def test_every_module_is_compiled_for_a_clock_that_lambda_resets(artifact: Path) -> None:
-    """Each module has a .pyc that is not checked against modification times, and that names the file as Lambda does."""
+    """Each module has a .pyc that ignores modification times and names the source file as Lambda does."""
     sources = [path for path in artifact.rglob("*.py") if path.parent.name != "__pycache__"]
     assert len(sources) > 100
     for path in sources:
@@ -137,7 +137,7 @@ def test_every_module_is_compiled_for_a_clock_that_lambda_resets(artifact: Path)
 def test_without_the_right_interpreter_the_build_says_what_it_costs(
     artifact: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A machine without that Python is told that cold starts are slower, and nothing is compiled for another one."""
+    """Without that Python version, the build compiles nothing and warns about slower cold starts."""
     before = files(artifact)
     compile_artifact.main(artifact, "3.99")
     assert "no Python 3.99 was found" in capsys.readouterr().err
@@ -145,7 +145,7 @@ def test_without_the_right_interpreter_the_build_says_what_it_costs(
 
 
 def test_a_shim_that_does_not_start_is_no_interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A python on PATH that fails or is of another version is passed over, and the next one is taken."""
+    """A python on PATH that fails or has another version is skipped."""
     shim = tmp_path / f"python{PYTHON_VERSION}"
     shim.write_text("#!/bin/sh\nexit 127\n", encoding="utf-8")
     shim.chmod(0o755)
@@ -157,7 +157,7 @@ def test_a_shim_that_does_not_start_is_no_interpreter(tmp_path: Path, monkeypatc
 
 
 def test_only_the_services_and_operations_in_use_are_left(trimmed: Loader) -> None:
-    """Of botocore's models exactly operations.json is left, of all functions together."""
+    """Botocore's models have exactly the operations of operations.json, for all functions together."""
     assert OPERATIONS.keys() == {service for services in LISTED.values() for service in services}
     assert set(trimmed.list_available_services("service-2")) == OPERATIONS.keys()
     for service, operations in OPERATIONS.items():
@@ -168,7 +168,7 @@ def test_only_the_services_and_operations_in_use_are_left(trimmed: Loader) -> No
     ("service", "name"), [(service, name) for service, names in OPERATIONS.items() for name in names]
 )
 def test_an_operation_is_written_and_parsed_as_before(service: str, name: str, trimmed: Loader, full: Loader) -> None:
-    """Input, output and errors of each operation are, shape by shape, those of botocore."""
+    """The input, output, and errors of each operation are the same as in botocore, shape by shape."""
     ours, theirs = operation(trimmed, service, name), operation(full, service, name)
     assert ours.http == theirs.http
     assert ours.service_model.metadata == theirs.service_model.metadata
@@ -181,7 +181,7 @@ def test_an_operation_is_written_and_parsed_as_before(service: str, name: str, t
 
 @pytest.mark.parametrize("service", OPERATIONS)
 def test_pagination_and_endpoints_are_as_before(service: str, trimmed: Loader, full: Loader) -> None:
-    """Each operation is paginated, and each service found, as botocore does it."""
+    """Each operation's pagination and each service's endpoint are the same as in botocore."""
     paginators = full.load_service_model(service, "paginators-1")["pagination"]
     expected = {name: paginators[name] for name in OPERATIONS[service] if name in paginators}
     assert trimmed.load_service_model(service, "paginators-1")["pagination"] == expected
@@ -193,7 +193,7 @@ def test_pagination_and_endpoints_are_as_before(service: str, trimmed: Loader, f
 
 @pytest.mark.parametrize("service", OPERATIONS)
 def test_endpoints_of_every_region_are_as_before(service: str, trimmed: Loader, full: Loader) -> None:
-    """In every partition and Region the service is looked up as in botocore's own list."""
+    """Endpoints in every partition and Region are the same as in botocore."""
     ours, theirs = (EndpointResolver(loader.load_data("endpoints")) for loader in (trimmed, full))
     prefix = full.load_service_model(service, "service-2")["metadata"]["endpointPrefix"]
     assert ours.get_available_partitions() == theirs.get_available_partitions()
@@ -201,12 +201,12 @@ def test_endpoints_of_every_region_are_as_before(service: str, trimmed: Loader, 
         regions = theirs.get_available_endpoints(prefix, partition)
         assert ours.get_available_endpoints(prefix, partition) == regions
         for region in [*regions, "xx-new-1"]:
-            ours_at, theirs_at = (each.construct_endpoint(prefix, region, partition) for each in (ours, theirs))
+            ours_at, theirs_at = (resolver.construct_endpoint(prefix, region, partition) for resolver in (ours, theirs))
             assert ours_at == theirs_at
 
 
 def test_clients_of_the_artifact_have_the_operations(artifact: Path) -> None:
-    """An interpreter that sees the artifact alone imports each handler and makes each client, with each operation."""
+    """An interpreter that has only the artifact can import each handler and create each client and operation."""
     handlers = ", ".join(f"express_path.handlers.{handler}" for handler in LISTED)
     program = f"""
 import sys; sys.path.insert(0, {str(artifact)!r})
@@ -224,7 +224,7 @@ assert all(module.__file__.startswith({str(artifact)!r}) for module in (boto3, e
 
 @pytest.fixture
 def artifact_of_the_account(artifact: Path, tmp_path: Path) -> Path:
-    """Return the artifact with an entry of its own, since the emulator says that every function is of one account."""
+    """Return the artifact with its own entry point, because the emulator gives all functions the same account."""
     folder = tmp_path / "artifact"
     shutil.copytree(artifact, folder, copy_function=os.link)
     (folder / "entry.py").write_text(ENTRY, encoding="utf-8")
@@ -233,7 +233,7 @@ def artifact_of_the_account(artifact: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.runtime
 def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Path, sandbox: Sandbox) -> None:
-    """In Lambda's own runtime the trimmed clients of each service make all the calls of a plan."""
+    """In Lambda's own runtime, the trimmed clients can make all calls of a plan."""
     settings = {"LEDGER_TABLE_NAME": LEDGER, "ENDPOINT_POLICY_PARAMETER": "/policy", "CHANGE_CALENDAR_NAME": "changes"}
     with Automation(sandbox) as automation:
         automation.knobs.open_calendars.add("changes")
@@ -246,15 +246,15 @@ def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Pa
         question = {"action": "plan", "subnetId": network.subnet, "dryRun": "true"}
         with LambdaRuntime(artifact_of_the_account, "entry.handler", sandbox.environment() | settings) as runtime:
             answer = runtime.invoke(question)
-        called = {(each.service, each.operation) for each in sandbox.calls}
+        called = {(call.service, call.operation) for call in sandbox.calls}
     assert (answer["verdict"]["reason"], answer["voidRun"]) == ("NAT_GATEWAY", heal_id(1))
     assert called <= {(service, name) for service, names in LISTED["plan_heal"].items() for name in names}
-    assert {("ssm", each) for each in ("GetParameter", "GetCalendarState", "GetAutomationExecution")} <= called
+    assert {("ssm", name) for name in ("GetParameter", "GetCalendarState", "GetAutomationExecution")} <= called
     assert {("dynamodb", "GetItem"), ("s3", "GetBucketPolicy"), ("ec2", "DescribeNetworkAcls")} <= called
 
 
 def test_an_operation_that_botocore_does_not_have_stops_the_build(tmp_path: Path) -> None:
-    """A misspelt operation is named, with the model that lacks it, instead of failing in Lambda."""
+    """The build names a misspelled operation and its model, so it does not fail later in Lambda."""
     folder = tmp_path / "sts" / "2011-06-15"
     folder.mkdir(parents=True)
     loader = Loader()
@@ -265,8 +265,8 @@ def test_an_operation_that_botocore_does_not_have_stops_the_build(tmp_path: Path
     assert (caught.value.service, caught.value.operation) == ("sts", "AssumeRoll")
 
 
-def test_a_folder_in_use_is_not_built_into(artifact: Path) -> None:
-    """Building over an older artifact would leave its files behind, so it is refused."""
+def test_build_refuses_a_folder_that_is_not_empty(artifact: Path) -> None:
+    """The build refuses a folder that is not empty, because old files would remain in it."""
     before = files(artifact)
     refused = make(artifact)
     assert refused.returncode != 0

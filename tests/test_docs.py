@@ -1,4 +1,4 @@
-"""Documents stay correct: they name everything that the product knows, and every link has a target."""
+"""The documents name everything that the product has, and every link has a target."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Errors carry data and say it."""
+"""Errors carry data and mention it in their message."""
 
 import pytest
 
@@ -30,27 +30,29 @@ EXAMPLES = {
 
 
 def test_every_error_has_an_example_here() -> None:
-    """A new error joins the tree and this list."""
-    known = {each for each in errors.ExpressPathError.__subclasses__() if each.__module__ == errors.__name__}
+    """Every error class has an example in this file."""
+    known = {
+        subclass for subclass in errors.ExpressPathError.__subclasses__() if subclass.__module__ == errors.__name__
+    }
     assert known == set(EXAMPLES)
 
 
-@pytest.mark.parametrize("kind", EXAMPLES, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("kind", EXAMPLES, ids=lambda error_class: error_class.__name__)
 def test_an_error_says_what_it_carries(kind: type[errors.ExpressPathError]) -> None:
-    """The message holds every datum that a reader needs."""
-    arguments, said = EXAMPLES[kind]
+    """The message contains all data that a reader needs."""
+    arguments, expected_text = EXAMPLES[kind]
     message = str(kind(*arguments))
-    assert [each for each in said if each not in message] == []
+    assert [fragment for fragment in expected_text if fragment not in message] == []
 
 
 def test_a_long_value_is_cut() -> None:
-    """A whole event in a message would hide what is wrong with it."""
+    """A long value, such as a whole event, is cut in the message."""
     assert len(str(errors.EventError("invokingEvent", "x" * 10_000, "less"))) < 300
     assert len(str(errors.RecordError("rtb-1", "Routes", "x" * 10_000, "less"))) < 300
 
 
 def test_of_many_refused_evaluations_only_the_first_are_named() -> None:
-    """Config's logs are no place for a thousand ids; the error keeps them all."""
+    """The message names only the first ids, while the error keeps all of them."""
     error = errors.ReportError(ROWS)
     assert "subnet-5" not in str(error)
     assert error.failed == tuple(ROWS)

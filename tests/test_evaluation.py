@@ -1,4 +1,4 @@
-"""The rule without its handler: services and an event go in, an answer comes out, and nothing is reported or logged."""
+"""The rule without its handler: services and an event go in, an answer comes out, nothing is reported or logged."""
 
 import os
 from datetime import UTC, datetime
@@ -18,19 +18,19 @@ CAPTURED = datetime(2026, 2, 13, 5, 48, 51, 341000, UTC)
 
 @pytest.fixture
 def services(sandbox: Sandbox) -> Services:
-    """Services of the sandbox's account."""
+    """Return services for the sandbox's account."""
     del sandbox  # the environment leads there
     return compose_services(os.environ)
 
 
 @pytest.fixture
 def vpc(builder: Builder) -> Private:
-    """A VPC with a private subnet behind a NAT gateway, and a public one."""
+    """Return a VPC with a private subnet behind a NAT gateway, and a public one."""
     return Private(builder)
 
 
 def event_of(rule_name: str, item: dict[str, Any] | None, diff: dict[str, Any] | None = None) -> ConfigEvent:
-    """Return an event of a rule, scheduled if there is no item."""
+    """Return an event of a rule; without an item, a scheduled one."""
     return ConfigEvent("123456789012", rule_name, "token", {}, CAPTURED, left_scope=False, item=item, diff=diff)
 
 
@@ -51,7 +51,7 @@ def test_answer_has_verdicts_and_what_to_report(sandbox: Sandbox, services: Serv
 
 
 def test_change_that_cannot_matter_is_answered_without_a_call(sandbox: Sandbox, services: Services) -> None:
-    """The answer is empty and says why; the handler logs that."""
+    """The answer is empty and gives the reason, which the handler logs."""
     configuration = {"vpcEndpointType": "Interface", "vpcId": "vpc-1"}
     item = {"resourceType": "AWS::EC2::VPCEndpoint", "resourceId": "vpce-1", "configuration": configuration}
     sandbox.calls.clear()
@@ -64,7 +64,7 @@ def test_change_that_cannot_matter_is_answered_without_a_call(sandbox: Sandbox, 
 def test_denied_reads_are_in_the_answer(
     rule: Rule, services: Services, builder: Builder, vpc: Private, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An optional read that is denied is returned with the answer, and nothing is logged before the handler does."""
+    """An optional read that is denied is part of the answer, so the handler can log it."""
     gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
     builder.ec2.create_transit_gateway_vpc_attachment(TransitGatewayId=gateway, VpcId=vpc.vpc, SubnetIds=[vpc.subnet])
     builder.route(vpc.table, "192.0.2.0/24", TransitGatewayId=gateway)
@@ -77,5 +77,5 @@ def test_denied_reads_are_in_the_answer(
 
 @pytest.fixture
 def rule(sandbox: Sandbox) -> Rule:
-    """A deployed rule, whose stored results a scheduled event reads."""
+    """Return a deployed rule whose stored results a scheduled event reads."""
     return Rule(sandbox)

@@ -55,12 +55,12 @@ def module_name(path: Path) -> str:
 
 
 def part(module: str) -> str:
-    """Return the part of the code that a module belongs to: the longest name in ALLOWED that it lies in."""
+    """Return the part of the code that a module belongs to: the longest name in ALLOWED that covers it."""
     return max((name for name in ALLOWED if lies_in(module, name)), key=len)
 
 
 def lies_in(module: str, name: str) -> bool:
-    """Whether a module is `name` or below it; mypy_boto3 stands for all packages of types, mypy_boto3_ec2 and so on."""
+    """Return whether a module is `name` or below it; mypy_boto3 covers all packages such as mypy_boto3_ec2."""
     return module == name or module.startswith((f"{name}.", "mypy_boto3_") if name == "mypy_boto3" else f"{name}.")
 
 
@@ -77,19 +77,19 @@ def imported(source: str) -> set[str]:
 
 
 def forbidden(module: str, source: str) -> set[str]:
-    """Return the names that a module imports and may not."""
+    """Return the names that a module imports but must not."""
     allowed = ALLOWED[part(module)]
     return {
         name
         for name in imported(source)
         if name.split(".", maxsplit=1)[0] not in sys.stdlib_module_names
-        and not any(lies_in(name, each) for each in allowed)
+        and not any(lies_in(name, allowed_name) for allowed_name in allowed)
     }
 
 
 @pytest.mark.parametrize("path", MODULES, ids=module_name)
-def test_module_imports_only_what_its_part_may(path: Path) -> None:
-    """No import goes against the arrows, and each library has one part that may use it."""
+def test_module_imports_only_what_its_part_can(path: Path) -> None:
+    """No import points in the wrong direction, and each library is imported only by the part that may use it."""
     assert forbidden(module_name(path), path.read_text(encoding="utf-8")) == set()
 
 
@@ -116,7 +116,7 @@ def test_module_imports_only_what_its_part_may(path: Path) -> None:
     ],
 )
 def test_an_import_against_the_arrows_is_found(module: str, source: str) -> None:
-    """The check above can fail: each of these breaks a rule, wherever in the module it stands."""
+    """The check above can fail: it reports each of these imports, wherever it is in the module."""
     assert len(forbidden(module, source)) == 1
 
 
@@ -129,34 +129,40 @@ def loaded_by(modules: list[str]) -> set[str]:
 
 
 def test_core_loads_nothing_but_the_standard_library() -> None:
-    """Importing every module of the core leaves no library in the interpreter that was not there before."""
+    """Importing every module of the core loads no third-party library."""
     core = [module_name(path) for path in MODULES if part(module_name(path)) in LAYERS]
     assert core
     assert loaded_by(core) - loaded_by(["sys"]) - sys.stdlib_module_names == {"express_path"}
 
 
 def test_command_starts_without_the_lambda_libraries() -> None:
-    """The command works where Powertools is not installed: importing all its modules does not load it."""
+    """Importing all modules of the command does not load Powertools, which need not be installed."""
     command = [module_name(path) for path in MODULES if part(module_name(path)) == "express_path_cli"]
     assert command
     assert "aws_lambda_powertools" not in loaded_by(command)
 
 
 def reached(names: set[str]) -> set[str]:
-    """Return the modules of the Lambda package that these import, directly or not, and the packages they lie in."""
+    """Return the modules of the Lambda package that these import, directly or not, and their packages."""
     paths = {module_name(path): path for path in MODULES}
     found: set[str] = set()
     while names:
         found |= names
-        mentioned = names | {each for name in names for each in imported(paths[name].read_text(encoding="utf-8"))}
+        mentioned = names | {
+            imported_name for name in names for imported_name in imported(paths[name].read_text(encoding="utf-8"))
+        }
         # Importing a name imports its module, and the packages around it.
-        around = {".".join(each.split(".")[:depth]) for each in mentioned for depth in range(1, each.count(".") + 2)}
-        names = {each for each in around if each in paths} - found
+        around = {
+            ".".join(mentioned_name.split(".")[:depth])
+            for mentioned_name in mentioned
+            for depth in range(1, mentioned_name.count(".") + 2)
+        }
+        names = {name for name in around if name in paths} - found
     return found
 
 
 def test_the_lambda_package_holds_exactly_what_the_handlers_reach() -> None:
-    """Code that only the command needs lives with the command, so that no function ships it."""
+    """Code that only the command needs is not in the Lambda package."""
     package = {name for path in MODULES if lies_in(name := module_name(path), "express_path")}
     assert package == reached({"express_path.handlers.evaluate", "express_path.handlers.plan_heal"})
 
@@ -175,7 +181,7 @@ def environment_reads(source: str) -> list[str]:
     "path", [path for path in MODULES if lies_in(module_name(path), "express_path")], ids=module_name
 )
 def test_only_handlers_read_the_environment(path: Path) -> None:
-    """Settings reach the rest of the Lambda package as arguments."""
+    """The rest of the Lambda package gets its settings as arguments."""
     reads = environment_reads(path.read_text(encoding="utf-8"))
     may_read = part(module_name(path)) == "express_path.handlers"
     assert may_read or reads == []
@@ -185,5 +191,5 @@ def test_only_handlers_read_the_environment(path: Path) -> None:
     "source", ["import os\nos.environ['A']", "from os import getenv", "import os as o\ndef f(x=o.environ): pass"]
 )
 def test_a_read_of_the_environment_is_found(source: str) -> None:
-    """The check above can fail."""
+    """The check above can fail: it reports each way to read the environment."""
     assert environment_reads(source)

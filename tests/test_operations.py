@@ -1,4 +1,4 @@
-"""functions/operations.json against the code: every operation that each function calls, and none that it does not."""
+"""functions/operations.json lists exactly the operations that each function calls."""
 
 import ast
 import json
@@ -62,34 +62,34 @@ def run_by(handler: str) -> set[Path]:
 
 
 def test_calls_are_found_as_methods_and_as_names_of_paginators() -> None:
-    """Both ways to call an operation are seen; other names are not taken for one."""
+    """Method calls and paginator names are both found; other names are not."""
     source = "ec2.get_paginator('describe_subnets'); config.put_evaluations(); subnets.describe_everything()"
     assert called(source) == {("ec2", "DescribeSubnets"), ("config", "PutEvaluations")}
 
 
 def test_modules_are_followed_from_a_handler() -> None:
-    """What a handler imports is reached through other modules; what only another handler needs is not."""
+    """Indirect imports of a handler are followed; modules that only another handler needs are not included."""
     names = {path.name for path in run_by("evaluate")}
     assert {"evaluate.py", "aws.py", "resources.py"} <= names
     assert not {"heal_evidence.py", "plan.py"} & names
 
 
 def test_every_handler_has_its_list() -> None:
-    """Each module with a Lambda entry is listed under its name, and no other is."""
+    """The file lists each handler module and nothing else."""
     entries = {path.stem for path in HANDLERS.glob("*.py") if "\ndef handler(" in path.read_text(encoding="utf-8")}
     assert entries == OPERATIONS.keys()
 
 
 @pytest.mark.parametrize("handler", OPERATIONS)
 def test_list_of_operations_is_what_the_function_calls(handler: str) -> None:
-    """Nothing is missing and nothing to spare in the list that the role and the artifact are held equal to."""
+    """The list, which the role and the artifact must match, has exactly the function's operations."""
     listed = {(service, operation) for service, names in OPERATIONS[handler].items() for operation in names}
     found = set().union(*(called(path.read_text(encoding="utf-8")) for path in run_by(handler)))
     assert found == listed
 
 
 def test_list_of_operations_is_sorted() -> None:
-    """The list has one order, so that two changes of it do not collide without need."""
+    """The list is sorted, so that independent changes do not conflict."""
     assert list(OPERATIONS) == sorted(OPERATIONS)
     for services in OPERATIONS.values():
         assert list(services) == sorted(services)

@@ -1,4 +1,4 @@
-"""One engine, whatever it reads from: every source of a network gives the same verdicts.
+"""Every way to read a network gives the same verdicts.
 
 A source is a function from the scene to verdicts by subnet; a new one needs an entry in SOURCES and nothing else.
 """
@@ -33,7 +33,7 @@ Hop = tuple[str, str, str]
 
 
 class Same(NamedTuple):
-    """What has to be the same of a verdict; a hop is its kind, id and destination."""
+    """The parts of a verdict that must be the same; a hop is its kind, id, and destination."""
 
     compliance: str
     reason: str
@@ -45,7 +45,7 @@ Verdicts = dict[str, Same]
 
 
 class Scene(NamedTuple):
-    """What sources read: the rule's account, those whose dumps belong to it, and the rule's parameters."""
+    """The rule's account, the other accounts whose dumps belong to it, and the rule's parameters."""
 
     account: Account
     others: tuple[Account, ...]
@@ -59,15 +59,15 @@ def _same(row: Mapping[str, Any]) -> Same:
 
 
 def swept(scene: Scene) -> Verdicts:
-    """By the function's sweep, which does not post NOT_APPLICABLE of subnets that AWS Config knows nothing of."""
+    """Return the verdicts of the scheduled sweep, which skips NOT_APPLICABLE subnets unknown to AWS Config."""
     delivery = Rule(scene.account.sandbox, scene.parameters).loop.scheduled()
     if delivery.error:
         raise delivery.error
-    return {each["subnetId"]: _same(each) for each in delivery.answer["evaluations"]}
+    return {evaluation["subnetId"]: _same(evaluation) for evaluation in delivery.answer["evaluations"]}
 
 
-def told(scene: Scene) -> Verdicts:
-    """By the function, told of an endpoint in each VPC, so that it reads one VPC at a time."""
+def notified(scene: Scene) -> Verdicts:
+    """Return the verdicts of the function after an endpoint event in each VPC, so that it reads one VPC at a time."""
     rule = Rule(scene.account.sandbox, scene.parameters)
     found: Verdicts = {}
     for vpc in scene.account.ec2.describe_vpcs()["Vpcs"]:
@@ -80,12 +80,12 @@ def told(scene: Scene) -> Verdicts:
             "configuration": {"vpcId": vpc["VpcId"]},
         }
         answer = rule.invoke(rule.event(item))
-        found |= {each["subnetId"]: _same(each) for each in answer["evaluations"]}
+        found |= {evaluation["subnetId"]: _same(evaluation) for evaluation in answer["evaluations"]}
     return found
 
 
 def dumped(scene: Scene) -> Verdicts:
-    """By a scan of the dumps of all accounts, which collect wrote."""
+    """Return the verdicts of a scan of the dumps that collect wrote for all accounts."""
     for account in (scene.account, *scene.others):
         with _credentials_of(account):
             written = invoke(["collect", str(scene.folder / account.account_id)])
@@ -94,16 +94,16 @@ def dumped(scene: Scene) -> Verdicts:
     result = scan(scene.folder, parameters)
     assert result.exit_code == 1, result.output
     rows = json.loads(result.stdout)["subnets"]
-    return {each["subnetId"]: _same(each) for each in rows if each["accountId"] == scene.account.account_id}
+    return {row["subnetId"]: _same(row) for row in rows if row["accountId"] == scene.account.account_id}
 
 
 def live(scene: Scene) -> Verdicts:
-    """By a scan of the account itself."""
+    """Return the verdicts of a scan of the account itself."""
     return _scanned(scene)
 
 
 def aggregated(scene: Scene) -> Verdicts:
-    """By a scan of an AWS Config aggregator that holds the items of all accounts."""
+    """Return the verdicts of a scan of an AWS Config aggregator that has the items of all accounts."""
     aggregator = Aggregator(scene.account.sandbox)
     for account in (scene.account, *scene.others):
         aggregator.copy(account.account_id)
@@ -116,7 +116,7 @@ def _scanned(scene: Scene, *options: str) -> Verdicts:
     result = invoke(["scan", "--format", "json", *options, *given])
     assert result.exit_code == 1, result.output
     rows = json.loads(result.stdout)["subnets"]
-    return {each["subnetId"]: _same(each) for each in rows if each["accountId"] == scene.account.account_id}
+    return {row["subnetId"]: _same(row) for row in rows if row["accountId"] == scene.account.account_id}
 
 
 @contextmanager
@@ -128,26 +128,26 @@ def _credentials_of(account: Account) -> Iterator[None]:
 
 
 def read(scene: Scene) -> Verdicts:
-    """By the reader and the judge themselves."""
+    """Return the verdicts of the snapshot reader and the evaluator."""
     parameters = parse_parameters(scene.parameters)
     snapshot = SnapshotReader(Aws.connect()).read(scene.account.account_id, None, parameters)
     evaluator = Evaluator(Tracer(snapshot), parameters)
-    verdicts = [evaluator.verdict(each.id) for each in snapshot.own_subnets]
+    verdicts = [evaluator.verdict(subnet.id) for subnet in snapshot.own_subnets]
     return {
-        each.subnet_id: _same(
+        verdict.subnet_id: _same(
             {
-                "compliance": each.compliance,
-                "reason": each.reason,
-                "routeTableId": each.route_table_id,
-                "path": [hop._asdict() for hop in each.path],
+                "compliance": verdict.compliance,
+                "reason": verdict.reason,
+                "routeTableId": verdict.route_table_id,
+                "path": [hop._asdict() for hop in verdict.path],
             }
         )
-        for each in verdicts
+        for verdict in verdicts
     }
 
 
 SOURCES: dict[str, Callable[[Scene], Verdicts]] = {
-    "the function, by events": told,
+    "the function, by events": notified,
     "collect, then scan --from-dump": dumped,
     "the reader": read,
     "scan": live,
@@ -195,11 +195,11 @@ EXPECTED = {
 
 def _differing(one: Verdicts, other: Verdicts) -> dict[str, tuple[Same | None, Same | None]]:
     both = {key: (one.get(key), other.get(key)) for key in one.keys() | other.keys()}
-    return {key: each for key, each in both.items() if each[0] != each[1]}
+    return {key: pair for key, pair in both.items() if pair[0] != pair[1]}
 
 
-def _as_items_tell(verdict: Same) -> Same:
-    """The verdict without what AWS Config does not record: routes of transit gateways, and Block Public Access."""
+def _without_unrecorded(verdict: Same) -> Same:
+    """Return the verdict without what AWS Config does not record: transit gateway routes, Block Public Access."""
     kinds = [kind for kind, _, _ in verdict.path]
     if verdict.reason in ("INTERNET_GATEWAY", "DROPPED") and kinds[-1].endswith("INTERNET_GATEWAY"):
         return verdict._replace(compliance="NOT_APPLICABLE", reason="UNRESOLVED_EGRESS")
@@ -210,34 +210,34 @@ def _as_items_tell(verdict: Same) -> Same:
 
 
 def check(scene: Scene) -> Verdicts:
-    """Compare all sources and return the verdicts. The sweep comes first, while AWS Config holds nothing yet."""
+    """Compare all sources and return the verdicts. The sweep is first, while AWS Config has no results yet."""
     posted = swept(scene)
     (first, agreed), *others = ((name, source(scene)) for name, source in SOURCES.items())
     for name, verdicts in others:
         assert _differing(agreed, verdicts) == {}, f"{first} against {name}"
-    as_items_tell = {key: _as_items_tell(each) for key, each in agreed.items()}
+    as_items_tell = {key: _without_unrecorded(verdict) for key, verdict in agreed.items()}
     assert _differing(as_items_tell, aggregated(scene)) == {}, f"{first} against scan --aggregator"
-    applicable = {key: each for key, each in agreed.items() if each.compliance != "NOT_APPLICABLE"}
+    applicable = {key: verdict for key, verdict in agreed.items() if verdict.compliance != "NOT_APPLICABLE"}
     assert posted == applicable
     return agreed
 
 
 def test_one_account(sandbox: Sandbox, tmp_path: Path) -> None:
-    """All sources agree on every subnet of an account with every kind of hop, and are right."""
+    """All sources agree on every subnet of an account with every kind of hop, and match EXPECTED."""
     account = Account(sandbox)
     network = Everything(account)
     found = check(Scene(account, (), {}, tmp_path / "dumps"))
     assert {name: found[subnet_id].reason for name, subnet_id in network.subnets.items()} == EXPECTED
-    assert {each.compliance for each in found.values()} == {"COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"}
+    assert {verdict.compliance for verdict in found.values()} == {"COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"}
 
 
 def test_two_accounts(sandbox: Sandbox, tmp_path: Path) -> None:
-    """The network account's role shows what its dump beside the own one shows."""
+    """The network account's role gives the same verdicts as that account's dump."""
     account, network = Account(sandbox), Account(sandbox, NETWORK, first=100)
     hub = Hub(network)
     hub.share(account)
     spokes = [hub.join(account, "a", "b") for _ in range(2)]
     account.endpoint(spokes[1].vpc, spokes[1].table)
     found = check(Scene(account, (network,), {"networkRoleArn": ROLE}, tmp_path / "dumps"))
-    assert [found[each.subnet].reason for each in spokes] == ["NAT_BEYOND_TRANSIT_GATEWAY", "ENDPOINT"]
-    assert not found.keys() & {each["SubnetId"] for each in network.ec2.describe_subnets()["Subnets"]}
+    assert [found[spoke.subnet].reason for spoke in spokes] == ["NAT_BEYOND_TRANSIT_GATEWAY", "ENDPOINT"]
+    assert not found.keys() & {subnet["SubnetId"] for subnet in network.ec2.describe_subnets()["Subnets"]}

@@ -1,4 +1,4 @@
-"""The sample events in events/: their shape is that of the events that the sandbox makes."""
+"""The sample events in events/ have the same structure as the events of the sandbox."""
 
 import json
 import re
@@ -33,28 +33,28 @@ def invoking(event: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_function_reads_it(path: Path) -> None:
-    """The function understands every sample."""
+def test_function_parses_the_sample(path: Path) -> None:
+    """The function can parse every sample."""
     event = json.loads(path.read_text())
     assert parse_event(event).rule_name == event["configRuleName"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_ids_are_invented(path: Path) -> None:
-    """No sample has anybody's ids, tokens or account."""
+    """No sample has real ids, tokens, or accounts."""
     text = path.read_text()
     assert all(INVENTED.search(found) for found in ANY_ID.findall(text))
     assert set(re.findall(r"\b[0-9]{12}\b", text)) <= {"123456789012"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_is_described(path: Path) -> None:
-    """The folder's README says what each sample is."""
+def test_sample_is_described(path: Path) -> None:
+    """The folder's README describes each sample."""
     assert f"`{path.name}`" in (EVENTS / "README.md").read_text()
 
 
 def test_all_message_types_are_there() -> None:
-    """There is a sample of each message type of the rule and of each resource type in its scope."""
+    """There is a sample for each message type of the rule and each resource type in its scope."""
     messages = [invoking(json.loads(path.read_text())) for path in FILES]
     assert {message["messageType"] for message in messages} == {
         "ConfigurationItemChangeNotification",
@@ -67,7 +67,7 @@ def test_all_message_types_are_there() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_keys_are_those_of_the_sandbox(path: Path, sandbox: Sandbox) -> None:
-    """A sample has the keys of the events that the sandbox makes, so it cannot fall behind them."""
+    """A sample has the same keys as the sandbox's events, so it cannot become outdated."""
     events: list[dict[str, Any]] = []
     loop = ConfigLoop(sandbox, events.append, rule=RULE)
     loop.baseline()
@@ -83,7 +83,7 @@ def test_keys_are_those_of_the_sandbox(path: Path, sandbox: Sandbox) -> None:
 
 
 def test_deleted_and_left_scope_differ() -> None:
-    """A deletion is a status, leaving the scope is a flag."""
+    """A deletion has its own status, while leaving the scope sets a flag."""
     deleted, left = load("subnet-deleted"), load("subnet-left-scope")
     assert invoking(deleted)["configurationItem"]["configurationItemStatus"] == "ResourceDeleted"
     assert (deleted["eventLeftScope"], left["eventLeftScope"]) == (False, True)
@@ -91,7 +91,7 @@ def test_deleted_and_left_scope_differ() -> None:
 
 
 def test_interface_samples_say_nothing_else() -> None:
-    """The diffs of the interface samples name a relationship, and in one of them the number of free addresses."""
+    """The diffs of the interface samples name a relationship, and one also the number of free addresses."""
     names = [
         set(invoking(load(f"subnet-network-interface-created{suffix}"))["configurationItemDiff"]["changedProperties"])
         for suffix in ("", "-addresses-counted")
@@ -100,5 +100,5 @@ def test_interface_samples_say_nothing_else() -> None:
 
 
 def test_oversized_sample_is_a_summary() -> None:
-    """It has the keys of a summary and the type of the change."""
+    """The oversized sample has the keys of a summary and the type of the change."""
     assert set(invoking(load("route-table-oversized"))["configurationItemSummary"]) == {*SUMMARY_KEYS, "changeType"}

@@ -1,4 +1,4 @@
-"""What linters do not count: small modules, short functions, a sentence for each test."""
+"""Checks that linters lack: small modules, short functions, and a sentence for each test."""
 
 import ast
 from collections.abc import Iterator
@@ -43,14 +43,14 @@ def test_module_is_small_and_its_functions_short(path: Path) -> None:
 
 
 def test_most_modules_are_smaller_and_most_functions_shorter_still() -> None:
-    """The limits are for exceptions: half of what is shipped is far below them."""
+    """Half of the shipped modules and functions are far below the limits."""
     assert median(map(length, SHIPPED)) <= MEDIAN_MODULE
     assert median(lines for path in SHIPPED for _, lines in functions(path)) <= MEDIAN_FUNCTION
 
 
 @pytest.mark.parametrize("path", TESTS, ids=name)
 def test_every_test_says_in_a_sentence_what_it_shows(path: Path) -> None:
-    """A failing test is understood from its docstring, without reading its code."""
+    """Every test has a docstring of one sentence, so a failure can be understood without reading the code."""
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     for node, _ in functions(path):
         if node.name.startswith("test_"):

@@ -1,4 +1,4 @@
-"""The wheel that pipx installs: it has what the command needs, and nothing else has to be there.
+"""The wheel that pipx installs has everything that the command needs and nothing else.
 
 It is built and installed offline, beside the distributions that it depends on, which are taken from .venv.
 """
@@ -18,7 +18,7 @@ RECORDING = ROOT / "tests" / "recordings" / "nat-gateway-zonal"
 
 
 def run(*command: str | Path, status: int = 0) -> str:
-    """Run a command outside of the repository and return what it printed."""
+    """Run a command outside the repository and return its output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
     assert done.returncode == status, done.stderr
     return done.stdout
@@ -26,7 +26,7 @@ def run(*command: str | Path, status: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built wheel."""
+    """Return the path of the built wheel."""
     folder = tmp_path_factory.mktemp("wheel")
     python = f"--python={sys.executable}"
     run(UV, "build", "--quiet", "--wheel", "--offline", "--no-build-isolation", python, f"--out-dir={folder}", ROOT)
@@ -36,7 +36,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def command(wheel: Path) -> Path:
-    """The command, installed as pipx does: in an environment of its own."""
+    """Return the installed command, in its own environment as with pipx."""
     environment = wheel.parent / "environment"
     python = f"--python={environment}"
     run(UV, "venv", "--quiet", "--offline", f"--python={sys.executable}", environment)
@@ -44,15 +44,15 @@ def command(wheel: Path) -> Path:
     [site] = environment.glob("lib/python*/site-packages")
     [metadata] = site.glob("express_path-*.dist-info")
     for name in dependencies(PathDistribution(metadata).requires or []):
-        for top in {each.parts[0] for each in distribution(name).files or ()} - {".."}:
+        for top in {file.parts[0] for file in distribution(name).files or ()} - {".."}:
             site.joinpath(top).symlink_to(Path(str(distribution(name).locate_file(top))))
     return environment / "bin" / "express-path"
 
 
 def dependencies(requires: list[str]) -> set[str]:
-    """The names of all distributions that these requirements bring, as installed beside this test."""
+    """Return the names of all distributions that these requirements need, directly or not."""
     found: set[str] = set()
-    waiting = [Requirement(each) for each in requires]
+    waiting = [Requirement(requirement) for requirement in requires]
     while waiting:
         requirement = waiting.pop()
         if (not requirement.marker or requirement.marker.evaluate()) and requirement.name not in found:
@@ -61,34 +61,34 @@ def dependencies(requires: list[str]) -> set[str]:
     return found
 
 
-def test_it_holds_every_module_of_the_command(wheel: Path) -> None:
-    """Every file of the two packages is in it, but the Lambda function's entries; and the licence."""
+def test_wheel_has_every_module_of_the_command(wheel: Path) -> None:
+    """The wheel has every file of both packages except the Lambda handlers, and the license."""
     held = set(zipfile.ZipFile(wheel).namelist())
     packages = (ROOT / "functions" / "express_path", ROOT / "cli" / "express_path_cli")
     files = {
-        each.relative_to(package.parent).as_posix()
+        file.relative_to(package.parent).as_posix()
         for package in packages
-        for each in package.rglob("*")
-        if each.is_file() and "__pycache__" not in each.parts and "handlers" not in each.parts
+        for file in package.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts and "handlers" not in file.parts
     }
-    assert {each for each in held if ".dist-info/" not in each} == files
-    assert any(each.endswith("/LICENSE") for each in held)
+    assert {name for name in held if ".dist-info/" not in name} == files
+    assert any(name.endswith("/LICENSE") for name in held)
 
 
 def test_every_module_can_be_imported(command: Path) -> None:
-    """What the wheel declares to depend on is all that its modules import."""
+    """The wheel's declared dependencies are all that its modules import."""
     everything = (
         "import importlib, pkgutil, express_path, express_path_cli\n"
         "for package in (express_path, express_path_cli):\n"
-        "    for each in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
-        "        print(importlib.import_module(each.name).__name__)\n"
+        "    for module in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
+        "        print(importlib.import_module(module.name).__name__)\n"
     )
     imported = run(command.with_name("python"), "-I", "-c", everything).split()
     assert {"express_path.adapters.ec2_snapshot", "express_path_cli.commands.scan"} <= set(imported)
 
 
 def test_the_installed_command_works(command: Path) -> None:
-    """It tells its version, lists its subcommands and scans a dump."""
+    """The installed command prints its version, lists its subcommands, and scans a dump."""
     assert run(command, "--version").startswith("express-path ")
     assert "scan" in run(command, "--help")
     assert '"NAT_GATEWAY"' in run(command, "scan", "--from-dump", RECORDING, "--format", "json", status=1)

@@ -12,7 +12,7 @@ from express_path.errors import ApiError
 FALLBACK_REGION = "us-east-1"
 """The Region to call if the AWS settings name none: it is enabled in every account."""
 
-# Many accounts are read at once, and AWS throttles each account: standard mode backs off with jitter.
+# Many accounts are read in parallel, and AWS throttles each account: standard mode backs off with jitter.
 SCAN_CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 6}, connect_timeout=5, read_timeout=30)
 """The retries and timeouts, in seconds, of every command except `doctor`."""
 DOCTOR_CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=3, read_timeout=10)

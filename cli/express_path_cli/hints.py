@@ -27,7 +27,7 @@ _BY_CODE = {
     ("NoRunbooks", "cloudformation:ValidationError"): _STACK,
     ("AutomationExecutionNotFoundException",): "express-path heals lists the runs of past heals",
     ("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"): (
-        "try again later, or use fewer --workers: AWS throttled the calls, also after retries"
+        "try again later, or use fewer --workers: AWS throttled the calls, even after retries"
     ),
     ("InvalidAutomationExecutionParametersException",): (
         "give the whole ID: that of a subnet looks like subnet-0a1b2c3d4e5f60718, and heal prints that of a run"

@@ -99,7 +99,11 @@ ExternalId = Annotated[
 Workers = Annotated[
     int,
     typer.Option(
-        min=1, max=64, metavar="NUMBER", help="How many accounts and Regions to read at once.", rich_help_panel=WHERE
+        min=1,
+        max=64,
+        metavar="NUMBER",
+        help="How many accounts and Regions to read in parallel.",
+        rich_help_panel=WHERE,
     ),
 ]
 

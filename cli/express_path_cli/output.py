@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from errno import EISDIR
 from pathlib import Path
 from shutil import copymode
@@ -13,9 +13,9 @@ from rich.console import Console
 from express_path_cli.formats.asff_batches import asff_batches
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.terminal_table import as_table
-from express_path_cli.problems import OptionError, one_line, say, trace
+from express_path_cli.problems import OptionError, one_line, print_trace, say
 from express_path_cli.remedies import Remedies
-from express_path_cli.result import Result, Seen
+from express_path_cli.result import Failure, Result
 from express_path_cli.summary import summary
 
 STDOUT = Path("-")
@@ -84,11 +84,11 @@ def _replace(file: Path, pieces: Iterable[str]) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def show_failures_and_notes(seen: Seen, *, quiet: bool) -> None:
+def show_failures_and_notes(failures: Sequence[Failure], notes: Sequence[str] = (), *, quiet: bool) -> None:
     """Write to standard error what could not be read and, unless quiet, the notes."""
-    for failure in seen.failures:
-        trace(failure.error)
+    for failure in failures:
+        print_trace(failure.error)
         say(f"{failure.where}: {one_line(failure.error)}")
     if not quiet:
-        for note in seen.notes:
+        for note in notes:
             say(f"note: {note}")

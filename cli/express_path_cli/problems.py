@@ -48,7 +48,7 @@ class LocatedError(ExpressPathError):
 
 
 @contextmanager
-def naming(where: object) -> Iterator[None]:
+def locating_errors(where: object) -> Iterator[None]:
     """Raise each ApiError as LocatedError, which says where it happened."""
     try:
         yield
@@ -163,8 +163,8 @@ class Subcommand(TyperCommand):
             given = ctx.params.get(parameter.name)
             if given != parameter.default and "" in (given if isinstance(given, list | tuple) else [given]):
                 is_option = parameter.param_type_name == "option"
-                takes = f"it takes {parameter.metavar}; " if is_option else ""
-                hint = f"{takes}leave it out, or set the shell variable that should contain it"
+                accepts = f"it accepts {parameter.metavar}; " if is_option else ""
+                hint = f"{accepts}leave it out, or set the shell variable that should contain it"
                 raise OptionError(f"{parameter.opts[0] if is_option else parameter.metavar} is empty", hint)
         return super().invoke(ctx)
 
@@ -193,7 +193,7 @@ def _make_stdout_robust() -> None:
 
 def _report(error: Exception) -> int:
     """Write what went wrong, and return the exit status."""
-    trace(error)
+    print_trace(error)
     if isinstance(error, ExpressPathError):
         say(one_line(error))
     elif hasattr(error, "format_message"):
@@ -224,7 +224,7 @@ def _give_up(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def trace(error: BaseException) -> None:
+def print_trace(error: BaseException) -> None:
     """Print the trace of an error, if traces are turned on."""
     if os.environ.get(DEBUG):
         traceback.print_exception(error)

@@ -22,7 +22,7 @@ class View:
 
     @property
     def region(self) -> str:
-        """Return the Region, such as us-east-1."""
+        """The Region, such as us-east-1."""
         return self.tracer.snapshot.region
 
     def evaluator(self, parameters: RuleParameters) -> Evaluator:
@@ -39,8 +39,8 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What was read, what could not be, notes on the source, and the access to the accounts that were read."""
+class NetworkViews:
+    """The views that were read, what could not be read, notes on the source, and access to the accounts."""
 
     views: Sequence[View] = ()
     failures: Sequence[Failure] = ()

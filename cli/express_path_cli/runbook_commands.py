@@ -12,7 +12,7 @@ from express_path.errors import ApiError
 from express_path_cli import options
 from express_path_cli.account_region import AccountRegion
 from express_path_cli.connections import connect
-from express_path_cli.problems import DECLINED, UNDETERMINED, OptionError, naming, say
+from express_path_cli.problems import DECLINED, UNDETERMINED, OptionError, locating_errors, say
 from express_path_cli.run_watcher import watch_run
 from express_path_cli.runbooks.automation_runs import Run, Stack, find_stack, start_run
 
@@ -42,7 +42,7 @@ def deployment_of(stack: str, region: str | None, profile: str | None) -> Deploy
     other_stack = stack if stack != DEFAULT_STACK else None
     own_options = options.as_command_line({"--stack": other_stack, "--region": region, "--profile": profile})
     aws_options = options.as_command_line({"--region": aws.region, "--profile": profile})
-    with naming(account_region):
+    with locating_errors(account_region):
         return Deployment(account_region, find_stack(aws, stack), own_options, aws_options)
 
 
@@ -50,7 +50,7 @@ def run_document(deployment: Deployment, document: str, parameters: dict[str, st
     """Start a runbook, watch its run, and return it. If it fails, print why and how to undo it, and exit."""
     changes = document == deployment.stack.heal_document and parameters.get("DryRun") != "true"
     aws = deployment.account_region.aws
-    with naming(deployment.account_region):
+    with locating_errors(deployment.account_region):
         run_id = start_run(aws, document, parameters)
         typer.echo(f"{title}: {document}, run {run_id}")
         undo = f"express-path undo {run_id}{deployment.options}"
@@ -72,7 +72,7 @@ def run_document(deployment: Deployment, document: str, parameters: dict[str, st
 def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None:
     """Start the runbook that asks the approvers, and print how to check it. It waits up to a day for their answer."""
     document = deployment.stack.approval_document
-    with naming(deployment.account_region):
+    with locating_errors(deployment.account_region):
         run_id = start_run(deployment.account_region.aws, document, parameters)
     typer.echo(f"asking the approvers: {document}, run {run_id}")
     typer.echo("nothing is changed until one of them approves; without an answer within a day, nothing is changed")

@@ -48,13 +48,13 @@ class Selection:
         ]
 
 
-def judge_all(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> list[Verdict]:
+def evaluate_all(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> list[Verdict]:
     """Return the verdict on every selected subnet, sorted by account, Region and subnet."""
-    verdicts = _judged(views, parameters, selection)
+    verdicts = _verdicts(views, parameters, selection)
     return sorted(verdicts, key=lambda verdict: (verdict.account_id, verdict.region, verdict.subnet_id))
 
 
-def _judged(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> Iterator[Verdict]:
+def _verdicts(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> Iterator[Verdict]:
     for view in views:
         yield from map(view.evaluator(parameters).verdict, selection.subnet_ids(view))
 

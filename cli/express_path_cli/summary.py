@@ -9,9 +9,9 @@ from express_path.domain.verdict.evaluator import Verdict
 COMPLIANCES = (Compliance.NON_COMPLIANT, Compliance.COMPLIANT, Compliance.NOT_APPLICABLE)
 """The compliances in the order of the summary."""
 DROPPED_FIX = (
-    "AWS drops the traffic, so S3 Express cannot be reached. Replace or delete the route whose target is gone, add a "
-    "subnet in that zone to the transit gateway attachment, or exclude the subnet from VPC Block Public Access; each "
-    "verdict says which."
+    "AWS drops the traffic, so S3 Express cannot be reached. Replace or delete the route whose target no longer "
+    "exists, add a subnet in that zone to the transit gateway attachment, or exclude the subnet from VPC Block Public "
+    "Access; each verdict says which."
 )
 """What to do about subnets whose traffic AWS drops."""
 EXCLUDED_FIX = (
@@ -39,8 +39,8 @@ def _details(verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield f"{dropped(verdicts)} DROPPED"
     excluded = exclusions(verdicts)
     if excluded:
-        ways = ", ".join(f"{number} by {way}" for way, number in excluded.items())
-        yield f"{sum(excluded.values())} EXCLUDED, {ways}"
+        causes = ", ".join(f"{number} by {cause}" for cause, number in excluded.items())
+        yield f"{sum(excluded.values())} EXCLUDED, {causes}"
 
 
 def dropped(verdicts: Sequence[Verdict]) -> int:
@@ -51,8 +51,8 @@ def dropped(verdicts: Sequence[Verdict]) -> int:
 def exclusions(verdicts: Sequence[Verdict]) -> dict[str, int]:
     """Return how many subnets each tag or parameter excludes, most first."""
     notes = (verdict.note for verdict in verdicts if verdict.reason is Reason.EXCLUDED)
-    ways = Counter(note.rpartition(" on ")[0] or "the rule's scope or vpcIds" for note in notes)
-    return dict(sorted(ways.items(), key=lambda way: (-way[1], way[0])))
+    causes = Counter(note.rpartition(" on ")[0] or "the rule's scope or vpcIds" for note in notes)
+    return dict(sorted(causes.items(), key=lambda cause: (-cause[1], cause[0])))
 
 
 def advice(verdicts: Sequence[Verdict]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Run the same task for many accounts and Regions at once, and keep the failures with the results."""
+"""Run the same task for many accounts and Regions in parallel, and keep the failures with the results."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -17,7 +17,7 @@ class TaskPool:
     """A pool of threads, used as a context manager. `failures` are the tasks that failed, by name."""
 
     def __init__(self, workers: int, watch: Watch) -> None:
-        """Run up to `workers` tasks at once, and report each finished one to the watch."""
+        """Run up to `workers` tasks in parallel, and report each finished one to the watch."""
         self.failures: list[Failure] = []
         self._threads = ThreadPoolExecutor(workers)
         self._watch = watch

@@ -163,13 +163,14 @@ class NotDisassociatedError(ExpressPathError):
 
 
 class NotDeletedError(ExpressPathError):
-    """An undo could not delete the endpoint that a heal created; no route table uses it any more."""
+    """An undo could not delete the endpoint that a heal created; no route table uses it anymore."""
 
     def __init__(self, endpoint_id: str, code: str, message: str) -> None:
         """Keep the endpoint, and EC2's error code and message."""
         self.endpoint_id, self.code, self.message = endpoint_id, code, message
         super().__init__(
-            f"{endpoint_id} is not deleted, {code}: {message}; no table uses it; start the undo again once it can be"
+            f"{endpoint_id} is not deleted, {code}: {message}; no route table uses it; start the undo again "
+            "when it can be deleted"
         )
 
 
@@ -179,4 +180,4 @@ class NotCuredError(ExpressPathError):
     def __init__(self, subnet_id: str, annotation: str) -> None:
         """Keep the subnet and the verdict's annotation."""
         self.subnet_id, self.annotation = subnet_id, annotation
-        super().__init__(f"{subnet_id} is not cured: {annotation}")
+        super().__init__(f"{subnet_id} is not healed: {annotation}")

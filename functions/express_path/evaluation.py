@@ -1,4 +1,4 @@
-"""Evaluate the subnets that an event of AWS Config concerns: events in, answers out. The handler reports them."""
+"""Evaluate the subnets that an event of AWS Config concerns. The handler reports the answer."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -59,7 +59,7 @@ class Answer:
 def evaluate(services: Services, event: ConfigEvent) -> Answer:
     """Decide what an event changes. It reports nothing.
 
-    Raises EventError, ParameterError, ApiError or RecordError rather than conclude anything from partial knowledge.
+    Raise EventError, ParameterError, ApiError or RecordError instead of deciding with incomplete information.
     """
     rule = _Rule(services, event, parse_parameters(event.parameters))
     return rule.evaluate_everything() if event.item is None else rule.evaluate_item(event.item)
@@ -118,9 +118,9 @@ class _Rule:
         return self.evaluate_everything()
 
     def _evaluate_outside_vpc_ids(self, change: Change) -> Answer | None:
-        """Decide a change in a VPC that vpcIds leaves out from its item alone; None if the network must be read.
+        """Answer a change in a VPC that vpcIds leaves out from its item only; None if the network must be read.
 
-        A subnet never changes its VPC. Other changes there concern subnets inside only through a transit gateway.
+        A subnet never changes its VPC. Other changes there affect included subnets only through a transit gateway.
         """
         if change.vpc_id is None or self.parameters.includes(change.vpc_id):
             return None
@@ -137,7 +137,7 @@ class _Rule:
     def _evaluate_concerned(self, change: Change) -> Answer:
         """Return the verdicts of the subnets concerned.
 
-        Of those that vpcIds leaves out, only a changed subnet itself is reported; the schedule reports the others.
+        Of those that vpcIds leaves out, only the changed subnet itself is reported; a scheduled run reports the rest.
         """
         evaluator = self._evaluator(change.vpc_id)
         verdicts = map(evaluator.verdict, concerned_subnets(change, evaluator.tracer))

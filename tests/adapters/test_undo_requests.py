@@ -15,7 +15,7 @@ from express_path.adapters.undo_requests import (
 )
 from express_path.domain.heal.claims import CLAIM_SECONDS
 from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy
-from express_path.domain.heal.undo import Refusal, Undo
+from express_path.domain.heal.undo import FailedDeletion, Undo
 from express_path.errors import EventError
 
 EVENT = {"action": "planUndo", "undoRunId": "run-1", "runId": "run-2", "startedBy": "PERSON"}
@@ -41,7 +41,7 @@ def test_question(action: UndoAction) -> None:
 def test_what_was_not_deleted(given: object) -> None:
     """The list Unsuccessful as such, or as the text that Automation may make of it."""
     request = parse_undo_request({**EVENT, "action": "deletedByUndo", "unsuccessful": given})
-    assert request.refusals == (Refusal("vpce-1", "OperationNotPermitted", "no"),)
+    assert request.failed_deletions == (FailedDeletion("vpce-1", "OperationNotPermitted", "no"),)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_answer_holds_what_the_steps_need() -> None:
 @pytest.mark.parametrize(
     ("undo", "lines"),
     [
-        (Undo(HEAL, associated=False, is_live=False), ["rtb-1 does not use vpce-1", "vpce-1 is gone already"]),
+        (Undo(HEAL, associated=False, is_live=False), ["rtb-1 does not use vpce-1", "vpce-1 was already deleted"]),
         (
             Undo(HEAL, associated=False, is_live=True, kept="rtb-2 uses it"),
             ["rtb-1 does not use vpce-1", "vpce-1 stays: rtb-2 uses it"],

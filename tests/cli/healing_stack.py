@@ -1,4 +1,4 @@
-"""A stack whose runbooks heal and undo, for tests of the commands that start them."""
+"""A stack with the heal and undo runbooks, for tests of the commands that start them."""
 
 import json
 import os
@@ -27,7 +27,7 @@ LOOK = ("ssm", "GetAutomationExecution")
 
 @contextmanager
 def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """Deploy the runbooks that heal and undo, and a stack whose outputs name them."""
+    """Deploy the heal and undo runbooks and a stack whose outputs name them."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
     monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
     monkeypatch.setattr(run_watcher, "POLL_SECONDS", 0.05)
@@ -42,7 +42,7 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
 
 
 def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str = "OFF") -> None:
-    """Make a stack with the outputs of the template, which names what is deployed."""
+    """Create a stack whose outputs name the deployed resources, as in the template."""
     outputs = {
         "HealDocumentName": HEAL,
         "ApprovalDocumentName": APPROVED,
@@ -63,19 +63,19 @@ def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str 
 
 
 def verdict(subnet_id: str) -> str:
-    """How the command itself judges a subnet now."""
+    """Return the command's own verdict on a subnet."""
     found = json.loads(invoke(["explain", subnet_id, "--format", "json"]).stdout)
     return str(found["compliance"])
 
 
 def run_id_of(result: Result) -> str:
-    """The run that the printed undo command names."""
+    """Return the run id in the printed undo command."""
     [line] = [line for line in result.stdout.splitlines() if line.startswith("to undo: ")]
     return line.split()[4]
 
 
 def started(sandbox: Sandbox, *command_line: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own, ended."""
+    """Yield the command in its own process, which is stopped at the end."""
     return subprocess.run(
         [Path(sys.executable).with_name("express-path"), *command_line],
         stdin=stdin,
@@ -88,7 +88,7 @@ def started(sandbox: Sandbox, *command_line: str, stdin: int = subprocess.DEVNUL
 
 
 def ended(sandbox: Sandbox, run_id: str) -> str:
-    """The status with which a run has ended, waited for."""
+    """Wait for a run to end and return its status."""
     ssm = sandbox.client("ssm")
     for _ in range(2400):
         found = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
@@ -98,9 +98,9 @@ def ended(sandbox: Sandbox, run_id: str) -> str:
     return str(found["AutomationExecutionStatus"])
 
 
-def told_of_run(shown: str, what: str) -> str:
-    """The id of the run that was started, of which is said how to look at it where nobody follows it any more."""
+def reported_run_id(shown: str, what: str) -> str:
+    """Return the id of the started run; the output must say how to follow it."""
     [run_id] = [line.rpartition(" ")[2] for line in shown.splitlines() if line.startswith(f"{what}: ")]
-    look = f"aws ssm get-automation-execution --automation-execution-id {run_id} --region us-east-1"
-    assert f"stopped watching run {run_id}, last status started; the run continues: {look}\n" in shown
+    command = f"aws ssm get-automation-execution --automation-execution-id {run_id} --region us-east-1"
+    assert f"stopped watching run {run_id}, last status started; the run continues: {command}\n" in shown
     return run_id

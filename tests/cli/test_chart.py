@@ -36,7 +36,7 @@ GBPS = [*[5.0] * 36, *[25.0] * 36, None, None, None, *[0.0] * 33, *[0.02] * 36]
 LOAD = Load(
     carried=points([None if gbps is None else gbps * 1e9 for gbps in GBPS]),
     dropped=points([0.0] * 40 + [3.0, 2.0] + [0.0] * 102),
-    refused=points([0.0] * 50 + [1.0] + [0.0] * 93),
+    port_errors=points([0.0] * 50 + [1.0] + [0.0] * 93),
     peak_bits=points([28e9] * 72),
 )
 FINDINGS = (finding(Symptom.PLATEAU, 36, 72, 25e9), finding(Symptom.PEAK_NEAR_LIMIT, 60, 61, 95e9))

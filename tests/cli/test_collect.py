@@ -1,4 +1,4 @@
-"""`express-path collect`: a dump out of live credentials, which says the same as the rule does."""
+"""`express-path collect` writes a dump with live credentials, and its verdicts are those of the rule."""
 
 import json
 import shlex
@@ -37,28 +37,28 @@ OPTIONAL = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder that does not exist yet, two levels below one that does."""
+    """Return a folder that does not exist yet, two levels below one that does."""
     return tmp_path / "dumps" / "here"
 
 
 def collect(folder: Path, *options: str) -> Result:
-    """Run the command, in process."""
+    """Run the command in this process."""
     return invoke(["collect", str(folder), *options])
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return what a file of a dump holds."""
+    """Return the contents of a file in a dump."""
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
 def rows(result: Result) -> dict[str, dict[str, Any]]:
     """Return the rows that a scan printed, by subnet."""
-    return {each["subnetId"]: each for each in json.loads(result.stdout)["subnets"]}
+    return {row["subnetId"]: row for row in json.loads(result.stdout)["subnets"]}
 
 
 def everything(builder: Builder) -> Private:
-    """Build a VPC with a subnet for every kind of way out that the sandbox has."""
+    """Build a VPC with a subnet for every kind of egress path that the sandbox supports."""
     vpc = Private(builder)
     builder.endpoint(vpc.vpc, vpc.public)
     hijacked = builder.table(vpc.vpc, NatGatewayId=vpc.nat)
@@ -92,8 +92,8 @@ def everything(builder: Builder) -> Private:
     return vpc
 
 
-def test_dump_and_rule_say_the_same(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
-    """The command on a dump, the rule on a change and its sweep give each subnet the same verdict, word by word."""
+def test_dump_and_rule_give_the_same_verdicts(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
+    """A scan of the dump, a change event, and the sweep give each subnet the same verdict and text."""
     vpc = everything(builder)
     rule = Rule(sandbox)
     assert collect(folder).exit_code == 0
@@ -106,7 +106,7 @@ def test_dump_and_rule_say_the_same(sandbox: Sandbox, builder: Builder, folder: 
         "resourceId": "vpce-0",
         "configuration": {"vpcId": vpc.vpc, "vpcEndpointType": "Gateway"},
     }
-    evaluated = {each["subnetId"]: each for each in rule.invoke(rule.event(item))["evaluations"]}
+    evaluated = {evaluation["subnetId"]: evaluation for evaluation in rule.invoke(rule.event(item))["evaluations"]}
     of_vpc = {subnet: row for subnet, row in scanned.items() if row["vpcId"] == vpc.vpc}
     assert {row["reason"] for row in of_vpc.values()} >= {
         "PARTLY_NAT",
@@ -117,13 +117,13 @@ def test_dump_and_rule_say_the_same(sandbox: Sandbox, builder: Builder, folder: 
         "NO_ROUTE",
         "EXCLUDED",
     }
-    told = ("routeTableId", "compliance", "reason", "annotation", "path")
+    compared = ("routeTableId", "compliance", "reason", "annotation", "path")
     assert evaluated.keys() == of_vpc.keys()
     for subnet, row in of_vpc.items():
-        assert {name: evaluated[subnet][name] for name in told} == {name: row[name] for name in told}
+        assert {name: evaluated[subnet][name] for name in compared} == {name: row[name] for name in compared}
     rule.loop.results.forget_rule(rule.loop.rule.name)
     rule.sweep()
-    assert {subnet: (each.compliance, each.annotation) for subnet, each in rule.held().items()} == {
+    assert {subnet: (result.compliance, result.annotation) for subnet, result in rule.held().items()} == {
         subnet: (row["compliance"], row["annotation"])
         for subnet, row in scanned.items()
         if row["compliance"] != "NOT_APPLICABLE"
@@ -131,33 +131,33 @@ def test_dump_and_rule_say_the_same(sandbox: Sandbox, builder: Builder, folder: 
 
 
 def test_dump_has_a_file_for_each_call(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
-    """Files are named as design and documents name them, each is told, and the next command is suggested."""
+    """Files have the documented names, each is listed in the output, and the next command is suggested."""
     list_id = builder.prefix_list("198.18.0.0/15")
     gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
     result = collect(folder)
     assert (result.exit_code, result.stderr) == (0, "")
-    written = {str(each.relative_to(folder)) for each in folder.rglob("*.json")}
-    assert {each for each in REQUIRED | OPTIONAL if each.endswith(".json")} <= written
+    written = {str(path.relative_to(folder)) for path in folder.rglob("*.json")}
+    assert {name for name in REQUIRED | OPTIONAL if name.endswith(".json")} <= written
     assert f"managed-prefix-list-entries/{list_id}.json" in written
-    assert len([each for each in written if each.startswith("transit-gateway-routes/tgw-rtb-")]) == 1
+    assert len([name for name in written if name.startswith("transit-gateway-routes/tgw-rtb-")]) == 1
     assert gateway
     lines = result.stdout.splitlines()
-    assert {line.rpartition(":")[0] for line in lines[:-1]} == {str(folder / each) for each in written}
+    assert {line.rpartition(":")[0] for line in lines[:-1]} == {str(folder / name) for name in written}
     assert lines[-1] == f"next: express-path scan --from-dump {folder}"
-    assert {each.account_id for each in sandbox.calls if each.service == "ec2"} == {sandbox.account_id}
+    assert {call.account_id for call in sandbox.calls if call.service == "ec2"} == {sandbox.account_id}
 
 
 @pytest.mark.usefixtures("sandbox")
 def test_the_next_command_can_be_copied(tmp_path: Path) -> None:
-    """A folder with a space in its name is one word to the shell."""
+    """A folder name with a space is quoted for the shell."""
     folder = tmp_path / "my dump"
     [*_, line] = collect(folder).stdout.splitlines()
     command = line.removeprefix("next: express-path ")
     assert shlex.split(command) == ["scan", "--from-dump", str(folder)]
 
 
-def test_files_hold_what_the_aws_cli_prints(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
-    """A file is the API's answer, times in ISO 8601, without what boto3 adds; identity.json has the Region as well."""
+def test_files_have_the_format_of_the_aws_cli(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
+    """A file is the API's response with ISO 8601 times, without boto3's metadata; identity.json has the Region."""
     vpc = Private(builder)
     collect(folder)
     assert read(folder / "subnets.json").keys() == {"Subnets"}
@@ -170,7 +170,7 @@ def test_files_hold_what_the_aws_cli_prints(sandbox: Sandbox, builder: Builder, 
 
 
 def test_nothing_is_changed(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
-    """Collecting only reads."""
+    """Collecting makes no call that changes anything."""
     everything(builder)
     sandbox.calls.clear()
     collect(folder)
@@ -179,38 +179,38 @@ def test_nothing_is_changed(sandbox: Sandbox, builder: Builder, folder: Path) ->
 
 
 def test_lists_are_read_to_their_last_page(sandbox: Sandbox, folder: Path) -> None:
-    """However AWS cuts the lists, the files hold all of them and no NextToken."""
+    """The files have all items and no NextToken, whatever AWS's page size."""
     sandbox.ec2.knobs.page_size = 2
     collect(folder)
     assert len(read(folder / "subnets.json")["Subnets"]) == 6
     assert "NextToken" not in (folder / "subnets.json").read_text(encoding="utf-8")
 
 
-def test_region_may_be_named(sandbox: Sandbox, folder: Path) -> None:
-    """--region goes before the environment's."""
+def test_region_option_overrides_the_environment(sandbox: Sandbox, folder: Path) -> None:
+    """--region takes precedence over the Region in the environment."""
     assert collect(folder, "--region", "eu-west-1").exit_code == 0
     assert read(folder / "identity.json")["Region"] == "eu-west-1"
-    assert {each.region for each in sandbox.calls.of("ec2")} == {"eu-west-1"}
+    assert {call.region for call in sandbox.calls.of("ec2")} == {"eu-west-1"}
 
 
 def test_empty_folder_is_used(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A folder that exists and is empty will do."""
+    """An existing empty folder is used."""
     assert sandbox.endpoint_url
     assert collect(tmp_path).exit_code == 0
 
 
-def test_folder_that_holds_something_is_left_alone(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A dump is never written over anything: the folder is refused before the first call."""
+def test_folder_that_is_not_empty_is_refused(sandbox: Sandbox, tmp_path: Path) -> None:
+    """A dump never overwrites files: the folder is refused before the first call."""
     (tmp_path / "notes.txt").write_text("mine")
     result = collect(tmp_path)
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"express-path: {tmp_path}: is not empty; use a new or empty folder" in result.stderr
-    assert [each.name for each in tmp_path.iterdir()] == ["notes.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     assert list(sandbox.calls) == []
 
 
 def test_file_is_no_folder(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A file in place of the folder is refused likewise."""
+    """A file at the folder's path is refused before the first call."""
     file = tmp_path / "dump"
     file.write_text("mine")
     assert collect(file).exit_code == 2
@@ -221,7 +221,7 @@ def test_file_is_no_folder(sandbox: Sandbox, tmp_path: Path) -> None:
 def test_denied_optional_reads_are_named_and_left_out(
     sandbox: Sandbox, builder: Builder, folder: Path, name: str
 ) -> None:
-    """What may not be read and is optional makes no file, is named on stderr, and the dump can be used."""
+    """A denied optional read writes no file and is named on stderr, and the dump can be scanned."""
     everything(builder)
     sandbox.faults.deny(*OPTIONAL[name])
     result = collect(folder)
@@ -236,7 +236,7 @@ def test_denied_optional_reads_are_named_and_left_out(
 
 @pytest.mark.parametrize("name", REQUIRED)
 def test_denied_required_reads_make_no_dump(sandbox: Sandbox, folder: Path, name: str) -> None:
-    """What may not be read and is required ends the command with status 2, and what it leaves is no dump."""
+    """A denied required read ends the command with status 2, and the folder cannot be scanned as a dump."""
     service, operation = REQUIRED[name]
     sandbox.faults.deny(service, operation)
     result = collect(folder)
@@ -247,7 +247,7 @@ def test_denied_required_reads_make_no_dump(sandbox: Sandbox, folder: Path, name
 
 
 def test_failing_optional_reads_make_no_dump(sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Throttling is no denial: a dump that lacks a file for it would say "not readable" where nobody knows."""
+    """Throttling is not a denial: a dump without the file would wrongly say that the data is not readable."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     sandbox.faults.throttle("ec2", "DescribeNetworkInterfaces")
     result = collect(folder)
@@ -256,8 +256,8 @@ def test_failing_optional_reads_make_no_dump(sandbox: Sandbox, folder: Path, mon
     assert scan(folder).exit_code == 2
 
 
-def test_cut_short_at_any_point_it_is_no_dump(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
-    """The file that makes it a dump comes last, so that an interruption leaves none."""
+def test_an_interrupted_collect_leaves_no_valid_dump(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
+    """The file that makes a folder a dump is written last, so an interrupted dump is not valid."""
     everything(builder)
     sandbox.faults.deny("sts", "GetCallerIdentity")
     collect(folder)
@@ -266,8 +266,8 @@ def test_cut_short_at_any_point_it_is_no_dump(sandbox: Sandbox, builder: Builder
     assert "identity.json" in scan(folder).stderr
 
 
-def test_no_region_is_told_in_a_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a Region the command says what is missing in one line, and makes nothing."""
+def test_missing_region_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a Region, the command prints one line and writes nothing."""
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
@@ -278,8 +278,8 @@ def test_no_region_is_told_in_a_line(folder: Path, monkeypatch: pytest.MonkeyPat
     assert not folder.exists()
 
 
-def test_no_credentials_are_told_in_a_line(sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So are missing credentials."""
+def test_missing_credentials_are_one_line(sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without credentials, the command prints one line and writes nothing."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
@@ -290,8 +290,8 @@ def test_no_credentials_are_told_in_a_line(sandbox: Sandbox, folder: Path, monke
     assert list(sandbox.calls) == []
 
 
-def test_unknown_profile_is_told_in_a_line(folder: Path) -> None:
-    """And a profile that does not exist."""
+def test_unknown_profile_is_one_line(folder: Path) -> None:
+    """If the profile does not exist, the command prints one line and writes nothing."""
     result = collect(folder, "--profile", "nowhere", "--region", "us-east-1")
     assert result.exit_code == 2
     assert "nowhere" in result.stderr

@@ -1,4 +1,4 @@
-"""Where collect cannot write, or has less to read."""
+"""Collect cannot write to its folder, or the Region lacks S3 Express."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from sandbox.server import Sandbox
 from tests.support.command import invoke
 
 
-def test_folder_that_cannot_be_made_is_told_in_a_line(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A folder below a file, or where nothing may be written: one line, status 2, and no call."""
+def test_folder_that_cannot_be_created_is_one_line(sandbox: Sandbox, tmp_path: Path) -> None:
+    """A folder that cannot be created gives one line and status 2 before any call."""
     (tmp_path / "file").write_text("mine")
     result = invoke(["collect", str(tmp_path / "file" / "dump")])
     assert (result.exit_code, result.stdout) == (2, "")
@@ -21,7 +21,7 @@ def test_folder_that_cannot_be_made_is_told_in_a_line(sandbox: Sandbox, tmp_path
 def test_region_without_the_service_can_be_collected(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where S3 Express is not offered its host does not exist, so directory buckets are not asked for.
+    """Without S3 Express in the Region its host does not exist, so directory buckets are not listed.
 
     https://docs.aws.amazon.com/AmazonS3/latest/userguide/directory-bucket-az-networking.html has the hosts.
     """
@@ -33,11 +33,11 @@ def test_region_without_the_service_can_be_collected(
 
 
 @pytest.mark.usefixtures("sandbox")
-def test_file_that_cannot_be_written_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that is full: the file is named, and standard output is not blamed."""
+def test_file_that_cannot_be_written_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the disk is full, the error names the file and not standard output."""
 
     def full(*_: object, **__: object) -> int:
-        """Fail as a disk does that has no room."""
+        """Fail like a disk without free space."""
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", full)

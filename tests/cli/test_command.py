@@ -1,4 +1,4 @@
-"""The command itself: its help, its options, its exit statuses, and the table for people."""
+"""The command's help, options, and exit statuses, and the table."""
 
 import json
 import os
@@ -18,7 +18,7 @@ NAT = str(dump_of("nat-gateway-zonal"))
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the installed command as a process of its own."""
+    """Run the installed command in its own process."""
     return subprocess.run(
         [COMMAND, *arguments],
         capture_output=True,
@@ -29,7 +29,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 
 
 def test_command_is_installed() -> None:
-    """The environment has the command, and it tells what it is for."""
+    """The environment has the command, and its help describes it."""
     result = run("--help")
     assert result.returncode == 0
     assert "Find subnets that reach S3 Express One Zone through a NAT" in " ".join(result.stdout.split())
@@ -37,31 +37,31 @@ def test_command_is_installed() -> None:
 
 
 def test_without_arguments_it_helps() -> None:
-    """The bare command explains itself and fails, as nothing was done."""
+    """Without arguments, the command prints its help and fails."""
     result = invoke([])
     assert result.exit_code == 2
     assert "Usage" in result.output
 
 
 @pytest.mark.parametrize(
-    ("recording", "status", "said"),
+    ("dump", "status", "expected_text"),
     [(COMPLIANT, 0, "0 NON_COMPLIANT"), (NAT, 1, "1 NON_COMPLIANT"), ("/nowhere", 2, "")],
 )
-def test_exit_status_tells_what_was_found(recording: str, status: int, said: str) -> None:
-    """0 nothing is NON_COMPLIANT, 1 something is, 2 could not tell; as a process as well as in process."""
-    result = run("scan", "--from-dump", recording)
-    assert (result.returncode, invoke(["scan", "--from-dump", recording]).exit_code) == (status, status)
-    assert said in result.stdout
+def test_exit_status_tells_what_was_found(dump: str, status: int, expected_text: str) -> None:
+    """The status is 0 without and 1 with noncompliant subnets, and 2 on errors, also in a new process."""
+    result = run("scan", "--from-dump", dump)
+    assert (result.returncode, invoke(["scan", "--from-dump", dump]).exit_code) == (status, status)
+    assert expected_text in result.stdout
     assert bool(result.stderr) is (status == 2)
 
 
 def test_table_is_the_default() -> None:
-    """For people: the VPC, each subnet with verdict, reason, path and table, and a sentence at the end."""
+    """The table has the VPC, each subnet with verdict, reason, path, and route table, and a summary."""
     out = run("scan", "--from-dump", NAT).stdout
     [row] = [
-        each
-        for each in json.loads(invoke(["scan", "--from-dump", NAT, "--format", "json"]).stdout)["subnets"]
-        if each["compliance"] == "NON_COMPLIANT"
+        subnet
+        for subnet in json.loads(invoke(["scan", "--from-dump", NAT, "--format", "json"]).stdout)["subnets"]
+        if subnet["compliance"] == "NON_COMPLIANT"
     ]
     for part in (row["vpcId"], row["accountId"], row["region"], row["subnetId"], row["routeTableId"]):
         assert part in out
@@ -73,41 +73,41 @@ def test_table_is_the_default() -> None:
 
 
 def test_table_of_a_verdict_without_path_shows_why() -> None:
-    """Where there is no path, the annotation stands in its place."""
+    """The annotation is shown if there is no path."""
     out = " ".join(run("scan", "--from-dump", str(dump_of("isolated-subnet"))).stdout.split())
     assert "no route leads to S3 Express" in out
 
 
 def test_table_of_nothing_is_a_sentence() -> None:
-    """An account without subnets has none to show, and that is said."""
+    """For an account without subnets, the summary says so."""
     result = run("scan", "--from-dump", str(dump_of("vpc-without-subnets")))
     assert result.returncode == 0
     assert "0 subnets" in result.stdout
 
 
 def test_ids_are_whole_in_narrow_terminals() -> None:
-    """However narrow the terminal, an id can be copied in one piece."""
+    """Ids are not broken, even in a narrow terminal."""
     [row, *_] = json.loads(invoke(["scan", "--from-dump", NAT, "--format", "json"]).stdout)["subnets"]
     assert row["subnetId"] in run("scan", "--from-dump", NAT, COLUMNS="60").stdout
 
 
 def test_hops_are_whole_in_80_columns() -> None:
-    """In the narrowest of usual terminals each hop, with its destination, has a line of its own."""
+    """In 80 columns, each hop has its own line with its destination."""
     dump = str(dump_of("transit-gateway-over-two-accounts"))
-    lines = [each.rstrip() for each in run("scan", "--from-dump", dump, COLUMNS="80").stdout.splitlines()]
+    lines = [line.rstrip() for line in run("scan", "--from-dump", dump, COLUMNS="80").stdout.splitlines()]
     rows = json.loads(invoke(["scan", "--from-dump", dump, "--format", "json"]).stdout)["subnets"]
     hops = [f"{hop['destination']} -> {hop['id']}" for row in rows for hop in row["path"]]
     assert "TRANSIT_GATEWAY_ATTACHMENT" in {hop["kind"] for row in rows for hop in row["path"]}
-    assert [each for each in hops if not any(line.endswith(f" {each}") for line in lines)] == []
+    assert [hop for hop in hops if not any(line.endswith(f" {hop}") for line in lines)] == []
 
 
-def test_no_colours_where_nobody_sees_them() -> None:
-    """Output into a file or a pipe is plain text."""
+def test_no_colors_in_files_and_pipes() -> None:
+    """Output to a file or a pipe is plain text."""
     assert "\x1b" not in run("scan", "--from-dump", NAT).stdout
 
 
-def test_parameters_may_be_repeated() -> None:
-    """Each --parameter adds one; the last verdict shows that both count."""
+def test_parameters_can_be_repeated() -> None:
+    """Each --parameter adds one; the verdict shows that both have an effect."""
     public = str(dump_of("public-subnet"))
     strict = ["--parameter", "publicSubnets=NON_COMPLIANT"]
     assert invoke(["scan", "--from-dump", public]).exit_code == 0
@@ -116,8 +116,8 @@ def test_parameters_may_be_repeated() -> None:
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_every_parameter_of_the_rule_is_taken(name: str) -> None:
-    """The command knows the rule's parameters by their names: a bad value of each is named."""
+def test_every_parameter_of_the_rule_is_accepted(name: str) -> None:
+    """The command accepts every rule parameter and names it if its value is invalid."""
     result = invoke(["scan", "--from-dump", COMPLIANT, "--parameter", f"{name}="])
     assert (result.exit_code, result.stdout) == (2, "")
     assert name in result.stderr
@@ -134,7 +134,7 @@ def test_every_parameter_of_the_rule_is_taken(name: str) -> None:
     ],
 )
 def test_wrong_parameters_are_refused(pairs: list[str], named: str) -> None:
-    """A parameter that is misspelt, has a bad value or comes twice: status 2, and the error says what is allowed."""
+    """An unknown, invalid, or repeated parameter gives status 2 and an error with the allowed values."""
     options = [part for pair in pairs for part in ("--parameter", pair)]
     result = invoke(["scan", "--from-dump", NAT, *options])
     assert (result.exit_code, result.stdout) == (2, "")
@@ -154,7 +154,7 @@ def test_wrong_parameters_are_refused(pairs: list[str], named: str) -> None:
     ],
 )
 def test_wrong_usage_is_refused(arguments: list[str]) -> None:
-    """A missing value, an unknown one, an unknown format or command: status 2, in one line that leads to the help."""
+    """A missing or unknown value, format, or command gives status 2 and one line that refers to the help."""
     result = invoke(arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
@@ -163,7 +163,7 @@ def test_wrong_usage_is_refused(arguments: list[str]) -> None:
 
 
 def test_json_is_pure() -> None:
-    """The JSON format prints one document and nothing else."""
+    """The JSON format prints only the document."""
     result = run("scan", "--from-dump", NAT, "--format", "json")
     document = json.loads(result.stdout)
     assert document["schemaVersion"] == 1

@@ -1,6 +1,7 @@
 """The upper bound of S3 Express's cost: traffic, prices, owners of NAT gateways, and what cannot be read."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -13,7 +14,7 @@ from express_path_cli.cost.report import CostOptions, report_on
 from express_path_cli.crossed_nats import crossed_nats
 from express_path_cli.problems import one_line
 from express_path_cli.progress import Silent
-from express_path_cli.selection import Selection, judge_all
+from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.source import Source
 from express_path_cli.task_pool import TaskPool
 from sandbox.networks.account import Account
@@ -205,10 +206,10 @@ def test_a_role_that_can_no_longer_be_assumed_is_named(sandbox: Sandbox) -> None
 def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
     """The result has it without numbers, and the failures say what to do."""
     seen = Source(from_dump=dump_of("nat-gateway-not-listed")).read(RuleParameters(), Silent())
-    nats = crossed_nats(seen.views, judge_all(seen.views, RuleParameters(), Selection()))
+    nats = crossed_nats(seen.views, evaluate_all(seen.views, RuleParameters(), Selection()))
     options = CostOptions(window(datetime.now(UTC), 1))
-    with TaskPool(1, Silent()) as crew:
-        report = report_on(nats, seen, options, crew)
+    with TaskPool(1, Silent()) as task_pool:
+        report = report_on(nats, seen, options, task_pool)
     [failure] = report.failures
     assert failure.where == f"{nats[0].id} {nats[0].region}"
     assert "because it belongs to an account that is not known here" in one_line(failure.error)
@@ -288,7 +289,7 @@ def test_incomplete_metrics_are_not_summed(sandbox: Sandbox) -> None:
     """A window that begins before the metrics' retention would have too few datapoints, so it is rejected."""
     network = BehindNatGateway(Account(sandbox))
     carry(network.account, network.nat, 10, 0)
-    sandbox.metrics.trouble = sandbox.metrics.trouble._replace(status="InternalError")
+    sandbox.metrics.trouble = replace(sandbox.metrics.trouble, status="InternalError")
     result = cost("--days", "1")
     assert result.exit_code == 2
     assert "cloudwatch:GetMetricData failed with InternalError" in result.stderr

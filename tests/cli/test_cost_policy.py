@@ -1,4 +1,4 @@
-"""The policy in docs/cost.md: all that cost calls besides what a scan does, and nothing else."""
+"""The policy in docs/cost.md has exactly the calls that cost makes in addition to a scan."""
 
 import json
 import re
@@ -21,7 +21,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "cost.md"
 def actions() -> dict[str, set[str]]:
     """Return the documented actions by statement."""
     [policy] = re.findall(r"```json\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
-    return {each["Sid"]: set(each["Action"]) for each in json.loads(policy)["Statement"]}
+    return {statement["Sid"]: set(statement["Action"]) for statement in json.loads(policy)["Statement"]}
 
 
 def called(sandbox: Sandbox) -> set[str]:

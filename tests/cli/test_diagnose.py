@@ -128,7 +128,7 @@ def test_a_saturated_gateway_is_told_in_one_sentence(network: BehindNatGateway) 
     first, second = sorted((network.subnet, other))
     assert f"SYMPTOMS: {network.nat} ran flat at 24.8 Gbit/s for 9 h" in text
     assert "dropped packets (0.0" in text
-    assert "and 12 refused connections" in text
+    assert "and 12 port allocation errors" in text
     assert f"{first}, {second} reach S3 Express through it; a free gateway endpoint takes that traffic off it:" in text
     assert f"\n  express-path heal {first} --region us-east-1\n" in result.stdout
     assert f"express-path heal {second}" not in result.stdout

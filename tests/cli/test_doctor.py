@@ -1,4 +1,4 @@
-"""express-path doctor against a whole deployment in the sandbox, without a fault and with each."""
+"""express-path doctor on a whole deployment in the sandbox, healthy and with each defect."""
 
 import json
 import shlex
@@ -31,74 +31,74 @@ Break = Callable[[WholeStack], object]
 
 @pytest.fixture
 def automation(sandbox: Sandbox) -> Iterator[Automation]:
-    """Systems Manager's Automation, and AWS Config's remediation with it."""
+    """Yield Systems Manager Automation and AWS Config's remediation."""
     with Automation(sandbox) as running, Remediation(sandbox, running):
         yield running
 
 
 @pytest.fixture
 def stack(sandbox: Sandbox, automation: Automation) -> WholeStack:
-    """A deployment without a fault, with healing off."""
+    """Return a healthy deployment with healing off."""
     assert automation.knobs
     return WholeStack(sandbox)
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retries come at once."""
+    """Let retries happen without waiting."""
     monkeypatch.setattr("botocore.retries.standard.random.random", lambda: 0.0)
 
 
 def examine(*options: str) -> tuple[dict[str, dict[str, Any]], int]:
-    """Every check by name, and the exit status."""
+    """Return every check by name, and the exit status."""
     result = invoke(["doctor", "--format", "json", *options])
     assert result.stderr == ""
-    return {each["name"]: each for each in json.loads(result.stdout)["checks"]}, result.exit_code
+    return {check["name"]: check for check in json.loads(result.stdout)["checks"]}, result.exit_code
 
 
 def bad(checks: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """The state of each check that is not OK."""
-    return {name: each["state"] for name, each in checks.items() if each["state"] != "OK"}
+    """Return the state of each check that is not OK."""
+    return {name: check["state"] for name, check in checks.items() if check["state"] != "OK"}
 
 
 def ago(span: timedelta) -> float:
-    """A moment so long ago, in seconds since 1970."""
+    """Return the time this long ago, in epoch seconds."""
     return (datetime.now(UTC) - span).timestamp()
 
 
-def told(stack: WholeStack, **members: object) -> None:
-    """Let AWS Config tell something of the rule."""
+def set_rule_status(stack: WholeStack, **members: object) -> None:
+    """Set members of the rule's evaluation status in AWS Config."""
     statuses_of(stack.sandbox.account_id, stack.sandbox.region).told[RULE] = members
 
 
-def recording(stack: WholeStack) -> Any:  # noqa: ANN401
-    """What the sandbox's recorder meets."""
+def recording_settings(stack: WholeStack) -> Any:  # noqa: ANN401
+    """Return the sandbox's settings for the recorder's failures."""
     return recording_of(stack.sandbox.account_id, stack.sandbox.region)
 
 
 @pytest.mark.usefixtures("stack")
-def test_a_deployment_without_a_fault_is_well() -> None:
-    """All is OK and the status is 0; that healing is off is no fault."""
+def test_a_healthy_deployment_is_ok() -> None:
+    """Every check is OK and the status is 0, also if healing is off."""
     checks, status = examine()
     assert bad(checks) == {}
     assert status == 0
     assert "healing is off" in checks["mode"]["finding"]
     assert "last ran 0 minutes ago" in checks["last-run"]["finding"]
-    asked = {each.name for each in QUESTIONS}
+    asked = {question.name for question in QUESTIONS}
     assert asked - checks.keys() == {"network-role", "calendar", "approval"}
 
 
 def test_doctor_only_reads(sandbox: Sandbox, stack: WholeStack) -> None:
-    """Not one call changes anything, and shared facts are read once."""
+    """The checks make no call that changes anything, and read shared facts only once."""
     assert stack.rule
     examine()
     assert sandbox.calls.mutating() == []
     once = ["DescribeConfigRules", "DescribeConfigurationRecorders", "DescribeRemediationConfigurations"]
-    assert [len(sandbox.calls.of("config", each)) for each in once] == [1, 1, 1]
+    assert [len(sandbox.calls.of("config", operation)) for operation in once] == [1, 1, 1]
 
 
 def test_flagged_subnets_are_counted(stack: WholeStack, builder: Builder) -> None:
-    """How many subnets are NON_COMPLIANT is told, and is no fault of the deployment."""
+    """The number of noncompliant subnets is reported but is not a defect of the deployment."""
     assert Private(builder).subnet
     stack.rule.sweep()
     checks, status = examine()
@@ -121,7 +121,7 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
         "aws configservice start-configuration-recorder --configuration-recorder-name default",
     ),
     "failing recorder": (
-        lambda it: setattr(recording(it), "failure", ("AccessDenied", "the role may not")),
+        lambda it: setattr(recording_settings(it), "failure", ("AccessDenied", "the role may not")),
         "last-recording",
         "FAIL",
         "AccessDenied: the role may not",
@@ -167,7 +167,7 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
         "continuous",
     ),
     "no delivery": (
-        lambda it: recording(it).deliveries.update(configHistoryDeliveryInfo=("NoSuchBucket", "gone")),
+        lambda it: recording_settings(it).deliveries.update(configHistoryDeliveryInfo=("NoSuchBucket", "gone")),
         "delivery",
         "WARN",
         "history: NoSuchBucket: gone",
@@ -205,14 +205,16 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
         "keep one",
     ),
     "missed schedule": (
-        lambda it: told(it, LastSuccessfulInvocationTime=ago(72 * HOUR)),
+        lambda it: set_rule_status(it, LastSuccessfulInvocationTime=ago(72 * HOUR)),
         "last-run",
         "FAIL",
         "last ran 3 days ago",
         "aws configservice start-config-rules-evaluation",
     ),
     "Config may not invoke": (
-        lambda it: told(it, LastFailedInvocationTime=ago(-HOUR), LastErrorCode="AccessDenied", LastErrorMessage="no"),
+        lambda it: set_rule_status(
+            it, LastFailedInvocationTime=ago(-HOUR), LastErrorCode="AccessDenied", LastErrorMessage="no"
+        ),
         "last-error",
         "FAIL",
         "AccessDenied: no",
@@ -295,7 +297,7 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
         lambda it: it.dynamodb.delete_resource_policy(ResourceArn=it.arn("LedgerTable")),
         "ledger",
         "FAIL",
-        "not only the runbooks can write",
+        "principals other than the runbooks can write",
         "OnlyRunbooksWrite",
     ),
     "plan function is gone": (
@@ -324,7 +326,7 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
 
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_defect_is_named_with_its_fix(stack: WholeStack, defect: str) -> None:
-    """Each defect shows in its own check, with what was found and what to do, and all else is still asked."""
+    """Each defect appears in its own check with a finding and a fix, and all other checks still run."""
     spoil, name, state, finding, fix = DEFECTS[defect]
     spoil(stack)
     checks, status = examine()
@@ -332,12 +334,12 @@ def test_a_defect_is_named_with_its_fix(stack: WholeStack, defect: str) -> None:
     assert (found["state"], finding in found["finding"]) == (state, True), found
     assert fix in f"{found['fix']} {found['command']}"
     assert status == (1 if state == "FAIL" else 0)
-    assert all(each["fix"] for each in checks.values() if each["state"] != "OK")
+    assert all(check["fix"] for check in checks.values() if check["state"] != "OK")
     assert checks["identity"]["state"] == checks["endpoint-service"]["state"] == "OK"
 
 
-def test_where_config_tells_no_times_cloudwatch_does(sandbox: Sandbox, stack: WholeStack) -> None:
-    """AWS Config's reference says that custom rules have no status: then the function's invocations count."""
+def test_without_times_from_config_the_invocations_count(sandbox: Sandbox, stack: WholeStack) -> None:
+    """AWS Config may have no status for a custom rule; then the function's invocations count."""
     statuses_of(sandbox.account_id, sandbox.region).silent.add(RULE)
     checks, status = examine()
     assert bad(checks) == {}
@@ -348,7 +350,7 @@ def test_where_config_tells_no_times_cloudwatch_does(sandbox: Sandbox, stack: Wh
 
 
 def test_a_quota_without_applied_value_is_the_default(sandbox: Sandbox, stack: WholeStack) -> None:
-    """Where Service Quotas knows no applied value, AWS's default counts."""
+    """If Service Quotas has no applied value, AWS's default counts."""
     applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None
     assert examine()[0]["endpoint-quota"]["finding"].startswith("0 of 20")
     assert stack.rule
@@ -377,7 +379,7 @@ OPTIONAL = {
 
 @pytest.mark.parametrize("action", [*DENIED, *OPTIONAL])
 def test_a_missing_permission_is_named(sandbox: Sandbox, stack: WholeStack, action: str) -> None:
-    """What is denied is UNKNOWN and names the permission; the status is 2 where the answer was needed, else 0."""
+    """A denied check is UNKNOWN and names the permission; the status is 2 only if the check is required."""
     service, operation, name = (DENIED | OPTIONAL)[action]
     sandbox.faults.deny(service, operation)
     checks, status = examine()
@@ -389,8 +391,8 @@ def test_a_missing_permission_is_named(sandbox: Sandbox, stack: WholeStack, acti
 
 
 @pytest.mark.usefixtures("stack")
-def test_throttling_is_named_and_the_rest_asked(sandbox: Sandbox) -> None:
-    """A service that refuses for too many calls is UNKNOWN with its code; other services' checks stand."""
+def test_throttling_is_named_and_other_checks_run(sandbox: Sandbox) -> None:
+    """Checks of a throttled service are UNKNOWN with the error code; other services' checks are unaffected."""
     sandbox.faults.throttle("config", "*")
     checks, status = examine()
     assert status == 2
@@ -401,8 +403,8 @@ def test_throttling_is_named_and_the_rest_asked(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.usefixtures("stack")
-def test_a_region_that_is_off_is_no_missing_permission(sandbox: Sandbox) -> None:
-    """EC2's AuthFailure is about credentials and Regions: the fix must not send people to IAM."""
+def test_a_disabled_region_is_not_a_missing_permission(sandbox: Sandbox) -> None:
+    """EC2's AuthFailure concerns credentials and Regions, so the fix must not suggest an IAM change."""
     sandbox.faults.fail("ec2", "*", "AuthFailure", 401)
     checks, status = examine()
     assert status == 2
@@ -414,18 +416,18 @@ def test_a_region_that_is_off_is_no_missing_permission(sandbox: Sandbox) -> None
 
 @pytest.mark.usefixtures("stack")
 def test_expired_credentials_are_named(sandbox: Sandbox) -> None:
-    """With credentials that have expired nothing can be told, and the fix is to sign in again."""
+    """With expired credentials, every check is UNKNOWN, and the fix is to sign in again."""
     for service in ("sts", "ec2", "config", "cloudformation", "ram", "s3", "service-quotas"):
         sandbox.faults.fail(service, "*", "ExpiredToken", 403)
     checks, status = examine()
     assert (status, checks["identity"]["state"]) == (2, "UNKNOWN")
     assert "sign in again" in checks["identity"]["fix"]
-    assert {each["state"] for each in checks.values()} == {"UNKNOWN"}
+    assert {check["state"] for check in checks.values()} == {"UNKNOWN"}
     assert json.loads(invoke(["doctor", "--format", "json"]).stdout)["accountId"] is None
 
 
 def test_a_region_without_the_service(sandbox: Sandbox) -> None:
-    """Where S3 Express is not offered, that is what fails, for scans and for heals."""
+    """If the Region does not offer S3 Express, the checks for scans and for heals fail."""
     assert sandbox.region != "eu-south-2"
     checks, status = examine("--region", "eu-south-2")
     assert (checks["service"]["state"], checks["endpoint-service"]["state"], status) == ("FAIL", "FAIL", 1)
@@ -433,7 +435,7 @@ def test_a_region_without_the_service(sandbox: Sandbox) -> None:
 
 
 def test_an_account_where_nothing_is_deployed(sandbox: Sandbox, automation: Automation) -> None:
-    """Only what is missing is named, and nothing is asked about what is not there."""
+    """Only the missing parts are named, and checks of their details are skipped."""
     assert automation.knobs
     checks, status = examine()
     assert bad(checks) == {"recorder": "FAIL", "stack": "WARN", "rule": "FAIL"}
@@ -443,7 +445,7 @@ def test_an_account_where_nothing_is_deployed(sandbox: Sandbox, automation: Auto
 
 
 def test_a_rule_of_a_conformance_pack_is_found(stack: WholeStack) -> None:
-    """Without the stack the rule is found by what packs and organizations make of its name."""
+    """Without a stack, the rule is found by the names that conformance packs and organizations give it."""
     stack.delete_stack()
     name = f"{RULE}-conformance-pack-abcdefghi"
     stack.copy_rule(name)
@@ -455,18 +457,18 @@ def test_a_rule_of_a_conformance_pack_is_found(stack: WholeStack) -> None:
 
 
 def test_an_organizations_function_is_elsewhere(stack: WholeStack, sandbox: Sandbox) -> None:
-    """The function of an organization's rule is in the account that deployed it, where it must be looked at."""
+    """The function of an organization's rule is in the account that deployed it, so it must be checked there."""
     stack.move_function("210987654321")
     checks, status = examine()
     assert "is in account 210987654321" in checks["function"]["finding"]
     assert "errors" not in checks
     assert status == 0
-    assert not [each for each in sandbox.calls.of("lambda") if "Evaluate" in str(each.parameters)]
+    assert not [call for call in sandbox.calls.of("lambda") if "Evaluate" in str(call.parameters)]
 
 
 @pytest.mark.parametrize("mode", ["ON", "APPROVAL"])
 def test_a_stack_that_heals(sandbox: Sandbox, automation: Automation, mode: str) -> None:
-    """With healing on, by itself or after a yes, the mode is told; an open calendar is fine, a closed one warns."""
+    """The mode is reported if healing is automatic or needs approval; a closed calendar is a warning."""
     asked = {
         "RemediationMode": mode,
         "ChangeCalendarName": "freeze",
@@ -489,7 +491,7 @@ def test_a_stack_that_heals(sandbox: Sandbox, automation: Automation, mode: str)
 
 
 def test_excepted_subnets_are_counted(stack: WholeStack, builder: Builder) -> None:
-    """A subnet that AWS Config leaves alone is named, and the command clears its exception."""
+    """A subnet with a remediation exception is named, and the command that is shown deletes the exception."""
     private = Private(builder)
     stack.rule.sweep()
     stack.config.put_remediation_exceptions(
@@ -499,13 +501,13 @@ def test_excepted_subnets_are_counted(stack: WholeStack, builder: Builder) -> No
     assert (checks["exceptions"]["state"], status) == ("WARN", 0)
     assert private.subnet in checks["exceptions"]["finding"]
     command = shlex.split(checks["exceptions"]["command"])
-    key = dict(each.split("=") for each in command[-1].split(","))
+    key = dict(member.split("=") for member in command[-1].split(","))
     stack.config.delete_remediation_exceptions(ConfigRuleName=command[4], ResourceKeys=[key])
     assert examine()[0]["exceptions"]["state"] == "OK"
 
 
 def test_a_network_role_is_tried(sandbox: Sandbox, automation: Automation) -> None:
-    """A stack that follows transit gateways names a role; that you may not assume it only concerns your own scans."""
+    """If you cannot assume the stack's network role, that affects only your own scans."""
     assert automation.knobs
     role = "arn:aws:iam::210987654321:role/network-reader"
     assert WholeStack(sandbox, NetworkRoleArn=role).rule
@@ -522,14 +524,14 @@ def test_a_network_role_is_tried(sandbox: Sandbox, automation: Automation) -> No
 
 
 def text(result: Result) -> str:
-    """What was printed, with its line breaks made blanks."""
+    """Return the output with line breaks replaced by spaces."""
     return " ".join(result.stdout.split())
 
 
 @pytest.mark.usefixtures("stack")
 @pytest.mark.parametrize("code", ["ExpiredToken", "AuthFailure"])
-def test_one_cause_is_told_once(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """Where all fails for one cause, that and its fix are told once, and every other check is still named."""
+def test_one_cause_is_reported_once(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """If all checks fail for one cause, it is reported once with its fix, and every other check is named."""
     monkeypatch.setenv("COLUMNS", "80")
     for service in ("sts", "ec2", "config", "cloudformation", "ram", "s3", "service-quotas"):
         sandbox.faults.fail(service, "*", code, 403)
@@ -539,12 +541,12 @@ def test_one_cause_is_told_once(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatc
     shown = text(result)
     assert (shown.count(code), shown.count("fix: "), result.exit_code) == (2, 1, 2)
     assert shown.count("for the same reason as identity") == 5
-    assert all(each.name in shown for each in QUESTIONS)
+    assert all(question.name in shown for question in QUESTIONS)
 
 
 @pytest.mark.usefixtures("stack")
-def test_each_cause_is_told(sandbox: Sandbox) -> None:
-    """Of several causes each is told, with its own fix; what does not need the denied calls stands."""
+def test_each_cause_is_reported(sandbox: Sandbox) -> None:
+    """Each of several causes is reported with its own fix; checks that do not depend on them still run."""
     sandbox.faults.deny("config", "DescribeConfigRules")
     sandbox.faults.deny("ec2", "DescribeInstances")
     shown = text(invoke(["doctor"]))
@@ -556,13 +558,13 @@ def test_each_cause_is_told(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_the_text_says_states_in_words(stack: WholeStack, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Grouped by heading, with a word for each state, the fix below, no line too long but commands, and a sum."""
+    """The text is grouped by headings, with a word for each state, its fix, and a summary, in short lines."""
     monkeypatch.setenv("COLUMNS", columns)
     stack.set_recorder({"resourceTypes": [SUBNET]})
     stack.config.stop_configuration_recorder(ConfigurationRecorderName="default")
     result = invoke(["doctor"])
     assert (result.exit_code, result.stderr) == (1, "")
-    for heading in dict.fromkeys(each.group for each in QUESTIONS):
+    for heading in dict.fromkeys(question.group for question in QUESTIONS):
         assert f"\n{heading}\n" in result.stdout
     assert "FAIL recorder: recorder default is stopped" in text(result)
     assert "fix: start it aws configservice start-configuration-recorder" in text(result)
@@ -575,25 +577,25 @@ def test_the_text_says_states_in_words(stack: WholeStack, columns: str, monkeypa
 
 @pytest.mark.usefixtures("stack")
 def test_the_json_is_one_document() -> None:
-    """Other tools get the account, the Region and every check with the same members."""
+    """The JSON has the account, the Region, and every check with the same members."""
     document = json.loads(invoke(["doctor", "--format", "json"]).stdout)
     assert (document["schemaVersion"], document["accountId"], document["region"]) == (1, "123456789012", "us-east-1")
     members = ["group", "name", "required", "state", "finding", "fix", "command"]
-    assert {tuple(each) for each in document["checks"]} == {tuple(members)}
-    assert [each["name"] for each in document["checks"]] == [
-        each.name for each in QUESTIONS if each.name not in ("network-role", "calendar", "approval")
+    assert {tuple(check) for check in document["checks"]} == {tuple(members)}
+    assert [check["name"] for check in document["checks"]] == [
+        question.name for question in QUESTIONS if question.name not in ("network-role", "calendar", "approval")
     ]
 
 
-def test_commands_go_where_doctor_went(stack: WholeStack) -> None:
-    """A command to be copied has the options that were given here, else it would act somewhere else."""
+def test_commands_keep_the_given_options(stack: WholeStack) -> None:
+    """A command to copy has the options that doctor was run with, so that it acts on the same account."""
     stack.config.stop_configuration_recorder(ConfigurationRecorderName="default")
     assert examine("--region", "us-east-1")[0]["recorder"]["command"].endswith("-name default --region us-east-1")
     assert examine()[0]["recorder"]["command"].endswith("-name default")
 
 
 def test_commands_can_be_copied(stack: WholeStack, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A profile with a space in its name is one word to the shell."""
+    """A profile name with a space is quoted for the shell."""
     keys = {name: value for name, value in stack.sandbox.environment().items() if "KEY" in name}
     lines = ["[my prod]", *(f"{name.lower()} = {value}" for name, value in keys.items())]
     (tmp_path / "credentials").write_text("\n".join(lines), encoding="utf-8")
@@ -604,7 +606,7 @@ def test_commands_can_be_copied(stack: WholeStack, monkeypatch: pytest.MonkeyPat
 
 
 def test_another_stack_is_named(stack: WholeStack) -> None:
-    """--stack looks at another stack; without it, a stack of another name is told to be missing."""
+    """--stack checks another stack; without it, a stack with another name is reported as missing."""
     stack.delete_stack()
     checks, _ = examine()
     assert (checks["stack"]["state"], STACK in checks["stack"]["finding"]) == ("WARN", True)

@@ -1,4 +1,4 @@
-"""The document for when nothing happens: every check is in it, and its policy is enough and not more."""
+"""The troubleshooting document explains every check, and its policy has exactly the permissions needed."""
 
 import json
 from pathlib import Path
@@ -36,30 +36,30 @@ IAM_NAMES = {
 
 
 def actions(sid: str) -> set[str]:
-    """The actions of a statement of the policy."""
-    [statement] = [each for each in json.loads(POLICY)["Statement"] if each["Sid"] == sid]
+    """Return the actions of a statement of the policy."""
+    [statement] = [statement for statement in json.loads(POLICY)["Statement"] if statement["Sid"] == sid]
     return set(statement["Action"])
 
 
-@pytest.mark.parametrize("name", [each.name for each in QUESTIONS])
+@pytest.mark.parametrize("name", [question.name for question in QUESTIONS])
 def test_every_check_is_explained(name: str) -> None:
-    """Whoever sees a check that is not OK finds it in the document."""
+    """The document names every check."""
     assert f"`{name}`" in DOCUMENT
 
 
-def test_what_a_scan_reads_is_what_is_tried() -> None:
-    """The statement for scans has every read that is tried, and no other."""
-    assert actions("ReadNetwork") == {each.action for each in (*REQUIRED, *OPTIONAL)}
+def test_statement_for_scans_has_the_tested_reads() -> None:
+    """The statement for scans has exactly the reads that doctor tests."""
+    assert actions("ReadNetwork") == {read.action for read in (*REQUIRED, *OPTIONAL)}
 
 
 def called(sandbox: Sandbox) -> set[str]:
-    """The IAM actions of the calls so far; who the caller is may always be asked."""
-    made = {f"{each.service.replace('service-quotas', 'servicequotas')}:{each.operation}" for each in sandbox.calls}
-    return {IAM_NAMES.get(each, each) for each in made} - {"sts:GetCallerIdentity"}
+    """Return the IAM actions of the calls so far, without GetCallerIdentity, which needs no permission."""
+    made = {f"{call.service.replace('service-quotas', 'servicequotas')}:{call.operation}" for call in sandbox.calls}
+    return {IAM_NAMES.get(operation, operation) for operation in made} - {"sts:GetCallerIdentity"}
 
 
 def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With just this policy nothing is UNKNOWN, and everything that it allows is used."""
+    """With only this policy, no check is UNKNOWN, and every action that it allows is used."""
     private = Private(builder)
     gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
     attachment = {"TransitGatewayId": gateway, "VpcId": private.vpc, "SubnetIds": [private.subnet]}
@@ -76,12 +76,12 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
         monkeypatch.delenv("AWS_SESSION_TOKEN")
         with enforced(sandbox):
             checks = json.loads(invoke(["doctor", "--format", "json"]).stdout)["checks"]
-    assert [each["finding"] for each in checks if each["state"] != "OK"] == []
+    assert [check["finding"] for check in checks if check["state"] != "OK"] == []
     assert called(sandbox) == actions("ReadNetwork") | actions("CheckUp")
 
 
-def test_explain_is_allowed_what_it_looks_at(sandbox: Sandbox, builder: Builder) -> None:
-    """What stands in a heal's way is read by what two statements allow, and by nothing else."""
+def test_explain_needs_only_two_statements(sandbox: Sandbox, builder: Builder) -> None:
+    """Two statements of the policy are exactly what explain needs."""
     subnet = Private(builder).subnet
     builder.ec2.create_network_interface(SubnetId=subnet)
     bucket: Client = sandbox.client("s3")
@@ -91,8 +91,8 @@ def test_explain_is_allowed_what_it_looks_at(sandbox: Sandbox, builder: Builder)
     assert called(sandbox) - actions("ReadNetwork") == actions("Explain")
 
 
-def test_a_dump_is_allowed_what_it_holds(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A dump lists the route tables of transit gateways, which a scan knows by their attachments."""
+def test_collect_needs_one_more_action(sandbox: Sandbox, tmp_path: Path) -> None:
+    """A dump needs a list of the transit gateway route tables, which a scan finds by their attachments."""
     account = Account(sandbox)
     Hub(account).join(account)
     sandbox.calls.clear()
@@ -100,8 +100,8 @@ def test_a_dump_is_allowed_what_it_holds(sandbox: Sandbox, tmp_path: Path) -> No
     assert called(sandbox) - actions("ReadNetwork") == actions("Collect")
 
 
-def test_all_regions_are_found_by_what_is_allowed(sandbox: Sandbox) -> None:
-    """And so are the accounts of an organization."""
+def test_all_regions_and_accounts_need_their_own_statement(sandbox: Sandbox) -> None:
+    """The statement for --all-regions and organizations has exactly the actions that they need."""
     sandbox.client("organizations").create_organization(FeatureSet="ALL")
     sandbox.client("organizations").create_account(AccountName="data", Email="data@example.com")
     sandbox.calls.clear()
@@ -109,8 +109,8 @@ def test_all_regions_are_found_by_what_is_allowed(sandbox: Sandbox) -> None:
     assert called(sandbox) - actions("ReadNetwork") == actions("Places")
 
 
-def test_an_aggregator_is_read_by_one_statement_alone(sandbox: Sandbox, builder: Builder) -> None:
-    """Whoever may read the aggregator needs no other statement, be there subnets with IPv6 or not."""
+def test_an_aggregator_needs_one_statement(sandbox: Sandbox, builder: Builder) -> None:
+    """A scan of an aggregator needs only that statement, with or without IPv6 subnets."""
     private = Private(builder)
     builder.dual_stack(private.vpc, private.subnet)
     aggregator = Aggregator(sandbox)
@@ -121,8 +121,8 @@ def test_an_aggregator_is_read_by_one_statement_alone(sandbox: Sandbox, builder:
     assert called(sandbox) == actions("Aggregator")
 
 
-def test_past_heals_are_listed_by_what_is_allowed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stack names the ledger, and one scan reads it."""
+def test_list_of_heals_needs_the_stack_and_one_read(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The heals command reads the stack's outputs and scans the ledger."""
     with deployed(sandbox, monkeypatch):
         sandbox.calls.clear()
         assert invoke(["heals"]).exit_code == 0
@@ -130,7 +130,7 @@ def test_past_heals_are_listed_by_what_is_allowed(sandbox: Sandbox, monkeypatch:
 
 
 def somebody(sandbox: Sandbox) -> dict[str, str]:
-    """The environment of a user who has the policy."""
+    """Return the environment of a user who has the policy."""
     iam: Client = sandbox.client("iam")
     iam.create_user(UserName="oncall")
     iam.put_user_policy(UserName="oncall", PolicyName="doctor", PolicyDocument=POLICY)

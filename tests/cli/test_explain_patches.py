@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def run(patch: str, sandbox: Sandbox, home: Path) -> None:
-    """Run a patch in a shell, as a person who pastes it does."""
+    """Run a patch in a shell, as a person does who pastes it."""
     path = f"{ENVIRONMENT / 'bin'}:/usr/bin:/bin"
     environment = {"PATH": path, "HOME": str(home), "AWS_PAGER": "", **sandbox.environment()}
     done = subprocess.run(["/bin/sh", "-c", patch], env=environment, capture_output=True, text=True, check=False)
@@ -34,7 +34,7 @@ def run(patch: str, sandbox: Sandbox, home: Path) -> None:
 
 
 def explained(subnet_id: str) -> dict[str, Any]:
-    """What the command tells about a subnet."""
+    """Return the command's explanation of a subnet."""
     found: dict[str, Any] = json.loads(invoke(["explain", subnet_id, "--format", "json"]).stdout)
     return found
 

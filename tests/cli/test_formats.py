@@ -1,4 +1,4 @@
-"""Each format against its published schema, and against the verdicts that it is made of."""
+"""Each output format against its published schema and against the verdicts."""
 
 import csv
 import io
@@ -46,13 +46,13 @@ RECORDINGS = [
 
 
 def verdicts_of(recording: str) -> list[dict[str, Any]]:
-    """The rows of the JSON format, which other tests hold equal to what is expected."""
+    """Return the rows of the JSON format, which other tests compare with the expected verdicts."""
     rows: list[dict[str, Any]] = json.loads(scan(dump_of(recording)).stdout)["subnets"]
     return rows
 
 
 def written(recording: str, chosen: Format) -> str:
-    """What a scan prints in a format."""
+    """Return the output of a scan in a format."""
     result = invoke(["scan", "--from-dump", str(dump_of(recording)), "--format", chosen])
     assert result.exit_code in (0, 1)
     assert result.stderr == ""
@@ -60,17 +60,17 @@ def written(recording: str, chosen: Format) -> str:
 
 
 def rendered(chosen: Format, result: Result) -> str:
-    """A result in a format."""
+    """Return a result in a format."""
     return "".join(RENDER[chosen](result))
 
 
 def partly(*verdicts: Verdict) -> Result:
-    """A result of which one account could not be looked at."""
+    """Return a result in which one account could not be read."""
     return Result(verdicts, MADE_AT, [DENIED])
 
 
 def verdict(**changed: object) -> Verdict:
-    """A verdict that crosses a NAT, with some fields changed."""
+    """Return a verdict that crosses a NAT, with some fields changed."""
     usual = Verdict(
         "111122223333",
         "us-east-1",
@@ -87,7 +87,7 @@ def verdict(**changed: object) -> Verdict:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_csv_has_a_row_for_each_subnet(recording: str) -> None:
-    """A CSV reader gets the same values as a JSON reader, the path in one cell."""
+    """A CSV reader gets the same values as a JSON reader, with the path in one cell."""
     rows = list(csv.DictReader(io.StringIO(written(recording, Format.CSV), newline="")))
     expected = verdicts_of(recording)
     for row, subnet in zip(rows, expected, strict=True):
@@ -98,7 +98,7 @@ def test_csv_has_a_row_for_each_subnet(recording: str) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_markdown_has_a_row_for_each_subnet(recording: str) -> None:
-    """Every subnet and its reason stand in one row of the table, which has as many cells as its header."""
+    """Every subnet has one row with its reason and as many cells as the header."""
     lines = written(recording, Format.MARKDOWN).splitlines()
     header, _, *rows = [line for line in lines if line.startswith("|")]
     for row, subnet in zip(rows, verdicts_of(recording), strict=True):
@@ -108,14 +108,14 @@ def test_markdown_has_a_row_for_each_subnet(recording: str) -> None:
 
 
 def test_markdown_keeps_cells_whole() -> None:
-    """A bar in a text does not end its cell; what could not be determined is listed."""
+    """A vertical bar in a text does not end its cell, and failures are listed."""
     text = rendered(Format.MARKDOWN, partly(verdict()))
     assert r"a \| NAT |" in text
     assert "- account 444455556666 eu-west-1: ec2:DescribeSubnets failed" in text
 
 
-def test_markdown_takes_no_name_for_markup() -> None:
-    """An account may be called anything."""
+def test_markdown_escapes_names() -> None:
+    """An account's name can contain markup characters."""
     error = ApiError("sts:AssumeRole", "AccessDenied", "no")
     text = rendered(Format.MARKDOWN, Result((), MADE_AT, [NotSeen("account 1 ([a](b) <c> | `d`)", error)]))
     assert r"- account 1 (\[a\](b) \<c\> \| \`d\`): sts:AssumeRole failed" in text
@@ -124,8 +124,8 @@ def test_markdown_takes_no_name_for_markup() -> None:
 @pytest.mark.parametrize(
     "odd", ["[a](https://example.com)", "<b>c</b>", "`d`", "e|f", "*g* ~~h~~ &lt;", "\\|i", "j\nk"]
 )
-def test_markdown_takes_no_text_of_a_verdict_for_markup(odd: str) -> None:
-    """A dump may hold anything: a cell shows it as it is."""
+def test_markdown_escapes_texts_of_verdicts(odd: str) -> None:
+    """A dump can contain any text, and the cell shows it unchanged."""
     path = (Hop(TargetKind.NAT_GATEWAY, odd, "0.0.0.0/0"),)
     odd_ids = verdict(account_id=odd, region=odd, vpc_id=odd, subnet_id=odd, route_table_id=odd, path=path)
     text = rendered(Format.MARKDOWN, Result([odd_ids, verdict(annotation=odd)], MADE_AT))
@@ -138,8 +138,8 @@ def test_markdown_takes_no_text_of_a_verdict_for_markup(odd: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@sum(a1)", "\t=1"])
-def test_csv_holds_no_formula(value: str) -> None:
-    """A dump of somebody else's makes no spreadsheet calculate."""
+def test_csv_has_no_formula(value: str) -> None:
+    """Text from somebody else's dump is not a formula in a spreadsheet."""
     [_, row] = csv.reader(
         io.StringIO(rendered(Format.CSV, Result([verdict(vpc_id=value, route_table_id=None)], MADE_AT)))
     )
@@ -148,7 +148,7 @@ def test_csv_holds_no_formula(value: str) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_junit_is_read_by_a_junit_parser(recording: str) -> None:
-    """Each subnet is a test: what is NON_COMPLIANT fails, what is NOT_APPLICABLE is skipped, and the counts agree."""
+    """Each subnet is a test: NON_COMPLIANT fails, NOT_APPLICABLE is skipped, and the counts match."""
     suites = JUnitXml.fromstring(written(recording, Format.JUNIT).encode())
     kinds = {Compliance.NON_COMPLIANT: [Failure], Compliance.COMPLIANT: [], Compliance.NOT_APPLICABLE: [Skipped]}
     cases = {(suite.name, case.name): case.result for suite in suites for case in suite}
@@ -162,7 +162,7 @@ def test_junit_is_read_by_a_junit_parser(recording: str) -> None:
 
 
 def test_junit_has_what_could_not_be_determined() -> None:
-    """An account that could not be read is an error, with the operation; markup in texts stays text."""
+    """An account that could not be read is an error with its operation; markup in texts is escaped."""
     suites = JUnitXml.fromstring(rendered(Format.JUNIT, partly(verdict())).encode())
     [[error], [failure]] = [
         case.result for suite in sorted(suites, key=lambda suite: str(suite.name)[::-1]) for case in suite
@@ -173,8 +173,8 @@ def test_junit_has_what_could_not_be_determined() -> None:
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\uffff", "\ud800"])
-def test_junit_is_xml_whatever_a_text_holds(character: str) -> None:
-    """A character that XML cannot hold is replaced, and the rest of its text stays."""
+def test_junit_replaces_invalid_characters(character: str) -> None:
+    """A character that XML does not allow is replaced; the rest of the text stays."""
     spoiled = verdict(annotation=f"a{character}b \U0001f680")
     [[[failure]]] = [
         [case.result for case in suite] for suite in JUnitXml.fromstring(rendered(Format.JUNIT, partly(spoiled)))
@@ -184,7 +184,7 @@ def test_junit_is_xml_whatever_a_text_holds(character: str) -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_sarif_fits_the_published_schema(recording: str) -> None:
-    """The log fits SARIF 2.1.0 (models made from the schema), and has a result of the right kind for each subnet."""
+    """The log is valid SARIF 2.1.0 and has a result of the right kind for each subnet."""
     text = written(recording, Format.SARIF)
     SarifLog.model_validate_json(text)
     [run] = json.loads(text)["runs"]
@@ -202,7 +202,7 @@ def test_sarif_fits_the_published_schema(recording: str) -> None:
 
 
 def test_sarif_has_what_could_not_be_determined() -> None:
-    """A run in which an account could not be read was not successful, and says which."""
+    """A run in which an account could not be read is not successful and names the account."""
     text = rendered(Format.SARIF, partly(verdict()))
     SarifLog.model_validate_json(text)
     [invocation] = json.loads(text)["runs"][0]["invocations"]
@@ -211,8 +211,8 @@ def test_sarif_has_what_could_not_be_determined() -> None:
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
-def test_asff_is_taken_by_security_hub(recording: str) -> None:
-    """The findings fit BatchImportFindings (botocore's model) and its limits, and say the same as the verdicts."""
+def test_asff_is_accepted_by_security_hub(recording: str) -> None:
+    """The findings match botocore's BatchImportFindings model, its limits, and the verdicts."""
     findings = json.loads(written(recording, Format.ASFF))
     shape = get_session().get_service_model("securityhub").operation_model("BatchImportFindings").input_shape
     report = ParamValidator().validate({"Findings": findings}, shape)
@@ -228,7 +228,7 @@ def test_asff_is_taken_by_security_hub(recording: str) -> None:
     assert len({finding["Id"] for finding in findings}) == len(findings)
 
 
-def test_arns_are_of_the_partition_of_the_region() -> None:
+def test_arns_have_the_partition_of_the_region() -> None:
     """In China, ARNs begin with arn:aws-cn."""
     [first, *_] = json.loads(written("china-partition", Format.ASFF))
     assert first["ProductArn"].startswith("arn:aws-cn:securityhub:cn-")
@@ -236,7 +236,7 @@ def test_arns_are_of_the_partition_of_the_region() -> None:
 
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_ocsf_is_a_compliance_finding(recording: str) -> None:
-    """Every finding fits the OCSF models of class 2003 and says the same as the verdict."""
+    """Every finding matches the OCSF models of class 2003 and the verdict."""
     findings = json.loads(written(recording, Format.OCSF))
     statuses = {"NON_COMPLIANT": "Fail", "COMPLIANT": "Pass", "NOT_APPLICABLE": "Other"}
     for finding, subnet in zip(findings, verdicts_of(recording), strict=True):
@@ -255,8 +255,8 @@ ODD = '100 % of "%s" \\ \x07 é 🐢 %(path)s'
 
 
 @pytest.mark.parametrize(("chosen", "key"), [(Format.SARIF, "results"), (Format.ASFF, ""), (Format.OCSF, "")])
-def test_findings_differ_in_all_that_verdicts_differ_in(chosen: Format, key: str) -> None:
-    """A finding is the same among others as alone, whatever the others hold."""
+def test_findings_do_not_depend_on_each_other(chosen: Format, key: str) -> None:
+    """A finding is the same alone and among others."""
     path = (Hop(TargetKind.NAT_GATEWAY, f"nat-{ODD}", "0.0.0.0/0"), Hop(TargetKind.NAT_GATEWAY, "nat-2", "::/0"))
     verdicts = [
         verdict(),
@@ -269,7 +269,7 @@ def test_findings_differ_in_all_that_verdicts_differ_in(chosen: Format, key: str
     ]
 
     def findings(*of: Verdict) -> list[dict[str, Any]]:
-        """The findings of some verdicts."""
+        """Return the findings of some verdicts."""
         text = rendered(chosen, Result(of, MADE_AT))
         document = json.loads(text)
         found: list[dict[str, Any]] = document["runs"][0][key] if key else document
@@ -285,7 +285,7 @@ def test_findings_differ_in_all_that_verdicts_differ_in(chosen: Format, key: str
 
 @pytest.mark.parametrize("chosen", [Format.JSON, Format.SARIF, Format.ASFF, Format.OCSF])
 def test_each_subnet_is_one_line_of_json(chosen: Format) -> None:
-    """Each subnet's row is one line of a document that ends with a line break, whatever its texts hold."""
+    """Each subnet is one line of a document that ends with a line break, whatever its texts contain."""
     odd = '"results": [] "subnets": []\n{"'
     verdicts = [verdict(), verdict(subnet_id="subnet-2", annotation=odd)]
     text = rendered(chosen, Result(verdicts, MADE_AT, [NotSeen(odd, ApiError("ec2:DescribeSubnets", "Denied", odd))]))
@@ -298,8 +298,8 @@ def test_each_subnet_is_one_line_of_json(chosen: Format) -> None:
 
 
 @pytest.mark.parametrize("chosen", list(Format))
-def test_every_format_can_say_nothing(chosen: Format) -> None:
-    """A scan without a single subnet is a whole document, too."""
+def test_every_format_supports_an_empty_result(chosen: Format) -> None:
+    """A scan without subnets gives a complete document."""
     text = rendered(chosen, Result((), MADE_AT))
     assert text.endswith("\n")
     if chosen in (Format.JSON, Format.SARIF, Format.ASFF, Format.OCSF):
@@ -307,7 +307,7 @@ def test_every_format_can_say_nothing(chosen: Format) -> None:
 
 
 def test_findings_keep_their_ids_from_scan_to_scan() -> None:
-    """A subnet that was healed updates its finding; it does not get a second one."""
+    """A healed subnet updates its existing finding."""
     healed = verdict(compliance=Compliance.COMPLIANT, reason=Reason.ENDPOINT)
     for chosen, key in ((Format.ASFF, "Id"), (Format.OCSF, "finding_info")):
         before, after = (json.loads(rendered(chosen, Result([one], MADE_AT)))[0] for one in (verdict(), healed))

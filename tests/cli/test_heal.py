@@ -1,4 +1,4 @@
-"""express-path heal: the shipped runbooks, started and followed, on the sandbox's Systems Manager."""
+"""express-path heal: starts and follows the real runbooks on the sandbox's Systems Manager."""
 
 import os
 import pty
@@ -11,7 +11,7 @@ from express_path_cli import run_watcher
 from express_path_cli.connections import connect
 from express_path_cli.runbooks.automation_runs import start_run
 from sandbox.server import Sandbox
-from tests.cli.healing_stack import LOOK, deployed, ended, make_stack, run_id_of, started, told_of_run, verdict
+from tests.cli.healing_stack import LOOK, deployed, ended, make_stack, reported_run_id, run_id_of, started, verdict
 from tests.support.command import invoke
 from tests.support.heals import APPROVED, HEAL, Deployment, Vpc
 from tests.support.network import Builder
@@ -21,19 +21,19 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """The runbooks that heal and undo, and a stack whose outputs name them."""
+    """Yield the heal and undo runbooks, and a stack whose outputs name them."""
     with deployed(sandbox, monkeypatch) as made:
         yield made
 
 
 @pytest.fixture
 def vpc(builder: Builder) -> Vpc:
-    """One private subnet behind a NAT gateway."""
+    """Return a VPC with one private subnet behind a NAT gateway."""
     return Vpc(builder)
 
 
 def test_a_dry_run_is_the_default(deployment: Deployment, vpc: Vpc) -> None:
-    """Without --apply the plan is shown with its steps, nothing is changed, and the next command is named."""
+    """Without --apply, the plan with its steps and the next command are printed, and nothing changes."""
     deployment.sandbox.calls.clear()
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 0, result.stderr
@@ -45,7 +45,7 @@ def test_a_dry_run_is_the_default(deployment: Deployment, vpc: Vpc) -> None:
 
 
 def test_heal_and_undo(deployment: Deployment, vpc: Vpc) -> None:
-    """--apply --yes heals: the subnet is COMPLIANT; the undo command that is printed takes it all back."""
+    """With --apply --yes the subnet becomes COMPLIANT; the printed undo command restores the original state."""
     healed = invoke(["heal", vpc.subnet, "--apply", "--yes"])
     assert healed.exit_code == 0, healed.stderr
     for step in ("plan", "create", "associate", "verify"):
@@ -61,7 +61,7 @@ def test_heal_and_undo(deployment: Deployment, vpc: Vpc) -> None:
 
 
 def test_a_healed_subnet_is_left_alone(deployment: Deployment, vpc: Vpc) -> None:
-    """Healing again finds nothing to do, asks nobody, and starts no second run."""
+    """A second heal does nothing, does not prompt, and starts no second run."""
     assert invoke(["heal", vpc.subnet, "--apply", "--yes"]).exit_code == 0
     deployment.sandbox.calls.clear()
     again = invoke(["heal", vpc.subnet, "--apply"])
@@ -73,7 +73,7 @@ def test_a_healed_subnet_is_left_alone(deployment: Deployment, vpc: Vpc) -> None
 def test_what_another_healed_meanwhile_is_not_undone_by_this_run(
     deployment: Deployment, builder: Builder, vpc: Vpc
 ) -> None:
-    """Between the dry run and the heal somebody else cured the subnet: this run changed nothing that it could undo."""
+    """If somebody else heals the subnet after the dry run, this run has nothing that could be undone."""
     starts = count(1)
 
     def cure_before_the_second() -> None:
@@ -88,7 +88,7 @@ def test_what_another_healed_meanwhile_is_not_undone_by_this_run(
 
 
 def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """What stands in the way is listed, one blocker a line with its cure; status 1, and no heal is started."""
+    """Each blocker is one line with its fix; the status is 1, and no heal is started."""
     cured = builder.table(vpc.id, NatGatewayId=vpc.nat)
     builder.endpoint(vpc.id, cured)
     builder.route(vpc.table, "192.0.2.1/32", NatGatewayId=vpc.nat)
@@ -99,10 +99,10 @@ def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Buil
     assert verdict(vpc.subnet) == "NON_COMPLIANT"
 
 
-def test_a_stack_that_needs_an_approval_is_asked_for_one(
+def test_mode_approval_requests_an_approval(
     deployment: Deployment, sandbox: Sandbox, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In mode APPROVAL, --apply starts the runbook that asks, and does not wait for the answer."""
+    """In mode APPROVAL, --apply starts the approval runbook and does not wait for the answer."""
     deployment.publish(APPROVED)
     make_stack(sandbox, deployment, "asking", "APPROVAL")
     topic = sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
@@ -122,7 +122,7 @@ def test_a_stack_that_needs_an_approval_is_asked_for_one(
 def test_a_closed_calendar_of_the_stack_is_respected(
     deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The stack's change calendar holds for heals by hand too."""
+    """The stack's change calendar also applies to manual heals."""
     monkeypatch.setenv("CHANGE_CALENDAR_NAME", "freeze")
     deployment.automation.knobs.closed_calendars.add("freeze")
     result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
@@ -130,8 +130,8 @@ def test_a_closed_calendar_of_the_stack_is_respected(
     assert "CHANGE_CALENDAR_CLOSED" in result.stdout
 
 
-def test_without_a_terminal_nobody_is_asked(deployment: Deployment, vpc: Vpc) -> None:
-    """In a pipe, --apply without --yes is refused in one line, and nothing is changed."""
+def test_without_a_terminal_apply_needs_yes(deployment: Deployment, vpc: Vpc) -> None:
+    """In a pipe, --apply without --yes is refused in one line, and nothing changes."""
     result = invoke(["heal", vpc.subnet, "--apply"])
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
@@ -140,10 +140,10 @@ def test_without_a_terminal_nobody_is_asked(deployment: Deployment, vpc: Vpc) ->
 
 
 @pytest.mark.parametrize(("answer", "status", "compliance"), [("y\n", 0, "COMPLIANT"), ("\n", 1, "NON_COMPLIANT")])
-def test_at_a_terminal_it_asks(
+def test_at_a_terminal_apply_prompts(
     sandbox: Sandbox, deployment: Deployment, vpc: Vpc, answer: str, status: int, compliance: str
 ) -> None:
-    """At a terminal, --apply asks; yes heals, anything else changes nothing."""
+    """At a terminal, --apply prompts: yes heals, any other answer changes nothing."""
     assert deployment.endpoints(vpc.id) == []
     ours, theirs = pty.openpty()
     os.write(ours, answer.encode())
@@ -156,7 +156,7 @@ def test_at_a_terminal_it_asks(
 
 
 def test_a_run_that_fails_says_where(deployment: Deployment, vpc: Vpc) -> None:
-    """The step that failed and AWS's message are in one line, and the status is 2."""
+    """One line has the failed step and AWS's message, and the status is 2."""
     deployment.sandbox.faults.deny("ec2", "CreateVpcEndpoint")
     result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
     assert result.exit_code == 2
@@ -167,8 +167,8 @@ def test_a_run_that_fails_says_where(deployment: Deployment, vpc: Vpc) -> None:
     assert "to undo its changes, if any: express-path undo " in result.stdout
 
 
-def test_a_function_that_fails_is_told_without_its_trace(deployment: Deployment, vpc: Vpc) -> None:
-    """Of what Lambda answers, the message alone; a dry run has nothing to undo."""
+def test_a_failed_function_is_reported_without_its_trace(deployment: Deployment, vpc: Vpc) -> None:
+    """Only the message of Lambda's error is printed; a dry run has nothing to undo."""
     deployment.sandbox.faults.deny("ec2", "DescribeNetworkAcls")
     result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
     assert result.exit_code == 2
@@ -186,16 +186,16 @@ def test_a_function_that_fails_is_told_without_its_trace(deployment: Deployment,
         ("vpc-1", "(give the whole ID: that of a subnet looks like subnet-0a1b2c3d4e5f60718"),
     ],
 )
-def test_a_subnet_that_is_not_there_is_not_healthy(subnet: str, message: str) -> None:
-    """It may be of another Region: status 2, in one line."""
+def test_a_missing_subnet_is_not_compliant(subnet: str, message: str) -> None:
+    """The subnet may be in another Region, so the error is one line and the status is 2."""
     result = invoke(["heal", subnet])
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
     assert message in line
 
 
-def test_a_run_that_cannot_be_looked_at_goes_on(deployment: Deployment, vpc: Vpc) -> None:
-    """Its id, and how to look at it, are told beside the error."""
+def test_a_run_that_cannot_be_followed_continues(deployment: Deployment, vpc: Vpc) -> None:
+    """The error includes the run's id and how to follow it."""
     deployment.sandbox.faults.deny("ssm", "GetAutomationExecution")
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 2
@@ -205,7 +205,7 @@ def test_a_run_that_cannot_be_looked_at_goes_on(deployment: Deployment, vpc: Vpc
 
 @pytest.mark.usefixtures("sandbox")
 def test_without_a_stack_it_is_one_line() -> None:
-    """Where nothing is deployed, the line says so and how to name another stack."""
+    """If nothing is deployed, one line says so and how to name another stack."""
     result = invoke(["heal", "subnet-0a1b2c3d4e5f60718"])
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
@@ -213,10 +213,8 @@ def test_without_a_stack_it_is_one_line() -> None:
     assert "--stack" in line
 
 
-def test_ctrl_c_ends_the_following_not_the_run(
-    deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever stops watching is told that the run goes on, and how to look at it; the status is that of Ctrl-C."""
+def test_ctrl_c_does_not_stop_the_run(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After Ctrl-C, the output says that the run continues and how to follow it; the status is 130."""
 
     def interrupt(_seconds: float) -> None:
         raise KeyboardInterrupt
@@ -237,15 +235,15 @@ UNSEEN: dict[str, tuple[Spoil, str]] = {
 
 
 @pytest.mark.parametrize("how", UNSEEN)
-def test_a_heal_that_is_lost_sight_of_can_be_undone(
+def test_a_heal_that_cannot_be_followed_can_be_undone(
     sandbox: Sandbox, deployment: Deployment, vpc: Vpc, how: str
 ) -> None:
-    """Where nothing more can be seen of a heal: its id, that it goes on, and how to follow and undo it."""
+    """If a heal can no longer be read, the output has its id and how to follow and undo it."""
     spoil, hint = UNSEEN[how]
     starts = iter(range(2))
     sandbox.faults.before("ssm", "StartAutomationExecution", lambda: spoil(sandbox) if next(starts) else None, times=2)
     lost = started(sandbox, "heal", vpc.subnet, "--apply", "--yes")
-    run_id = told_of_run(lost.stdout, "heal")
+    run_id = reported_run_id(lost.stdout, "heal")
     assert f"to undo its changes after it has ended: express-path undo {run_id}\n" in lost.stdout
     [line] = lost.stderr.splitlines()
     assert (lost.returncode, hint in line) == (2, True), line
@@ -258,7 +256,7 @@ def test_a_heal_that_is_lost_sight_of_can_be_undone(
 
 @pytest.mark.usefixtures("deployment")
 def test_throttling_that_passes_is_waited_for(sandbox: Sandbox, vpc: Vpc) -> None:
-    """A start and a look that AWS refuses a few times for too many calls are made again."""
+    """Throttled starts and reads are retried."""
     sandbox.faults.throttle("ssm", "StartAutomationExecution", times=2)
     sandbox.faults.throttle(*LOOK, times=2)
     healed = started(sandbox, "heal", vpc.subnet, "--apply", "--yes")
@@ -270,7 +268,7 @@ def test_throttling_that_passes_is_waited_for(sandbox: Sandbox, vpc: Vpc) -> Non
 def test_a_run_that_may_not_be_started_is_one_line(
     sandbox: Sandbox, deployment: Deployment, vpc: Vpc, command: str
 ) -> None:
-    """Nothing was started: the permission is named, and there is no run to follow."""
+    """If the start is denied, one line names the permission, and there is no run to follow."""
     sandbox.faults.deny("ssm", "StartAutomationExecution")
     refused = started(sandbox, command, vpc.subnet, "--yes")
     [line] = refused.stderr.splitlines()
@@ -279,8 +277,8 @@ def test_a_run_that_may_not_be_started_is_one_line(
     assert deployment.changes() == []
 
 
-def test_a_start_whose_answer_is_lost_is_one_run(deployment: Deployment, vpc: Vpc) -> None:
-    """The SDK asks again, and the client token says that it is the same wish; another start is another one.
+def test_a_retried_start_is_one_run(deployment: Deployment, vpc: Vpc) -> None:
+    """The client token makes the SDK's retry of a lost response the same run; a new command is a new run.
 
     https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StartAutomationExecution.html
     """
@@ -293,12 +291,12 @@ def test_a_start_whose_answer_is_lost_is_one_run(deployment: Deployment, vpc: Vp
     runs = {start_run(aws, HEAL, given) for _ in range(2)}
     assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 3
     found = deployment.sandbox.client("ssm").describe_automation_executions()["AutomationExecutionMetadataList"]
-    assert {each["AutomationExecutionId"] for each in found} == runs
+    assert {execution["AutomationExecutionId"] for execution in found} == runs
     assert len(runs) == 2
 
 
 def test_a_run_that_is_cancelled_says_so(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a run that somebody ends without a failure: its status, and how to look at it and undo it."""
+    """For a cancelled run, the output has its status and how to follow and undo it."""
     ssm = deployment.sandbox.client("ssm")
     looks = iter(range(100))
 

@@ -1,4 +1,4 @@
-"""express-path heals: past heals out of the ledger, as a table and as JSON."""
+"""express-path heals: past heals from the ledger, as a table and as JSON."""
 
 import json
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ UNDO_RUN, LATER = heal_id(90), "2026-11-22T13:30:00+00:00"
 
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """The stack that owns the ledger."""
+    """Yield the stack that owns the ledger."""
     with deployed(sandbox, monkeypatch) as made:
         yield made
 
 
 @pytest.fixture
 def ledger(deployment: Deployment) -> LedgerTable:
-    """A ledger with a heal of every state, and a run that changed nothing."""
+    """Return a ledger with a heal in every state and a run that changed nothing."""
     found = deployment.ledger
     found.write_heal(heal_id(1), VPC, TABLE, ENDPOINT, created=True)
     undone = {"kind": "UNDO", "startedBy": "PERSON", "healRunId": heal_id(1), "deletedAt": LATER, "finishedAt": LATER}
@@ -43,7 +43,7 @@ def ledger(deployment: Deployment) -> LedgerTable:
 
 @pytest.mark.usefixtures("ledger")
 def test_table_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By VPC: run, table, endpoint, state and time, who undid it, and the command that undoes it."""
+    """The table is grouped by VPC and has each run with its state, time, undo run, and undo command."""
     monkeypatch.setenv("COLUMNS", "80")
     result = invoke(["heals"])
     assert result.exit_code == 0, result.stderr
@@ -75,7 +75,7 @@ def test_table_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("ledger")
 def test_json_says_the_same() -> None:
-    """What did not happen is null; the command leads to the same account and Region."""
+    """In JSON, steps that did not happen are null; the undo command keeps the account and Region."""
     result = invoke(["heals", "--run", heal_id(1), "--run", heal_id(3), "--region", "us-east-1", "--format", "json"])
     assert result.exit_code == 0, result.stderr
     document = json.loads(result.stdout)
@@ -107,18 +107,18 @@ def test_json_says_the_same() -> None:
 
 @pytest.mark.usefixtures("ledger")
 def test_heals_of_one_vpc(tmp_path: Path) -> None:
-    """--vpc leaves the others out, also in a file; a VPC without heals is no error."""
+    """--vpc filters the heals, also in a file; a VPC without heals is not an error."""
     assert invoke(["heals", "--vpc", OTHER_VPC]).stdout.splitlines()[-1].startswith("1 heal: 1 UNFINISHED")
     assert invoke(["heals", "--vpc", "vpc-9"]).stdout == "no heals: no run in the ledger changed anything here\n"
     file = tmp_path / "heals.json"
     assert invoke(["heals", "--vpc", OTHER_VPC, "--format", "json", "--output", str(file)]).stdout == ""
-    assert [each["vpcId"] for each in json.loads(file.read_text(encoding="utf-8"))["heals"]] == [OTHER_VPC]
+    assert [heal["vpcId"] for heal in json.loads(file.read_text(encoding="utf-8"))["heals"]] == [OTHER_VPC]
 
 
 @pytest.mark.usefixtures("ledger")
 @pytest.mark.parametrize("run_id", [heal_id(5), UNDO_RUN, heal_id(77)], ids=["nothing", "undo", "unknown"])
 def test_a_run_without_changes_is_not_found(run_id: str) -> None:
-    """Status 2, in one line: an empty list would look like an answer."""
+    """The status is 2 with one line, because an empty list would look like a result."""
     result = invoke(["heals", "--run", run_id])
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
@@ -126,7 +126,7 @@ def test_a_run_without_changes_is_not_found(run_id: str) -> None:
 
 
 def test_many_heals_come_in_pages(deployment: Deployment) -> None:
-    """A scan ends after 1 MB; the rest is on further pages."""
+    """All pages are read, because a scan of the ledger returns at most 1 MB."""
     for number in range(3):
         deployment.ledger.write_heal(heal_id(number), VPC, f"rtb-{number}", ENDPOINT, created=False)
         deployment.ledger.write(f"NOTE#{number}", note="x" * 390_000)
@@ -135,7 +135,7 @@ def test_many_heals_come_in_pages(deployment: Deployment) -> None:
 
 
 def test_a_denied_ledger_is_one_line(sandbox: Sandbox, deployment: Deployment) -> None:
-    """The permission is named."""
+    """One line names the missing permission."""
     assert deployment.ledger
     sandbox.faults.deny("dynamodb", "Scan")
     result = invoke(["heals"])

@@ -1,4 +1,4 @@
-"""Scans of live accounts: the same verdicts as from a dump, Regions, and everything that can go wrong on the way."""
+"""Scans of live accounts: same verdicts as from a dump, selection of Regions, and every kind of failure."""
 
 import json
 from pathlib import Path
@@ -20,85 +20,85 @@ OFF = "no-where-1"
 
 
 def live(*options: str) -> Result:
-    """Scan the sandbox."""
+    """Run a live scan of the sandbox and return the result."""
     return invoke(["scan", "--format", "json", *options])
 
 
 def rows(result: Result) -> list[dict[str, Any]]:
-    """The rows that a scan printed."""
+    """Return the rows that a scan printed."""
     found: list[dict[str, Any]] = json.loads(result.stdout)["subnets"]
     return found
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retries come at once: how many there are is botocore's standard mode, how far apart is chance."""
+    """Let botocore's standard retry mode retry without waiting."""
     monkeypatch.setattr("botocore.retries.standard.random.random", lambda: 0.0)
 
 
 @pytest.fixture
 def network(builder: Builder) -> Private:
-    """A VPC with a public subnet, and a private one behind a NAT gateway."""
+    """Return a VPC with a public subnet and a private one behind a NAT gateway."""
     return Private(builder)
 
 
-def test_live_says_what_a_dump_says(network: Private, tmp_path: Path) -> None:
-    """The same network read live and from the dump that collect makes: the same document, byte by byte."""
+def test_live_scan_and_dump_give_the_same_document(network: Private, tmp_path: Path) -> None:
+    """A live scan and a scan of the dump that collect writes print the same document, byte for byte."""
     assert invoke(["collect", str(tmp_path / "dump")]).exit_code == 0
     from_dump = scan(tmp_path / "dump")
     assert live().stdout == from_dump.stdout
     assert (live().exit_code, from_dump.exit_code) == (1, 1)
-    assert {each["reason"] for each in rows(live()) if each["vpcId"] == network.vpc} == {
+    assert {row["reason"] for row in rows(live()) if row["vpcId"] == network.vpc} == {
         "NAT_GATEWAY",
         "INTERNET_GATEWAY",
     }
 
 
 def test_regions_are_read_as_named(sandbox: Sandbox, network: Private) -> None:
-    """Each --region is read once, and its subnets are reported under its name."""
+    """Each --region is read once, and its subnets are reported with its name."""
     vpc = sandbox.client("ec2", ELSEWHERE).create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
     subnet = sandbox.client("ec2", ELSEWHERE).create_subnet(VpcId=vpc, CidrBlock="10.9.0.0/24")["Subnet"]["SubnetId"]
     found = rows(live("--region", sandbox.region, "--region", ELSEWHERE, "--region", ELSEWHERE))
-    assert {(each["region"], each["subnetId"]) for each in found} >= {
+    assert {(row["region"], row["subnetId"]) for row in found} >= {
         (sandbox.region, network.subnet),
         (ELSEWHERE, subnet),
     }
-    assert len(found) == len({each["subnetId"] for each in found})
-    assert {each["region"] for each in rows(live("--region", ELSEWHERE))} == {ELSEWHERE}
+    assert len(found) == len({row["subnetId"] for row in found})
+    assert {row["region"] for row in rows(live("--region", ELSEWHERE))} == {ELSEWHERE}
 
 
 def test_all_regions_are_those_that_offer_the_service(sandbox: Sandbox, network: Private) -> None:
-    """Of the Regions in force, those without a prefix list of S3 Express are left out, and nothing else is."""
-    asked = {each["RegionName"] for each in sandbox.client("ec2").describe_regions()["Regions"]}
+    """--all-regions skips only the enabled Regions without an S3 Express prefix list."""
+    asked = {region["RegionName"] for region in sandbox.client("ec2").describe_regions()["Regions"]}
     offering = {region for region in asked if _offers(sandbox, region)}
     assert sandbox.region in offering
     assert offering < asked
     sandbox.calls.clear()
     result = live("--all-regions")
-    assert network.subnet in {each["subnetId"] for each in rows(result)}
-    assert {each["region"] for each in rows(result)} <= offering
+    assert network.subnet in {row["subnetId"] for row in rows(result)}
+    assert {row["region"] for row in rows(result)} <= offering
     assert len(sandbox.calls.of("ec2", "DescribeSubnets")) == len(offering)
 
 
 def _offers(sandbox: Sandbox, region: str) -> bool:
     lists = sandbox.client("ec2", region).describe_prefix_lists()["PrefixLists"]
-    return any(each["PrefixListName"].endswith(".s3express") for each in lists)
+    return any(prefix_list["PrefixListName"].endswith(".s3express") for prefix_list in lists)
 
 
 def test_all_regions_need_no_region_in_the_settings(
     network: Private, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Who asks for every Region need not have set one."""
+    """--all-regions works if the settings have no default Region."""
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    assert network.subnet in {each["subnetId"] for each in rows(live("--all-regions"))}
+    assert network.subnet in {row["subnetId"] for row in rows(live("--all-regions"))}
 
 
 @pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("options", [(), ("--all-regions",)], ids=" ".join)
-def test_a_vpc_that_is_not_there_is_looked_for_elsewhere(options: tuple[str, ...]) -> None:
-    """The hint names the options that lead elsewhere, and none that those given exclude."""
+def test_a_missing_vpc_gets_a_hint_where_to_search(options: tuple[str, ...]) -> None:
+    """The hint names options that search elsewhere, except those that conflict with the given ones."""
     result = live("--vpc", "vpc-0elsewhere", *options)
     assert result.exit_code == 2
     assert ("--region" in result.stderr, "--profile" in result.stderr) == (not options, True)
@@ -113,37 +113,37 @@ WITHOUT_REGION = {
 """The arguments of commands that need some."""
 
 
-@pytest.mark.parametrize("line", [[each, *WITHOUT_REGION.get(each, [])] for each in COMMANDS], ids=" ".join)
+@pytest.mark.parametrize("line", [[name, *WITHOUT_REGION.get(name, [])] for name in COMMANDS], ids=" ".join)
 def test_without_a_region_options_of_the_command_are_named(
     line: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Each command says in one line which of its own options name a Region, and every one of them."""
+    """The error is one line that names exactly the command's own options for a Region."""
     monkeypatch.chdir(tmp_path)
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     result = invoke(line)
     assert (result.exit_code, result.stdout) == (2, "")
-    [told] = result.stderr.splitlines()
+    [message] = result.stderr.splitlines()
     section = manual().partition(f"\n## {line[0]}\n")[2].partition("\n## ")[0]
-    named = {each for each in ("--region", "--all-regions") if f"`{each}`" in section}
-    assert {each for each in ("--region", "--all-regions") if each in told} == named
+    named = {option for option in ("--region", "--all-regions") if f"`{option}`" in section}
+    assert {option for option in ("--region", "--all-regions") if option in message} == named
 
 
 def test_parameters_reach_the_live_scan(sandbox: Sandbox, network: Private) -> None:
-    """Rule parameters mean live what they mean in a dump, and cost the reads that they need."""
+    """Rule parameters have the same effect as for a dump, including the reads that they need."""
     found = rows(live("--parameter", f"vpcIds={network.vpc}", "--parameter", "scope=DIRECTORY_BUCKETS"))
-    assert {each["reason"] for each in found if each["vpcId"] == network.vpc} == {"NO_DIRECTORY_BUCKETS"}
-    assert {each["reason"] for each in found if each["vpcId"] != network.vpc} == {"EXCLUDED"}
+    assert {row["reason"] for row in found if row["vpcId"] == network.vpc} == {"NO_DIRECTORY_BUCKETS"}
+    assert {row["reason"] for row in found if row["vpcId"] != network.vpc} == {"EXCLUDED"}
     assert sandbox.calls.of("s3", "ListDirectoryBuckets")
     sandbox.ec2.sharing.share_subnet(network.subnet, "210987654321")
     found = rows(live("--parameter", f"vpcIds={network.vpc}", "--parameter", "scope=DIRECTORY_BUCKETS"))
-    assert {each["subnetId"] for each in found if each["reason"] == "NAT_GATEWAY"} == {network.subnet}
+    assert {row["subnetId"] for row in found if row["reason"] == "NAT_GATEWAY"} == {network.subnet}
 
 
 @pytest.mark.usefixtures("network")
 def test_scan_only_reads(sandbox: Sandbox) -> None:
-    """Not one call of a scan changes anything."""
+    """A scan makes no call that changes anything."""
     sandbox.calls.clear()
     assert live("--all-regions").exit_code == 1
     assert sandbox.calls.mutating() == []
@@ -156,26 +156,26 @@ def test_scan_only_reads(sandbox: Sandbox) -> None:
 def test_a_region_that_fails_is_named_and_the_rest_reported(
     sandbox: Sandbox, network: Private, fault: str, code: str, hint: str
 ) -> None:
-    """Denied or throttled in one Region: it is named with code and hint, the others are reported, the status is 2."""
+    """A denied or throttled Region is named with its error code and a hint, and the status is 2."""
     result = live("--region", sandbox.region, "--region", OFF)
     assert result.exit_code == 2
-    assert network.subnet in {each["subnetId"] for each in rows(result)}
+    assert network.subnet in {row["subnetId"] for row in rows(result)}
     [line] = result.stderr.splitlines()
     assert f"account {sandbox.account_id} {OFF}" in line
     getattr(sandbox.faults, fault)("ec2", "DescribeSubnets")
     result = live("--region", sandbox.region)
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
-    for said in (sandbox.account_id, sandbox.region, "ec2:DescribeSubnets", code, hint):
-        assert said in line
+    for expected_text in (sandbox.account_id, sandbox.region, "ec2:DescribeSubnets", code, hint):
+        assert expected_text in line
 
 
-def test_a_region_that_is_off_hides_no_other(sandbox: Sandbox, network: Private) -> None:
-    """Not even the caller is known in a Region that is off, nor in one misspelt; named first, it is named, no more."""
+def test_a_disabled_region_does_not_hide_others(sandbox: Sandbox, network: Private) -> None:
+    """A disabled or misspelled Region is named as failed, even if it is the first one; the others are reported."""
     sandbox.faults.fail("sts", "GetCallerIdentity", "InvalidClientTokenId", 403, times=1)
     result = live("--region", OFF, "--region", sandbox.region)
     assert result.exit_code == 2
-    assert network.subnet in {each["subnetId"] for each in rows(result)}
+    assert network.subnet in {row["subnetId"] for row in rows(result)}
     [line] = result.stderr.splitlines()
     assert f"account {sandbox.account_id} {OFF}: ec2:DescribeSubnets failed with " in line
     sandbox.faults.fail("sts", "GetCallerIdentity", "InvalidClientTokenId", 403, times=1)
@@ -189,7 +189,7 @@ def test_a_region_that_is_off_hides_no_other(sandbox: Sandbox, network: Private)
 def test_a_region_that_is_refused_on_its_second_page_has_no_verdicts(
     sandbox: Sandbox, builder: Builder, network: Private
 ) -> None:
-    """Half of a list is no list: the Region is named as failed, status 2, and none of its subnets is judged."""
+    """If the second page of a list is denied, the Region is named as failed and none of its subnets is evaluated."""
     for _ in range(100):  # as many as a page holds, beside those that there are
         builder.ec2.create_route_table(VpcId=network.vpc)
     seen = ("ec2", "DescribeRouteTables")
@@ -198,12 +198,12 @@ def test_a_region_that_is_refused_on_its_second_page_has_no_verdicts(
     assert result.exit_code == 2
     assert "NextToken" in list(sandbox.calls.of(*seen))[1].parameters
     assert network.subnet not in result.stdout
-    assert {each["region"] for each in rows(result)} == {ELSEWHERE}
+    assert {row["region"] for row in rows(result)} == {ELSEWHERE}
     assert f"{sandbox.region}: ec2:DescribeRouteTables failed with UnauthorizedOperation" in result.stderr
 
 
-def test_what_a_service_control_policy_forbids_is_no_missing_permission() -> None:
-    """The line does not send people to IAM for what the organization forbids."""
+def test_a_service_control_policy_is_not_reported_as_a_missing_permission() -> None:
+    """The message for a denial by the organization does not suggest an IAM change."""
     why = "not authorized to perform: ec2:DescribeVpcs with an explicit deny in a service control policy"
     line = one_line(ApiError("ec2:DescribeVpcs", "UnauthorizedOperation", why))
     assert "a service control policy of the organization denies ec2:DescribeVpcs" in line
@@ -220,7 +220,7 @@ def test_what_a_service_control_policy_forbids_is_no_missing_permission() -> Non
     ],
 )
 def test_credentials_that_do_not_work_are_one_line(sandbox: Sandbox, code: str, hint: str) -> None:
-    """Expired, invalid or forbidden credentials: one line with what to do, nothing on standard output, status 2."""
+    """Expired, invalid, or denied credentials give one line with a fix, no output, and status 2."""
     sandbox.faults.fail("sts", "GetCallerIdentity", code, 403)
     result = live()
     assert (result.exit_code, result.stdout) == (2, "")
@@ -231,7 +231,7 @@ def test_credentials_that_do_not_work_are_one_line(sandbox: Sandbox, code: str, 
 
 @pytest.mark.usefixtures("sandbox")
 def test_no_credentials_are_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without any credentials the line says how to get some."""
+    """Without credentials, the error is one line that says how to get some."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
@@ -246,13 +246,13 @@ def test_no_credentials_are_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_an_optional_read_that_is_denied_is_noted(sandbox: Sandbox, builder: Builder, network: Private) -> None:
-    """What a denied read would tell counts as unknown; a note says so, and --quiet keeps it back."""
+    """A denied optional read makes paths unknown; a note says so unless --quiet is set."""
     instance = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=network.public_subnet)
     interface = instance["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
     subnet = builder.subnet(network.vpc, builder.table(network.vpc, NetworkInterfaceId=interface))
     sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
     result = live()
     assert result.exit_code == 1
-    assert {each["subnetId"]: each["reason"] for each in rows(result)}[subnet] == "UNRESOLVED_EGRESS"
+    assert {row["subnetId"]: row["reason"] for row in rows(result)}[subnet] == "UNRESOLVED_EGRESS"
     assert "note: account 123456789012 us-east-1: ec2:DescribeNetworkInterfaces was denied" in result.stderr
     assert live("--quiet").stderr == ""

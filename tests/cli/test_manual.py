@@ -1,4 +1,4 @@
-"""The manual is what --help says; shells complete; errors are one line, and a trace only where one is asked for."""
+"""The manual matches --help, shells complete words, and errors are one line unless --debug is set."""
 
 import os
 import subprocess
@@ -17,27 +17,27 @@ COMMAND = Path(sys.executable).with_name("express-path")
 
 
 def test_the_document_is_the_manual() -> None:
-    """docs/command.md is up to date: python -m express_path_cli.manual > docs/command.md makes it again."""
+    """docs/command.md is up to date; `python -m express_path_cli.manual > docs/command.md` writes it."""
     assert (ROOT / "docs" / "command.md").read_text(encoding="utf-8") == manual()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_and_manual_name_the_same_options(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every option of --help is in the command's section of the manual, and an example of it is in both."""
+    """The command's section in the manual has every option of --help, and both have an example."""
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TERM", "dumb")
     text = invoke([name, "--help"]).stdout
     section = manual().partition(f"\n## {name}\n")[2].partition("\n## ")[0]
     options = {word for word in text.split() if word.startswith("--") and word != "--help" and "│" not in word}
     assert "--debug" in options
-    assert {each for each in options if each not in section} == set()
+    assert {option for option in options if option not in section} == set()
     example = COMMANDS[name].EXAMPLES.strip().splitlines()[0].partition("  #")[0]
     assert example in section
     assert example in text
 
 
 def completed(*words: str, **variables: str) -> set[str]:
-    """What bash would offer for the last of these words."""
+    """Return what bash offers to complete the last of these words."""
     environment = {
         "PATH": os.environ["PATH"],
         "_EXPRESS_PATH_COMPLETE": "complete_bash",
@@ -50,7 +50,7 @@ def completed(*words: str, **variables: str) -> set[str]:
 
 
 def test_shells_complete_commands_options_and_words() -> None:
-    """Commands, options, formats and the words for verdicts are completed."""
+    """Shells complete commands, options, formats, and the words for verdicts."""
     assert {"scan", "explain"} <= completed("express-path", "")
     assert "--from-dump" in completed("express-path", "scan", "--fr")
     assert completed("express-path", "scan", "--format", "sa") == {"sarif"}
@@ -88,7 +88,7 @@ def test_help_shows_no_type_for_flags(name: str) -> None:
 
 @pytest.mark.usefixtures("sandbox")
 def test_an_unexpected_error_is_never_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bug ends with status 2, as 1 means that something is NON_COMPLIANT, and says how to report it."""
+    """A bug ends with status 2, because 1 means NON_COMPLIANT, and the message says how to report it."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", "nonsense")  # botocore refuses it by a ValueError, which no call expects
     result = invoke(["scan"])
     assert (result.exit_code, result.stdout) == (2, "")
@@ -99,7 +99,7 @@ def test_an_unexpected_error_is_never_a_finding(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("line", [("--debug", "scan"), ("scan", "--debug")], ids=" ".join)
 def test_debug_shows_the_trace(line: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """With --debug, before or after the command's name, the trace comes before the line; without it there is none."""
+    """With --debug before or after the command's name, the trace precedes the error line."""
     monkeypatch.delenv(DEBUG, raising=False)
     assert "Traceback" not in invoke(["scan", "--from-dump", "/nowhere"]).stderr
     monkeypatch.setenv(DEBUG, "")  # so that what --debug sets is taken back after this test
@@ -110,8 +110,8 @@ def test_debug_shows_the_trace(line: tuple[str, ...], monkeypatch: pytest.Monkey
 
 
 @pytest.mark.usefixtures("sandbox")
-def test_debug_shows_the_trace_of_what_is_reported_beside_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Region that cannot be read does not end the scan; its trace is shown all the same."""
+def test_debug_shows_the_trace_of_a_failed_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Region that fails does not end the scan, but --debug shows its trace."""
     monkeypatch.setenv(DEBUG, "1")
     result = invoke(["scan", "--region", "us-east-1", "--region", "no-where-1"])
     assert result.exit_code == 2
@@ -119,8 +119,8 @@ def test_debug_shows_the_trace_of_what_is_reported_beside_the_rest(monkeypatch: 
     assert result.stderr.splitlines()[-1].startswith("express-path: account 123456789012 no-where-1")
 
 
-def test_version_is_told() -> None:
-    """--version names the command and its version, and does nothing else."""
+def test_version_is_printed() -> None:
+    """--version prints the command's name and version and does nothing else."""
     result = invoke(["--version"])
     assert result.exit_code == 0
     assert result.stdout.startswith("express-path ")

@@ -1,4 +1,4 @@
-"""Network files: what they say is what their dumps hold, and a mistake in one is an error."""
+"""Network files: their dumps contain what they describe, and mistakes are errors."""
 
 import json
 import re
@@ -18,18 +18,18 @@ EXAMPLE = re.search(r"```yaml\n(.*?)```", (NETWORKS / "README.md").read_text(enc
 
 
 def written(tmp_path: Path, text: str) -> dict[str, Any]:
-    """What a network file with this text says."""
+    """Return the dump of a network file with this text."""
     (tmp_path / "network.yaml").write_text(text, encoding="utf-8")
     return read(tmp_path / "network.yaml")
 
 
 def vpc_with(**options: object) -> dict[str, Any]:
-    """A network of one VPC with these options."""
+    """Return a network of one VPC with these options."""
     return {"vpcs": {"vpc-app": options}}
 
 
 def test_the_example_of_the_readme_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The network that the README shows has the verdicts that it shows."""
+    """The example in the README gets the verdicts that the README shows."""
     assert EXAMPLE
     monkeypatch.setattr(scenarios, "NETWORKS", tmp_path)
     (tmp_path / "example.yaml").write_text(EXAMPLE[1], encoding="utf-8")
@@ -41,7 +41,7 @@ def test_the_example_of_the_readme_is_right(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_an_expanded_dump_has_the_fields_of_a_recording() -> None:
-    """A network file gives every field that the AWS CLI prints, so the reader meets the same format in both."""
+    """A network file's dump has every field that the AWS CLI prints, so both have the same format."""
     recording, expanded = dump_of("gateway-endpoint"), dump_of("endpoint-on-the-wrong-table")
     names = {file.name for file in expanded.rglob("*.json")}
     assert names == {file.name for file in recording.rglob("*.json")}
@@ -51,7 +51,7 @@ def test_an_expanded_dump_has_the_fields_of_a_recording() -> None:
 
 
 def fields(value: object, path: str = "") -> set[str]:
-    """The path of every field in a JSON document."""
+    """Return the path of every field in a JSON document."""
     if isinstance(value, Mapping):
         return {path, *(name for key, member in value.items() for name in fields(member, f"{path}.{key}"))}
     if isinstance(value, list):
@@ -60,7 +60,7 @@ def fields(value: object, path: str = "") -> set[str]:
 
 
 def test_ids_as_long_as_awss_change_nothing_else() -> None:
-    """The copy of a dump with AWS's ids gets the same verdicts, in ids of 17 digits that no other scenario has."""
+    """A dump with AWS's 17-digit ids gets the same verdicts, and no other scenario has its ids."""
     name, other = "transit-gateway-central-egress", "transit-gateway-loop"
     reasons = [
         sorted(row["reason"] for row in json.loads(scan(dump).stdout)["subnets"])
@@ -75,8 +75,8 @@ def test_ids_as_long_as_awss_change_nothing_else() -> None:
     assert not ids & others
 
 
-def test_a_range_is_written_out() -> None:
-    """As a shell does, with leading zeros and steps, the first of several ranges changing slowest."""
+def test_a_range_is_expanded() -> None:
+    """Ranges expand as in a shell, with leading zeros and steps; the first range changes slowest."""
     assert spread("subnet-{08..10}") == ["subnet-08", "subnet-09", "subnet-10"]
     assert spread("{1..7..3}") == ["1", "4", "7"]
     assert spread("10.{0..1}.{0..1}.0/24") == ["10.0.0.0/24", "10.0.1.0/24", "10.1.0.0/24", "10.1.1.0/24"]
@@ -100,8 +100,8 @@ def test_ranges_of_a_resource_advance_together(tmp_path: Path) -> None:
     ],
     ids=["key twice", "key of a range twice", "ranges of different lengths"],
 )
-def test_a_document_that_contradicts_itself_is_refused(tmp_path: Path, text: str) -> None:
-    """YAML would keep the last of two equal keys; a network would silently lose a resource."""
+def test_duplicate_keys_are_refused(tmp_path: Path, text: str) -> None:
+    """YAML would keep the last of two equal keys and silently lose a resource."""
     with pytest.raises(ValueError, match=r"repeat|numbers"):
         written(tmp_path, text)
 
@@ -118,27 +118,27 @@ def test_a_document_that_contradicts_itself_is_refused(tmp_path: Path, text: str
     ids=["VPC", "subnet", "route table", "NAT gateway", "attachment"],
 )
 def test_an_unknown_option_is_refused(tmp_path: Path, network: dict[str, Any]) -> None:
-    """A misspelled option would leave the default in place, and the scenario would test something else."""
+    """With a misspelled option, the scenario would test the default instead."""
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         write_dump(tmp_path, network)
 
 
 def test_an_unknown_section_is_refused(tmp_path: Path) -> None:
-    """The same for a section, and for a network beside folders."""
+    """Unknown sections are refused, as is a network next to folders."""
     with pytest.raises(KeyError, match="interfaces"):
         write_dump(tmp_path, {"vpcs": {}, "interfaces": {}})
 
 
 @pytest.mark.parametrize("route", ["0.0.0.0/0 nat-a", "0.0.0.0/0 -> nat-a lost", "0.0.0.0/0 -> eni-a of nat-a"])
 def test_a_route_that_cannot_be_read_is_refused(tmp_path: Path, route: str) -> None:
-    """With what a route looks like."""
+    """The error says what a route looks like."""
     with pytest.raises(ValueError, match="is no route such as"):
         write_dump(tmp_path, vpc_with(route_tables={"rtb-a": {"routes": [route]}}))
 
 
 @pytest.mark.parametrize("route", ["0.0.0.0/0 tgw-attach-a", "0.0.0.0/0 -> tgw-attach-a static"])
 def test_a_transit_gateway_route_that_cannot_be_read_is_refused(tmp_path: Path, route: str) -> None:
-    """Likewise."""
+    """The error says what a transit gateway route looks like."""
     attachments = {"tgw-attach-a": {"vpc": "vpc-a", "subnets": ["subnet-a"]}}
     gateway = {"id": "tgw-a", "attachments": attachments, "route_tables": {"tgw-rtb-a": [route]}}
     with pytest.raises(ValueError, match="is no route such as"):

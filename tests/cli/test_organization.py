@@ -1,4 +1,4 @@
-"""Scans of a whole organization: by a role in each account, and by an AWS Config aggregator."""
+"""Scans of a whole organization: with a role in each account, and through an AWS Config aggregator."""
 
 import json
 from collections.abc import Iterator
@@ -18,19 +18,19 @@ ROLE = ("--organization", "--role-name", "Audit")
 
 
 def scan(*options: str) -> Result:
-    """Scan the sandbox."""
+    """Run a live scan of the sandbox with options."""
     return invoke(["scan", "--format", "json", *options])
 
 
 def rows(result: Result) -> list[dict[str, Any]]:
-    """The rows that a scan printed."""
+    """Return the rows that a scan printed."""
     found: list[dict[str, Any]] = json.loads(result.stdout)["subnets"]
     return found
 
 
 @pytest.fixture
 def members(sandbox: Sandbox) -> list[str]:
-    """An organization with two member accounts, each with a VPC and a subnet besides what every account has."""
+    """Return an organization's two member accounts, each with an additional VPC and subnet."""
     organizations = sandbox.client("organizations")
     organizations.create_organization(FeatureSet="ALL")
     found = []
@@ -45,37 +45,37 @@ def members(sandbox: Sandbox) -> list[str]:
 
 
 def test_every_active_account_is_read_by_its_role(sandbox: Sandbox, members: list[str]) -> None:
-    """All members and the caller's own account are reported, each read by the role named, the caller's own by none."""
+    """All members are read with the named role, and the caller's own account without one."""
     sandbox.calls.clear()
     result = scan(*ROLE)
-    assert {each["accountId"] for each in rows(result)} == {*members, sandbox.account_id}
+    assert {row["accountId"] for row in rows(result)} == {*members, sandbox.account_id}
     assumed = {call.parameters["RoleArn"] for call in sandbox.calls.of("sts", "AssumeRole")}
-    assert assumed == {f"arn:aws:iam::{each}:role/Audit" for each in members}
+    assert assumed == {f"arn:aws:iam::{account_id}:role/Audit" for account_id in members}
     assert result.exit_code == 0
 
 
 def test_an_account_that_refuses_the_role_is_named(sandbox: Sandbox, members: list[str]) -> None:
-    """The account that refuses is named with its name and a hint; the others are reported; the status is 2."""
+    """An account whose role cannot be assumed is named with a hint; the others are reported; the status is 2."""
     sandbox.faults.deny("sts", "AssumeRole", RoleArn=f"arn:aws:iam::{members[0]}:role/Audit")
     result = scan(*ROLE)
     assert result.exit_code == 2
-    assert {each["accountId"] for each in rows(result)} == {members[1], sandbox.account_id}
+    assert {row["accountId"] for row in rows(result)} == {members[1], sandbox.account_id}
     [line] = result.stderr.splitlines()
     assert f"account {members[0]}" in line
     assert "AccessDenied" in line
     assert "must exist and trust this account" in line
 
 
-def test_a_role_may_have_a_path(sandbox: Sandbox, members: list[str]) -> None:
-    """The path goes before the name, as in the role's ARN."""
+def test_a_role_can_have_a_path(sandbox: Sandbox, members: list[str]) -> None:
+    """The path precedes the name, as in the role's ARN."""
     sandbox.calls.clear()
     assert scan("--organization", "--role-name", "team/audit/Reader").exit_code == 0
     assumed = {call.parameters["RoleArn"] for call in sandbox.calls.of("sts", "AssumeRole")}
-    assert assumed == {f"arn:aws:iam::{each}:role/team/audit/Reader" for each in members}
+    assert assumed == {f"arn:aws:iam::{account_id}:role/team/audit/Reader" for account_id in members}
 
 
 def test_accounts_that_are_not_active_are_left_out(sandbox: Sandbox, members: list[str]) -> None:
-    """A suspended account cannot be entered, so it is not tried."""
+    """A suspended account is skipped, because its role cannot be assumed."""
     sandbox.client("organizations").close_account(AccountId=members[0])
     sandbox.calls.clear()
     assert scan(*ROLE).exit_code == 0
@@ -84,7 +84,7 @@ def test_accounts_that_are_not_active_are_left_out(sandbox: Sandbox, members: li
 
 
 def test_without_an_organization_it_is_one_line(sandbox: Sandbox) -> None:
-    """An account that is in no organization, or may not list it, ends in one line and status 2."""
+    """If the account is not in an organization or cannot list it, the error is one line and the status is 2."""
     sandbox.faults.fail("organizations", "ListAccounts", "AWSOrganizationsNotInUseException", 400)
     result = scan(*ROLE)
     assert (result.exit_code, result.stdout) == (2, "")
@@ -102,37 +102,39 @@ def test_without_an_organization_it_is_one_line(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("name", ["arn:aws:iam::123456789012:role/Audit", "/Audit", "Audit role", "a" * 65, "Prüfer"])
-def test_a_name_that_no_role_has_is_refused(sandbox: Sandbox, name: str) -> None:
-    """Before any call, once, and not once for each account."""
+def test_an_invalid_role_name_is_refused(sandbox: Sandbox, name: str) -> None:
+    """An invalid role name is reported once, before any call."""
     result = scan("--organization", "--role-name", name)
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"--role-name {name}" in result.stderr
     assert list(sandbox.calls) == []
 
 
-def test_accounts_and_regions_multiply(sandbox: Sandbox, members: list[str]) -> None:
-    """Each Region is read in each account; a Region that fails in one account fails there alone."""
+def test_each_region_is_read_in_each_account(sandbox: Sandbox, members: list[str]) -> None:
+    """If a Region fails in one account, the other accounts and Regions are still reported."""
     elsewhere = "eu-west-1"
     result = scan(*ROLE, "--region", sandbox.region, "--region", elsewhere, "--workers", "2")
-    places = {(each["accountId"], each["region"]) for each in rows(result)}
+    places = {(row["accountId"], row["region"]) for row in rows(result)}
     assert places == {
         (account, region) for account in (*members, sandbox.account_id) for region in (sandbox.region, elsewhere)
     }
 
 
 class TestAggregator:
-    """One query for each resource type, and the same engine."""
+    """A scan makes one query for each resource type and evaluates the items like live data."""
 
     @pytest.fixture
     def aggregator(self, sandbox: Sandbox) -> Iterator[Aggregator]:
-        """An aggregator that holds nothing yet."""
+        """Return an aggregator without items."""
         made = Aggregator(sandbox)
         with answering(made):
             yield made
 
     @pytest.mark.parametrize("style", [ItemStyle(), ItemStyle(explicit_nulls=False, state_as_object=True)])
-    def test_it_says_what_the_live_scan_says(self, aggregator: Aggregator, builder: Builder, style: ItemStyle) -> None:
-        """Endpoint, NAT gateway, NAT instance, internet gateway, exclusion by tag: word by word as live."""
+    def test_verdicts_are_those_of_the_live_scan(
+        self, aggregator: Aggregator, builder: Builder, style: ItemStyle
+    ) -> None:
+        """The verdicts and annotations of all kinds of paths are the same as in a live scan."""
         network = Private(builder)
         builder.endpoint(network.vpc, builder.table(network.vpc, NatGatewayId=network.nat))
         cured = builder.table(network.vpc, NatGatewayId=network.nat)
@@ -150,7 +152,7 @@ class TestAggregator:
         builder.subnet(network.vpc, builder.table(network.vpc, NetworkInterfaceId=interface))
         aggregator.copy(style=style)
         live, aggregated = scan(), scan("--aggregator", aggregator.name)
-        assert {each["reason"] for each in rows(live)} >= {
+        assert {row["reason"] for row in rows(live)} >= {
             "ENDPOINT",
             "NAT_GATEWAY",
             "NAT_INSTANCE",
@@ -162,18 +164,18 @@ class TestAggregator:
         assert (aggregated.exit_code, live.exit_code) == (1, 1)
 
     def test_no_account_is_entered(self, sandbox: Sandbox, aggregator: Aggregator, members: list[str]) -> None:
-        """Every account's subnets are there without a role in any; what items lack is said, unless quiet is asked."""
+        """All accounts are read without a role; a note says what items lack, unless --quiet is set."""
         for account_id in members:
             aggregator.copy(account_id)
         sandbox.calls.clear()
         result = scan("--aggregator", aggregator.name)
-        assert {each["accountId"] for each in rows(result)} == set(members)
+        assert {row["accountId"] for row in rows(result)} == set(members)
         assert not sandbox.calls.of("sts", "AssumeRole")
         assert "UNRESOLVED_EGRESS" in result.stderr
         assert scan("--aggregator", aggregator.name, "--quiet").stderr == ""
 
     def test_what_is_not_recorded_is_never_compliant(self, aggregator: Aggregator, sandbox: Sandbox) -> None:
-        """Of an account that records subnets only, no subnet is judged: its route table cannot be seen."""
+        """If an account records only subnets, no subnet gets a verdict, because its route table is unknown."""
         configuration = {
             "subnetId": "subnet-1",
             "vpcId": "vpc-1",
@@ -187,7 +189,7 @@ class TestAggregator:
     def test_an_internet_gateway_that_may_be_closed_is_never_compliant(
         self, aggregator: Aggregator, builder: Builder
     ) -> None:
-        """Items of subnets do not show Block Public Access, and with both directions blocked, exclusions may count."""
+        """Items do not record Block Public Access, so a path to an internet gateway is unresolved."""
         network = Private(builder)
         builder.ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-bidirectional")
         builder.ec2.create_vpc_block_public_access_exclusion(
@@ -195,14 +197,14 @@ class TestAggregator:
         )
         aggregator.copy()
         live, aggregated = (
-            {each["subnetId"]: each["reason"] for each in rows(scan(*options))}
+            {row["subnetId"]: row["reason"] for row in rows(scan(*options))}
             for options in ((), ("--aggregator", aggregator.name))
         )
         assert (live[network.public_subnet], live[network.subnet]) == ("INTERNET_GATEWAY", "NAT_GATEWAY")
         assert (aggregated[network.public_subnet], aggregated[network.subnet]) == ("UNRESOLVED_EGRESS", "NAT_GATEWAY")
 
     def test_sources_that_failed_are_named(self, aggregator: Aggregator, sandbox: Sandbox) -> None:
-        """An account that the aggregator could not copy is a failure: status 2, the rest told; an old one a note."""
+        """An account that could not be aggregated is named and the status is 2; outdated data gives a note."""
         aggregator.copy()
         source = {"SourceType": "ACCOUNT", "AwsRegion": sandbox.region, "LastUpdateTime": 1770961731}
         aggregator.bad = [
@@ -225,7 +227,7 @@ class TestAggregator:
         "options", [(), ("--region", "eu-west-1"), ("--region", "us-east-1", "--region", "eu-west-1")]
     )
     def test_what_it_does_not_hold_is_named(self, aggregator: Aggregator, options: tuple[str, ...]) -> None:
-        """A Region that is not aggregated, or not recorded, is not without NAT paths: status 2, the rest told."""
+        """A Region that is not aggregated or not recorded is named as failed, and the status is 2."""
         if options:
             aggregator.copy()
         result = scan("--aggregator", aggregator.name, "--quiet", *options)
@@ -233,7 +235,7 @@ class TestAggregator:
         assert bool(result.stdout) is ("us-east-1" in options)
         [line] = result.stderr.splitlines()
         lacking = f"aggregator {aggregator.name} eu-west-1" if options else f"aggregator {aggregator.name}"
-        assert line.startswith(f"express-path: {lacking}: it holds no subnet (")
+        assert line.startswith(f"express-path: {lacking}: it contains no subnet (")
 
     def test_an_unknown_aggregator_is_one_line(self, aggregator: Aggregator) -> None:
         """The line tells how to list those that there are."""
@@ -260,5 +262,5 @@ class TestAggregator:
         aggregator.copy()
         aggregator.copy(region="eu-west-1")
         found = rows(scan("--aggregator", aggregator.name, "--region", "eu-west-1"))
-        assert {each["region"] for each in found} == {"eu-west-1"}
-        assert {each["region"] for each in rows(scan("--aggregator", aggregator.name))} == {sandbox.region, "eu-west-1"}
+        assert {row["region"] for row in found} == {"eu-west-1"}
+        assert {row["region"] for row in rows(scan("--aggregator", aggregator.name))} == {sandbox.region, "eu-west-1"}

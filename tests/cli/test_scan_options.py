@@ -1,4 +1,4 @@
-"""What a scan is about, what it shows, where it writes, and when it fails."""
+"""Options of scan: which subnets to evaluate, which to show, where to write, and when to fail."""
 
 import json
 from pathlib import Path
@@ -13,25 +13,25 @@ NAT = str(dump_of("nat-gateway-zonal"))
 
 
 def subnets(*options: str, dump: str = NAT) -> dict[str, str]:
-    """The reasons that a scan shows, by subnet."""
+    """Return the reasons that a scan shows, by subnet."""
     result = invoke(["scan", "--from-dump", dump, "--format", "json", *options])
-    return {each["subnetId"]: each["reason"] for each in json.loads(result.stdout)["subnets"]}
+    return {row["subnetId"]: row["reason"] for row in json.loads(result.stdout)["subnets"]}
 
 
 def status(*options: str, dump: str = NAT) -> int:
-    """The exit status of a scan."""
+    """Return the exit status of a scan."""
     return invoke(["scan", "--from-dump", dump, *options]).exit_code
 
 
-def test_vpc_filter_keeps_its_subnets_alone() -> None:
-    """--vpc names the VPCs whose subnets are judged."""
+def test_vpc_filter_keeps_only_its_subnets() -> None:
+    """With --vpc, only subnets of these VPCs are evaluated."""
     vpc = json.loads((dump_of("nat-gateway-zonal") / "vpcs.json").read_text(encoding="utf-8"))["Vpcs"][0]["VpcId"]
     assert subnets("--vpc", vpc) == subnets()
     assert status("--vpc", vpc) == 1
 
 
-def test_a_vpc_that_is_not_there_is_named() -> None:
-    """A VPC that is misspelt is not without NAT paths: it is named, the status is 2, and the others are told."""
+def test_a_missing_vpc_is_named() -> None:
+    """A VPC that does not exist is named, the status is 2, and the others are reported."""
     vpc = json.loads((dump_of("nat-gateway-zonal") / "vpcs.json").read_text(encoding="utf-8"))["Vpcs"][0]["VpcId"]
     result = invoke(["scan", "--from-dump", NAT, "--format", "json", "--vpc", "vpc-0elsewhere", "--vpc", vpc])
     assert result.exit_code == 2
@@ -55,20 +55,20 @@ def test_a_vpc_that_is_not_there_is_named() -> None:
         (["cost", "--flow-logs", ""], "--flow-logs"),
     ],
 )
-def test_an_empty_value_is_not_taken_for_none(arguments: list[str], named: str) -> None:
-    """A shell's variable that is not set does not make a scan of everything, or of nothing."""
+def test_an_empty_value_is_refused(arguments: list[str], named: str) -> None:
+    """An unset shell variable must not select everything or nothing."""
     result = invoke(arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"express-path: {named} is empty (")
 
 
-def test_an_empty_default_may_be_given() -> None:
-    """No external id is what there is without the option, too."""
+def test_an_empty_default_is_accepted() -> None:
+    """An empty external ID is the same as no external ID."""
     assert status("--external-id", "") == 1
 
 
 def test_tag_filter_takes_keys_and_values(tmp_path: Path) -> None:
-    """--tag fits a key or key=value, case counting; several must all fit."""
+    """--tag matches a key or key=value, case-sensitively; several must all match."""
     source = dump_of("nat-gateway-zonal")
     for file in source.glob("*.json"):
         (tmp_path / file.name).write_bytes(file.read_bytes())
@@ -89,14 +89,14 @@ def test_tag_filter_takes_keys_and_values(tmp_path: Path) -> None:
 
 
 def test_a_tag_without_a_key_is_refused() -> None:
-    """As where a shell's variable for the key is not set."""
+    """An unset shell variable for the tag's key is an error."""
     result = invoke(["scan", "--from-dump", NAT, "--tag", "=data"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("express-path: --tag =data has no key (")
 
 
 def test_verdict_filter_hides_rows_but_not_their_status() -> None:
-    """--verdict chooses what is shown, by compliance or reason in any case; what is hidden still fails the scan."""
+    """--verdict selects rows by compliance or reason, in any case; hidden rows still make the scan fail."""
     everything = subnets()
     assert set(everything.values()) > {"NAT_GATEWAY"}
     assert subnets("--verdict", "NAT_GATEWAY") == {key: r for key, r in everything.items() if r == "NAT_GATEWAY"}
@@ -116,13 +116,13 @@ def test_verdict_filter_hides_rows_but_not_their_status() -> None:
     ],
 )
 def test_fail_on_chooses_what_fails(words: list[str], expected: int) -> None:
-    """Status 1 is for what --fail-on names, by compliance or reason: NON_COMPLIANT unless said otherwise."""
+    """--fail-on selects the verdicts that give status 1; the default is NON_COMPLIANT."""
     assert status(*(f"--fail-on={word}" for word in words)) == expected
 
 
 @pytest.mark.parametrize("option", ["--fail-on", "--verdict"])
 def test_words_that_name_no_verdict_are_refused(option: str) -> None:
-    """A word that is neither a compliance nor a reason is refused in one line that lists those that are."""
+    """A word that is neither a compliance nor a reason is refused in one line with the allowed words."""
     result = invoke(["scan", "--from-dump", NAT, option, "NAT"])
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
@@ -132,7 +132,7 @@ def test_words_that_name_no_verdict_are_refused(option: str) -> None:
 
 @pytest.mark.parametrize("form", ["table", "json", "sarif"])
 def test_output_goes_whole_into_a_file(tmp_path: Path, form: str) -> None:
-    """--output writes what the terminal would get, a table without colours; standard output stays empty."""
+    """--output writes the terminal's output without colors to a file; standard output stays empty."""
     file = tmp_path / "paths.out"
     file.write_text("from yesterday", encoding="utf-8")
     result = invoke(["scan", "--from-dump", NAT, "--format", form, "--output", str(file)])
@@ -144,7 +144,7 @@ def test_output_goes_whole_into_a_file(tmp_path: Path, form: str) -> None:
 
 
 def test_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    """A folder that is not there: the file is named, with what to do, and the status is 2."""
+    """If the folder does not exist, one line names the file and what to do, and the status is 2."""
     result = invoke(["scan", "--from-dump", NAT, "--output", str(tmp_path / "no" / "paths.json")])
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
@@ -152,13 +152,13 @@ def test_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 
 def test_region_chooses_among_the_folders_of_a_dump() -> None:
-    """--region keeps those Regions of a dump; one that it does not hold is refused."""
+    """--region selects Regions of a dump and refuses one that the dump does not have."""
     several = str(dump_of("two-regions"))
     everything = json.loads(invoke(["scan", "--from-dump", several, "--format", "json"]).stdout)["subnets"]
-    regions = sorted({each["region"] for each in everything})
+    regions = sorted({row["region"] for row in everything})
     assert len(regions) == 2
     assert subnets("--region", regions[0], dump=several) == {
-        each["subnetId"]: each["reason"] for each in everything if each["region"] == regions[0]
+        row["subnetId"]: row["reason"] for row in everything if row["region"] == regions[0]
     }
     result = invoke(["scan", "--from-dump", several, "--region", "mx-central-1"])
     assert (result.exit_code, result.stdout) == (2, "")
@@ -168,7 +168,7 @@ def test_region_chooses_among_the_folders_of_a_dump() -> None:
 @pytest.mark.parametrize("option", ["--profile", "--external-id"])
 @pytest.mark.parametrize("command", [("scan",), ("explain", "subnet-0a1b2c3d4e5f60718"), ("report",)], ids=" ".join)
 def test_a_dump_needs_no_credentials(command: tuple[str, ...], option: str) -> None:
-    """Whoever names some expects AWS to be read: every command that reads dumps says the same."""
+    """Every command that reads dumps refuses options for credentials together with --from-dump."""
     result = invoke([*command, "--from-dump", DUMP, option, "prod"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
@@ -186,8 +186,8 @@ def test_a_dump_needs_no_credentials(command: tuple[str, ...], option: str) -> N
         ["--from-dump", DUMP, "--fail-on", "never", "--fail-on", "NAT_GATEWAY"],
     ],
 )
-def test_options_that_exclude_each_other(options: list[str]) -> None:
-    """Options that do not go together are refused in one line with a way out, before anything is read."""
+def test_conflicting_options_are_refused(options: list[str]) -> None:
+    """Conflicting options are refused before anything is read, in one line that says what to use instead."""
     result = invoke(["scan", *options])
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()

@@ -1,4 +1,4 @@
-"""Every scenario gives the verdicts that AWS's routing gives; the decision table of the documents names them all."""
+"""Every scenario gets the expected verdicts, and the decision table in the documents lists every scenario."""
 
 import json
 import re
@@ -51,7 +51,7 @@ CALLS = {
 
 @pytest.fixture(scope="module")
 def outputs() -> dict[str, Shape | None]:
-    """The output shape of each call that a dump can hold, from botocore's models."""
+    """Return the output shape of each call in a dump, from botocore's models."""
     models = {service: get_session().get_service_model(service) for service in ("ec2", "ram", "s3")}
     return {
         file: models[service].operation_model(operation).output_shape for file, (service, operation) in CALLS.items()
@@ -60,7 +60,7 @@ def outputs() -> dict[str, Shape | None]:
 
 @pytest.mark.parametrize("name", scenarios.names())
 def test_scenario(name: str) -> None:
-    """A scan of the scenario gives the expected rows and exit status, with each set of parameters."""
+    """A scan gives the expected rows and exit status for each set of parameters."""
     for run in scenarios.runs(name):
         result = command.scan(dump_of(name), run.parameters)
         assert result.exit_code == run.exit_status, result.stderr
@@ -94,7 +94,7 @@ def _check_evidence(row: dict[str, Any], expected: Expected) -> None:
 
 
 def test_the_keys_of_a_row() -> None:
-    """A row has its keys in the documented order; the zone is the zone's id, which is the same for every account."""
+    """A row has its keys in the documented order, and the zone's id, which is the same in every account."""
     dump = dump_of("gateway-endpoint")
     rows = json.loads(command.scan(dump).stdout)["subnets"]
     assert [list(row) for row in rows] == [KEYS] * 2
@@ -104,13 +104,13 @@ def test_the_keys_of_a_row() -> None:
 
 
 def test_there_are_enough_scenarios() -> None:
-    """At least 220 scenarios are there, so that a lost file is noticed; at least 12 are recordings."""
+    """There are at least 220 scenarios, 12 of them recordings, so a lost file is noticed."""
     assert len(scenarios.names()) >= 220
     assert len(list(RECORDINGS.iterdir())) >= 12
 
 
 def test_every_reason_is_in_a_scenario() -> None:
-    """Each reason that a scan can give is the verdict of some scenario; DELETED needs a subnet that is gone."""
+    """Each reason except DELETED, which needs a deleted subnet, is the verdict of a scenario."""
     reasons = {
         expected.reason
         for name in scenarios.names()
@@ -136,7 +136,7 @@ def test_every_reason_is_in_a_scenario() -> None:
 
 
 def test_a_recording_without_an_expectation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dump without expected.yaml is no scenario: reading its runs raises instead of passing."""
+    """A recording without expected.yaml raises an error instead of passing."""
     shutil.copytree(RECORDINGS / "gateway-endpoint", tmp_path / "new")
     (tmp_path / "new" / EXPECTED).unlink()
     monkeypatch.setattr(scenarios, "RECORDINGS", tmp_path)
@@ -146,7 +146,7 @@ def test_a_recording_without_an_expectation_fails(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize("name", scenarios.names())
 def test_a_dump_is_what_the_aws_cli_prints(name: str, outputs: dict[str, Shape | None]) -> None:
-    """Every field in a scenario's dump is one that botocore's model knows for that call, in the type it has there."""
+    """Every field in a scenario's dump is in botocore's model of that call and has the right type."""
     files = [file for file in dump_of(name).rglob("*.json") if file.name != "identity.json"]
     assert files
     for file in files:
@@ -171,8 +171,8 @@ def _check_shape(value: object, shape: Shape | None, where: str) -> None:
         assert type(value) is types.get(shape.type_name, str), where
 
 
-def test_the_installed_command_says_the_same() -> None:
-    """The command that users run prints the same document and ends with the same status as in process."""
+def test_the_installed_command_gives_the_same_result() -> None:
+    """The installed command prints the same document with the same status as in this process."""
     installed = Path(sys.executable).with_name("express-path")
     dump = dump_of("more-specific-route-to-nat")
     result = subprocess.run(
@@ -181,8 +181,8 @@ def test_the_installed_command_says_the_same() -> None:
     assert (result.returncode, result.stdout, result.stderr) == (1, command.scan(dump).stdout, "")
 
 
-def test_the_decision_table_is_the_scenarios() -> None:
-    """The decision table has one row per scenario, with its sentence and its reasons, and no other row."""
+def test_the_decision_table_lists_the_scenarios() -> None:
+    """The table has exactly one row for each scenario, with its sentence and reasons."""
     rows = re.findall(r"^\| `([a-z0-9-]+)` \| (.+?) \| (.+?) \|$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(rows) == len({name for name, _, _ in rows})
     table = {name: (title, reasons) for name, title, reasons in rows}
@@ -196,7 +196,7 @@ def _row_of(name: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("name", "is_said"), [("nat64-beside-the-endpoint", True), ("one-family-through-nat", False)])
 def test_annotation_says_where_ipv6_is_at_fault(name: str, is_said: bool) -> None:
-    """Where one family of a subnet crosses a NAT, the annotation tells which: IPv6 by name, IPv4 without saying."""
+    """If only one address family crosses a NAT, the annotation names IPv6, or no family for IPv4."""
     rows = json.loads(command.scan(dump_of(name)).stdout)["subnets"]
     partly = [row["annotation"] for row in rows if row["reason"] == "PARTLY_NAT"]
     assert ["(IPv6)" in annotation for annotation in partly] == [is_said]

@@ -1,4 +1,4 @@
-"""Where the command writes to: full disks, closed pipes, links, terminals without Unicode."""
+"""Output streams: full disks, closed pipes, links, and terminals without Unicode."""
 
 import os
 import signal
@@ -25,14 +25,14 @@ UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
 
 
 def start(*arguments: str, stdout: int, **environment: str) -> subprocess.Popen[bytes]:
-    """Start the installed command on a dump, as a process of its own."""
+    """Start the installed command on a dump in its own process."""
     return subprocess.Popen(
         [COMMAND, *arguments], stdout=stdout, stderr=subprocess.PIPE, env={"PATH": os.environ["PATH"], **environment}
     )
 
 
-def told(process: subprocess.Popen[bytes]) -> tuple[int, list[str]]:
-    """Wait for a process; return its status and what it wrote to standard error, by line."""
+def ended(process: subprocess.Popen[bytes]) -> tuple[int, list[str]]:
+    """Wait for a process; return its status and its lines on standard error."""
     _, stderr = process.communicate(timeout=60)
     return process.returncode, stderr.decode().splitlines()
 
@@ -42,9 +42,9 @@ def told(process: subprocess.Popen[bytes]) -> tuple[int, list[str]]:
     "arguments", [*(("scan", "--from-dump", NAT, "--format", form) for form in FORMATS), ("--version",)], ids=" ".join
 )
 def test_a_full_disk_is_one_line(arguments: tuple[str, ...]) -> None:
-    """Nothing could be told, and that is no bug of the command."""
+    """A full disk gives one line and is not reported as a bug."""
     with FULL.open("wb") as full:
-        status, [line] = told(start(*arguments, stdout=full.fileno()))
+        status, [line] = ended(start(*arguments, stdout=full.fileno()))
     assert status == 2
     assert line.startswith("express-path: standard output: No space left on device (")
 
@@ -52,7 +52,7 @@ def test_a_full_disk_is_one_line(arguments: tuple[str, ...]) -> None:
 @pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
 @pytest.mark.parametrize("environment", [{}, UNBUFFERED], ids=["buffered", "unbuffered"])
 def test_errors_that_cannot_be_written_keep_their_status(environment: dict[str, str]) -> None:
-    """Status 2, whether or not anybody can be told why; what Python cannot flush at its end is no other status."""
+    """The status is 2 even if the error cannot be written or flushed."""
     environment = {"PATH": os.environ["PATH"], **environment}
     with FULL.open("wb") as full:
         process = subprocess.run(
@@ -63,18 +63,18 @@ def test_errors_that_cannot_be_written_keep_their_status(environment: dict[str, 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_closed_pipe_ends_quietly(form: str) -> None:
-    """Whoever reads no further (| head) hears nothing, and the status is no verdict but that of SIGPIPE."""
+    """If the reader closes the pipe (| head), nothing is printed, and the status is that of SIGPIPE."""
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        assert told(start("scan", "--from-dump", NAT, "--format", form, stdout=writing)) == (141, [])
+        assert ended(start("scan", "--from-dump", NAT, "--format", form, stdout=writing)) == (141, [])
     finally:
         os.close(writing)
 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A dump of 800 subnets, of which every format writes more than the 64 KiB that a pipe holds."""
+    """Return a dump of 800 subnets, for which every format writes more than the 64 KiB buffer of a pipe."""
     dump = tmp_path_factory.mktemp("many") / "dump"
     write_dump(dump, 4)
     return str(dump)
@@ -83,7 +83,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("environment", [{}, UNBUFFERED], ids=["buffered", "unbuffered"])
 def test_a_pipe_that_is_closed_midway_ends_quietly(many: str, form: str, environment: dict[str, str]) -> None:
-    """Whoever reads the first line only (| head -1) gets no verdict, as a part of the result was not told."""
+    """If the reader stops after the first line (| head -1), the status is not a verdict."""
     with start("scan", "--from-dump", many, "--format", form, stdout=subprocess.PIPE, **environment) as process:
         assert process.stdout
         assert process.stdout.readline()
@@ -95,16 +95,16 @@ def test_a_pipe_that_is_closed_midway_ends_quietly(many: str, form: str, environ
 
 @pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is always full")
 @pytest.mark.parametrize("arguments", [("scan", "--format", form) for form in FORMATS], ids=" ".join)
-def test_a_full_disk_is_told_without_buffers(many: str, arguments: tuple[str, ...]) -> None:
-    """PYTHONUNBUFFERED, which containers set, changes nothing about it."""
+def test_a_full_disk_is_reported_without_buffers(many: str, arguments: tuple[str, ...]) -> None:
+    """PYTHONUNBUFFERED, which containers set, does not change the error."""
     with FULL.open("wb") as full:
-        status, [line] = told(start(*arguments, "--from-dump", many, stdout=full.fileno(), **UNBUFFERED))
+        status, [line] = ended(start(*arguments, "--from-dump", many, stdout=full.fileno(), **UNBUFFERED))
     assert status == 2
     assert line.startswith("express-path: standard output: No space left on device (")
 
 
-def test_a_disk_that_fills_up_is_told_without_buffers(many: str, tmp_path: Path) -> None:
-    """A result that was cut off is no verdict: here at the size that a file may have, as a disk does at its end."""
+def test_a_disk_that_fills_up_is_reported_without_buffers(many: str, tmp_path: Path) -> None:
+    """A truncated result is an error; here the limit on the file's size stands for a full disk."""
     file = tmp_path / "out.json"
     command = f"ulimit -f 100; trap '' XFSZ; exec {COMMAND} scan --from-dump {many} --format json >{file}"
     done = subprocess.run(
@@ -115,8 +115,8 @@ def test_a_disk_that_fills_up_is_told_without_buffers(many: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_terminal_without_unicode_is_no_obstacle(form: str) -> None:
-    """Documents are UTF-8 everywhere; the table makes do with what there is."""
+def test_a_terminal_without_unicode_gets_ascii(form: str) -> None:
+    """Documents are always UTF-8; the table uses only characters that the terminal supports."""
     poor = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "COLUMNS": "120"}
     with start("scan", "--from-dump", NAT, "--format", form, stdout=subprocess.PIPE, **poor) as process:
         stdout, stderr = process.communicate(timeout=60)
@@ -126,7 +126,7 @@ def test_a_terminal_without_unicode_is_no_obstacle(form: str) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "/", "folder"])
 def test_a_folder_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """It is named in one line, and nothing is left beside it."""
+    """A folder as the output file gives one line, and nothing is written next to it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     result = invoke(["scan", "--from-dump", NAT, "--output", name])
@@ -135,11 +135,11 @@ def test_a_folder_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, na
     assert list(tmp_path.rglob("*")) == [tmp_path / "folder"]
 
 
-def test_what_cannot_be_finished_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file of yesterday stays as it was."""
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the write fails, the existing file stays unchanged."""
 
     def full(*_: object) -> None:
-        """Fail as a disk does that has no room."""
+        """Fail like a disk without free space."""
         raise OSError(28, os.strerror(28))
 
     file = tmp_path / "paths.json"
@@ -148,11 +148,11 @@ def test_what_cannot_be_finished_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     result = invoke(["scan", "--from-dump", NAT, "--output", str(file)])
     assert result.exit_code == 2
     assert "paths.json cannot be written: No space left on device (" in result.stderr
-    assert [each.read_text(encoding="utf-8") for each in tmp_path.iterdir()] == ["yesterday"]
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["yesterday"]
 
 
 def test_links_are_followed(tmp_path: Path) -> None:
-    """A link stays one; what it leads to is written, there already or not."""
+    """A symbolic link is kept and its target is written, even if the target does not exist yet."""
     link, file = tmp_path / "latest.csv", tmp_path / "today.csv"
     link.symlink_to(file.name)
     for _ in range(2):
@@ -163,21 +163,21 @@ def test_links_are_followed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o600, 0o400, 0o664])
 def test_a_file_keeps_its_mode(tmp_path: Path, mode: int) -> None:
-    """What only its owner may read stays so; a new file is as readable as any other."""
+    """An existing file keeps its mode; a new file gets the default mode."""
     file, other, fresh = tmp_path / "paths.csv", tmp_path / "other", tmp_path / "fresh.csv"
     file.touch()
     file.chmod(mode)
     other.touch()
-    for each in (file, fresh):
-        assert invoke(["scan", "--from-dump", NAT, "--format", "csv", "--output", str(each)]).exit_code == 1
-        assert each.read_bytes().startswith(b"accountId,")
+    for output in (file, fresh):
+        assert invoke(["scan", "--from-dump", NAT, "--format", "csv", "--output", str(output)]).exit_code == 1
+        assert output.read_bytes().startswith(b"accountId,")
     assert file.stat().st_mode & 0o777 == mode
     assert fresh.stat().st_mode == other.stat().st_mode
 
 
 @pytest.mark.parametrize("command", [*(("scan", "--format", form) for form in FORMATS[:-1]), ("report",)], ids=" ".join)
 def test_a_dash_is_standard_output(command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in other commands; no file is called so, and none is said to be written."""
+    """With --output -, the result goes to standard output and no file is reported as written."""
     monkeypatch.chdir(tmp_path)
     result = invoke([*command, "--from-dump", NAT, "--output", "-"])
     assert (result.exit_code, result.stderr) == (1, "")
@@ -186,7 +186,7 @@ def test_a_dash_is_standard_output(command: tuple[str, ...], tmp_path: Path, mon
 
 
 def test_a_pipe_is_written_to(tmp_path: Path) -> None:
-    """As in --output >(gzip >file): what is no file is not put out of place by one."""
+    """With --output >(gzip >file), the pipe is written to and not replaced by a file."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     read: list[bytes] = []
@@ -199,28 +199,26 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_at_once(sandbox: Sandbox) -> None:
-    """Whatever workers wait for: one line, a shell's status for it, 130, and no waiting until AWS answers."""
+    """Ctrl-C gives one line and status 130, without waiting for AWS's responses."""
     asked, answer = Event(), Event()
 
-    def hold_up() -> None:
-        """Let the command wait for its answer."""
+    def wait_for_interrupt() -> None:
+        """Let the command wait for a response."""
         asked.set()
         answer.wait(timeout=60)
 
-    sandbox.faults.before("ec2", "DescribeSubnets", hold_up)
+    sandbox.faults.before("ec2", "DescribeSubnets", wait_for_interrupt)
     try:
         process = start("scan", stdout=subprocess.PIPE, **sandbox.environment())
         assert asked.wait(timeout=30)
         process.send_signal(signal.SIGINT)
-        assert told(process) == (130, ["express-path: interrupted"])
+        assert ended(process) == (130, ["express-path: interrupted"])
     finally:
         answer.set()
 
 
-def test_the_progress_bar_takes_no_name_for_markup(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An account may be called anything."""
+def test_the_progress_bar_escapes_names(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """An account's name can contain markup characters."""
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "120")
     with watching(quiet=False) as watch:
@@ -230,8 +228,8 @@ def test_the_progress_bar_takes_no_name_for_markup(
 
 
 @pytest.mark.parametrize("command", [("scan", "--format", "csv"), ("report",)], ids=" ".join)
-def test_quiet_says_nothing_of_what_went_well(command: tuple[str, ...], tmp_path: Path) -> None:
-    """A job that succeeds sends nobody a message; without quiet, the file and what is in it are named."""
+def test_quiet_prints_nothing_on_success(command: tuple[str, ...], tmp_path: Path) -> None:
+    """With --quiet, success prints nothing; otherwise, the file and a summary of its contents are printed."""
     arguments = [*command, "--from-dump", NAT, "--output", str(tmp_path / "file")]
     quiet = invoke([*arguments, "--quiet"])
     assert (quiet.exit_code, quiet.stdout, quiet.stderr) == (1, "", "")

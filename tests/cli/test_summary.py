@@ -1,4 +1,4 @@
-"""The sentence that counts the subnets of a result, and what it says of those that are dropped or excluded."""
+"""The sentence that counts a result's subnets, including those that are dropped or excluded."""
 
 import io
 import json
@@ -30,7 +30,7 @@ NOT_LISTED = TAGGED._replace(note="vpcIds does not list its VPC")
 
 
 def test_dropped_and_excluded_subnets_are_counted_separately() -> None:
-    """The tag is named, even one that looks like the rest of the sentence."""
+    """The sentence names the tag, even one that looks like part of the sentence."""
     assert summary([CROSSES]) == "1 subnet: 1 NON_COMPLIANT, 0 COMPLIANT, 0 NOT_APPLICABLE"
     every = [CROSSES, DROPPED, TAGGED, TAGGED, NOT_LISTED]
     assert summary(every) == (
@@ -42,7 +42,7 @@ def test_dropped_and_excluded_subnets_are_counted_separately() -> None:
 
 
 def test_the_report_counts_them_in_words() -> None:
-    """Above the page's numbers, since they would look harmless among NOT_APPLICABLE."""
+    """The counts are above the report's numbers, because NOT_APPLICABLE alone would look harmless."""
     assert separate_counts(Result([CROSSES], MADE_AT)) == ""
     assert separate_counts(Result([DROPPED, TAGGED, TAGGED, NOT_LISTED], MADE_AT)) == (
         "1 subnet cannot reach S3 Express, because AWS drops the traffic. "
@@ -52,7 +52,7 @@ def test_the_report_counts_them_in_words() -> None:
 
 
 def test_the_table_says_what_to_fix() -> None:
-    """Below the hops, and in general below the summary."""
+    """The fix is below the hops, and a general one below the summary."""
     text = "".join(as_table([DROPPED, CROSSES], Console(file=io.StringIO(), width=120)))
     assert "to fix: blackhole: delete it" in text
     assert text.count("to fix:") == 1
@@ -60,7 +60,7 @@ def test_the_table_says_what_to_fix() -> None:
 
 
 def test_documents_for_other_tools_count_them() -> None:
-    """JUnit in the properties of a suite, SARIF in those of the run."""
+    """JUnit has the counts in a suite's properties, SARIF in the run's."""
     result = Result([CROSSES, DROPPED, TAGGED], MADE_AT)
     suite = fromstring("".join(RENDER[Format.JUNIT](result)))[0]
     found = {element.get("name"): element.get("value") for element in suite.iter("property")}
@@ -71,7 +71,7 @@ def test_documents_for_other_tools_count_them() -> None:
 
 
 def test_markdown_and_files_say_it_too() -> None:
-    """The fix of each drop, and the numbers."""
+    """Markdown has the fix of each drop and the counts."""
     dump = str(dump_of("endpoint-blackhole"))
     text = invoke(["scan", "--from-dump", dump, "--format", "markdown"]).stdout
     assert "(1 DROPPED)" in text

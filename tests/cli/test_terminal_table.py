@@ -1,4 +1,4 @@
-"""The table at terminals: its colours, and how it fits."""
+"""The table in terminals: colors and widths."""
 
 import io
 import re
@@ -35,12 +35,12 @@ SHARED = FAILED._replace(
 
 
 def shown(*verdicts: Verdict, **console: object) -> str:
-    """The table as a console shows it."""
+    """Return the table as a console shows it."""
     return "".join(as_table(verdicts, Console(file=io.StringIO(), **console)))  # type: ignore[arg-type]
 
 
-def test_terminals_show_colours() -> None:
-    """What should change is red, headings are bold, the rest of a row's ids is dim; without colours it is the same."""
+def test_terminals_show_colors() -> None:
+    """NON_COMPLIANT is red, headings are bold, and secondary ids are dim; without colors the text is the same."""
     coloured = shown(FAILED, width=80, force_terminal=True, color_system="standard")
     assert "\x1b[1;31mNON_COMPLIANT\x1b[0m  NAT_GATEWAY\n" in coloured
     assert "\x1b[1mvpc-0edcd841989b4dde2  us-east-1  account 111122223333\x1b[0m\n" in coloured
@@ -50,7 +50,7 @@ def test_terminals_show_colours() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_a_table_fits(width: int) -> None:
-    """No line is wider than the terminal, and what is broken into lines stays below its heading, between words."""
+    """No line is wider than the terminal, and text is broken between words and stays in its column."""
     lines = shown(FAILED, SHARED, width=width).splitlines()
     assert max(map(cell_len, lines)) <= width
     column = next(line.index("Path") for line in lines if "Path to S3 Express" in line)
@@ -60,14 +60,14 @@ def test_a_table_fits(width: int) -> None:
 
 
 def test_the_narrowest_terminal_breaks_no_id_of_a_subnet() -> None:
-    """Without room for two columns, lines are longer than the terminal, which wraps them itself."""
+    """If two columns do not fit, lines are longer than the terminal, which wraps them."""
     text = shown(FAILED, width=20)
     assert f"\n{FAILED.subnet_id}   " in text
     assert f"\n{FAILED.availability_zone_id}  {FAILED.route_table_id}   " in text
 
 
 def test_columns_are_as_wide_as_their_content() -> None:
-    """In every VPC's table, the second column begins three columns after the longest text of the first."""
+    """In each VPC's table, the second column begins three columns after the longest text of the first."""
     text = shown(FAILED, SHARED._replace(vpc_id="vpc-2", route_table_id=None, availability_zone_id="z"), width=120)
     assert "\nuse1-az4  rtb-035d2c55604d54d49   0.0.0.0/0" in text
     assert f"\nz  unknown table{' ' * (len(FAILED.subnet_id) - len('z  unknown table'))}   shared by" in text

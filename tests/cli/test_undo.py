@@ -1,4 +1,4 @@
-"""express-path undo: the exact changes first, then the question, then the run."""
+"""express-path undo: shows the changes, prompts, then runs."""
 
 import os
 import pty
@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from sandbox.server import Sandbox
-from tests.cli.healing_stack import LOOK, deployed, ended, started, told_of_run
+from tests.cli.healing_stack import LOOK, deployed, ended, reported_run_id, started
 from tests.support.command import invoke
 from tests.support.heals import Deployment, Vpc
 from tests.support.network import Builder
@@ -16,31 +16,31 @@ from tests.support.network import Builder
 
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """The runbooks that heal and undo, and a stack whose outputs name them."""
+    """Yield the heal and undo runbooks, and a stack whose outputs name them."""
     with deployed(sandbox, monkeypatch) as made:
         yield made
 
 
 @pytest.fixture
 def vpc(builder: Builder) -> Vpc:
-    """One private subnet behind a NAT gateway."""
+    """Return a VPC with one private subnet behind a NAT gateway."""
     return Vpc(builder)
 
 
 @pytest.fixture
 def healed(deployment: Deployment, builder: Builder, vpc: Vpc) -> str:
-    """The run of a heal, as the ledger records it."""
+    """Return the id of a heal's run in the ledger."""
     return deployment.ledger.heal(builder, vpc.id, vpc.table)
 
 
 def endpoint_of(deployment: Deployment, vpc: Vpc) -> str:
-    """The endpoint of a VPC."""
+    """Return the endpoint of a VPC."""
     [endpoint] = deployment.endpoints(vpc.id)
     return str(endpoint["VpcEndpointId"])
 
 
 def test_it_shows_the_changes_and_makes_them(deployment: Deployment, vpc: Vpc, healed: str) -> None:
-    """Table, endpoint and the way of each subnet are named before anything changes, and what was done after."""
+    """The table, endpoint, and new paths are printed before any change, and the changes after."""
     endpoint = endpoint_of(deployment, vpc)
     result = invoke(["undo", healed, "--yes"])
     assert result.exit_code == 0, result.stderr
@@ -59,7 +59,7 @@ def test_it_shows_the_changes_and_makes_them(deployment: Deployment, vpc: Vpc, h
 
 
 def test_an_endpoint_that_stays_is_named(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """Whoever owns it, it is named with the reason."""
+    """An endpoint that is not deleted is named with the reason."""
     theirs = builder.endpoint(vpc.id)
     result = invoke(["undo", deployment.ledger.heal(builder, vpc.id, vpc.table, endpoint_id=theirs), "--yes"])
     assert result.exit_code == 0, result.stderr
@@ -67,10 +67,10 @@ def test_an_endpoint_that_stays_is_named(deployment: Deployment, builder: Builde
 
 
 @pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("\n", 1)])
-def test_at_a_terminal_it_asks_after_the_plan(
+def test_at_a_terminal_it_prompts_after_the_plan(
     sandbox: Sandbox, deployment: Deployment, vpc: Vpc, healed: str, answer: str, status: int
 ) -> None:
-    """Yes undoes it; anything else changes nothing."""
+    """Yes undoes the heal; any other answer changes nothing."""
     ours, theirs = pty.openpty()
     os.write(ours, answer.encode())
     result = started(sandbox, "undo", healed, stdin=theirs)
@@ -84,7 +84,7 @@ def test_at_a_terminal_it_asks_after_the_plan(
 
 
 def test_without_a_terminal_it_shows_the_changes_and_makes_none(deployment: Deployment, vpc: Vpc, healed: str) -> None:
-    """In a pipe, it needs --yes."""
+    """In a pipe, --yes is required."""
     result = invoke(["undo", healed])
     assert result.exit_code == 2
     assert f"{vpc.table} will no longer use" in result.stdout
@@ -94,7 +94,7 @@ def test_without_a_terminal_it_shows_the_changes_and_makes_none(deployment: Depl
 
 @pytest.mark.usefixtures("deployment")
 def test_an_unknown_run_is_refused_in_one_line() -> None:
-    """The line says what was found, and which command lists heals."""
+    """One line says what was found and which command lists heals."""
     result = invoke(["undo", "00000000-0000-0000-0000-000000000000", "--yes"])
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
@@ -102,14 +102,16 @@ def test_an_unknown_run_is_refused_in_one_line() -> None:
     assert "express-path heals" in line
 
 
-def test_an_undo_that_is_lost_sight_of_goes_on(sandbox: Sandbox, deployment: Deployment, vpc: Vpc, healed: str) -> None:
-    """Its id and how to follow it are printed; the dry run before it was followed to its end."""
+def test_an_undo_that_cannot_be_followed_continues(
+    sandbox: Sandbox, deployment: Deployment, vpc: Vpc, healed: str
+) -> None:
+    """The output has the run's id and how to follow it."""
     starts = count(1)
     sandbox.faults.before(
         "ssm", "StartAutomationExecution", lambda: sandbox.faults.deny(*LOOK) if next(starts) == 2 else None, times=2
     )
     lost = started(sandbox, "undo", healed, "--yes")
-    run_id = told_of_run(lost.stdout, "undo")
+    run_id = reported_run_id(lost.stdout, "undo")
     assert (lost.returncode, len(lost.stderr.splitlines())) == (2, 1)
     sandbox.faults.clear()
     assert ended(sandbox, run_id) == "Success"

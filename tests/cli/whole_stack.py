@@ -1,4 +1,4 @@
-"""The whole stack in a sandbox, deployed from the template: recorder, rule, functions, queue, runbooks, remediation."""
+"""The whole stack in a sandbox, deployed from the template: recorder, rule, functions, runbooks, remediation."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -26,12 +26,12 @@ DOCUMENTS = ("HealDocument", "ApprovalDocument", "UndoDocument")
 
 @cache
 def _expanded(parameters: frozenset[tuple[str, str]]) -> Expanded:
-    """The template under these parameters, worked out once."""
+    """Return the template expanded with these parameters, once for all tests."""
     return Expanded(**dict(parameters))
 
 
 def approval_topic(sandbox: Sandbox) -> str:
-    """An SNS topic with one confirmed subscription; moto counts none by itself."""
+    """Create an SNS topic with one confirmed subscription, which moto does not count by itself."""
     arn = str(direct_client(sandbox, "sns").create_topic(Name="AutomationApprovals")["TopicArn"])
     backend: Any = sns_backends[sandbox.account_id][sandbox.region]
     backend.topics[arn].subscriptions_confimed = 1
@@ -39,10 +39,10 @@ def approval_topic(sandbox: Sandbox) -> str:
 
 
 class WholeStack:
-    """A deployment without a fault; its methods break and change it, as AWS or a person would."""
+    """A healthy deployment; its methods break and change it as AWS or a person would."""
 
     def __init__(self, sandbox: Sandbox, **parameters: str) -> None:
-        """Deploy everything that the template names, and let the rule sweep once."""
+        """Deploy every resource of the template and run the rule's sweep once."""
         self.sandbox = sandbox
         self.template = _expanded(frozenset(parameters.items()))
         self.config: Any = direct_client(sandbox, "config")
@@ -73,11 +73,11 @@ class WholeStack:
         sandbox.calls.clear()
 
     def named(self, logical_id: str) -> str:
-        """The name of a resource."""
+        """Return the name of a resource."""
         return str(self.template.deployed(f"<{logical_id}>"))
 
     def arn(self, logical_id: str) -> str:
-        """The ARN of a role or function."""
+        """Return the ARN of a role or function."""
         return str(self.template.deployed(f"<{logical_id}.Arn>"))
 
     def _record(self) -> None:
@@ -85,14 +85,14 @@ class WholeStack:
         self.config.start_configuration_recorder(ConfigurationRecorderName="default")
 
     def set_recorder(self, group: dict[str, Any], mode: dict[str, Any] | None = None) -> None:
-        """Change what the recorder records, and how often."""
+        """Change the recorder's resource types and frequency."""
         recorder = {"name": "default", "roleARN": self.arn("EvaluateRole"), "recordingGroup": group}
         self.config.put_configuration_recorder(
             ConfigurationRecorder=recorder | ({"recordingMode": mode} if mode else {})
         )
 
     def _permit(self) -> None:
-        """Let AWS Config invoke the rule's function."""
+        """Allow AWS Config to invoke the rule's function."""
         properties = self.template.deployed(self.template.properties("ConfigPermission"))
         self.functions.add_permission(StatementId="config", **properties)
 
@@ -107,24 +107,24 @@ class WholeStack:
         )
 
     def set_function(self, logical_id: str, state: str) -> None:
-        """Bring a function into a state of Lambda's."""
+        """Set the state that Lambda reports for a function."""
         backend: Any = lambda_backends[self.sandbox.account_id][self.sandbox.region]
         backend.get_function(self.named(logical_id)).state = state
 
     def _rule(self) -> dict[str, Any]:
         described = self.template.properties("ConfigRule")
-        properties = self.template.deployed({name: each for name, each in described.items() if name != "Description"})
+        properties = self.template.deployed({name: value for name, value in described.items() if name != "Description"})
         return properties | {"InputParameters": json.dumps(properties["InputParameters"])}
 
     def publish(self, logical_id: str) -> None:
-        """Store a runbook."""
+        """Create a runbook's document."""
         properties = self.template.properties(logical_id)
         self.ssm.create_document(
             Name=properties["Name"], Content=json.dumps(properties["Content"]), DocumentType="Automation"
         )
 
     def remediate(self, **more: object) -> None:
-        """Set what AWS Config does about flagged subnets, as the template does; more replaces members of that."""
+        """Configure the rule's remediation as the template does; `more` replaces some of its members."""
         found = self.template.deployed(self.template.properties("Remediation"))
         for name in ("MaximumAutomaticAttempts", "RetryAttemptSeconds"):
             found[name] = int(found[name])
@@ -134,9 +134,9 @@ class WholeStack:
         self.config.put_remediation_configurations(RemediationConfigurations=[found | more])
 
     def describe(self, parameters: dict[str, str], name: str = STACK) -> None:
-        """Make the CloudFormation stack, with the template's outputs and parameters."""
+        """Create the CloudFormation stack with the template's outputs and parameters."""
         values = {name: str(value) for name, value in self.template.values.items() if "::" not in name}
-        outputs = {name: each["Value"] for name, each in self.template.outputs.items() if name != "RuleArn"}
+        outputs = {name: output["Value"] for name, output in self.template.outputs.items() if name != "RuleArn"}
         deployed = self.template.deployed(outputs) | {"FailedEventsQueueUrl": self.queue}
         template = {
             "Parameters": {name: {"Type": "String", "Default": value} for name, value in values.items()},
@@ -147,29 +147,29 @@ class WholeStack:
         self.cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(template), Parameters=given)
 
     def set_stack(self, status: str) -> None:
-        """Bring the stack into a status of CloudFormation's."""
+        """Set the status that CloudFormation reports for the stack."""
         backend: Any = cloudformation_backends[self.sandbox.account_id][self.sandbox.region]
         [stack] = backend.stacks.values()
         stack.status = status
 
     def delete_stack(self) -> None:
-        """Forget the stack, but nothing that it deployed."""
+        """Delete the stack but keep everything that it deployed."""
         self.cloudformation.delete_stack(StackName=STACK)
 
     def set_rule(self, state: str) -> None:
-        """Bring the rule into a state of AWS Config's."""
+        """Set the state that AWS Config reports for the rule."""
         self._known_rules[RULE].config_rule_state = state
 
     def delete_rule(self) -> None:
-        """Take the rule away, as a person may."""
+        """Delete the rule as a person would."""
         del self._known_rules[RULE]
 
     def copy_rule(self, name: str) -> None:
-        """Deploy the rule once more, under another name."""
+        """Deploy the rule again with another name."""
         self.config.put_config_rule(ConfigRule=self._rule() | {"ConfigRuleName": name})
 
     def move_function(self, account_id: str) -> None:
-        """Let the rule's function be one of another account, as an organization's rule has it."""
+        """Move the rule's function to another account, as for an organization's rule."""
         source = self._known_rules[RULE].source
         source.source_identifier = source.source_identifier.replace(self.sandbox.account_id, account_id)
 
@@ -179,7 +179,7 @@ class WholeStack:
         return rules
 
     def count(self, logical_id: str, metric: str, ago: timedelta, number: int) -> None:
-        """Let CloudWatch have counted something of a function, so long ago."""
+        """Add a past datapoint of a function's metric to CloudWatch."""
         dimensions = [{"Name": "FunctionName", "Value": self.named(logical_id)}]
         datum = MetricDatum("AWS/Lambda", metric, number, dimensions, datetime.now(UTC) - ago)
         cloudwatch_backends[self.sandbox.account_id][self.sandbox.region].metric_data.append(datum)

@@ -1,4 +1,4 @@
-"""The AWS CLI commands that documents show exist, with the options they show."""
+"""The AWS CLI commands in the documents exist, with their options."""
 
 import re
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def options(service: str) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_commands_exist_with_their_options(document: Path) -> None:
-    """Whoever copies a command of the AWS CLI finds that AWS knows it."""
+    """Every AWS CLI command in the documents is valid and can be copied."""
     for found in shown(document):
         known = options(found["service"])
         assert found["command"] in known, found[0]
@@ -45,7 +45,7 @@ def test_commands_exist_with_their_options(document: Path) -> None:
 
 
 def test_the_commands_are_found() -> None:
-    """The check above is not about nothing: documents show a dozen calls for a dump, and how to start a runbook."""
+    """The check above finds commands: a dozen calls for a dump, and how to start a runbook."""
     commands = [found["command"] for document in DOCUMENTS for found in shown(document)]
     assert {"describe-subnets", "search-transit-gateway-routes", "start-automation-execution"} <= set(commands)
     assert len(commands) > 20

@@ -1,4 +1,4 @@
-"""The express-path commands and make targets that documents show exist, with the options they show."""
+"""The express-path commands and make targets in the documents exist, with their options."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ TARGET = re.compile(r"\bmake (?P<name>[a-z]+)")
 
 
 def code(document: Path) -> str:
-    """Return what a document shows as code, one piece on each line."""
+    """Return the code in a document, one piece on each line."""
     found = CODE.findall(document.read_text(encoding="utf-8").replace("\\\n", " "))
     return "\n".join("".join(groups) for groups in found)
 

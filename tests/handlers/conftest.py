@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the function: a sandbox, the rule deployed in it, and a network to build."""
+"""Fixtures for the function's tests: a sandbox, the deployed rule, and a network."""
 
 import io
 import json
@@ -14,13 +14,13 @@ from tests.support.rule import Rule
 
 @pytest.fixture
 def rule(sandbox: Sandbox) -> Rule:
-    """The rule without parameters."""
+    """Return the rule without parameters."""
     return Rule(sandbox)
 
 
 @pytest.fixture
 def logged(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[dict[str, Any]]]:
-    """Tells what the function has logged so far, line by line."""
+    """Return a function that returns the log lines so far."""
     stream = io.StringIO()
     monkeypatch.setattr(evaluate.logger.registered_handler, "stream", stream)
     return lambda: [json.loads(line) for line in stream.getvalue().splitlines()]

@@ -1,4 +1,4 @@
-"""Whatever the handlers are sent, they answer it or refuse it with an error of their own."""
+"""The handlers answer any input or raise one of their own errors."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -115,7 +115,7 @@ UNREADABLE = [
 @pytest.mark.parametrize("handler", [evaluate.handler, plan_heal.handler])
 @pytest.mark.parametrize("event", UNREADABLE, ids=range(len(UNREADABLE)))
 def test_what_is_no_event_at_all(sandbox: Sandbox, handler: Handler, event: object) -> None:
-    """It is an EventError, and AWS is not called."""
+    """Input that is not an event raises EventError without a call to AWS."""
     assert isinstance(answered(handler, event), EventError)
     assert list(sandbox.calls) == []
 
@@ -133,7 +133,7 @@ def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:  #
 
 @pytest.fixture
 def planning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The plan function as the stack sets it up, which waits for nothing."""
+    """Return the plan function as the stack configures it, without waits."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
 
 

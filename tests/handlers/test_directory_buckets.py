@@ -1,4 +1,4 @@
-"""Directory buckets that come and go under scope=DIRECTORY_BUCKETS: the Region's subnets are evaluated at once."""
+"""With scope=DIRECTORY_BUCKETS, creating or deleting directory buckets re-evaluates the Region's subnets."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def vpc(builder: Builder) -> Private:
 
 
 def test_first_bucket_and_last_one(sandbox: Sandbox, vpc: Private) -> None:
-    """The first bucket has the subnets flagged. A second one, its deletion, and the sweep change nothing."""
+    """The first bucket makes subnets NON_COMPLIANT; a second one, its deletion, and the sweep change nothing."""
     rule = Rule(sandbox, SCOPED)
     rule.take_as_known()
     create(sandbox, FIRST)
@@ -63,8 +63,8 @@ def test_first_bucket_and_last_one(sandbox: Sandbox, vpc: Private) -> None:
     assert rule.held()[vpc.subnet].compliance == "NOT_APPLICABLE"
 
 
-def test_scope_all_does_not_look(sandbox: Sandbox, vpc: Private) -> None:
-    """Where the scope does not ask for buckets, their events cost no call."""
+def test_scope_all_ignores_buckets(sandbox: Sandbox, vpc: Private) -> None:
+    """With scope=ALL, events of buckets make no call."""
     rule = Rule(sandbox)
     create(sandbox, FIRST)
     event = rule.event(item("ResourceDiscovered"))
@@ -75,7 +75,7 @@ def test_scope_all_does_not_look(sandbox: Sandbox, vpc: Private) -> None:
 
 
 def test_bucket_that_only_changed_costs_no_call(sandbox: Sandbox) -> None:
-    """A new tag or another encryption says nothing about whether there is a bucket."""
+    """A new tag or encryption setting does not change whether there is a bucket."""
     rule = Rule(sandbox, SCOPED)
     changed: dict[str, Any] = {"changedProperties": {}, "changeType": "UPDATE"}
     event = rule.event(item("OK"), changed)
@@ -103,7 +103,7 @@ def test_deleted_bucket_that_is_still_listed_decides_nothing(sandbox: Sandbox, v
 
 
 def test_buckets_that_cannot_be_listed_keep_the_findings(sandbox: Sandbox, vpc: Private) -> None:
-    """There may be another bucket."""
+    """If buckets cannot be listed, there may be another one, so the verdicts stay."""
     rule = Rule(sandbox, SCOPED)
     create(sandbox, FIRST)
     rule.sweep()

@@ -1,4 +1,4 @@
-"""One event through the function: what it reports to AWS Config, how, and what it returns."""
+"""One event in the function: what it reports to AWS Config and what it returns."""
 
 import json
 import warnings
@@ -35,7 +35,7 @@ def vpc(builder: Builder) -> Private:
 
 
 def test_verdict_reaches_config(rule: Rule, vpc: Private) -> None:
-    """AWS Config shows the verdict under the subnet, with the deciding route in the annotation."""
+    """AWS Config shows the verdict on the subnet, with the deciding route in the annotation."""
     rule.tell(item("Subnet", vpc.subnet, configuration={"vpcId": vpc.vpc}))
     config = rule.sandbox.client("config")
     [result] = config.get_compliance_details_by_config_rule(ConfigRuleName=rule.loop.rule.name)["EvaluationResults"]
@@ -64,7 +64,7 @@ def test_answer_tells_what_was_posted(rule: Rule, vpc: Private) -> None:
 
 
 def test_answer_is_bounded(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A response of Lambda's has an upper size: beyond a number, verdicts are posted but not returned."""
+    """Lambda limits the size of a response, so only some verdicts are returned, but all are reported."""
     builder.make_main(vpc.vpc, vpc.table)
     subnets = builder.many_subnets(vpc.vpc, MAX_RETURNED + 1)
     answer = rule.invoke(rule.event(item("RouteTable", vpc.table, configuration={"vpcId": vpc.vpc})))
@@ -82,7 +82,7 @@ def test_older_event_does_not_overwrite_a_newer_verdict(rule: Rule, builder: Bui
 
 
 def test_late_items_do_no_harm(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Items that come late and out of order lead to what EC2 says now."""
+    """Items that arrive late and out of order give the verdict of the current network."""
     rule.take_as_known()
     builder.endpoint(vpc.vpc, vpc.table)
     rule.loop.notice()
@@ -94,7 +94,7 @@ def test_late_items_do_no_harm(rule: Rule, builder: Builder, vpc: Private) -> No
 
 
 def test_batches_of_100(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The 252 subnets of one VPC are three calls of PutEvaluations, the most that each may hold."""
+    """252 subnets are reported in three calls, because PutEvaluations accepts 100 evaluations."""
     builder.make_main(vpc.vpc, vpc.table)
     builder.many_subnets(builder.vpc(), 250)
     subnets = builder.many_subnets(vpc.vpc, 249)
@@ -125,7 +125,7 @@ def test_table_of_1000_routes(rule: Rule, builder: Builder, vpc: Private) -> Non
 
 
 def test_refused_evaluations_are_raised(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """What AWS Config does not take is an error that names the subnets; it took the others."""
+    """If AWS Config rejects evaluations, the error names the subnets; the others are stored."""
     endpoint = builder.endpoint(vpc.vpc, vpc.table)
     rule.loop.results.rejected.add(vpc.subnet)
     with pytest.raises(ReportError) as raised:
@@ -154,7 +154,7 @@ def test_annotations_fit(rule: Rule, builder: Builder, vpc: Private) -> None:
 
 
 def test_subnet_that_left_the_scope_is_not_applicable(rule: Rule, vpc: Private) -> None:
-    """EventLeftScope makes NOT_APPLICABLE of a subnet, without reading EC2."""
+    """EventLeftScope gives NOT_APPLICABLE without a call to EC2."""
     rule.sandbox.calls.clear()
     assert rule.tell(item("Subnet", vpc.subnet), eventLeftScope=True) == {vpc.subnet: "EXCLUDED"}
     assert rule.held()[vpc.subnet][:2] == ("NOT_APPLICABLE", "EXCLUDED")
@@ -170,7 +170,7 @@ def test_other_resources_that_left_the_scope_are_triggers_still(rule: Rule, vpc:
 
 @pytest.mark.parametrize("status", ["ResourceDeleted", "ResourceDeletedNotRecorded"])
 def test_deleted_subnet_is_marked_by_either_status(rule: Rule, status: str) -> None:
-    """Both statuses of deletion are known; EC2 is not called."""
+    """Both deletion statuses are supported without a call to EC2."""
     assert rule.tell(item("Subnet", "subnet-0", configurationItemStatus=status)) == {"subnet-0": "DELETED"}
     assert rule.sandbox.calls.of("ec2") == []
 
@@ -251,7 +251,7 @@ def test_bad_items_touch_nothing(rule: Rule, change: Item) -> None:
 
 
 def test_log_names_subject_and_outcome(rule: Rule, vpc: Private, logged: Callable[[], list[Item]]) -> None:
-    """Each invocation logs how much it posted, under an id that a search in the logs finds: the resource and when."""
+    """Each invocation logs its number of reports, with the resource and time to search for."""
     rule.tell(item("Subnet", vpc.subnet))
     [line] = logged()
     assert line["correlation_id"] == f"{vpc.subnet}@2026-02-13T05:48:51.341000+00:00"

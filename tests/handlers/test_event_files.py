@@ -1,4 +1,4 @@
-"""The sample events in events/: each is read, and means to the function what events/README.md says."""
+"""The function can parse the sample events in events/, and events/README.md describes their effect."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def read(path: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", FILES, ids=name)
 def test_event_is_read(path: Path) -> None:
-    """Every sample is an event that the function understands, of the rule by its name."""
+    """Every sample is a valid event for the function, of the rule with its name."""
     event = parse_event(read(path))
     assert event.rule_name == "s3express-no-nat-path"
     assert (event.item is None) is path.name.startswith("scheduled")
@@ -49,7 +49,7 @@ def test_event_is_read(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=name)
 def test_event_is_evaluated(sandbox: Sandbox, path: Path) -> None:
-    """Every sample goes through the function in an account that is empty; what needs no reads makes no calls."""
+    """Every sample is evaluated in an empty account; samples that need no reads make no calls."""
     rule = Rule(sandbox)
     token = rule.loop.results.issue_token(rule.loop.rule.name)
     sandbox.calls.clear()

@@ -1,4 +1,4 @@
-"""Which subnets a change concerns: from AWS Config's item of one resource to the verdicts that come of it."""
+"""Which subnets a change of one resource affects."""
 
 import pytest
 
@@ -12,7 +12,7 @@ SHORT = ItemStyle(explicit_nulls=False, state_as_object=True, indirect_relations
 
 @pytest.fixture
 def rule(sandbox: Sandbox, request: pytest.FixtureRequest) -> Rule:
-    """The rule, its items in the style that a test asks for."""
+    """Return the rule, with items in the style that a test requires."""
     return Rule(sandbox, style=getattr(request, "param", None))
 
 

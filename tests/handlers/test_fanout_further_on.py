@@ -1,4 +1,4 @@
-"""Fan-out of tables further on the path, and items that belong elsewhere."""
+"""Changes of route tables further along a path, and items of other accounts or Regions."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_nat_instances_route_table_concerns_the_subnets_behind_it(rule: Rule, bu
 
 @pytest.mark.parametrize("change", [{"awsRegion": "eu-west-1"}, {"awsAccountId": "210987654321"}])
 def test_item_of_elsewhere_is_refused(rule: Rule, vpc: Private, change: dict[str, str]) -> None:
-    """An item of another Region or account is not judged by this one's network, where its subnet would seem gone."""
+    """An item of another Region or account is not evaluated, because its subnet would seem to be deleted here."""
     item = {
         "awsAccountId": "123456789012",
         "awsRegion": "us-east-1",

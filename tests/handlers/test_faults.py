@@ -1,4 +1,4 @@
-"""When AWS refuses or fails: retried, then raised, and never a verdict out of half a network."""
+"""If AWS denies or fails a call, the function retries, then raises, and never evaluates half a network."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ Logged = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture(autouse=True)
 def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let botocore retry without the waits between its attempts."""
+    """Let botocore retry without waiting."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
 
 
@@ -29,7 +29,7 @@ def vpc(builder: Builder) -> Private:
 
 
 def failure(rule: Rule, of: Private | None = None) -> ApiError:
-    """Invoke the function for a private subnet, or for the schedule; return the error, nothing having been posted."""
+    """Invoke the function and return its error; nothing may have been reported."""
     rule.sandbox.calls.clear()
     with pytest.raises(ApiError) as raised:
         evaluator(rule, of) if of else rule.sweep()
@@ -54,14 +54,14 @@ def evaluator(rule: Rule, vpc: Private) -> dict[str, str]:
 
 @pytest.mark.parametrize("operation", REQUIRED)
 def test_throttling_that_passes_is_retried(rule: Rule, vpc: Private, operation: str) -> None:
-    """A throttled read is tried again, and the verdict is right."""
+    """A throttled read is retried, and the verdict is correct."""
     rule.sandbox.faults.throttle("ec2", operation, times=3)
     assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
     assert [call.error for call in rule.sandbox.calls.of("ec2", operation)] == ["RequestLimitExceeded"] * 3 + [None]
 
 
 def test_throttled_reports_are_retried(rule: Rule, vpc: Private) -> None:
-    """So is a throttled report."""
+    """A throttled report is retried."""
     rule.sandbox.faults.throttle("config", "PutEvaluations", times=2)
     evaluator(rule, vpc)
     assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
@@ -71,7 +71,7 @@ def test_throttled_reports_are_retried(rule: Rule, vpc: Private) -> None:
     ("code", "status"), [("InternalError", 500), ("Unavailable", 503), ("ServiceUnavailable", 503)]
 )
 def test_errors_of_awss_own_are_retried(rule: Rule, vpc: Private, code: str, status: int) -> None:
-    """What is AWS's own fault may pass, too."""
+    """Internal errors of AWS are retried."""
     rule.sandbox.faults.fail("ec2", "DescribeRouteTables", code, status, times=2)
     assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
 
@@ -87,7 +87,7 @@ def test_lasting_throttling_fails_the_invocation(rule: Rule, vpc: Private, opera
 
 @pytest.mark.parametrize("operation", REQUIRED)
 def test_denied_reads_of_a_vpc_fail_the_invocation(rule: Rule, vpc: Private, operation: str) -> None:
-    """A read that the verdict needs and that is denied is raised, at once."""
+    """If a required read is denied, the error is raised at once."""
     rule.sandbox.faults.deny("ec2", operation)
     error = failure(rule, vpc)
     assert (error.operation, error.code) == (f"ec2:{operation}", "UnauthorizedOperation")
@@ -98,14 +98,14 @@ def test_denied_reads_of_a_vpc_fail_the_invocation(rule: Rule, vpc: Private, ope
 @pytest.mark.parametrize("operation", [*REQUIRED, "DescribeNatGateways"])
 @pytest.mark.usefixtures("vpc")
 def test_denied_reads_of_a_sweep_fail_the_invocation(rule: Rule, operation: str) -> None:
-    """The same holds for a sweep, which must not take what it cannot read for vanished."""
+    """A sweep must not treat resources that it cannot read as deleted."""
     rule.sandbox.faults.deny("ec2", operation)
     assert failure(rule).operation == f"ec2:{operation}"
 
 
 @pytest.mark.usefixtures("vpc")
-def test_sweep_that_cannot_read_what_config_holds_fails(rule: Rule) -> None:
-    """Without knowing what AWS Config holds, nothing is posted."""
+def test_sweep_without_the_stored_results_fails(rule: Rule) -> None:
+    """If the stored results cannot be read, nothing is reported."""
     rule.sandbox.faults.deny("config", "GetComplianceDetailsByConfigRule")
     error = failure(rule)
     assert (error.operation, error.code) == ("config:GetComplianceDetailsByConfigRule", "AccessDeniedException")
@@ -113,7 +113,7 @@ def test_sweep_that_cannot_read_what_config_holds_fails(rule: Rule) -> None:
 
 
 def test_denied_report_fails_the_invocation(rule: Rule, vpc: Private) -> None:
-    """A report that may not be made is raised."""
+    """If a report is denied, the error is raised."""
     rule.sandbox.faults.deny("config", "PutEvaluations")
     with pytest.raises(ApiError) as raised:
         evaluator(rule, vpc)
@@ -131,7 +131,7 @@ def test_denied_report_fails_the_invocation(rule: Rule, vpc: Private) -> None:
 def test_later_pages_that_fail_fail_the_invocation(
     rule: Rule, builder: Builder, operation: str, page: int, fault: str
 ) -> None:
-    """Part of a list is no list: where the second page fails nothing is concluded from the first."""
+    """If the second page of a list fails, the first page is not used alone."""
     crowded = builder.vpc()
     if operation == "DescribeSubnets":
         builder.many_subnets(crowded, page)
@@ -146,7 +146,7 @@ def test_later_pages_that_fail_fail_the_invocation(
 
 
 def test_failed_events_are_tried_thrice_and_kept(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Lambda tries a failed event twice more and then keeps it; AWS Config shows the verdict it had."""
+    """Lambda retries a failed event twice and then keeps it; AWS Config still shows the old verdict."""
     rule.sweep()
     builder.endpoint(vpc.vpc, vpc.table)
     rule.sandbox.faults.deny("ec2", "DescribeSubnets")
@@ -158,7 +158,7 @@ def test_failed_events_are_tried_thrice_and_kept(rule: Rule, builder: Builder, v
 
 
 def test_unreachable_endpoint_fails_the_invocation(rule: Rule, vpc: Private, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where EC2 cannot be reached at all, the error says what was called and where."""
+    """If EC2 cannot be reached, the error names the operation and the host."""
     monkeypatch.setenv("AWS_ENDPOINT_URL_EC2", "http://127.0.0.1:1")
     error = failure(rule, vpc)
     assert (error.operation, error.code) == ("ec2:DescribeSubnets", "EndpointConnectionError")
@@ -169,7 +169,7 @@ def test_unreachable_endpoint_fails_the_invocation(rule: Rule, vpc: Private, mon
 
 
 def test_denied_directory_buckets_count_as_some(sandbox: Sandbox, vpc: Private, logged: Logged) -> None:
-    """Where directory buckets may not be listed the subnet is judged, and a warning names the read."""
+    """If directory buckets cannot be listed, the subnet is still evaluated, and a warning names the read."""
     rule = Rule(sandbox, BUCKETS)
     sandbox.faults.deny("s3", "ListDirectoryBuckets")
     assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
@@ -178,7 +178,7 @@ def test_denied_directory_buckets_count_as_some(sandbox: Sandbox, vpc: Private, 
 
 
 def test_denied_list_of_shared_subnets_counts_as_all(sandbox: Sandbox, vpc: Private, logged: Logged) -> None:
-    """Where it cannot be read what is shared, every subnet may be, and a warning names the read."""
+    """If shared subnets cannot be listed, every subnet may be shared, and a warning names the read."""
     rule = Rule(sandbox, BUCKETS)
     sandbox.faults.deny("ram", "ListResources")
     assert evaluator(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
@@ -187,7 +187,7 @@ def test_denied_list_of_shared_subnets_counts_as_all(sandbox: Sandbox, vpc: Priv
 
 
 def test_directory_buckets_that_can_be_listed_warn_of_nothing(sandbox: Sandbox, vpc: Private, logged: Logged) -> None:
-    """With the permission there is no warning, whether there are buckets or not."""
+    """With the permission there is no warning, with or without buckets."""
     rule = Rule(sandbox, BUCKETS)
     assert evaluator(rule, vpc) == {vpc.subnet: "NO_DIRECTORY_BUCKETS"}
     directory_bucket(sandbox)
@@ -196,7 +196,7 @@ def test_directory_buckets_that_can_be_listed_warn_of_nothing(sandbox: Sandbox, 
 
 
 def test_other_failures_of_the_directory_buckets_fail_the_invocation(sandbox: Sandbox, vpc: Private) -> None:
-    """Only a denial is an answer: a list that fails for other reasons is raised."""
+    """Any error except a denial is raised."""
     rule = Rule(sandbox, BUCKETS)
     sandbox.faults.throttle("s3", "ListDirectoryBuckets")
     assert failure(rule, vpc).code == "SlowDown"
@@ -216,7 +216,7 @@ def test_entries_of_a_prefix_list_that_may_not_be_read_are_unresolved(
 
 
 def test_prefix_lists_that_fail_otherwise_fail_the_invocation(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Throttled entries are not taken for unreadable ones."""
+    """Throttled entries are not treated as unreadable."""
     builder.route(vpc.table, builder.prefix_list("198.18.0.0/15"), NatGatewayId=vpc.nat)
     rule.sandbox.faults.throttle("ec2", "GetManagedPrefixListEntries")
     assert failure(rule, vpc).operation == "ec2:GetManagedPrefixListEntries"
@@ -230,7 +230,7 @@ def test_denied_description_of_prefix_lists_fails_the_invocation(rule: Rule, bui
 
 
 def test_history_that_may_not_be_read_fails_the_invocation(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """An oversized item is fetched, or the invocation fails."""
+    """If the item of an oversized notification cannot be read, the error is raised."""
     rule.take_as_known()
     rule.loop.oversized_above = 0
     builder.tag(vpc.table, "Name", "private")

@@ -1,4 +1,4 @@
-"""What is read where a transit gateway, or the VPC behind it, belongs to another account."""
+"""Reads of a transit gateway, or the VPC behind it, in another account."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Oversized items: a summary comes in the event, the item from GetResourceConfigHistory."""
+"""Oversized items: the event has only a summary, and the item comes from GetResourceConfigHistory."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def vpc(builder: Builder) -> Private:
 
 @pytest.fixture
 def rule(sandbox: Sandbox, vpc: Private) -> Rule:
-    """The rule, which knows the network; from now on every item is oversized."""
+    """Return a rule that has evaluated the network; from now on every item is oversized."""
     assert vpc.subnet
     rule = Rule(sandbox)
     rule.take_as_known()
@@ -24,7 +24,7 @@ def rule(sandbox: Sandbox, vpc: Private) -> Rule:
 
 
 def test_item_is_fetched(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The item that the summary stands for names the VPC, which alone is read then."""
+    """The item that belongs to the summary names the VPC, and only that VPC is read."""
     builder.endpoint(vpc.vpc, vpc.table)
     rule.sandbox.calls.clear()
     assert rule.changes(of=vpc.table) == {vpc.subnet: "ENDPOINT"}
@@ -54,7 +54,7 @@ def test_main_table_comes_from_the_item_before(rule: Rule, builder: Builder, vpc
 
 
 def test_deleted_table_is_found_in_the_history(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Of a deleted table the history has what it was."""
+    """The history contains the last item of a deleted route table."""
     [association] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
     builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
     builder.ec2.delete_route_table(RouteTableId=vpc.table)
@@ -80,7 +80,7 @@ def test_item_as_of_the_notification_is_fetched(rule: Rule, builder: Builder, vp
 
 @pytest.mark.parametrize("kind", ["table", "endpoint"])
 def test_item_that_is_not_recorded_any_more(rule: Rule, builder: Builder, vpc: Private, kind: str) -> None:
-    """Where the history has nothing, the summary is what there is: the whole account is looked through."""
+    """If the history has no item, the whole account is read."""
     resource = vpc.table if kind == "table" else builder.endpoint(vpc.vpc, vpc.table)
     builder.tag(resource, "Name", "changed")
     rule.loop.notice()
@@ -92,7 +92,7 @@ def test_item_that_is_not_recorded_any_more(rule: Rule, builder: Builder, vpc: P
 
 
 def test_summary_of_a_deleted_subnet_needs_no_network(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A subnet whose summary says that it is gone is gone."""
+    """A summary that says the subnet is deleted is enough."""
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
     rule.sandbox.calls.clear()
     assert rule.changes(of=vpc.subnet) == {vpc.subnet: "DELETED"}

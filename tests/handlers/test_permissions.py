@@ -1,4 +1,4 @@
-"""The role of the template against the function at work: it calls all that it may, and may all that it calls."""
+"""The template's role has exactly the permissions that the function uses."""
 
 import json
 from collections.abc import Iterator

@@ -241,7 +241,7 @@ def test_wrong_setting_fails_every_plan(ask: Ask, vpc: Private, monkeypatch: pyt
 
 
 def test_rule_s_parameters_decide(ask: Ask, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A heal judges as the rule does: what the rule leaves out is not healed."""
+    """A heal uses the rule's parameters: a subnet that the rule excludes is not healed."""
     monkeypatch.setenv("RULE_PARAMETERS", json.dumps({"excludeTag": "team=db"}))
     builder.tag(vpc.table, "team", "db")
     with pytest.raises(BlockedError, match="EXCLUDED"):

@@ -44,7 +44,7 @@ def test_second_sweep_posts_nothing(rule: Rule, builder: Builder, vpc: Private) 
 
 
 def test_sweep_after_events_posts_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A change event and the sweep judge alike to the letter, so that neither corrects the other."""
+    """A change event and the sweep give the same result, so neither overwrites the other's."""
     builder.endpoint(vpc.vpc, vpc.table)
     builder.route(vpc.table, "192.0.2.0/30", NatGatewayId=vpc.nat)
     private_nat = builder.nat_gateway(vpc.subnet, ConnectivityType="private")

@@ -81,7 +81,7 @@ def test_deleted_subnet_elsewhere_is_gone(rule: Rule, builder: Builder, outside:
 
 
 def test_subnet_inside_is_evaluated(rule: Rule, inside: Private) -> None:
-    """The VPC that vpcIds names is judged as ever."""
+    """Subnets of the VPC that vpcIds names are evaluated."""
     assert changed(rule, inside.subnet) == {inside.subnet: "NAT_GATEWAY"}
 
 

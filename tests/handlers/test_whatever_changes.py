@@ -130,8 +130,8 @@ def test_the_sweep_finds_nothing_that_events_did_not(sandbox: Sandbox, builder: 
             random.choice(vpcs).change()
         rule.loop.notice()
         late = random.random() < 0.3
-        told = rule.loop.deliver(late=late, shuffled_with_seed=random.randint(0, 99))
-        assert [delivery.error for delivery in told if delivery.error] == []
+        deliveries = rule.loop.deliver(late=late, shuffled_with_seed=random.randint(0, 99))
+        assert [delivery.error for delivery in deliveries if delivery.error] == []
         if not late:
             assert rule.held()
             assert rule.sweep() == {}

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of permissions: a sandbox, networks in it, and the stack's roles."""
+"""Fixtures for the permission tests: a sandbox, networks in it, and the stack's roles."""
 
 from collections.abc import Iterator
 
@@ -14,19 +14,19 @@ from tests.support.stack import CALENDAR, EVERYTHING, POLICY, POLICY_PARAMETER, 
 
 @pytest.fixture
 def vpc(builder: Builder) -> Private:
-    """A VPC with one private subnet, behind a NAT gateway."""
+    """Return a VPC with one private subnet behind a NAT gateway."""
     return Private(builder)
 
 
 @pytest.fixture
 def stack(sandbox: Sandbox) -> Stack:
-    """The stack with every parameter that adds a permission."""
+    """Return the stack with every parameter that adds a permission."""
     return Stack(sandbox, **EVERYTHING)
 
 
 @pytest.fixture
 def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
-    """The stack, deployed; the environment is that of its plan function."""
+    """Yield the deployed stack; the environment is that of its plan function."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
     monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
     with Automation(sandbox) as automation:
@@ -38,6 +38,6 @@ def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def subnet(builder: Builder, vpc: Private) -> str:
-    """A private subnet with nothing in the way of a heal."""
+    """Return a private subnet whose heal is not blocked."""
     builder.ec2.modify_vpc_attribute(VpcId=vpc.vpc, EnableDnsHostnames={"Value": True})
     return vpc.subnet

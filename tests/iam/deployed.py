@@ -1,4 +1,4 @@
-"""The whole stack in a sandbox whose permissions are enforced: runbooks, roles, ledger and plan function."""
+"""The whole stack in a sandbox that enforces permissions: runbooks, roles, ledger, and plan function."""
 
 import json
 import os
@@ -18,10 +18,10 @@ Run = dict[str, Any]
 
 
 class Deployed:
-    """The whole stack in a sandbox: runbooks, roles, and the plan function under its own role."""
+    """The whole stack in a sandbox: runbooks, roles, and the plan function with its own role."""
 
     def __init__(self, stack: Stack, automation: Automation, environ: Callable[[str, str], None]) -> None:
-        """Deploy it; environ sets an environment variable."""
+        """Deploy the stack; `environ` sets an environment variable."""
         self.stack = stack
         self.automation = automation
         self._publish()
@@ -40,14 +40,14 @@ class Deployed:
             ssm.create_document(Name=document["Name"], Content=content, DocumentType="Automation")
 
     def _create_operator(self) -> Client:
-        """Create somebody who may start runbooks, pass their role and answer them, and nothing else."""
+        """Create a user who can only start runbooks, pass their role, and answer approval requests."""
         actions = ["ssm:StartAutomationExecution", "ssm:SendAutomationSignal"]
         start = {"Effect": "Allow", "Action": actions, "Resource": "*"}
-        hand_on = {"Effect": "Allow", "Action": "iam:PassRole", "Resource": self.stack.arn("AutomationRole")}
-        return self.user("operator", "ssm", start, hand_on)
+        pass_role = {"Effect": "Allow", "Action": "iam:PassRole", "Resource": self.stack.arn("AutomationRole")}
+        return self.user("operator", "ssm", start, pass_role)
 
     def user(self, name: str, service: str, *statements: dict[str, Any]) -> Client:
-        """Create a user who may do what some statements allow, and return their client of a service."""
+        """Create a user with the given policy statements and return the user's client of a service."""
         policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
         self.stack.iam.create_user(UserName=name)
         self.stack.iam.put_user_policy(UserName=name, PolicyName="own", PolicyDocument=policy)
@@ -56,12 +56,12 @@ class Deployed:
         return self.stack.sandbox.client(service, credentials=credentials)
 
     def run(self, logical_id: str, **given: str) -> Run:
-        """Run a runbook to its end, every request of it needing a permission."""
+        """Run a runbook until it ends, with permissions enforced for every request."""
         with self.enforced():
             return self.automation.wait(self.start(logical_id, **given))
 
     def start(self, logical_id: str, **given: str) -> str:
-        """Start a runbook as the operator, with the stack's own role and function unless others are given."""
+        """Start a runbook as the operator, by default with the stack's own role and function."""
         own = {
             "AutomationAssumeRole": self.stack.arn("AutomationRole"),
             "PlanFunctionName": self.stack.arn("PlanFunction"),
@@ -73,7 +73,7 @@ class Deployed:
 
     @contextmanager
     def enforced(self) -> Iterator[None]:
-        """Require a permission for every request, and let the plan function start cold."""
+        """Enforce permissions for every request, and start the plan function cold."""
         self._services = None
         with self.stack.enforced():
             yield

@@ -1,4 +1,4 @@
-"""Two adversaries, with every permission enforced: one may tag anything, the other may start our three runbooks."""
+"""Two adversaries with permissions enforced: one can tag any resource, the other can start the three runbooks."""
 
 import json
 from typing import Any
@@ -16,50 +16,52 @@ TAKEN_OVER = {"action": "DELETE_ENDPOINT", "next": "ASSOCIATE", "summary": "forg
 
 
 class Victim:
-    """A VPC of others, in which no heal did anything: a table with an endpoint for S3 and one for S3 Express."""
+    """A VPC that no heal has changed: a route table with an endpoint for S3 and one for S3 Express."""
 
     def __init__(self, builder: Builder) -> None:
-        """Build it."""
+        """Create the VPC, its route table, and its endpoints."""
         self.builder = builder
         self.vpc = builder.vpc("10.1.0.0/16")
         self.table = builder.table(self.vpc)
         self.endpoints = [builder.endpoint(self.vpc, self.table, service=name) for name in ("s3", "s3express")]
 
     def described(self) -> str:
-        """Routes and endpoints as EC2 describes them, without their tags."""
+        """Return the route tables and endpoints as EC2 describes them, without their tags."""
         of_vpc = [{"Name": "vpc-id", "Values": [self.vpc]}]
         tables = self.builder.ec2.describe_route_tables(Filters=of_vpc)["RouteTables"]
         endpoints = self.builder.ec2.describe_vpc_endpoints(Filters=of_vpc)["VpcEndpoints"]
-        untagged = [{key: value for key, value in each.items() if key != "Tags"} for each in (*tables, *endpoints)]
+        untagged = [
+            {key: value for key, value in resource.items() if key != "Tags"} for resource in (*tables, *endpoints)
+        ]
         return json.dumps(untagged, default=str)
 
 
 @pytest.fixture
 def victim(builder: Builder) -> Victim:
-    """Others' VPC in the same account."""
+    """Return somebody else's VPC in the same account."""
     return Victim(builder)
 
 
 def status(run: Run) -> str:
-    """How a run ended."""
+    """Return the status of a run."""
     return str(run["AutomationExecutionStatus"])
 
 
 def changes(deployed: Deployed) -> list[str]:
-    """The operations of EC2 that could have changed something."""
-    return [each.operation for each in deployed.stack.sandbox.calls.mutating() if each.service == "ec2"]
+    """Return the EC2 operations that could have changed something."""
+    return [call.operation for call in deployed.stack.sandbox.calls.mutating() if call.service == "ec2"]
 
 
 def express_tables(builder: Builder, vpc_id: str) -> list[list[str]]:
-    """The tables of each endpoint of a VPC that is not gone."""
+    """Return the route tables of each endpoint of a VPC that is not deleted."""
     found = builder.ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])["VpcEndpoints"]
-    return [each["RouteTableIds"] for each in found if each["State"] not in ("deleting", "deleted")]
+    return [endpoint["RouteTableIds"] for endpoint in found if endpoint["State"] not in ("deleting", "deleted")]
 
 
-def test_forged_tags_lead_no_undo_anywhere(
+def test_forged_tags_do_not_mislead_an_undo(
     deployed: Deployed, builder: Builder, vpc: Private, subnet: str, victim: Victim
 ) -> None:
-    """Others' tables and endpoints carry the tags of a heal: an undo of a forged run, and of a real one, pass by."""
+    """Undos of a forged run and of a real one change nothing in a VPC that carries the tags of a heal."""
     tagger = deployed.user("tagger", "ec2", ANYTHING)
     before = victim.described()
     with deployed.enforced():
@@ -76,17 +78,17 @@ def test_forged_tags_lead_no_undo_anywhere(
     assert express_tables(builder, vpc.vpc) == []
 
 
-def test_tags_taken_away_keep_an_endpoint_and_nothing_else(
+def test_endpoint_without_its_tag_stays_after_an_undo(
     deployed: Deployed, builder: Builder, vpc: Private, subnet: str
 ) -> None:
-    """Without its mark, a heal's endpoint stays when the heal is undone; the table is as before all the same."""
+    """If the managed tag is removed, the undo keeps the endpoint but still restores the route table."""
     tagger = deployed.user("tagger", "ec2", ANYTHING)
     with deployed.enforced():
         heal = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet))
         [endpoint] = [
-            each["VpcEndpointId"]
-            for each in builder.ec2.describe_vpc_endpoints()["VpcEndpoints"]
-            if each["VpcId"] == vpc.vpc
+            endpoint["VpcEndpointId"]
+            for endpoint in builder.ec2.describe_vpc_endpoints()["VpcEndpoints"]
+            if endpoint["VpcId"] == vpc.vpc
         ]
         tagger.delete_tags(Resources=[endpoint], Tags=[{"Key": MANAGED["Key"]}])
         undone = deployed.automation.wait(deployed.start(UNDO, RunId=heal["AutomationExecutionId"]))
@@ -94,8 +96,8 @@ def test_tags_taken_away_keep_an_endpoint_and_nothing_else(
     assert express_tables(builder, vpc.vpc) == [[]]
 
 
-def test_forged_marks_block_no_heal(deployed: Deployed, builder: Builder, vpc: Private, subnet: str) -> None:
-    """A heal of the future, forged on the table, keeps nobody from healing it."""
+def test_forged_tags_do_not_block_a_heal(deployed: Deployed, builder: Builder, vpc: Private, subnet: str) -> None:
+    """Tags of a heal in the future, forged on the route table, do not block its heal."""
     tagger = deployed.user("tagger", "ec2", ANYTHING)
     tags = [{"Key": f"express-path:{name}", "Value": FORGED} for name in ("run", "endpoint")]
     with deployed.enforced():
@@ -109,7 +111,7 @@ def test_forged_marks_block_no_heal(deployed: Deployed, builder: Builder, vpc: P
 def test_starting_runbooks_with_any_parameters_changes_nothing_that_is_not_allowed(
     deployed: Deployed, subnet: str, victim: Victim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No undo outside the ledger, no heal without approval or in a closed calendar, and no plan but the stack's own."""
+    """Runs with a forged run id, another plan function, or a missing approval fail without any change."""
     assert victim.described()
     evil = "arn:aws:lambda:us-east-1:123456789012:function:evil"
     forged = {
@@ -141,14 +143,16 @@ def test_starting_runbooks_with_any_parameters_changes_nothing_that_is_not_allow
     assert (changes(deployed), victim.described(), asked) == ([], before, [])
 
 
-def test_settings_of_the_stack_are_no_parameters(deployed: Deployed, subnet: str) -> None:
-    """Nobody who starts a runbook names a calendar, a policy, approvers, a ledger, or another role."""
+def test_settings_of_the_stack_are_not_runbook_parameters(deployed: Deployed, subnet: str) -> None:
+    """A person who starts a runbook cannot set its calendar, policy, approvers, ledger, or role."""
     start = deployed.operator.start_automation_execution
     own = {
         "AutomationAssumeRole": [deployed.stack.arn("AutomationRole")],
         "PlanFunctionName": [deployed.stack.arn("PlanFunction")],
     }
-    names = {each: deployed.stack.template.properties(each)["Name"] for each in (HEAL, APPROVAL, UNDO)}
+    names = {
+        logical_id: deployed.stack.template.properties(logical_id)["Name"] for logical_id in (HEAL, APPROVAL, UNDO)
+    }
     subjects = {HEAL: {"SubnetId": [subnet]}, APPROVAL: {"SubnetId": [subnet]}, UNDO: {"RunId": [FORGED]}}
     settings = ("ChangeCalendarName", "EndpointPolicyParameter", "Approvers", "ApprovalTopicArn", "LedgerTableName")
     other_role = [deployed.stack.arn("PlanRole")]

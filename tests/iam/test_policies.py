@@ -1,4 +1,4 @@
-"""How the sandbox evaluates identity policies: IAM's own rules, case by case."""
+"""The sandbox evaluates identity policies by IAM's own rules."""
 
 import json
 from typing import Any
@@ -18,18 +18,18 @@ DENY = {**ALLOW, "Effect": "Deny"}
 
 
 def allows(condition: dict[str, Any]) -> bool:
-    """Whether a statement under a condition allows what is wanted."""
+    """Return whether a statement with a condition allows the request."""
     return is_allowed([{**ALLOW, "Condition": condition}], WANTED)
 
 
-def test_nothing_is_allowed_without_a_word() -> None:
-    """Where no statement concerns a request, it is denied."""
+def test_requests_are_denied_by_default() -> None:
+    """A request that no statement covers is denied."""
     assert not is_allowed([], WANTED)
     assert not is_allowed([{**ALLOW, "Action": "ec2:CreateTags"}], WANTED)
 
 
-def test_a_deny_outdoes_every_allow() -> None:
-    """One statement that denies is enough, wherever it stands."""
+def test_a_deny_overrides_every_allow() -> None:
+    """One Deny statement is enough, wherever it is in the policy."""
     assert is_allowed([ALLOW], WANTED)
     assert not is_allowed([ALLOW, DENY], WANTED)
     assert not is_allowed([DENY, ALLOW], WANTED)
@@ -49,13 +49,13 @@ def test_a_deny_outdoes_every_allow() -> None:
     ],
 )
 def test_actions_and_resources_are_matched(element: str, value: Any, *, expected: bool) -> None:  # noqa: ANN401
-    """Wildcards stand for any text or one character; actions have no case, resources have, and a dot is a dot."""
+    """Wildcards match any text or one character; only resources are case-sensitive; a dot is literal."""
     assert is_allowed([{**ALLOW, element: value}], WANTED) is expected
 
 
 @pytest.mark.parametrize("element", ["Action", "Resource"])
-def test_negated_elements_concern_all_others(element: str) -> None:
-    """NotAction and NotResource fit whatever they do not name."""
+def test_negated_elements_match_everything_else(element: str) -> None:
+    """NotAction and NotResource match everything that they do not name."""
     rest = {key: value for key, value in ALLOW.items() if key != element}
     named = {"Action": "ec2:ModifyVpcEndpoint", "Resource": ENDPOINT}[element]
     assert not is_allowed([{**rest, f"Not{element}": named}], WANTED)
@@ -86,8 +86,8 @@ def test_negated_elements_concern_all_others(element: str) -> None:
         ({"Bool": {"aws:SecureTransport": "true"}}, False),
     ],
 )
-def test_conditions_hold_as_in_iam(condition: dict[str, Any], *, expected: bool) -> None:
-    """All lines must hold, one value of a line is enough, and a key that is absent counts as each operator says."""
+def test_conditions_work_as_in_iam(condition: dict[str, Any], *, expected: bool) -> None:
+    """All keys must match, one value of a key is enough, and a missing key counts as the operator defines."""
     assert allows(condition) is expected
 
 
@@ -101,14 +101,14 @@ def test_conditions_hold_as_in_iam(condition: dict[str, Any], *, expected: bool)
     ],
     ids=["unknown operator", "unknown set operator", "several values of a single-valued key", "variable"],
 )
-def test_what_is_not_evaluated_is_an_error(condition: dict[str, Any]) -> None:
-    """A policy that the sandbox does not fully understand proves nothing, so it is no answer at all."""
+def test_unsupported_policies_are_an_error(condition: dict[str, Any]) -> None:
+    """A policy that the sandbox does not fully support raises an error instead of a wrong answer."""
     with pytest.raises(UnsupportedPolicyError, match="does not evaluate"):
         allows(condition)
 
 
 def test_managed_policies_count_like_inline_ones(sandbox: Sandbox) -> None:
-    """A user's attached policy and inline policy are one, and GetCallerIdentity needs neither."""
+    """A user's managed and inline policies are combined, and GetCallerIdentity needs no permission."""
     iam: Client = sandbox.client("iam")
     iam.create_user(UserName="ann")
     key = iam.create_access_key(UserName="ann")["AccessKey"]
@@ -144,13 +144,13 @@ ATTRIBUTES: dict[str, Any] = {
 
 
 def test_each_attribute_of_a_modified_endpoint_is_a_condition_key(sandbox: Sandbox) -> None:
-    """A role that must not set an attribute is refused for that one alone, and can still add a route table."""
+    """A Deny of one attribute refuses only that attribute, and the role can still add a route table."""
     iam: Client = sandbox.client("iam")
     ec2: Client = sandbox.client("ec2")
     vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     service = f"com.amazonaws.{sandbox.region}.s3express"
     endpoint = ec2.create_vpc_endpoint(VpcId=vpc, ServiceName=service)["VpcEndpoint"]["VpcEndpointId"]
-    tables = [each["RouteTableId"] for each in ec2.describe_route_tables()["RouteTables"] if each["VpcId"] == vpc]
+    tables = [table["RouteTableId"] for table in ec2.describe_route_tables()["RouteTables"] if table["VpcId"] == vpc]
     acting = {}
     for name in ATTRIBUTES:
         role = iam.create_role(RoleName=name, AssumeRolePolicyDocument='{"Statement": []}')["Role"]["Arn"]
@@ -168,8 +168,8 @@ def test_each_attribute_of_a_modified_endpoint_is_a_condition_key(sandbox: Sandb
             assert refused(modify, **given, AddRouteTableIds=tables) == "DryRunOperation"
 
 
-def test_a_role_is_assumed_only_where_it_trusts_the_caller(sandbox: Sandbox) -> None:
-    """To assume a role takes a permission for it, and its trust besides."""
+def test_a_role_must_trust_its_caller(sandbox: Sandbox) -> None:
+    """A caller needs both a permission to assume a role and the role's trust."""
     iam: Client = sandbox.client("iam")
     user = iam.create_user(UserName="ann")["User"]["Arn"]
     key = iam.create_access_key(UserName="ann")["AccessKey"]

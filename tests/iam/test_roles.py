@@ -1,4 +1,4 @@
-"""What the stack's roles can do where permissions are enforced: all reads, and no change but the runbooks' own."""
+"""The stack's roles with permissions enforced: all reads work, and only the runbooks' own changes are allowed."""
 
 import json
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def tagged(tags: list[dict[str, str]]) -> list[dict[str, Any]]:
 
 @pytest.fixture(params=["EvaluateRole", "PlanRole"])
 def function(request: pytest.FixtureRequest, stack: Stack) -> Iterator[Client]:
-    """Return an EC2 client of each function's role, in force."""
+    """Return an EC2 client of each function's role, with permissions enforced."""
     client = stack.client(request.param, "ec2")
     with stack.enforced():
         yield client
@@ -43,7 +43,7 @@ def function(request: pytest.FixtureRequest, stack: Stack) -> Iterator[Client]:
 
 @pytest.fixture
 def automation(stack: Stack) -> Iterator[Client]:
-    """Return an EC2 client of the runbooks' role, in force."""
+    """Return an EC2 client of the runbooks' role, with permissions enforced."""
     client = stack.client("AutomationRole", "ec2")
     with stack.enforced():
         yield client
@@ -51,7 +51,7 @@ def automation(stack: Stack) -> Iterator[Client]:
 
 @pytest.mark.parametrize("marked", [False, True])
 def test_functions_cannot_write(function: Client, builder: Builder, vpc: Private, *, marked: bool) -> None:
-    """Neither function can create, modify, tag or delete, even what heals made."""
+    """Neither function can create, modify, tag, or delete resources, even those that heals created."""
     endpoint = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS if marked else [{"Key": "k", "Value": "v"}]))
     writes = {
         function.create_vpc_endpoint: {"VpcId": vpc.vpc, "ServiceName": SERVICE, "TagSpecifications": tagged(OURS)},
@@ -72,17 +72,17 @@ def test_functions_cannot_write(function: Client, builder: Builder, vpc: Private
 
 
 def test_functions_can_read(function: Client, builder: Builder, vpc: Private) -> None:
-    """Each read that is bound to resources is served for the account's own, and for AWS's prefix lists."""
+    """Reads that are limited to resources work for the account's own resources and AWS's prefix lists."""
     assert function.describe_route_tables()["RouteTables"]
     lists = function.describe_managed_prefix_lists()["PrefixLists"]
     customers = builder.prefix_list("192.0.2.0/24")
-    for each in [*(found["PrefixListId"] for found in lists), customers]:
-        assert function.get_managed_prefix_list_entries(PrefixListId=each)["Entries"]
-    assert vpc.vpc in {each["VpcId"] for each in function.describe_vpcs()["Vpcs"]}
+    for list_id in [*(found["PrefixListId"] for found in lists), customers]:
+        assert function.get_managed_prefix_list_entries(PrefixListId=list_id)["Entries"]
+    assert vpc.vpc in {described_vpc["VpcId"] for described_vpc in function.describe_vpcs()["Vpcs"]}
 
 
-def test_plan_function_reads_what_the_rule_need_not(stack: Stack, sandbox: Sandbox, vpc: Private) -> None:
-    """DNS attributes, bucket policies and the one parameter are readable for plans, and no other parameter."""
+def test_plan_function_has_the_reads_of_a_plan(stack: Stack, sandbox: Sandbox, vpc: Private) -> None:
+    """Only the plan function can read DNS attributes, bucket policies, and the one policy parameter."""
     ssm: Client = sandbox.client("ssm")
     for name in (POLICY_PARAMETER, "/network/password"):
         ssm.put_parameter(Name=name, Value="{}", Type="String")
@@ -92,7 +92,7 @@ def test_plan_function_reads_what_the_rule_need_not(stack: Stack, sandbox: Sandb
     attribute = {"VpcId": vpc.vpc, "Attribute": "enableDnsSupport"}
     with stack.enforced():
         assert ec2.describe_vpc_attribute(**attribute)["EnableDnsSupport"]["Value"] is True
-        assert [each["Name"] for each in s3.list_directory_buckets()["Buckets"]] == [BUCKET]
+        assert [directory_bucket["Name"] for directory_bucket in s3.list_directory_buckets()["Buckets"]] == [BUCKET]
         assert refused(s3.get_bucket_policy, Bucket=BUCKET) == "NoSuchBucketPolicy"
         assert refused(s3.put_bucket_policy, Bucket=BUCKET, Policy="{}") == "AccessDenied"
         assert own_ssm.get_parameter(Name=POLICY_PARAMETER)["Parameter"]["Value"] == "{}"
@@ -101,7 +101,7 @@ def test_plan_function_reads_what_the_rule_need_not(stack: Stack, sandbox: Sandb
 
 
 def bucket(sandbox: Sandbox) -> None:
-    """Make a directory bucket."""
+    """Create a directory bucket."""
     sandbox.client("s3").create_bucket(
         Bucket=BUCKET,
         CreateBucketConfiguration={
@@ -112,16 +112,16 @@ def bucket(sandbox: Sandbox) -> None:
 
 
 def test_runbooks_can_create_the_endpoint_of_s3_express(automation: Client, vpc: Private) -> None:
-    """The one service, with the tags that mark it, is created."""
+    """An S3 Express endpoint with the managed tag can be created."""
     created = automation.create_vpc_endpoint(VpcId=vpc.vpc, ServiceName=SERVICE, TagSpecifications=tagged(OURS))
     assert created["VpcEndpoint"]["ServiceName"] == SERVICE
 
 
-@pytest.mark.parametrize("service", OTHERS, ids=lambda each: each["ServiceName"].split(".")[-1])
+@pytest.mark.parametrize("service", OTHERS, ids=lambda request: request["ServiceName"].split(".")[-1])
 def test_runbooks_cannot_create_another_services_endpoint(
     service: dict[str, str], automation: Client, vpc: Private
 ) -> None:
-    """S3, DynamoDB and any interface endpoint are refused, however they are tagged."""
+    """Endpoints for S3, DynamoDB, and interface endpoints are refused, whatever their tags."""
     call = automation.create_vpc_endpoint
     assert refused(call, VpcId=vpc.vpc, TagSpecifications=tagged(OURS), **service) == DENIED
 
@@ -137,35 +137,35 @@ def test_runbooks_cannot_create_another_services_endpoint(
     ],
     ids=["without tags", "without our mark", "with another value", "with a foreign tag", "with a run"],
 )
-def test_runbooks_cannot_create_an_endpoint_that_is_not_marked(
+def test_runbooks_cannot_create_an_endpoint_with_other_tags(
     given: dict[str, object], automation: Client, vpc: Private
 ) -> None:
-    """An endpoint that an undo would not know for a heal's own is not created, nor one with anybody else's tags."""
+    """An endpoint must be created with the managed tag and no other tag."""
     assert refused(automation.create_vpc_endpoint, VpcId=vpc.vpc, ServiceName=SERVICE, **given) == DENIED
 
 
 def test_runbooks_cannot_create_an_endpoint_with_route_tables(automation: Client, vpc: Private) -> None:
-    """Traffic moves in the step that associates, never by creating."""
+    """An endpoint cannot be created with route tables, so only the associate step moves traffic."""
     given = {"VpcId": vpc.vpc, "ServiceName": SERVICE, "TagSpecifications": tagged(OURS), "RouteTableIds": [vpc.table]}
     assert refused(automation.create_vpc_endpoint, **given) == DENIED
 
 
 def test_runbooks_associate_and_disassociate_route_tables(automation: Client, builder: Builder, vpc: Private) -> None:
-    """An endpoint that a person made, without any tag, may get the table, and lose it again."""
+    """Route tables can be added to and removed from an existing endpoint without tags."""
     endpoint = builder.endpoint(vpc.vpc)
     assert automation.modify_vpc_endpoint(VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table])["Return"]
     assert automation.modify_vpc_endpoint(VpcEndpointId=endpoint, RemoveRouteTableIds=[vpc.table])["Return"]
 
 
 def test_runbooks_leave_endpoints_of_cloudformation_alone(automation: Client, builder: Builder, vpc: Private) -> None:
-    """An endpoint with CloudFormation's tag is not modified."""
+    """An endpoint with CloudFormation's tag cannot be modified."""
     endpoint = builder.endpoint(vpc.vpc)
     builder.memory.create_tags([endpoint], OWNED)
     assert refused(automation.modify_vpc_endpoint, VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table]) == DENIED
 
 
-def test_runbooks_change_them_where_a_team_wants_it(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """With AdoptIacOwned the role may associate with an endpoint of CloudFormation too."""
+def test_adopt_iac_owned_allows_endpoints_of_cloudformation(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """With AdoptIacOwned, the role can add route tables to an endpoint that CloudFormation owns."""
     stack = Stack(sandbox, AdoptIacOwned="true")
     endpoint = builder.endpoint(vpc.vpc)
     builder.memory.create_tags([endpoint], OWNED)
@@ -185,7 +185,7 @@ ATTRIBUTES: dict[str, object] = {
 
 
 def test_runbooks_cannot_change_an_attribute_of_an_endpoint(automation: Client, builder: Builder, vpc: Private) -> None:
-    """No policy, DNS setting or address type is changed, whoever made the endpoint, alone or beside a route table."""
+    """No policy, DNS setting, or address type can be changed, alone or together with a route table."""
     gateway = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS))
     interface = interface_endpoint(builder, vpc)
     for name, value in ATTRIBUTES.items():
@@ -195,7 +195,7 @@ def test_runbooks_cannot_change_an_attribute_of_an_endpoint(automation: Client, 
 
 
 def test_runbooks_cannot_rewire_an_interface_endpoint(automation: Client, builder: Builder, vpc: Private) -> None:
-    """No subnet and no security group is added to or taken from an interface endpoint."""
+    """No subnet or security group can be added to or removed from an interface endpoint."""
     endpoint = interface_endpoint(builder, vpc)
     [group] = builder.ec2.describe_security_groups(Filters=[{"Name": "vpc-id", "Values": [vpc.vpc]}])["SecurityGroups"]
     for name, value in (("SubnetIds", vpc.public_subnet), ("SecurityGroupIds", group["GroupId"])):
@@ -205,7 +205,7 @@ def test_runbooks_cannot_rewire_an_interface_endpoint(automation: Client, builde
 
 
 def interface_endpoint(builder: Builder, vpc: Private) -> str:
-    """Make an interface endpoint in the private subnet."""
+    """Create an interface endpoint in the private subnet."""
     made = builder.ec2.create_vpc_endpoint(
         VpcId=vpc.vpc, ServiceName="com.amazonaws.us-east-1.sqs", VpcEndpointType="Interface", SubnetIds=[vpc.subnet]
     )
@@ -213,29 +213,29 @@ def interface_endpoint(builder: Builder, vpc: Private) -> str:
 
 
 def test_runbooks_delete_only_what_heals_made(automation: Client, builder: Builder, vpc: Private) -> None:
-    """An endpoint goes only if it is S3 Express's and carries our mark; either alone is not enough."""
+    """An endpoint can be deleted only if it is for S3 Express and has the managed tag."""
     ours = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS))
     foreign = builder.endpoint(builder.vpc())
     other_service = builder.endpoint(vpc.vpc, service="s3", TagSpecifications=tagged(OURS))
-    for each in (foreign, other_service):
-        assert refused(automation.delete_vpc_endpoints, VpcEndpointIds=[each]) == DENIED
-        assert refused(automation.delete_vpc_endpoints, VpcEndpointIds=[ours, each]) == DENIED
+    for endpoint in (foreign, other_service):
+        assert refused(automation.delete_vpc_endpoints, VpcEndpointIds=[endpoint]) == DENIED
+        assert refused(automation.delete_vpc_endpoints, VpcEndpointIds=[ours, endpoint]) == DENIED
     assert automation.delete_vpc_endpoints(VpcEndpointIds=[ours])["Unsuccessful"] == []
 
 
-def test_runbooks_tag_nothing_that_exists(automation: Client, builder: Builder, vpc: Private) -> None:
-    """No tag is put on a route table, a subnet or an existing endpoint, and none is taken away."""
+def test_runbooks_cannot_tag_existing_resources(automation: Client, builder: Builder, vpc: Private) -> None:
+    """Tags cannot be added to or removed from route tables, subnets, or existing endpoints."""
     endpoint = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS))
     for resource in (vpc.table, vpc.subnet, endpoint):
         for tags in (MARKS, OURS):
             assert refused(automation.create_tags, Resources=[resource], Tags=tags) == DENIED
-            keys = [{"Key": each["Key"]} for each in tags]
+            keys = [{"Key": tag["Key"]} for tag in tags]
             assert refused(automation.delete_tags, Resources=[resource], Tags=keys) == DENIED
         assert refused(automation.delete_tags, Resources=[resource]) == DENIED
 
 
 def test_only_runbooks_write_to_the_ledger(stack: Stack) -> None:
-    """The runbooks' role updates and puts items; the functions and even an administrator cannot, by any action."""
+    """Only the runbooks' role can update and put items; the functions and an administrator cannot."""
     name = str(stack.template.deployed("<LedgerTable>"))
     stack.iam.create_role(RoleName="administrator", AssumeRolePolicyDocument='{"Statement": []}')
     everything = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
@@ -250,7 +250,7 @@ def test_only_runbooks_write_to_the_ledger(stack: Stack) -> None:
         "UpdateExpression": "SET x = :x",
         "ExpressionAttributeValues": {":x": {"S": "x"}},
     }
-    roles = {each: stack.client(each, "dynamodb") for each in ("EvaluateRole", "PlanRole", "AutomationRole")}
+    roles = {role: stack.client(role, "dynamodb") for role in ("EvaluateRole", "PlanRole", "AutomationRole")}
     with stack.enforced():
         roles["AutomationRole"].put_item(TableName=name, Item=key)
         roles["AutomationRole"].update_item(**update)
@@ -274,8 +274,8 @@ def test_only_runbooks_write_to_the_ledger(stack: Stack) -> None:
         assert administrator.get_item(TableName=name, Key=key)["Item"]["x"] == {"S": "x"}
 
 
-def test_runbooks_tell_one_topic_and_start_one_runbook(stack: Stack, sandbox: Sandbox) -> None:
-    """Other runbooks, other roles and other topics are refused, and the calendar is read by the function alone."""
+def test_runbooks_use_one_topic_and_start_one_runbook(stack: Stack, sandbox: Sandbox) -> None:
+    """Other runbooks, roles, and topics are refused, and only the function can read the calendar."""
     ssm, sns = (stack.client("AutomationRole", service) for service in ("ssm", "sns"))
     foreign = "arn:aws:iam::123456789012:role/administrator"
     with stack.enforced():

@@ -1,4 +1,4 @@
-"""Whole runs of the runbooks where permissions are enforced: the stack's roles are enough for every step."""
+"""Complete runs with permissions enforced: the stack's roles are enough for every step."""
 
 import json
 import time
@@ -18,18 +18,18 @@ from tests.support.template import Expanded
 
 
 def ended(run: Run) -> tuple[str, str]:
-    """Return how a run ended, and why it failed if it did."""
+    """Return the status of a run and its failure message."""
     return run["AutomationExecutionStatus"], run.get("FailureMessage", "")
 
 
 def endpoints(builder: Builder) -> list[dict[str, Any]]:
-    """Return the endpoints that are not gone."""
+    """Return the endpoints that are not deleted."""
     found = builder.ec2.describe_vpc_endpoints()["VpcEndpoints"]
-    return [each for each in found if each["State"] not in {"deleting", "deleted"}]
+    return [endpoint for endpoint in found if endpoint["State"] not in {"deleting", "deleted"}]
 
 
 def test_roles_are_enough_to_heal_and_to_undo(deployed: Deployed, builder: Builder, vpc: Private, subnet: str) -> None:
-    """A subnet is healed with calendar and policy, and the heal undone, by no other permissions than the stack's."""
+    """With a calendar and a policy, the stack's roles are enough to heal a subnet and undo the heal."""
     before = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"]
     healed = deployed.run(HEAL, SubnetId=subnet)
     assert ended(healed) == ("Success", "")
@@ -42,22 +42,24 @@ def test_roles_are_enough_to_heal_and_to_undo(deployed: Deployed, builder: Build
     assert builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"] == before
 
 
-def test_role_is_enough_to_associate_with_an_endpoint_of_a_person(
+def test_role_is_enough_to_associate_with_an_existing_endpoint(
     deployed: Deployed, builder: Builder, vpc: Private, subnet: str
 ) -> None:
-    """An endpoint without any tag gets the table, and keeps its own after the undo."""
+    """An endpoint without tags gets the route table, and the undo removes only that."""
     made = builder.endpoint(vpc.vpc)
     healed = deployed.run(HEAL, SubnetId=subnet)
     assert ended(healed) == ("Success", "")
-    assert [(each["VpcEndpointId"], each["RouteTableIds"]) for each in endpoints(builder)] == [(made, [vpc.table])]
+    assert [(endpoint["VpcEndpointId"], endpoint["RouteTableIds"]) for endpoint in endpoints(builder)] == [
+        (made, [vpc.table])
+    ]
     assert ended(deployed.run(UNDO, RunId=healed["AutomationExecutionId"])) == ("Success", "")
-    assert [(each["VpcEndpointId"], each["RouteTableIds"]) for each in endpoints(builder)] == [(made, [])]
+    assert [(endpoint["VpcEndpointId"], endpoint["RouteTableIds"]) for endpoint in endpoints(builder)] == [(made, [])]
 
 
 def test_a_role_without_a_permission_fails_at_the_step_that_needs_it(
     deployed: Deployed, builder: Builder, subnet: str
 ) -> None:
-    """The runs above would notice a missing permission: without the policies, the first call is refused."""
+    """The runs above detect a missing permission: without policies, the first call is refused."""
     deployed.stack.iam.delete_role_policy(RoleName=deployed.stack.role_name("AutomationRole"), PolicyName="heal")
     status, reason = ended(deployed.run(HEAL, SubnetId=subnet))
     assert status == "Failed"
@@ -73,7 +75,7 @@ def test_roles_are_enough_to_ask_and_then_heal(
     subnet: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The runbook that asks tells the approvers, starts the one that heals after a yes, and hands it its own role."""
+    """The approval runbook notifies the approvers and, after approval, starts the heal runbook with its own role."""
     sandbox.client("sns").create_topic(Name=TOPIC.rpartition(":")[2])
     monkeypatch.setenv("REMEDIATION_MODE", "APPROVAL")
     monkeypatch.setenv("APPROVERS", "operator")
@@ -85,18 +87,18 @@ def test_roles_are_enough_to_ask_and_then_heal(
         deployed.operator.send_automation_signal(AutomationExecutionId=run_id, SignalType="Approve")
         run = deployed.automation.wait(run_id)
     assert ended(run) == ("Success", "")
-    assert [each["RouteTableIds"] for each in endpoints(builder)] == [[vpc.table]]
+    assert [endpoint["RouteTableIds"] for endpoint in endpoints(builder)] == [[vpc.table]]
 
 
 @pytest.fixture
 def remediation(deployed: Deployed, sandbox: Sandbox) -> Iterator[Remediation]:
-    """AWS Config's remediation, with the runbooks deployed."""
+    """Yield AWS Config's remediation with the runbooks deployed."""
     with Remediation(sandbox, deployed.automation) as running:
         yield running
 
 
 def configured(stack: Stack) -> dict[str, Any]:
-    """Return the stack's remediation configuration as CloudFormation hands it to AWS Config: numbers are numbers."""
+    """Return the stack's remediation configuration as CloudFormation passes it to AWS Config: with numbers."""
     found: dict[str, Any] = stack.template.deployed(stack.template.properties("Remediation"))
     return {
         **found,
@@ -112,7 +114,7 @@ def configured(stack: Stack) -> dict[str, Any]:
 def test_the_stacks_remediation_heals_what_the_rule_flags_if_it_is_on(
     mode: str, deployed: Deployed, remediation: Remediation, subnet: str
 ) -> None:
-    """What AWS Config starts by the stack's configuration heals by the stack's roles; in mode OFF it starts none."""
+    """AWS Config's remediation heals flagged subnets with the stack's roles; in mode OFF it starts no run."""
     rule = Rule(deployed.stack.sandbox)
     rule.changes()
     assert rule.held()[subnet].compliance == "NON_COMPLIANT"

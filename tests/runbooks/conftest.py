@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the runbooks: heals deployed in a sandbox, and a VPC to heal."""
+"""Fixtures for the runbook tests: runbooks deployed in a sandbox, and a VPC to heal."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from tests.support.network import Builder
 
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """The runbooks that heal and undo, with waits that take no time worth mentioning."""
+    """Yield a deployment of the heal and undo runbooks whose waits are almost zero."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
     monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
@@ -29,11 +29,11 @@ def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[De
 
 @pytest.fixture
 def vpc(builder: Builder) -> Vpc:
-    """One private subnet."""
+    """Return a VPC with one private subnet."""
     return Vpc(builder)
 
 
 @pytest.fixture
 def ledger(deployment: Deployment) -> LedgerTable:
-    """The ledger of the deployment."""
+    """Return the deployment's ledger."""
     return deployment.ledger

@@ -1,4 +1,4 @@
-"""The runbooks as they are written: every action, property, reference and step is one that Systems Manager knows.
+"""The runbook files use only actions, properties, references, and steps that Systems Manager supports.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-authoring-runbooks.html
 """
@@ -36,7 +36,7 @@ STEP_PROPERTIES = {
     "isEnd",
     "nextStep",
 }
-# The inputs of each action in use, those that it must have first; the pages are below the one named above.
+# The required and the optional inputs of each action that the runbooks use; each has a page below the one above.
 INPUTS: dict[str, tuple[set[str], set[str]]] = {
     "aws:approve": ({"Approvers"}, {"NotificationArn", "Message", "MinRequiredApprovals"}),
     "aws:branch": ({"Choices"}, {"Default"}),
@@ -46,10 +46,10 @@ INPUTS: dict[str, tuple[set[str], set[str]]] = {
     "aws:sleep": ({"Duration"}, set()),
 }
 CALLS = {"aws:executeAwsApi": set(), "aws:waitForAwsResourceProperty": {"PropertySelector", "DesiredValues"}}
-# What an output of each type in use selects of an API's answer.
+# The shape in an API's response that an output of each type selects.
 TYPES = {"String": "string", "MapList": "list"}
 CHOICE = {"NextStep", "Variable", "StringEquals"}
-# What a step gives without outputs of its own.
+# The outputs that a step has without declaring them.
 IMPLICIT = {
     "aws:executeAutomation": {"ExecutionId", "Status", "Output"},
     "aws:invokeLambdaFunction": {"Payload"},
@@ -58,52 +58,52 @@ IMPLICIT = {
 AUTOMATION = {"automation:EXECUTION_ID"}
 REFERENCE = re.compile(r"\{\{\s*([\w.:-]+)\s*\}\}")
 LARGEST = 64 * 1024
-"""https://docs.aws.amazon.com/general/latest/gr/ssm.html, size of a document."""
+"""https://docs.aws.amazon.com/general/latest/gr/ssm.html, maximum size of a document in bytes."""
 LONGEST_PATTERN = 1024
 
 
 @pytest.fixture(params=FILES, ids=lambda path: path.stem)
 def path(request: pytest.FixtureRequest) -> Path:
-    """Return each runbook's file."""
+    """Return the file of each runbook."""
     found: Path = request.param
     return found
 
 
 @pytest.fixture
 def runbook(path: Path) -> Runbook:
-    """Return each runbook."""
+    """Return each parsed runbook."""
     parsed: Runbook = yaml.safe_load(path.read_text(encoding="utf-8"))
     return parsed
 
 
 def strings(node: object) -> Iterator[str]:
-    """Yield every string in a part of a runbook."""
+    """Yield every string in part of a runbook."""
     if isinstance(node, str):
         yield node
     elif isinstance(node, dict):
-        for each in node.values():
-            yield from strings(each)
+        for child in node.values():
+            yield from strings(child)
     elif isinstance(node, list):
-        for each in node:
-            yield from strings(each)
+        for child in node:
+            yield from strings(child)
 
 
 def references(node: object) -> set[str]:
-    """Return what a part of a runbook refers to in double braces."""
+    """Return the names that part of a runbook references in double braces."""
     return {name for text in strings(node) for name in REFERENCE.findall(text)}
 
 
 def outputs(step: Step) -> set[str]:
     """Return the names that later steps may refer to, such as plan.Action."""
-    own = {each["Name"] for each in step.get("outputs", [])} | IMPLICIT.get(step["action"], set())
+    own = {output["Name"] for output in step.get("outputs", [])} | IMPLICIT.get(step["action"], set())
     return {f"{step['name']}.{name}" for name in own}
 
 
 def successors(steps: list[Step], index: int) -> set[str]:
-    """Return the steps that may run after one, whether it succeeds or fails."""
+    """Return the names of the steps that can run after a step, whether it succeeds or fails."""
     step = steps[index]
     inputs = step["inputs"]
-    chosen = {each["NextStep"] for each in inputs.get("Choices", [])} | set(filter(None, [inputs.get("Default")]))
+    chosen = {choice["NextStep"] for choice in inputs.get("Choices", [])} | set(filter(None, [inputs.get("Default")]))
     named = {step[key].removeprefix("step:") for key in ("nextStep", "onFailure") if key in step} - {
         "Abort",
         "Continue",
@@ -113,12 +113,12 @@ def successors(steps: list[Step], index: int) -> set[str]:
 
 
 def calls(runbook: Runbook, *actions: str) -> list[Step]:
-    """Return the steps of some actions."""
+    """Return the steps that use the given actions."""
     return [step for step in runbook["mainSteps"] if step["action"] in actions]
 
 
 def test_there_are_three_runbooks() -> None:
-    """One heals, one asks before it heals, one undoes."""
+    """One runbook heals, one asks for approval before it heals, and one undoes a heal."""
     assert [path.stem for path in FILES] == [
         "AddS3ExpressGatewayEndpoint",
         "AddS3ExpressGatewayEndpointWithApproval",
@@ -127,7 +127,7 @@ def test_there_are_three_runbooks() -> None:
 
 
 def test_file_is_plain_yaml_of_schema_3(path: Path, runbook: Runbook) -> None:
-    """A runbook has the elements of schema 0.3, acts under a role, and holds nothing of CloudFormation."""
+    """A runbook has the elements of schema 0.3, assumes a role, and contains no CloudFormation syntax."""
     assert runbook["schemaVersion"] == "0.3"
     assert runbook.keys() == ELEMENTS
     assert runbook["assumeRole"] == "{{ AutomationAssumeRole }}"
@@ -135,13 +135,13 @@ def test_file_is_plain_yaml_of_schema_3(path: Path, runbook: Runbook) -> None:
 
 
 def test_document_is_smaller_than_the_limit(path: Path, runbook: Runbook) -> None:
-    """Text and JSON alike are far below 64 KB, in which the parameters of an execution count too."""
+    """YAML and JSON are far below 64 KB, because the parameters of an execution count toward the limit too."""
     assert len(path.read_bytes()) < LARGEST / 2
     assert len(json.dumps(runbook)) < LARGEST / 2
 
 
 def test_parameters_are_described_and_constrained(runbook: Runbook) -> None:
-    """Each parameter says what it is, and takes only values or a pattern that it names, or a number of items."""
+    """Each parameter has a description and limits its values: a list, a pattern, or a maximum number of items."""
     for name, parameter in runbook["parameters"].items():
         assert parameter["type"] in {"String", "StringList"}, name
         assert parameter["description"].endswith("."), name
@@ -149,8 +149,8 @@ def test_parameters_are_described_and_constrained(runbook: Runbook) -> None:
         assert {constraint, "allowedValues"} & parameter.keys(), name
 
 
-def test_patterns_are_of_the_dialect_of_systems_manager(runbook: Runbook) -> None:
-    """Patterns are anchored, compile, keep to the length that SSM allows, and use no lookaround, which RE2 lacks."""
+def test_patterns_use_the_syntax_of_systems_manager(runbook: Runbook) -> None:
+    """Patterns are anchored, compile, fit SSM's length limit, and use no lookaround, which RE2 does not support."""
     for name, parameter in runbook["parameters"].items():
         if pattern := parameter.get("allowedPattern"):
             re.compile(pattern)
@@ -161,7 +161,7 @@ def test_patterns_are_of_the_dialect_of_systems_manager(runbook: Runbook) -> Non
 
 
 def test_defaults_are_allowed(runbook: Runbook) -> None:
-    """A default passes the parameter's own pattern or values."""
+    """Each default matches the parameter's own pattern or allowed values."""
     for name, parameter in runbook["parameters"].items():
         if "default" in parameter:
             default = parameter["default"]
@@ -170,12 +170,12 @@ def test_defaults_are_allowed(runbook: Runbook) -> None:
 
 
 def test_every_parameter_is_used(runbook: Runbook) -> None:
-    """No parameter is asked for in vain."""
+    """Every parameter is referenced by a step or by the assumed role."""
     assert references([runbook["assumeRole"], runbook["mainSteps"]]) >= runbook["parameters"].keys()
 
 
 def test_steps_have_known_properties_and_unique_names(runbook: Runbook) -> None:
-    """Every step is described, has a name of its own, and only properties that Automation has."""
+    """Each step has a description, a unique name, and only properties that Automation supports."""
     steps = runbook["mainSteps"]
     assert len({step["name"] for step in steps}) == len(steps)
     for step in steps:
@@ -184,8 +184,8 @@ def test_steps_have_known_properties_and_unique_names(runbook: Runbook) -> None:
         assert re.fullmatch(r"[a-zA-Z0-9_]{3,128}", step["name"])
 
 
-def test_inputs_are_those_of_the_actions(runbook: Runbook) -> None:
-    """Every action is one of those in use, with all inputs that it needs and none that it does not have."""
+def test_inputs_match_the_actions(runbook: Runbook) -> None:
+    """Each step uses a known action with all required inputs and no unknown ones."""
     for step in runbook["mainSteps"]:
         given = step["inputs"].keys()
         if step["action"] in CALLS:
@@ -197,22 +197,22 @@ def test_inputs_are_those_of_the_actions(runbook: Runbook) -> None:
             assert choice.keys() == CHOICE, step["name"]
 
 
-def typed(node: Any, types: dict[str, str]) -> Any:  # noqa: ANN401 -- a part of a runbook
-    """Return a part of a runbook with a Boolean in place of each reference to an output of that type."""
+def typed(node: Any, types: dict[str, str]) -> Any:  # noqa: ANN401  # part of a runbook
+    """Return part of a runbook with a Boolean instead of each reference to a Boolean output."""
     if isinstance(node, dict):
-        return {key: typed(each, types) for key, each in node.items()}
+        return {key: typed(value, types) for key, value in node.items()}
     if isinstance(node, list):
-        return [typed(each, types) for each in node]
+        return [typed(item, types) for item in node]
     match = REFERENCE.fullmatch(node) if isinstance(node, str) else None
     return True if match and types.get(match[1]) == "Boolean" else node
 
 
-def test_calls_are_those_that_botocore_would_make(runbook: Runbook) -> None:
-    """Service, operation and parameters of each API call are those of AWS's own model of the API."""
+def test_api_calls_match_the_botocore_models(runbook: Runbook) -> None:
+    """The service, operation, and parameters of each API call are valid in botocore's model."""
     types = {
-        f"{step['name']}.{each['Name']}": each["Type"]
+        f"{step['name']}.{output['Name']}": output["Type"]
         for step in runbook["mainSteps"]
-        for each in step.get("outputs", [])
+        for output in step.get("outputs", [])
     }
     for step in calls(runbook, *CALLS):
         inputs = {name: value for name, value in step["inputs"].items() if name not in CALLS[step["action"]]}
@@ -223,11 +223,11 @@ def test_calls_are_those_that_botocore_would_make(runbook: Runbook) -> None:
         assert not report.has_errors(), f"{step['name']}: {report.generate_report()}"
 
 
-def test_selectors_find_what_the_api_answers(runbook: Runbook) -> None:
-    """Each selector of a call's answer leads, member by member, to something in AWS's model of that answer."""
+def test_selectors_match_the_api_responses(runbook: Runbook) -> None:
+    """Each output selector leads to a member of the response in botocore's model."""
     for step in calls(runbook, *CALLS):
         service = get_session().get_service_model(step["inputs"]["Service"])
-        selectors = [(each["Selector"], each["Type"]) for each in step.get("outputs", [])]
+        selectors = [(output["Selector"], output["Type"]) for output in step.get("outputs", [])]
         waited = step["inputs"].get("PropertySelector")
         selectors += [(waited, "String")] if waited else []
         for selector, type_name in selectors:
@@ -248,8 +248,8 @@ SAMPLE = {
 }
 
 
-def test_plan_function_understands_the_payloads(runbook: Runbook) -> None:
-    """The function's own reader takes each payload, with samples in place of references."""
+def test_plan_function_accepts_the_payloads(runbook: Runbook) -> None:
+    """The function's own parser accepts each payload, with sample values instead of references."""
     steps = calls(runbook, "aws:invokeLambdaFunction")
     assert steps
     for step in steps:
@@ -258,8 +258,8 @@ def test_plan_function_understands_the_payloads(runbook: Runbook) -> None:
         assert parse_request(event).action == payload["action"]
 
 
-def test_answers_are_read_in_a_documented_way(runbook: Runbook) -> None:
-    """Of an invocation, only the output Payload is documented, and not whether it is text: a script reads both."""
+def test_scripts_parse_the_payload_of_a_lambda_step(runbook: Runbook) -> None:
+    """AWS documents only the output Payload, not whether it is text or an object, so a script accepts both."""
     steps = runbook["mainSteps"]
     for step in calls(runbook, "aws:invokeLambdaFunction"):
         assert "outputs" not in step, step["name"]
@@ -272,8 +272,8 @@ def test_answers_are_read_in_a_documented_way(runbook: Runbook) -> None:
                 assert namespace[step["inputs"]["Handler"]]({"answer": answer}, {}) == {"next": "DONE"}
 
 
-def test_references_resolve_to_what_is_there_by_then(runbook: Runbook) -> None:
-    """A reference is a parameter, a variable of Automation, or an output of a step that is written above."""
+def test_references_resolve(runbook: Runbook) -> None:
+    """Each reference is a parameter, an Automation variable, or an output of an earlier step."""
     known = runbook["parameters"].keys() | AUTOMATION
     assert references(runbook["assumeRole"]) <= known
     for step in runbook["mainSteps"]:
@@ -282,14 +282,14 @@ def test_references_resolve_to_what_is_there_by_then(runbook: Runbook) -> None:
     assert set(runbook["outputs"]) <= known
 
 
-def test_no_braces_are_left_that_are_no_reference(runbook: Runbook) -> None:
-    """A misspelt reference would be handed on as text: every pair of braces is one that is understood."""
+def test_all_double_braces_are_references(runbook: Runbook) -> None:
+    """A misspelled reference would be passed on as text, so every pair of double braces must be a valid reference."""
     for text in strings(runbook["mainSteps"]):
         assert not re.search(r"\{\{|\}\}", REFERENCE.sub("", text)), text
 
 
-def test_every_step_is_reached_and_every_next_step_is_there(runbook: Runbook) -> None:
-    """From the first step all others can be reached, none leads nowhere, and the last one ends the run."""
+def test_every_step_is_reachable_and_every_next_step_exists(runbook: Runbook) -> None:
+    """All steps can be reached from the first one, every next step exists, and the last step ends the run."""
     steps = runbook["mainSteps"]
     names = [step["name"] for step in steps]
     reached: set[str] = set()
@@ -297,13 +297,13 @@ def test_every_step_is_reached_and_every_next_step_is_there(runbook: Runbook) ->
     while waiting:
         assert waiting <= set(names)
         reached |= waiting
-        waiting = {each for name in waiting for each in successors(steps, names.index(name))} - reached
+        waiting = {successor for name in waiting for successor in successors(steps, names.index(name))} - reached
     assert reached == set(names)
     assert steps[-1]["isEnd"]
 
 
 def test_waits_are_bounded(runbook: Runbook) -> None:
-    """Whatever waits for something has a time-out of its own."""
+    """Every step that waits has its own timeout."""
     waiting = calls(runbook, "aws:approve", "aws:executeAutomation", "aws:waitForAwsResourceProperty")
     waiting += calls(runbook, "aws:invokeLambdaFunction")
     assert waiting

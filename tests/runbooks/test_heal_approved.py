@@ -1,4 +1,4 @@
-"""Heals that wait until a person approves: one request for each route table, and what becomes of the answer."""
+"""Heals that wait for approval: one request for each route table, and the effect of each answer."""
 
 import json
 import time
@@ -19,7 +19,7 @@ GOING = ("Pending", "InProgress", "Waiting")
 
 
 class Approval:
-    """The runbook that asks first, in mode APPROVAL, and ann, who may answer."""
+    """The approval runbook in mode APPROVAL, and an approver named ann."""
 
     def __init__(self, deployment: Deployment, sandbox: Sandbox) -> None:
         """Create ann, the topic, and the runbook."""
@@ -34,47 +34,47 @@ class Approval:
         self.ann: Any = sandbox.client("ssm", credentials=own)
 
     def start(self, subnet_id: str, **more: str) -> str:
-        """Start a run, and return its id."""
+        """Start a run and return its id."""
         return self.deployment.start(subnet_id, APPROVED, **more)
 
     def ask(self, subnet_id: str, **more: str) -> str:
-        """Start a run, and return its id once the approvers are told."""
-        told = len(self.messages())
+        """Start a run and return its id once the approvers have been notified."""
+        sent = len(self.messages())
         execution_id = self.start(subnet_id, **more)
         deadline = time.monotonic() + 60
-        while len(self.messages()) == told:
+        while len(self.messages()) == sent:
             assert time.monotonic() < deadline
             assert self.state(execution_id) in GOING
             time.sleep(0.01)
         return execution_id
 
     def run(self, subnet_id: str, **more: str) -> Run:
-        """Start a run that asks nobody, and wait for its end."""
+        """Start a run that requests no approval and wait until it ends."""
         return self.deployment.automation.wait(self.start(subnet_id, **more))
 
     def answer(self, execution_id: str, kind: str) -> Run:
-        """Let ann approve or reject, and wait for the run's end."""
+        """Approve or reject as ann and wait until the run ends."""
         self.ann.send_automation_signal(AutomationExecutionId=execution_id, SignalType=kind, Payload={"Comment": ["-"]})
         return self.deployment.automation.wait(execution_id)
 
     def messages(self) -> list[str]:
-        """What the approvers were told, in order."""
-        told = self.sandbox.calls.of("sns", "Publish")
-        return [json.loads(each.parameters["Message"])["message"] for each in told]
+        """Return the messages to the approvers, in order."""
+        published = self.sandbox.calls.of("sns", "Publish")
+        return [json.loads(call.parameters["Message"])["message"] for call in published]
 
     def state(self, execution_id: str) -> str:
-        """The status of a run."""
+        """Return the status of a run."""
         found = self.deployment.ssm.get_automation_execution(AutomationExecutionId=execution_id)
         return str(found["AutomationExecution"]["AutomationExecutionStatus"])
 
     def record(self, table_id: str) -> dict[str, Any]:
-        """What the ledger holds about a route table."""
+        """Return the ledger's item for a route table."""
         return self.deployment.ledger.item(f"TABLE#{table_id}")
 
 
 @pytest.fixture
 def approval(deployment: Deployment, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Approval:
-    """A stack in mode APPROVAL; approvers have a quarter of an hour of the test's time."""
+    """Return a deployment in mode APPROVAL whose approval step times out after about 15 real minutes."""
     deployment.automation.knobs.time_scale = 0.01
     made = Approval(deployment, sandbox)
     settings = {"REMEDIATION_MODE": "APPROVAL", "APPROVERS": "ann", "APPROVAL_TOPIC_ARN": made.topic}
@@ -84,7 +84,7 @@ def approval(deployment: Deployment, sandbox: Sandbox, monkeypatch: pytest.Monke
 
 
 def test_approved_heal_is_made_once(approval: Approval, vpc: Vpc) -> None:
-    """Yes starts the heal, which uses the approval up: another heal needs another one."""
+    """An approval starts the heal and is used up by it, so the next heal needs a new approval."""
     run = approval.answer(approval.ask(vpc.subnet), "Approve")
     assert status(run) == "Success", run.get("FailureMessage")
     [message] = approval.messages()
@@ -101,8 +101,8 @@ def test_approved_heal_is_made_once(approval: Approval, vpc: Vpc) -> None:
     assert (status(again), "APPROVAL_REQUIRED" in again["FailureMessage"]) == ("Failed", True)
 
 
-def test_mode_approval_stops_heals_that_nobody_approved(approval: Approval, vpc: Vpc) -> None:
-    """Whoever starts the heal itself, by hand or otherwise, gets the blocker; a request alone is no approval."""
+def test_mode_approval_blocks_heals_without_approval(approval: Approval, vpc: Vpc) -> None:
+    """The heal runbook itself fails with APPROVAL_REQUIRED, and a pending request does not count as an approval."""
     for _ in range(2):
         run = approval.deployment.heal(vpc.subnet)
         assert (status(run), "APPROVAL_REQUIRED" in run["FailureMessage"]) == ("Failed", True)
@@ -113,7 +113,7 @@ def test_mode_approval_stops_heals_that_nobody_approved(approval: Approval, vpc:
 
 
 def test_rejection_changes_nothing_and_config_asks_no_more(approval: Approval, vpc: Vpc) -> None:
-    """After a no, AWS Config's runs are blocked until a person asks; that person's yes counts."""
+    """After a rejection, runs from AWS Config are blocked, but a person can request approval again and heal."""
     run = approval.answer(approval.ask(vpc.subnet, StartedBy="CONFIG"), "Reject")
     assert (status(run), steps(run)[-1], approval.deployment.changes()) == ("Failed", "denied", [])
     assert "rejected" in run["FailureMessage"]
@@ -124,8 +124,8 @@ def test_rejection_changes_nothing_and_config_asks_no_more(approval: Approval, v
     assert status(approval.answer(approval.ask(vpc.subnet), "Approve")) == "Success"
 
 
-def test_silence_counts_as_a_no(approval: Approval, vpc: Vpc) -> None:
-    """Without an answer within the step's time-out, nothing is changed, and AWS Config asks no more."""
+def test_timeout_counts_as_a_rejection(approval: Approval, vpc: Vpc) -> None:
+    """If nobody answers before the step times out, nothing changes and AWS Config's next runs are blocked."""
     approval.deployment.automation.knobs.time_scale = 0.00001
     run = approval.run(vpc.subnet, StartedBy="CONFIG")
     assert (status(run), approval.deployment.changes()) == ("Failed", [])
@@ -133,24 +133,24 @@ def test_silence_counts_as_a_no(approval: Approval, vpc: Vpc) -> None:
 
 
 def test_one_request_for_each_route_table(approval: Approval, builder: Builder) -> None:
-    """However many subnets AWS Config starts runs for, the approvers are asked once for each route table."""
+    """The approvers get one request for each route table, even if AWS Config starts a run for every subnet."""
     vpc = Vpc(builder, tables=2, subnets=3)
-    started = [approval.start(each, StartedBy="CONFIG") for each in vpc.subnets]
+    started = [approval.start(subnet_id, StartedBy="CONFIG") for subnet_id in vpc.subnets]
     settled = ("Success", "Failed", "Waiting")
     deadline = time.monotonic() + 60
-    while any(approval.state(each) not in settled for each in started) or len(approval.messages()) < 2:
+    while any(approval.state(run_id) not in settled for run_id in started) or len(approval.messages()) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    waiting = [each for each in started if approval.state(each) == "Waiting"]
+    waiting = [run_id for run_id in started if approval.state(run_id) == "Waiting"]
     assert (len(waiting), len(approval.messages())) == (2, 2)
-    ended = [approval.deployment.automation.wait(each) for each in started if each not in waiting]
-    assert {status(each) for each in ended} == {"Success"}
-    assert {status(approval.answer(each, "Approve")) for each in waiting} == {"Success"}
+    ended = [approval.deployment.automation.wait(run_id) for run_id in started if run_id not in waiting]
+    assert {status(run) for run in ended} == {"Success"}
+    assert {status(approval.answer(run_id, "Approve")) for run_id in waiting} == {"Success"}
     assert list(approval.deployment.associations(vpc.id).values()) == [sorted(vpc.tables)]
 
 
-def test_loser_of_a_race_ends_without_asking(approval: Approval, vpc: Vpc) -> None:
-    """A request that another run recorded between plan and request is seen by a second look."""
+def test_run_that_loses_a_race_sends_no_request(approval: Approval, vpc: Vpc) -> None:
+    """A run checks again before it notifies anyone, and finds a request that another run recorded after the plan."""
     other, item = approval.ask(vpc.subnet), f"TABLE#{vpc.table}"
     asked = {"approvalState": "REQUESTED", "approvalRunId": other, "approvalExpiresAt": int(time.time()) + 3600}
     approval.deployment.ledger.write(item, **dict.fromkeys(asked))
@@ -163,7 +163,7 @@ def test_loser_of_a_race_ends_without_asking(approval: Approval, vpc: Vpc) -> No
 
 
 def intercept(deployment: Deployment, action: str, then: Callable[[], None]) -> None:
-    """Let something happen right after the plan function's first answer to an action."""
+    """Run a function right after the plan function's first response to an action."""
     pending = [then]
 
     def answer(event: dict[str, Any]) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def intercept(deployment: Deployment, action: str, then: Callable[[], None]) -> 
 
 @pytest.mark.parametrize("step_name", ["approve", "recordApproved"])
 def test_request_of_a_run_that_ended_is_void(approval: Approval, vpc: Vpc, step_name: str) -> None:
-    """A run that is killed at any point leaves no request that keeps others from asking."""
+    """A request by a run that was killed at any step does not block later requests."""
     with approval.deployment.automation.killing(before=step_name):
         execution_id = approval.start(vpc.subnet)
         if step_name == "recordApproved":
@@ -190,16 +190,16 @@ def test_request_of_a_run_that_ended_is_void(approval: Approval, vpc: Vpc, step_
 
 
 def test_request_lasts_longer_than_all_steps_until_the_answer_is_recorded() -> None:
-    """No other run asks while an approver may still answer: a request outlasts every step from the plan on."""
+    """A request does not expire while an approver can still answer it."""
     runbook = yaml.safe_load((RUNBOOKS / f"{APPROVED}.yaml").read_text(encoding="utf-8"))
-    seconds = {each["name"]: each.get("timeoutSeconds", 0) for each in runbook["mainSteps"]}
+    seconds = {runbook_step["name"]: runbook_step.get("timeoutSeconds", 0) for runbook_step in runbook["mainSteps"]}
     assert seconds["approve"] == ANSWER_SECONDS
-    before_the_heal = sum(each for name, each in seconds.items() if name != "heal")
+    before_the_heal = sum(duration for name, duration in seconds.items() if name != "heal")
     assert ANSWER_SECONDS < before_the_heal < REQUEST_SECONDS
 
 
 def test_nobody_is_asked_about_a_blocked_heal(approval: Approval, builder: Builder, vpc: Vpc) -> None:
-    """A plan that cannot be carried out bothers no approver."""
+    """No request is sent if the plan is blocked."""
     builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
     run = approval.run(vpc.subnet)
     assert status(run) == "Failed"
@@ -208,7 +208,7 @@ def test_nobody_is_asked_about_a_blocked_heal(approval: Approval, builder: Build
 
 
 def test_nobody_is_asked_about_a_healthy_subnet_or_in_a_dry_run(approval: Approval, vpc: Vpc) -> None:
-    """Nothing to do is no question, and a dry run only tells the plan, a blocked one too."""
+    """No request is sent for a compliant subnet or in a dry run, which only outputs the plan."""
     dry = approval.run(vpc.subnet, DryRun="true")
     assert status(dry) == "Success"
     assert dry["Outputs"]["plan.Summary"][0].startswith("CREATE_AND_ASSOCIATE")
@@ -218,8 +218,8 @@ def test_nobody_is_asked_about_a_healthy_subnet_or_in_a_dry_run(approval: Approv
     assert len(approval.messages()) == 1
 
 
-def test_nobody_to_ask_is_an_error(approval: Approval, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stack without approvers says which parameter is missing."""
+def test_missing_approvers_are_an_error(approval: Approval, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without approvers, the run fails and names the stack parameter to set."""
     monkeypatch.setenv("APPROVERS", "")
     run = approval.run(vpc.subnet)
     assert (status(run), "stack parameter Approvers" in run["FailureMessage"]) == ("Failed", True)

@@ -1,4 +1,4 @@
-"""AWS Config's remediation of what the rule finds: on demand, automatically, and where it cannot be done."""
+"""AWS Config remediates noncompliant subnets: on demand, automatically, and when the heal is blocked."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,17 +15,17 @@ SUBNET = "AWS::EC2::Subnet"
 
 
 class Watched:
-    """The rule, its remediation, and AWS Config around them."""
+    """A deployed rule with its remediation."""
 
     def __init__(self, deployment: Deployment, remediation: Remediation, rule: Rule) -> None:
-        """Let the rule judge everything once."""
+        """Evaluate all subnets once."""
         self.deployment, self.remediation, self.rule = deployment, remediation, rule
         self.config: Any = deployment.sandbox.client("config")
         self.name = rule.loop.rule.name
         rule.changes()
 
     def configure(self, *, automatic: bool = True, attempts: int = 3) -> None:
-        """Let the runbook heal what the rule finds, as the stack does."""
+        """Set the heal runbook as the rule's remediation, as the stack does."""
         given = {**self.deployment.given, "StartedBy": "CONFIG"}
         static = {key: {"StaticValue": {"Values": [value]}} for key, value in given.items()}
         configuration = {
@@ -42,14 +42,14 @@ class Watched:
         self.config.put_remediation_configurations(RemediationConfigurations=[configuration])
 
     def remediate(self) -> dict[str, list[str]]:
-        """Let AWS Config remediate; return the states of the attempts on each subnet."""
+        """Run AWS Config's remediation and return the states of all attempts, by subnet."""
         attempts: dict[str, list[str]] = {}
         for run in self.remediation.remediate(self.name):
             attempts.setdefault(run.resource[1], []).append(run.state)
         return attempts
 
     def compliance(self, subnet_id: str) -> str:
-        """Let AWS Config notice what changed; return what it holds of a subnet."""
+        """Deliver pending changes and return the compliance that AWS Config has stored for a subnet."""
         self.rule.changes()
         return self.rule.held()[subnet_id].compliance
 
@@ -59,30 +59,30 @@ Watch = Callable[[], Watched]
 
 @pytest.fixture
 def remediation(sandbox: Sandbox, deployment: Deployment) -> Iterator[Remediation]:
-    """AWS Config's remediation in force."""
+    """Yield AWS Config's remediation while it is active."""
     with Remediation(sandbox, deployment.automation) as running:
         yield running
 
 
 @pytest.fixture
 def watch(sandbox: Sandbox, deployment: Deployment, remediation: Remediation) -> Watch:
-    """Begins to watch what was built so far."""
+    """Return a function that deploys the rule on the network as it is then."""
     return lambda: Watched(deployment, remediation, Rule(sandbox))
 
 
-def test_flagged_subnets_are_healed_and_judged_again(watch: Watch, builder: Builder) -> None:
-    """From NON_COMPLIANT to COMPLIANT without a person: one run for each subnet, one endpoint for all."""
+def test_flagged_subnets_are_healed_and_evaluated_again(watch: Watch, builder: Builder) -> None:
+    """Every flagged subnet becomes COMPLIANT without a person: one run for each subnet, one endpoint for all."""
     vpc = Vpc(builder, tables=2, subnets=2)
     watched = watch()
-    assert {watched.compliance(each) for each in vpc.subnets} == {"NON_COMPLIANT"}
+    assert {watched.compliance(subnet_id) for subnet_id in vpc.subnets} == {"NON_COMPLIANT"}
     watched.configure()
-    assert watched.remediate() == {each: ["SUCCEEDED"] for each in vpc.subnets}
+    assert watched.remediate() == {subnet_id: ["SUCCEEDED"] for subnet_id in vpc.subnets}
     assert list(watched.deployment.associations(vpc.id).values()) == [sorted(vpc.tables)]
-    assert {watched.compliance(each) for each in vpc.subnets} == {"COMPLIANT"}
+    assert {watched.compliance(subnet_id) for subnet_id in vpc.subnets} == {"COMPLIANT"}
 
 
 def test_remediation_of_stale_results_changes_nothing(watch: Watch, vpc: Vpc) -> None:
-    """Config may start a run for a subnet that is compliant by now: the run looks, and leaves it alone."""
+    """A run that AWS Config starts for a subnet that is compliant by now makes no change."""
     watched = watch()
     watched.configure()
     watched.deployment.heal(vpc.subnet)
@@ -91,8 +91,8 @@ def test_remediation_of_stale_results_changes_nothing(watch: Watch, vpc: Vpc) ->
     assert watched.deployment.changes() == []
 
 
-def test_blocked_heal_is_tried_as_often_as_allowed_and_then_left(watch: Watch, builder: Builder, vpc: Vpc) -> None:
-    """Config repeats a failed run, changes nothing by it, and stops with an exception, which a person may lift."""
+def test_blocked_heal_is_retried_up_to_the_limit(watch: Watch, builder: Builder, vpc: Vpc) -> None:
+    """AWS Config retries a failed run up to the limit, then adds an exception that a person can delete."""
     builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
     watched = watch()
     watched.configure()
@@ -108,7 +108,7 @@ def test_blocked_heal_is_tried_as_often_as_allowed_and_then_left(watch: Watch, b
 
 
 def test_status_of_a_remediation_names_the_blocker(watch: Watch, builder: Builder, vpc: Vpc) -> None:
-    """Whoever looks in AWS Config sees which step failed and why."""
+    """The remediation status in AWS Config shows which step failed and why."""
     builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
     watched = watch()
     watched.configure(attempts=1)
@@ -116,12 +116,12 @@ def test_status_of_a_remediation_names_the_blocker(watch: Watch, builder: Builde
     [found] = watched.config.describe_remediation_execution_status(ConfigRuleName=watched.name)[
         "RemediationExecutionStatuses"
     ]
-    messages = {each["Name"]: each.get("ErrorMessage", "") for each in found["StepDetails"]}
+    messages = {step["Name"]: step.get("ErrorMessage", "") for step in found["StepDetails"]}
     assert (found["State"], "OWNED_BY_IAC" in messages["makePlan"]) == ("FAILED", True)
 
 
-def test_remediation_by_hand_heals_one_subnet(watch: Watch, builder: Builder) -> None:
-    """With automatic remediation off, a person starts it for the subnet of their choice."""
+def test_manual_remediation_heals_one_subnet(watch: Watch, builder: Builder) -> None:
+    """If automatic remediation is off, a person can start it for a single subnet."""
     vpc = Vpc(builder, tables=2)
     watched = watch()
     watched.configure(automatic=False)
@@ -131,4 +131,4 @@ def test_remediation_by_hand_heals_one_subnet(watch: Watch, builder: Builder) ->
     for run in watched.deployment.ssm.describe_automation_executions()["AutomationExecutionMetadataList"]:
         watched.deployment.automation.wait(run["AutomationExecutionId"])
     assert list(watched.deployment.associations(vpc.id).values()) == [[vpc.tables[1]]]
-    assert [watched.compliance(each) for each in vpc.subnets] == ["NON_COMPLIANT", "COMPLIANT"]
+    assert [watched.compliance(subnet_id) for subnet_id in vpc.subnets] == ["NON_COMPLIANT", "COMPLIANT"]

@@ -1,4 +1,4 @@
-"""Heals that are killed, and heals that EC2 tells old news: the end is that of an undisturbed heal."""
+"""Heals that are killed, or that read stale data from EC2, end with the same result as an undisturbed heal."""
 
 from typing import Any
 
@@ -12,21 +12,21 @@ from tests.support.network import Builder
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 DOCUMENT: dict[str, Any] = yaml.safe_load((RUNBOOKS / f"{HEAL}.yaml").read_text(encoding="utf-8"))
-ACTIONS = {each["name"]: each["action"] for each in DOCUMENT["mainSteps"]}
-SELDOM = {
+ACTIONS = {step["name"]: step["action"] for step in DOCUMENT["mainSteps"]}
+RARE = {
     *("awaitTurn", "turn", "decideAgain", "claimAgain"),
     *("awaitTurnAgain", "turnAgain", "decideLast", "claimLast"),
     *("useApproval", "finishRun", "finishTable", "recordFailed", "done"),
 }
-"""The steps that an ordinary heal does not take."""
-ORDINARY = [each for each in ACTIONS if each not in SELDOM]
-CHANGES = [each for each in ORDINARY if ACTIONS[each] == "aws:executeAwsApi"]
-ASKING = [each for each in ORDINARY if ACTIONS[each] == "aws:invokeLambdaFunction"]
-"""The steps after which there is something new; scripts and branches only read what the step before them answered."""
+"""The steps that a normal heal does not take."""
+NORMAL = [name for name in ACTIONS if name not in RARE]
+CHANGES = [name for name in NORMAL if ACTIONS[name] == "aws:executeAwsApi"]
+INVOCATIONS = [name for name in NORMAL if ACTIONS[name] == "aws:invokeLambdaFunction"]
+"""The steps at which runs are killed; scripts and branches only read the output of the step before them."""
 
 
 def outcome(deployment: Deployment, ledger: LedgerTable, vpc: Vpc) -> dict[str, object]:
-    """What a heal leaves, without the ids that differ from run to run."""
+    """Return what a heal leaves behind, without the ids that differ between runs."""
     [(endpoint, tables)] = deployment.associations(vpc.id).items()
     [described] = deployment.endpoints(vpc.id)
     table, record = ledger.item(f"TABLE#{vpc.table}"), ledger.item(f"VPC#{vpc.id}")
@@ -53,20 +53,21 @@ HEALED = {
 def test_undisturbed_heal_takes_the_steps_at_which_the_others_are_killed(
     deployment: Deployment, vpc: Vpc, ledger: LedgerTable
 ) -> None:
-    """The parameters of the tests below leave no step of an ordinary run out, save scripts and branches."""
-    assert steps(deployment.heal(vpc.subnet)) == ORDINARY
-    others = {ACTIONS[each] for each in ORDINARY} - {ACTIONS[each] for each in [*ASKING, *CHANGES]}
+    """The tests below kill a run at every step of a normal run, except scripts and branches."""
+    assert steps(deployment.heal(vpc.subnet)) == NORMAL
+    others = {ACTIONS[name] for name in NORMAL} - {ACTIONS[name] for name in [*INVOCATIONS, *CHANGES]}
     assert others == {"aws:executeScript", "aws:branch"}
     assert outcome(deployment, ledger, vpc) == HEALED
 
 
 @pytest.mark.parametrize(
-    ("when", "name"), [*(("before", each) for each in [*ASKING, *CHANGES]), *(("during", each) for each in CHANGES)]
+    ("when", "name"),
+    [*(("before", name) for name in [*INVOCATIONS, *CHANGES]), *(("during", name) for name in CHANGES)],
 )
-def test_next_run_finishes_the_work_of_one_that_was_killed(
+def test_next_run_finishes_the_work_of_a_killed_run(
     deployment: Deployment, vpc: Vpc, ledger: LedgerTable, when: str, name: str
 ) -> None:
-    """At whatever step a run dies, the next one needs no patience and no help."""
+    """After a run is killed at any step, the next run succeeds at once."""
     with deployment.automation.killing(**{when: name}):
         assert status(deployment.heal(vpc.subnet)) == "Cancelled"
     run = deployment.heal(vpc.subnet)
@@ -77,10 +78,10 @@ def test_next_run_finishes_the_work_of_one_that_was_killed(
 @pytest.mark.parametrize(
     ("when", "name"), [("before", "finishRun"), ("during", "finishRun"), ("during", "finishTable")]
 )
-def test_run_that_finishes_anothers_work_may_be_killed_too(
+def test_run_that_finishes_the_work_of_another_can_be_killed_too(
     deployment: Deployment, vpc: Vpc, ledger: LedgerTable, when: str, name: str
 ) -> None:
-    """The third run ends what the first two began."""
+    """The third run finishes what the first two began."""
     with deployment.automation.killing(during="associate"):
         deployment.heal(vpc.subnet)
     with deployment.automation.killing(**{when: name}):
@@ -89,8 +90,8 @@ def test_run_that_finishes_anothers_work_may_be_killed_too(
     assert outcome(deployment, ledger, vpc) == HEALED
 
 
-def test_failed_heal_gives_up_its_claim(deployment: Deployment, vpc: Vpc, ledger: LedgerTable) -> None:
-    """The next run need not wait, and nothing was changed."""
+def test_failed_heal_releases_its_claim(deployment: Deployment, vpc: Vpc, ledger: LedgerTable) -> None:
+    """The next run succeeds without waiting for the claim to expire."""
     deployment.sandbox.faults.deny("ec2", "CreateVpcEndpoint", times=1)
     run = deployment.heal(vpc.subnet)
     assert (status(run), ledger.item(f"TABLE#{vpc.table}")["state"]) == ("Failed", "FAILED")
@@ -99,10 +100,10 @@ def test_failed_heal_gives_up_its_claim(deployment: Deployment, vpc: Vpc, ledger
     assert outcome(deployment, ledger, vpc) == HEALED
 
 
-def test_one_stale_answer_of_any_read_changes_nothing(
+def test_one_stale_response_of_any_read_changes_nothing(
     deployment: Deployment, builder: Builder, ledger: LedgerTable
 ) -> None:
-    """Each read of a heal that a missed change could deceive is deceived once."""
+    """Each read for which stale data would differ is stale once, and the result is the same."""
     with deployment.sandbox.observed_reads() as observed:
         deployment.heal(Vpc(builder).subnet)
     assert len(observed.differing) >= 3
@@ -115,19 +116,19 @@ def test_one_stale_answer_of_any_read_changes_nothing(
         assert outcome(deployment, ledger, vpc) == HEALED, (operation, nth)
 
 
-def test_one_stale_answer_after_an_undo_changes_nothing(
+def test_one_stale_response_after_an_undo_changes_nothing(
     deployment: Deployment, builder: Builder, ledger: LedgerTable
 ) -> None:
-    """A heal right after an undo: a read that still shows the endpoint, or its route, deceives nobody."""
+    """A heal right after an undo succeeds even if a read still shows the deleted endpoint or its route."""
     vpc = Vpc(builder)
     healed = deployment.heal(vpc.subnet)["AutomationExecutionId"]
     with deployment.sandbox.observed_reads() as observed:
         deployment.undo(healed)
         before = len(observed.reads)
         healed = deployment.heal(vpc.subnet)["AutomationExecutionId"]
-    deceived = [(each.operation, each.nth) for each in observed.reads[before:] if each.differs]
-    assert len(deceived) > 3
-    for operation, nth in deceived:
+    stale_reads = [(read.operation, read.nth) for read in observed.reads[before:] if read.differs]
+    assert len(stale_reads) > 3
+    for operation, nth in stale_reads:
         with deployment.sandbox.stale_reads(operation, nth) as observation:
             deployment.undo(healed)
             run = deployment.heal(vpc.subnet)

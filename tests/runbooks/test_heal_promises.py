@@ -1,4 +1,4 @@
-"""What heals promise besides: no fights, outputs that say how to undo, and approvals that are no free passes."""
+"""Heals do not fight other tools, their outputs say how to undo them, and an approval skips no check."""
 
 import pytest
 
@@ -8,8 +8,8 @@ from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 
 
-def test_adversary_wins_against_a_heal_that_was_interrupted_too(deployment: Deployment, vpc: Vpc) -> None:
-    """Killed after the association, started again, taken away by somebody: no fight either."""
+def test_interrupted_heal_is_not_repeated_after_others_revert_it(deployment: Deployment, vpc: Vpc) -> None:
+    """If somebody removes the association of a heal that two runs made, the next run is blocked."""
     with deployment.automation.killing(during="associate"):
         deployment.heal(vpc.subnet)
     deployment.heal(vpc.subnet)
@@ -19,10 +19,10 @@ def test_adversary_wins_against_a_heal_that_was_interrupted_too(deployment: Depl
     assert "REVERTED_BY_OTHERS" in run["FailureMessage"]
 
 
-def test_dry_run_while_the_calendar_is_closed_tells_its_plan(
+def test_dry_run_while_the_calendar_is_closed_outputs_its_plan(
     deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The plan is in the outputs, as of every dry run."""
+    """The outputs have the plan with its blocker, as in every dry run."""
     monkeypatch.setenv("CHANGE_CALENDAR_NAME", "changes")
     deployment.automation.knobs.closed_calendars.add("changes")
     run = deployment.heal(vpc.subnet, DryRun="true")
@@ -30,17 +30,17 @@ def test_dry_run_while_the_calendar_is_closed_tells_its_plan(
 
 
 def test_outputs_say_how_to_undo(deployment: Deployment, vpc: Vpc) -> None:
-    """The runbook and the run's id, as they are to be typed."""
+    """The outputs name the undo runbook and the id of the run."""
     run = deployment.heal(vpc.subnet)
-    said = " ".join(text for texts in run["Outputs"].values() for text in texts)
-    assert "RemoveS3ExpressGatewayEndpoint" in said
-    assert run["AutomationExecutionId"] in said
+    outputs = " ".join(text for texts in run["Outputs"].values() for text in texts)
+    assert "RemoveS3ExpressGatewayEndpoint" in outputs
+    assert run["AutomationExecutionId"] in outputs
 
 
 def test_heal_that_is_blocked_since_it_was_approved_changes_nothing(
     deployment: Deployment, builder: Builder, vpc: Vpc, ledger: LedgerTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A yes is to the plan that was shown: what came in the way since then still blocks, and the yes is not used up."""
+    """A blocker that appears after the approval still blocks the heal, and the approval remains valid."""
     monkeypatch.setenv("REMEDIATION_MODE", "APPROVAL")
     approved = {"approvalState": "APPROVED", "approvalRunId": "ask-1", "approvalExpiresAt": 10**10}
     ledger.write(f"TABLE#{vpc.table}", **approved)

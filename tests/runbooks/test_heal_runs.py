@@ -1,4 +1,4 @@
-"""Heals from end to end: the runbooks as shipped, their function, and the EC2 of the sandbox."""
+"""Heals from start to end, with the real runbooks and plan function and the sandbox's EC2."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from tests.support.network import Builder
 pytestmark = pytest.mark.slow
 
 
-def test_heal_makes_the_endpoint_and_associates_the_table(deployment: Deployment, vpc: Vpc) -> None:
-    """From flagged to verified: one endpoint, tagged as ours, in the subnet's table and no other."""
+def test_heal_creates_the_endpoint_and_associates_the_table(deployment: Deployment, vpc: Vpc) -> None:
+    """A heal creates one tagged endpoint and associates it with the subnet's route table only."""
     run = deployment.heal(vpc.subnet)
     assert status(run) == "Success", run.get("FailureMessage")
     [endpoint] = deployment.endpoints(vpc.id)
@@ -21,7 +21,7 @@ def test_heal_makes_the_endpoint_and_associates_the_table(deployment: Deployment
 
 
 def test_traffic_moves_only_when_the_endpoint_is_available(deployment: Deployment, vpc: Vpc) -> None:
-    """The endpoint is made without tables, and associated once it is there: no moment without a way out."""
+    """The endpoint is created without route tables and associated once it is available, so no traffic is lost."""
     deployment.sandbox.ec2.knobs.pending_describes = 3
     deployment.sandbox.calls.clear()
     assert status(deployment.heal(vpc.subnet)) == "Success"
@@ -33,8 +33,8 @@ def test_traffic_moves_only_when_the_endpoint_is_available(deployment: Deploymen
     assert between.count("DescribeVpcEndpoints") > 3
 
 
-def test_heal_tells_what_it_did(deployment: Deployment, vpc: Vpc) -> None:
-    """The run's outputs hold the plan, the endpoint, the table and the verdict."""
+def test_outputs_describe_the_heal(deployment: Deployment, vpc: Vpc) -> None:
+    """The run's outputs have the plan, the endpoint, the route table, and the verdict."""
     run = deployment.heal(vpc.subnet)
     [endpoint] = deployment.endpoints(vpc.id)
     outputs = {key: value for key, [value] in run["Outputs"].items()}
@@ -45,7 +45,7 @@ def test_heal_tells_what_it_did(deployment: Deployment, vpc: Vpc) -> None:
 
 
 def test_existing_endpoint_is_used(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """No second endpoint is made, and the one there is keeps its tags."""
+    """No second endpoint is created, and the existing one keeps its tags."""
     endpoint = builder.endpoint(vpc.id)
     run = deployment.heal(vpc.subnet)
     assert (status(run), deployment.associations(vpc.id)) == ("Success", {endpoint: [vpc.table]})
@@ -56,7 +56,7 @@ def test_existing_endpoint_is_used(deployment: Deployment, builder: Builder, vpc
 def test_main_table_is_healed_for_the_subnets_that_have_no_other(
     deployment: Deployment, builder: Builder, vpc: Vpc
 ) -> None:
-    """A subnet without an association is governed by the main table, so that is the one to associate."""
+    """A subnet without an association uses the main route table, so that table is associated."""
     main = builder.main_table(vpc.id)
     builder.route(main, NatGatewayId=vpc.nat)
     run = deployment.heal(builder.subnet(vpc.id))
@@ -65,7 +65,7 @@ def test_main_table_is_healed_for_the_subnets_that_have_no_other(
 
 
 def test_healthy_subnet_is_left_alone(deployment: Deployment, vpc: Vpc) -> None:
-    """A second run looks, and calls nothing that could change anything."""
+    """A second run only reads and makes no change."""
     deployment.heal(vpc.subnet)
     deployment.sandbox.calls.clear()
     run = deployment.heal(vpc.subnet)
@@ -73,7 +73,7 @@ def test_healthy_subnet_is_left_alone(deployment: Deployment, vpc: Vpc) -> None:
 
 
 def test_dry_run_changes_nothing(deployment: Deployment, vpc: Vpc) -> None:
-    """A dry run succeeds with the plan, and calls nothing that could change anything."""
+    """A dry run succeeds, outputs the plan, and makes no change."""
     deployment.sandbox.calls.clear()
     run = deployment.heal(vpc.subnet, DryRun="true")
     assert (status(run), deployment.changes()) == ("Success", [])
@@ -82,7 +82,7 @@ def test_dry_run_changes_nothing(deployment: Deployment, vpc: Vpc) -> None:
 
 
 def test_blocked_heal_fails_with_the_blockers(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """Nothing is changed, and the failure message has each blocker's name, its cure and the patch."""
+    """Nothing changes, and the failure message has each blocker's name, its fix, and the patch."""
     builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
     deployment.sandbox.calls.clear()
     run = deployment.heal(vpc.subnet)
@@ -95,7 +95,7 @@ def test_blocked_heal_fails_with_the_blockers(deployment: Deployment, builder: B
 
 
 def test_dry_run_of_a_blocked_heal_succeeds(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """A dry run is an answer, not a failure."""
+    """A dry run reports blockers and succeeds."""
     builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
     run = deployment.heal(vpc.subnet, DryRun="true")
     assert (status(run), run["Outputs"]["plan.Action"]) == ("Success", ["BLOCKED"])
@@ -104,20 +104,20 @@ def test_dry_run_of_a_blocked_heal_succeeds(deployment: Deployment, builder: Bui
 
 @pytest.fixture
 def calendar(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The stack's change calendar."""
+    """Return the name of the stack's change calendar."""
     monkeypatch.setenv("CHANGE_CALENDAR_NAME", "changes")
     return "changes"
 
 
 def test_open_calendar_lets_a_heal_pass(deployment: Deployment, vpc: Vpc, calendar: str) -> None:
-    """An open change calendar changes nothing about a heal."""
+    """A heal proceeds while the change calendar is open."""
     deployment.automation.knobs.open_calendars.add(calendar)
     assert status(deployment.heal(vpc.subnet)) == "Success"
     assert len(deployment.endpoints(vpc.id)) == 1
 
 
 def test_closed_calendar_stops_a_heal(deployment: Deployment, builder: Builder, vpc: Vpc, calendar: str) -> None:
-    """A closed change calendar is a blocker, named with all others."""
+    """A closed change calendar is a blocker and is reported with all others."""
     deployment.automation.knobs.closed_calendars.add(calendar)
     builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
     deployment.sandbox.calls.clear()
@@ -128,7 +128,7 @@ def test_closed_calendar_stops_a_heal(deployment: Deployment, builder: Builder, 
 
 
 def test_calendar_that_closes_during_a_heal_stops_it(deployment: Deployment, vpc: Vpc, calendar: str) -> None:
-    """The calendar is read again right before each change: no endpoint is associated after it closed."""
+    """The calendar is read again before each change, so no endpoint is associated after it closes."""
     knobs = deployment.automation.knobs
     knobs.open_calendars.add(calendar)
     deployment.sandbox.faults.before("ec2", "CreateVpcEndpoint", knobs.open_calendars.clear)
@@ -142,7 +142,7 @@ def test_calendar_that_closes_during_a_heal_stops_it(deployment: Deployment, vpc
 def test_closed_calendar_does_not_matter_to_a_healthy_subnet(
     deployment: Deployment, builder: Builder, vpc: Vpc, calendar: str
 ) -> None:
-    """Where there is nothing to heal, there is nothing to be closed for."""
+    """A run for a compliant subnet succeeds while the calendar is closed."""
     builder.endpoint(vpc.id, vpc.table)
     deployment.automation.knobs.closed_calendars.add(calendar)
     assert status(deployment.heal(vpc.subnet)) == "Success"
@@ -150,16 +150,16 @@ def test_closed_calendar_does_not_matter_to_a_healthy_subnet(
 
 @pytest.mark.usefixtures("calendar")
 def test_unknown_calendar_stops_a_heal(deployment: Deployment, vpc: Vpc) -> None:
-    """A calendar that does not exist is never taken for open."""
+    """A calendar that does not exist is not treated as open."""
     deployment.sandbox.calls.clear()
     run = deployment.heal(vpc.subnet)
     assert (status(run), deployment.changes()) == ("Failed", [])
 
 
-def test_policy_of_a_parameter_is_the_endpoint_s(
+def test_endpoint_policy_comes_from_the_parameter(
     deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The policy reaches EC2 as it is in the parameter."""
+    """The endpoint has the policy that the SSM parameter contains."""
     text = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:*"}]}'
     deployment.ssm.put_parameter(Name="/express/policy", Value=text, Type="String")
     monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/policy")
@@ -169,7 +169,7 @@ def test_policy_of_a_parameter_is_the_endpoint_s(
 
 
 def test_missing_policy_stops_a_heal(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No endpoint that allows everything is created by accident."""
+    """If the policy parameter does not exist, no endpoint with full access is created."""
     monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/none")
     deployment.sandbox.calls.clear()
     run = deployment.heal(vpc.subnet)
@@ -177,20 +177,20 @@ def test_missing_policy_stops_a_heal(deployment: Deployment, vpc: Vpc, monkeypat
     assert "ParameterNotFound" in run["FailureMessage"]
 
 
-def test_subnet_that_is_gone_needs_no_heal(deployment: Deployment, vpc: Vpc) -> None:
-    """Config may be late: a run for a deleted subnet succeeds without a change, so that Config does not repeat it."""
+def test_deleted_subnet_needs_no_heal(deployment: Deployment, vpc: Vpc) -> None:
+    """A run for a deleted subnet succeeds without a change, so AWS Config does not repeat it."""
     deployment.ec2.delete_subnet(SubnetId=vpc.subnet)
     deployment.sandbox.calls.clear()
     run = deployment.heal(vpc.subnet)
     assert (status(run), deployment.changes()) == ("Success", [])
 
 
-def test_heal_that_did_not_cure_fails(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """A route that appears during the run makes verify fail, with the verdict that stands."""
+def test_heal_that_does_not_fix_the_path_fails(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
+    """If a conflicting route appears during the run, the verify step fails and reports the remaining verdict."""
     [express] = [
-        each["Cidrs"][0]
-        for each in deployment.ec2.describe_prefix_lists()["PrefixLists"]
-        if each["PrefixListName"].endswith(".s3express")
+        prefix_list["Cidrs"][0]
+        for prefix_list in deployment.ec2.describe_prefix_lists()["PrefixLists"]
+        if prefix_list["PrefixListName"].endswith(".s3express")
     ]
     deployment.sandbox.faults.before(
         "ec2", "ModifyVpcEndpoint", lambda: builder.route(vpc.table, express, NatGatewayId=vpc.nat)
@@ -202,7 +202,7 @@ def test_heal_that_did_not_cure_fails(deployment: Deployment, builder: Builder, 
 
 
 def test_tables_of_different_families_are_both_healed(deployment: Deployment, builder: Builder) -> None:
-    """A dual-stack table first, an IPv4 table next: EC2 does not take the first one's endpoint for the second."""
+    """After a dual-stack table, an IPv4 table is healed with a second endpoint, because EC2 rejects the first."""
     vpc = Vpc(builder, tables=2)
     vpc.add_ipv6(builder, vpc.subnets[0])
     first = deployment.heal(vpc.subnets[0])
@@ -213,11 +213,11 @@ def test_tables_of_different_families_are_both_healed(deployment: Deployment, bu
 
 
 def test_table_that_routes_the_list_elsewhere_is_left_alone(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """A static route from the s3express list to the NAT gateway: BLOCKED before anything is made or tagged."""
+    """A static route from the S3 Express prefix list to the NAT gateway blocks the heal before any change."""
     [express] = [
-        each["PrefixListId"]
-        for each in deployment.ec2.describe_prefix_lists()["PrefixLists"]
-        if each["PrefixListName"].endswith(".s3express")
+        prefix_list["PrefixListId"]
+        for prefix_list in deployment.ec2.describe_prefix_lists()["PrefixLists"]
+        if prefix_list["PrefixListName"].endswith(".s3express")
     ]
     builder.route(vpc.table, express, NatGatewayId=vpc.nat)
     deployment.sandbox.calls.clear()
@@ -226,8 +226,8 @@ def test_table_that_routes_the_list_elsewhere_is_left_alone(deployment: Deployme
     assert "BLOCKED" in run["FailureMessage"]
 
 
-def test_interface_without_groups_is_in_nobody_s_way(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """A private NAT gateway's interface in the subnet has no security group, so nothing filters its traffic."""
+def test_interface_without_security_groups_does_not_block(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
+    """A private NAT gateway's interface has no security group, so nothing filters its traffic."""
     builder.nat_gateway(vpc.subnet, ConnectivityType="private")
     run = deployment.heal(vpc.subnet)
     assert status(run) == "Success", run["FailureMessage"]
@@ -236,7 +236,7 @@ def test_interface_without_groups_is_in_nobody_s_way(deployment: Deployment, bui
 def test_ipv4_table_in_a_vpc_with_ipv6_elsewhere_needs_no_ipv6_egress(
     deployment: Deployment, builder: Builder, vpc: Vpc
 ) -> None:
-    """The IPv4 endpoint brings no IPv6 route, so a group that lets only IPv4 out is in nobody's way."""
+    """The IPv4 endpoint adds no IPv6 route, so a security group that allows only IPv4 egress does not block."""
     vpc.add_ipv6(builder, builder.subnet(vpc.id))
     group = builder.ec2.create_security_group(GroupName="v4", Description="IPv4 out", VpcId=vpc.id)["GroupId"]
     builder.ec2.create_network_interface(SubnetId=vpc.subnet, Groups=[group])

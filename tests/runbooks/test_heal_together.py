@@ -1,4 +1,4 @@
-"""Many heals at once, heals that somebody else interferes with, and heals after undos."""
+"""Concurrent heals, heals that somebody interferes with, and heals after undos."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 @pytest.fixture
 def patient(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> Deployment:
-    """A deployment in which waiting runs look as seldom as in production, and leave the machine to the run that works.
+    """Return a deployment in which waiting runs poll as rarely as in production, to save CPU time.
 
     It builds on `deployment`, which sets a shorter time.
     """
@@ -28,26 +28,26 @@ def patient(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> Deployme
 def test_fifty_subnets_are_healed_by_fifty_runs_at_once(
     patient: Deployment, builder: Builder, ledger: LedgerTable
 ) -> None:
-    """Five tables, one endpoint, fifty runs that all succeed, and one heal of each table."""
+    """All fifty concurrent runs succeed with one endpoint and one heal for each of five route tables."""
     deployment = patient
     vpc = Vpc(builder, tables=5, subnets=10)
     deployment.sandbox.ec2.knobs.pending_describes = 20
-    runs = [deployment.start(each) for each in vpc.subnets]
-    ended = [deployment.automation.wait(each, 800) for each in runs]
-    assert [each.get("FailureMessage") for each in ended if status(each) != "Success"] == []
+    runs = [deployment.start(subnet_id) for subnet_id in vpc.subnets]
+    ended = [deployment.automation.wait(run_id, 800) for run_id in runs]
+    assert [run.get("FailureMessage") for run in ended if status(run) != "Success"] == []
     [(endpoint, tables)] = deployment.associations(vpc.id).items()
     assert tables == sorted(vpc.tables)
-    assert all(each.error is None for each in deployment.sandbox.calls.of("ec2", "CreateVpcEndpoint"))
+    assert all(call.error is None for call in deployment.sandbox.calls.of("ec2", "CreateVpcEndpoint"))
     assert len(deployment.sandbox.calls.of("ec2", "ModifyVpcEndpoint")) == len(vpc.tables)
     assert ledger.item(f"VPC#{vpc.id}")["createdIds"] == [endpoint]
-    assert {each["state"] for each in ledger.items("TABLE#")} == {"HEALED"}
-    assert sorted(each["routeTableId"] for each in ledger.items("RUN#")) == sorted(vpc.tables)
+    assert {item["state"] for item in ledger.items("TABLE#")} == {"HEALED"}
+    assert sorted(item["routeTableId"] for item in ledger.items("RUN#")) == sorted(vpc.tables)
 
 
 def test_heal_undo_heal_undo_without_a_pause(
     deployment: Deployment, builder: Builder, vpc: Vpc, ledger: LedgerTable
 ) -> None:
-    """Each heal creates an endpoint of its own, because a token is never used again after its endpoint is gone."""
+    """Each heal creates a new endpoint, because a client token is not reused after its endpoint is deleted."""
     del builder
     before = deployment.tables(vpc.id)
     created = []
@@ -64,7 +64,7 @@ def test_heal_undo_heal_undo_without_a_pause(
 
 
 def test_config_does_not_heal_what_was_undone_until_a_person_does(deployment: Deployment, vpc: Vpc) -> None:
-    """UNDONE blocks the heals that AWS Config starts, also after a heal by hand that failed."""
+    """The state UNDONE blocks AWS Config's heals, even after a manual heal that failed."""
     deployment.undo(deployment.heal(vpc.subnet)["AutomationExecutionId"])
     deployment.sandbox.calls.clear()
     run = deployment.heal(vpc.subnet, StartedBy="CONFIG")
@@ -78,8 +78,8 @@ def test_config_does_not_heal_what_was_undone_until_a_person_does(deployment: De
 
 
 @pytest.mark.parametrize("as_object", [True, False])
-def test_answer_of_the_function_may_be_text_or_an_object(deployment: Deployment, vpc: Vpc, as_object: bool) -> None:
-    """AWS does not say which of them the output Payload is, so no step depends on it."""
+def test_payload_of_the_function_can_be_text_or_an_object(deployment: Deployment, vpc: Vpc, as_object: bool) -> None:
+    """AWS does not document the type of the output Payload, so no step depends on it."""
     deployment.automation.knobs.payload_as_object = as_object
     run = deployment.heal(vpc.subnet)
     assert status(run) == "Success", run.get("FailureMessage")
@@ -88,7 +88,7 @@ def test_answer_of_the_function_may_be_text_or_an_object(deployment: Deployment,
 def test_run_waits_for_the_one_that_claimed_the_table(
     deployment: Deployment, builder: Builder, vpc: Vpc, ledger: LedgerTable
 ) -> None:
-    """A claim of a run that goes on counts; the run that waits succeeds once the table is healed."""
+    """A run waits for the run that holds the claim and succeeds once the table is healed."""
     vpc.subnets.append(builder.subnet(vpc.id, vpc.table))
     second: list[str] = []
     deployment.sandbox.faults.before(
@@ -106,7 +106,7 @@ def test_run_waits_for_the_one_that_claimed_the_table(
 
 
 def wait_until(holds: Callable[[], object]) -> None:
-    """Wait until something holds, for at most a minute."""
+    """Wait until a condition is true, for at most one minute."""
     deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline
@@ -116,7 +116,7 @@ def wait_until(holds: Callable[[], object]) -> None:
 def test_claim_of_a_run_that_does_not_end_is_respected_until_it_expires(
     deployment: Deployment, vpc: Vpc, ledger: LedgerTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second run fails and names the owner; when the claim has expired, it heals."""
+    """The second run fails and names the owner of the claim; after the claim expires, a run heals the table."""
     monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0)
     with deployment.automation.killing(before="create", status="InProgress"):
         first = deployment.start(vpc.subnet)
@@ -129,13 +129,13 @@ def test_claim_of_a_run_that_does_not_end_is_respected_until_it_expires(
 
 
 def take_away(deployment: Deployment, vpc: Vpc) -> None:
-    """Take the association away, as somebody who does not want it."""
+    """Remove the association as another tool would."""
     [endpoint] = deployment.endpoints(vpc.id)
     deployment.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint["VpcEndpointId"], RemoveRouteTableIds=[vpc.table])
 
 
-def test_adversary_wins_for_a_day(deployment: Deployment, vpc: Vpc) -> None:
-    """A second heal, after somebody took the association away, is blocked and changes nothing."""
+def test_reverted_heal_is_not_repeated_for_a_day(deployment: Deployment, vpc: Vpc) -> None:
+    """After somebody removes the association, a second heal is blocked and makes no change."""
     assert status(deployment.heal(vpc.subnet)) == "Success"
     take_away(deployment, vpc)
     deployment.sandbox.calls.clear()
@@ -144,8 +144,8 @@ def test_adversary_wins_for_a_day(deployment: Deployment, vpc: Vpc) -> None:
     assert "REVERTED_BY_OTHERS" in run["FailureMessage"]
 
 
-def test_adversary_who_deletes_the_endpoint_wins_too(deployment: Deployment, vpc: Vpc) -> None:
-    """It is the association that counts, however it went."""
+def test_heal_is_not_repeated_after_its_endpoint_was_deleted(deployment: Deployment, vpc: Vpc) -> None:
+    """A deleted endpoint blocks the next heal just as a removed association does."""
     deployment.heal(vpc.subnet)
     [endpoint] = deployment.endpoints(vpc.id)
     deployment.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint["VpcEndpointId"]])
@@ -156,8 +156,8 @@ def test_adversary_who_deletes_the_endpoint_wins_too(deployment: Deployment, vpc
     assert "REVERTED_BY_OTHERS" in run["FailureMessage"]
 
 
-def test_adversary_may_be_overruled(deployment: Deployment, vpc: Vpc) -> None:
-    """The cure that the blocker names works: after an undo, a person may heal the table again."""
+def test_reverted_heal_can_be_repeated_after_an_undo(deployment: Deployment, vpc: Vpc) -> None:
+    """The blocker's fix works: after an undo, a person can heal the table again."""
     run_id = deployment.heal(vpc.subnet)["AutomationExecutionId"]
     take_away(deployment, vpc)
     assert status(deployment.undo(run_id)) == "Success"
@@ -166,7 +166,7 @@ def test_adversary_may_be_overruled(deployment: Deployment, vpc: Vpc) -> None:
 
 
 def test_endpoint_that_another_tool_makes_meanwhile_is_used(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """Between plan and change, another tool made an endpoint and associated the table: the run only verifies."""
+    """If another tool creates and associates an endpoint after the plan, the run only verifies it."""
     deployment.sandbox.faults.before("ec2", "CreateVpcEndpoint", lambda: builder.endpoint(vpc.id, vpc.table))
     run = deployment.heal(vpc.subnet)
     assert status(run) == "Success", run.get("FailureMessage")
@@ -174,7 +174,7 @@ def test_endpoint_that_another_tool_makes_meanwhile_is_used(deployment: Deployme
 
 
 def test_route_that_already_exists_leads_to_verify(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """Between the last look and the change, another tool associated its own endpoint: RouteAlreadyExists, and cured."""
+    """If another tool associates its endpoint just before the change, RouteAlreadyExists is not a failure."""
     deployment.sandbox.faults.before("ec2", "ModifyVpcEndpoint", lambda: builder.endpoint(vpc.id, vpc.table))
     run = deployment.heal(vpc.subnet)
     assert "RouteAlreadyExists" in step(run, "associate")["FailureMessage"]
@@ -183,7 +183,7 @@ def test_route_that_already_exists_leads_to_verify(deployment: Deployment, build
 
 
 def test_association_that_fails_for_another_reason_fails_the_run(deployment: Deployment, vpc: Vpc) -> None:
-    """A denied change is no lost race: verify says that nothing is cured, and the step why."""
+    """If the change is denied, the run fails with the error of the step and of the verification."""
     deployment.sandbox.faults.deny("ec2", "ModifyVpcEndpoint")
     run = deployment.heal(vpc.subnet)
     assert status(run) == "Failed"
@@ -192,11 +192,13 @@ def test_association_that_fails_for_another_reason_fails_the_run(deployment: Dep
 
 
 def test_two_vpcs_at_once_get_an_endpoint_each(patient: Deployment, builder: Builder, sandbox: Sandbox) -> None:
-    """Client tokens of two VPCs never meet."""
+    """Client tokens of different VPCs do not collide."""
     deployment = patient
     both = [Vpc(builder, tables=2, subnets=2) for _ in range(2)]
-    runs = [deployment.start(each) for pair in zip(*(vpc.subnets for vpc in both), strict=True) for each in pair]
-    assert {status(deployment.automation.wait(each, 120)) for each in runs} == {"Success"}
+    runs = [
+        deployment.start(subnet_id) for pair in zip(*(vpc.subnets for vpc in both), strict=True) for subnet_id in pair
+    ]
+    assert {status(deployment.automation.wait(run_id, 120)) for run_id in runs} == {"Success"}
     for vpc in both:
         assert list(deployment.associations(vpc.id).values()) == [sorted(vpc.tables)]
-    assert all(each.error is None for each in sandbox.calls.of("ec2", "CreateVpcEndpoint"))
+    assert all(call.error is None for call in sandbox.calls.of("ec2", "CreateVpcEndpoint"))

@@ -1,4 +1,4 @@
-"""Heals by the runbook, undone by the runbook: what the heal added goes, and nothing else."""
+"""A heal followed by an undo: the undo removes what the heal added and nothing else."""
 
 import json
 
@@ -9,12 +9,12 @@ from tests.support.network import Builder
 
 
 def described(deployment: Deployment, vpc: Vpc) -> str:
-    """Everything that EC2 says about the tables of a VPC."""
+    """Return everything that EC2 describes of a VPC's route tables."""
     return json.dumps(deployment.tables(vpc.id), default=str)
 
 
 def test_undo_restores_the_route_tables_byte_by_byte(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """Flagged, healed, undone: the tables are described as before, and the endpoint that was created is gone."""
+    """After a heal and its undo, the tables are described as before, and the created endpoint is deleted."""
     builder.tag(vpc.table, "Name", "private")
     builder.tag(vpc.table, "express-path:note", "ours to keep")
     before = described(deployment, vpc)
@@ -25,11 +25,11 @@ def test_undo_restores_the_route_tables_byte_by_byte(deployment: Deployment, bui
     assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
 
 
-def test_endpoint_goes_with_the_last_heal_that_used_it(deployment: Deployment, builder: Builder) -> None:
-    """Each run is undone by itself; the second deletes the endpoint, which the first created."""
+def test_undo_of_the_last_heal_deletes_the_endpoint(deployment: Deployment, builder: Builder) -> None:
+    """Each heal is undone separately; the second undo deletes the endpoint that the first heal created."""
     vpc = Vpc(builder, tables=2)
     before = described(deployment, vpc)
-    first, second = (deployment.heal(each)["AutomationExecutionId"] for each in vpc.subnets)
+    first, second = (deployment.heal(subnet_id)["AutomationExecutionId"] for subnet_id in vpc.subnets)
     assert status(deployment.undo(first)) == "Success"
     assert list(deployment.associations(vpc.id).values()) == [[vpc.tables[1]]]
     assert status(deployment.undo(second)) == "Success"
@@ -37,7 +37,7 @@ def test_endpoint_goes_with_the_last_heal_that_used_it(deployment: Deployment, b
 
 
 def test_endpoint_that_others_created_stays_as_it_was(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """Only the association goes; the endpoint is described as before."""
+    """Only the association is removed; the endpoint is described as before."""
     endpoint = builder.endpoint(vpc.id)
     before = described(deployment, vpc), json.dumps(deployment.endpoints(vpc.id), default=str)
     undone = deployment.undo(deployment.heal(vpc.subnet)["AutomationExecutionId"])
@@ -47,7 +47,7 @@ def test_endpoint_that_others_created_stays_as_it_was(deployment: Deployment, bu
 
 
 def test_undo_after_a_lost_race_leaves_the_winner_alone(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """Where another tool was faster, only the endpoint that the run created goes."""
+    """If another tool was faster, the undo deletes only the endpoint that the run created."""
     deployment.sandbox.faults.before("ec2", "ModifyVpcEndpoint", lambda: builder.endpoint(vpc.id, vpc.table))
     run = deployment.heal(vpc.subnet)["AutomationExecutionId"]
     [theirs] = [key for key, tables in deployment.associations(vpc.id).items() if tables == [vpc.table]]
@@ -57,7 +57,7 @@ def test_undo_after_a_lost_race_leaves_the_winner_alone(deployment: Deployment, 
 
 
 def test_undo_whose_change_is_not_seen_can_be_started_again(deployment: Deployment, vpc: Vpc) -> None:
-    """A late description is waited for; one that stays late fails the run, and the next one ends it."""
+    """An undo waits for a stale description; if it stays stale, the run fails and the next one succeeds."""
     before = described(deployment, vpc)
     run = deployment.heal(vpc.subnet)["AutomationExecutionId"]
     deployment.sandbox.ec2.knobs.stale_describes = 1000
@@ -69,16 +69,16 @@ def test_undo_whose_change_is_not_seen_can_be_started_again(deployment: Deployme
     assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
 
 
-def test_heal_fails_where_an_undo_is_about_to_delete_its_endpoint(
+def test_heal_fails_if_an_undo_is_about_to_delete_its_endpoint(
     deployment: Deployment, builder: Builder, ledger: LedgerTable
 ) -> None:
-    """The heal looked before the undo marked the endpoint, and associated it after that.
+    """The heal read the endpoint before the undo marked it, and associated it afterwards.
 
     What it changed can be undone, and the next heal creates another endpoint.
     """
     vpc = Vpc(builder, tables=2)
     deployment.heal(vpc.subnets[0])
-    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    [endpoint] = [endpoint["VpcEndpointId"] for endpoint in deployment.endpoints(vpc.id)]
 
     def mark() -> None:
         ledger.write(f"VPC#{vpc.id}", deletedIds={endpoint})

@@ -1,4 +1,4 @@
-"""Promises of the runbook that undoes, as it is written."""
+"""The undo runbook keeps its claim long enough, checks before each change, and records what it did."""
 
 from typing import Any
 
@@ -15,31 +15,31 @@ LAST_CLAIM, GIVE_UP = "claimLast", "markFailed"
 
 @pytest.fixture(scope="module")
 def steps() -> list[dict[str, Any]]:
-    """The steps, in the order in which they are written."""
+    """Return the steps in the order of the file."""
     found: list[dict[str, Any]] = yaml.safe_load((RUNBOOKS / f"{UNDO}.yaml").read_text(encoding="utf-8"))["mainSteps"]
     return found
 
 
 @pytest.fixture(scope="module")
 def after_claim(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The steps after the claim."""
-    names = [each["name"] for each in steps]
+    """Return the steps after the claim."""
+    names = [step["name"] for step in steps]
     return steps[names.index(LAST_CLAIM) + 1 :]
 
 
 def test_claim_lasts_longer_than_all_steps_after_it(after_claim: list[dict[str, Any]]) -> None:
-    """However slow every one of them is, with every attempt."""
+    """A claim does not expire during a run, even if each attempt of each step takes as long as it can."""
     seconds = [
-        each.get("timeoutSeconds", API_SECONDS) * each.get("maxAttempts", 1)
-        for each in after_claim
-        if each["action"] in ("aws:executeAwsApi", "aws:invokeLambdaFunction", "aws:executeScript")
+        step.get("timeoutSeconds", API_SECONDS) * step.get("maxAttempts", 1)
+        for step in after_claim
+        if step["action"] in ("aws:executeAwsApi", "aws:invokeLambdaFunction", "aws:executeScript")
     ]
     assert len(seconds) > 15
     assert sum(seconds) < CLAIM_SECONDS
 
 
-def test_each_change_of_ec2_follows_a_check_of_the_claim(after_claim: list[dict[str, Any]]) -> None:
-    """Since the change before, the plan function has said that the claim is still this run's, and what to change."""
+def test_each_ec2_change_follows_a_check_of_the_claim(after_claim: list[dict[str, Any]]) -> None:
+    """Before each change, the plan function confirms that this run still holds the claim and what to change."""
     checked = False
     for step in after_claim:
         if step["inputs"].get("Service") == "ec2":
@@ -49,24 +49,24 @@ def test_each_change_of_ec2_follows_a_check_of_the_claim(after_claim: list[dict[
 
 
 def test_failures_after_the_claim_release_the_table(after_claim: list[dict[str, Any]]) -> None:
-    """Each leads to the step that says so in the ledger, but for those after the release."""
+    """Each failed step leads to the step that records the failure, except for steps after the release."""
     leading_on = {
-        each["name"]: each.get("onFailure")
-        for each in after_claim
-        if each["action"] not in ("aws:branch", "aws:sleep") and each["name"] != GIVE_UP
+        step["name"]: step.get("onFailure")
+        for step in after_claim
+        if step["action"] not in ("aws:branch", "aws:sleep") and step["name"] != GIVE_UP
     }
     assert {name for name, target in leading_on.items() if target is None} == {"recordFinish", "recordUndone"}
     assert leading_on.pop("disassociate") == "step:findRest"
     assert {target for target in leading_on.values() if target} == {f"step:{GIVE_UP}"}
 
 
-def test_history_is_only_added_to(steps: list[dict[str, Any]]) -> None:
-    """Every attribute of a run's item is written only if it is not there, and every other write has a condition."""
-    writes = [each["inputs"] for each in steps if each["inputs"].get("Service") == "dynamodb"]
-    assert {each["Api"] for each in writes} == {"UpdateItem"}
-    for each in writes:
-        if each["Key"]["id"]["S"].startswith("RUN#"):
-            assignments = each["UpdateExpression"].removeprefix("SET ").split("), ")
+def test_history_is_never_overwritten(steps: list[dict[str, Any]]) -> None:
+    """Attributes of a run's item are written only if they do not exist, and every other write has a condition."""
+    writes = [step["inputs"] for step in steps if step["inputs"].get("Service") == "dynamodb"]
+    assert {write["Api"] for write in writes} == {"UpdateItem"}
+    for write in writes:
+        if write["Key"]["id"]["S"].startswith("RUN#"):
+            assignments = write["UpdateExpression"].removeprefix("SET ").split("), ")
             assert all("if_not_exists(" in assignment for assignment in assignments)
-        elif "DELETE deletedIds" not in each["UpdateExpression"]:
-            assert each["ConditionExpression"]
+        elif "DELETE deletedIds" not in write["UpdateExpression"]:
+            assert write["ConditionExpression"]

@@ -1,4 +1,4 @@
-"""Undoing heals that the ledger records: what a heal added goes, and nothing else."""
+"""Undos of heals that the ledger records: the undo removes what the heal added and nothing else."""
 
 import json
 
@@ -14,14 +14,14 @@ pytestmark = pytest.mark.slow
 
 
 def described(deployment: Deployment, vpc: Vpc) -> str:
-    """Everything that EC2 says about the tables of a VPC."""
+    """Return everything that EC2 describes of a VPC's route tables."""
     return json.dumps(deployment.tables(vpc.id), default=str)
 
 
 def test_undo_restores_the_tables_and_records_it(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
 ) -> None:
-    """The tables are as before, the endpoint that the heal created is gone, and the ledger says so."""
+    """The tables are as before, the created endpoint is deleted, and the ledger records the undo."""
     before = described(deployment, vpc)
     heal = ledger.heal(builder, vpc.id, vpc.table)
     [endpoint] = deployment.endpoints(vpc.id)
@@ -41,9 +41,9 @@ def test_undo_restores_the_tables_and_records_it(
 def test_dry_run_shows_the_changes_and_makes_none(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
 ) -> None:
-    """The plan names table, endpoint, and the way that each subnet then takes; the ledger and EC2 stay as they are."""
+    """The plan names the table, the endpoint, and each subnet's path after the undo; nothing changes."""
     heal = ledger.heal(builder, vpc.id, vpc.table)
-    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    [endpoint] = [endpoint["VpcEndpointId"] for endpoint in deployment.endpoints(vpc.id)]
     before = described(deployment, vpc), ledger.items("")
     planned = deployment.automation.execute(UNDO, {"RunId": heal, **deployment.given, "DryRun": "true"})
     assert status(planned) == "Success", planned.get("FailureMessage")
@@ -56,23 +56,23 @@ def test_dry_run_shows_the_changes_and_makes_none(
 
 
 @pytest.mark.parametrize("as_object", [True, False], ids=["object", "text"])
-def test_payload_may_be_text_or_an_object(
+def test_payload_can_be_text_or_an_object(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, *, as_object: bool
 ) -> None:
-    """No step selects fields from the output of a Lambda step, which AWS documents only as a whole."""
+    """No step selects a member of a Lambda step's Payload, because AWS documents only the whole output."""
     deployment.automation.knobs.payload_as_object = as_object
     deployment.automation.knobs.lambda_selectors = False
     undone = deployment.undo(ledger.heal(builder, vpc.id, vpc.table))
     assert (status(undone), deployment.endpoints(vpc.id)) == ("Success", [])
 
 
-def test_endpoint_goes_with_the_last_table_that_used_it(
+def test_undo_for_the_last_table_deletes_the_endpoint(
     deployment: Deployment, builder: Builder, ledger: LedgerTable
 ) -> None:
-    """Each heal is undone by itself; the endpoint goes with the last, whichever run created it."""
+    """Each heal is undone separately; the last undo deletes the endpoint, whichever run created it."""
     vpc = Vpc(builder, tables=2)
     first = ledger.heal(builder, vpc.id, vpc.tables[0])
-    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    [endpoint] = [endpoint["VpcEndpointId"] for endpoint in deployment.endpoints(vpc.id)]
     second = ledger.heal(builder, vpc.id, vpc.tables[1], 2, endpoint)
     undone = deployment.undo(first)
     assert f"{endpoint} stays: {vpc.tables[1]} uses it" in undone["Outputs"]["plan.Summary"][0]
@@ -84,7 +84,7 @@ def test_endpoint_goes_with_the_last_table_that_used_it(
 def test_endpoint_that_no_heal_created_stays(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
 ) -> None:
-    """Not even the tag makes it one of ours: the ledger decides."""
+    """The ledger decides which endpoint a heal created, even if another one has the managed tag."""
     theirs = builder.endpoint(vpc.id)
     builder.tag(theirs, "express-path:managed", "true")
     undone = deployment.undo(ledger.heal(builder, vpc.id, vpc.table, endpoint_id=theirs))
@@ -95,9 +95,9 @@ def test_endpoint_that_no_heal_created_stays(
 def test_endpoint_without_the_managed_tag_stays(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
 ) -> None:
-    """Whoever took the tag may have taken the endpoint over; the run names it."""
+    """An endpoint whose tag was removed is not deleted, because somebody else may use it; the run names it."""
     heal = ledger.heal(builder, vpc.id, vpc.table)
-    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    [endpoint] = [endpoint["VpcEndpointId"] for endpoint in deployment.endpoints(vpc.id)]
     builder.ec2.delete_tags(Resources=[endpoint], Tags=[{"Key": "express-path:managed"}])
     undone = deployment.undo(heal)
     assert f"{endpoint} stays: it no longer has the tag" in undone["Outputs"]["rest.Summary"][0]
@@ -108,10 +108,10 @@ def test_endpoint_without_the_managed_tag_stays(
 def test_what_somebody_removed_is_only_recorded(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, gone: str
 ) -> None:
-    """Where the association or the endpoint is gone already, the rest follows, and the heal counts as undone."""
+    """If the association or endpoint is already gone, the undo does the rest and records the heal as undone."""
     before = described(deployment, vpc)
     heal = ledger.heal(builder, vpc.id, vpc.table)
-    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    [endpoint] = [endpoint["VpcEndpointId"] for endpoint in deployment.endpoints(vpc.id)]
     if gone == "association":
         deployment.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, RemoveRouteTableIds=[vpc.table])
     else:
@@ -123,7 +123,7 @@ def test_what_somebody_removed_is_only_recorded(
 
 
 def test_refusals_change_nothing(deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc) -> None:
-    """Unknown runs, undos, undone heals, and heals that another one replaced: the message says what was found."""
+    """Unknown runs, undo runs, undone heals, and replaced heals are refused with a message that says why."""
     heal = ledger.heal(builder, vpc.id, vpc.table)
     undo = str(deployment.undo(heal)["AutomationExecutionId"])
     older, newer = heal_id(2), heal_id(3)
@@ -148,21 +148,21 @@ def test_refusals_change_nothing(deployment: Deployment, builder: Builder, ledge
 def test_two_undos_of_one_heal_both_succeed(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One waits for the other, and finds that nothing is left to do."""
+    """One undo waits for the other and then has nothing left to do."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0.02)
     heal = ledger.heal(builder, vpc.id, vpc.table)
     given = {"RunId": [heal], **{name: [value] for name, value in deployment.given.items()}}
     started = [deployment.ssm.start_automation_execution(DocumentName=UNDO, Parameters=given) for _ in range(2)]
-    runs = [deployment.automation.wait(each["AutomationExecutionId"]) for each in started]
-    assert [status(each) for each in runs] == ["Success", "Success"]
+    runs = [deployment.automation.wait(execution["AutomationExecutionId"]) for execution in started]
+    assert [status(run) for run in runs] == ["Success", "Success"]
     assert deployment.endpoints(vpc.id) == []
     assert len(deployment.sandbox.calls.of("ec2", "DeleteVpcEndpoints")) == 1
 
 
-def test_claim_of_a_run_that_goes_on_is_respected(
+def test_claim_of_a_running_run_is_respected(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An undo waits for the run that has the table, and fails with its id rather than change anything."""
+    """An undo waits for the run that claimed the table, then fails with that run's id and changes nothing."""
     monkeypatch.setattr(undo, "TURN_ATTEMPTS", 2)
     monkeypatch.setattr(undo, "has_ended", lambda _ssm, run_id: run_id != heal_id(7))
     heal = ledger.heal(builder, vpc.id, vpc.table)
@@ -176,20 +176,20 @@ def test_claim_of_a_run_that_goes_on_is_respected(
 def test_claim_of_a_run_that_ended_or_expired_is_void(
     deployment: Deployment, builder: Builder, ledger: LedgerTable
 ) -> None:
-    """Systems Manager does not know the owner, or the claim is too old: the undo goes on at once."""
+    """If the owner does not exist or the claim has expired, the undo continues at once."""
     vpc = Vpc(builder, tables=2)
     first = ledger.heal(builder, vpc.id, vpc.tables[0])
     second = ledger.heal(builder, vpc.id, vpc.tables[1], 2)
     ledger.write(f"TABLE#{vpc.tables[0]}", state="CLAIMED", runId=heal_id(7))
     ledger.write(f"TABLE#{vpc.tables[1]}", state="CLAIMED", runId=heal_id(8), expiresAt=1)
-    for each in (first, second):
-        undone = deployment.undo(each)
+    for heal_run_id in (first, second):
+        undone = deployment.undo(heal_run_id)
         assert (status(undone), "awaitTurn" in steps(undone)) == ("Success", False), undone.get("FailureMessage")
     assert deployment.endpoints(vpc.id) == []
 
 
 def test_lost_claim_stops_the_run(deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc) -> None:
-    """Another run took the table over after the claim: nothing more is changed, and that run's claim stays."""
+    """If another run claims the table meanwhile, the undo makes no more changes and leaves that claim alone."""
     heal = ledger.heal(builder, vpc.id, vpc.table)
 
     def take_over() -> None:
@@ -209,10 +209,10 @@ def test_lost_claim_stops_the_run(deployment: Deployment, builder: Builder, ledg
 def test_heal_that_uses_the_endpoint_just_before_its_deletion_keeps_it(
     deployment: Deployment, builder: Builder, ledger: LedgerTable
 ) -> None:
-    """Found unused, marked as deleted, looked at again: it is used now, so it stays, and the mark is removed."""
+    """An endpoint that is used again after it was marked as deleted stays, and the mark is removed."""
     vpc = Vpc(builder, tables=2)
     heal = ledger.heal(builder, vpc.id, vpc.tables[0])
-    [endpoint] = [each["VpcEndpointId"] for each in deployment.endpoints(vpc.id)]
+    [endpoint] = [endpoint["VpcEndpointId"] for endpoint in deployment.endpoints(vpc.id)]
     updates = iter(range(100))
 
     def use_it() -> None:
@@ -229,7 +229,7 @@ def test_heal_that_uses_the_endpoint_just_before_its_deletion_keeps_it(
 def test_refused_deletion_fails_and_can_be_started_again(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
 ) -> None:
-    """EC2 answers 200 and names what it did not delete: the run fails with it, and the ledger says who tried."""
+    """EC2 returns 200 and names what it did not delete: the run fails, and the ledger records the attempt."""
     heal = ledger.heal(builder, vpc.id, vpc.table)
     [endpoint] = deployment.endpoints(vpc.id)
     deployment.sandbox.ec2.knobs.undeletable_endpoints = True
@@ -247,7 +247,7 @@ def test_refused_deletion_fails_and_can_be_started_again(
 def test_killed_undo_is_finished_by_the_next(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
 ) -> None:
-    """Each run dies at the next step that writes something; the one after it goes on at once, and the last ends it."""
+    """A run is killed at each step that writes; the next one continues at once, and the last one finishes."""
     before = described(deployment, vpc)
     heal = ledger.heal(builder, vpc.id, vpc.table)
     writes = ["claim", "record", "recordDisassociation", "disassociate", "markDeleted", "recordDeletion"]
@@ -266,7 +266,7 @@ def test_killed_undo_is_finished_by_the_next(
 def test_undo_killed_at_its_end_is_finished_by_the_next(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, killed: str
 ) -> None:
-    """The heal counts as undone only with the last write, so that nothing can be left out."""
+    """The heal counts as undone only after the last write, so no step is skipped."""
     heal = ledger.heal(builder, vpc.id, vpc.table)
     with deployment.automation.killing(during=killed):
         assert status(deployment.undo(heal)) == "Cancelled"
@@ -277,8 +277,8 @@ def test_undo_killed_at_its_end_is_finished_by_the_next(
     assert ledger.item(f"TABLE#{vpc.table}")["state"] == "UNDONE"
 
 
-def test_one_stale_answer_changes_nothing(deployment: Deployment, builder: Builder, ledger: LedgerTable) -> None:
-    """Each read of an undo misses the last change once, one at a time: every run ends with the same result."""
+def test_one_stale_response_changes_nothing(deployment: Deployment, builder: Builder, ledger: LedgerTable) -> None:
+    """Each read of an undo is stale once, one at a time, and every run ends with the same result."""
 
     def undone(number: int, operation: str | None = None, nth: int | None = None) -> tuple[Observation, list[str]]:
         vpc = Vpc(builder)

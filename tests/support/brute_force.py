@@ -62,7 +62,7 @@ def block_of(cidr: Cidr) -> Block:
 
 
 class BruteForce:
-    """Judges one subnet after the other, from scratch each time."""
+    """Evaluates each subnet from scratch."""
 
     def __init__(self, snapshot: Snapshot, parameters: RuleParameters) -> None:
         """Keep the snapshot and the parameters."""

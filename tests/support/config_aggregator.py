@@ -1,4 +1,4 @@
-"""An AWS Config aggregator for the sandbox: the network's items, found by the queries that the command makes."""
+"""An AWS Config aggregator for the sandbox that answers the queries of the command."""
 
 import json
 import re
@@ -26,20 +26,20 @@ Item = dict[str, Any]
 
 
 class Aggregator:
-    """An aggregator named `name`: the items of some accounts and Regions, and the sources that failed.
+    """An aggregator named `name` with the items of some accounts and Regions, and the sources that failed.
 
     It returns pages of `page` items, even if a request allows more, as AWS may.
     """
 
     def __init__(self, sandbox: Sandbox, name: str = "organization", page: int = 3) -> None:
-        """Hold nothing yet."""
+        """Start without items."""
         self.name = name
         self.bad: list[dict[str, Any]] = []
         self._sandbox, self._page = sandbox, page
         self._items: dict[str, list[Item]] = {}
 
     def copy(self, account_id: str | None = None, region: str | None = None, style: ItemStyle | None = None) -> None:
-        """Copy the items of an account and Region as they are now."""
+        """Copy the current items of an account and Region."""
         account, where = account_id or self._sandbox.account_id, region or self._sandbox.region
         credentials = self._sandbox.credentials(account) if account_id else None
         ec2 = self._sandbox.client("ec2", where, credentials)
@@ -63,13 +63,13 @@ class Aggregator:
     def add(
         self, resource_type: str, resource_id: str, account: str, region: str, configuration: Item, tags: dict[str, str]
     ) -> None:
-        """Hold one more item; the tags of a query are a list."""
+        """Add one item; tags become a list, as in query results."""
         listed = [{"key": key, "value": value, "tag": f"{key}={value}"} for key, value in tags.items()]
         item = {"resourceId": resource_id, "accountId": account, "awsRegion": region}
         self._items.setdefault(resource_type, []).append({**item, "configuration": configuration, "tags": listed})
 
     def select(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer a query; AssertionError for one of another form, KeyError for another aggregator."""
+        """Return a page of a query's results. Raises AssertionError for a query that the command does not make."""
         query = _QUERY.fullmatch(request["Expression"])
         assert query, request["Expression"]
         found = [item for item in self._items.get(query["type"], []) if _fits(item, query)]
@@ -86,7 +86,7 @@ def _fits(item: Item, query: re.Match[str]) -> bool:
 
 @contextmanager
 def answering(aggregator: Aggregator) -> Iterator[None]:
-    """Let the sandbox answer queries to an aggregator; any other name is unknown."""
+    """Let the sandbox answer queries to this aggregator; any other name is unknown."""
 
     def body(response: ConfigResponse) -> dict[str, Any]:
         request: dict[str, Any] = json.loads(response.body)

@@ -1,4 +1,4 @@
-"""Small dumps, written as the AWS CLI would have written them."""
+"""Small dumps in the format of the AWS CLI."""
 
 import json
 from pathlib import Path
@@ -9,14 +9,14 @@ ACCOUNT, REGION = "111122223333", "us-east-1"
 
 
 def write(path: Path, document: object) -> Path:
-    """Write a document as JSON, or text as it is, with the folders above it."""
+    """Write a document as JSON, or text unchanged, and create its parent folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
     return path
 
 
 def empty_dump(folder: Path, account: str = ACCOUNT, region: str = REGION, **lists: list) -> Path:
-    """A dump whose required lists are empty unless given by their field; every Region has prefix lists."""
+    """Write a dump whose required lists are empty unless given; every Region has AWS's prefix lists."""
     own_list = {"PrefixListId": "pl-63a5400a", "PrefixListName": f"com.amazonaws.{region}.s3", "Cidrs": ["3.5.0.0/19"]}
     lists.setdefault("PrefixLists", [own_list])
     write(folder / "identity.json", {"UserId": "AIDA", "Account": account, "Arn": "arn", "Region": region})

@@ -1,4 +1,4 @@
-"""The network that heals are planned for: subnet-1, whose table rtb-1 sends everything to a NAT gateway."""
+"""The network that heals are planned for: subnet-1, whose route table rtb-1 sends all traffic to a NAT gateway."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -39,9 +39,9 @@ def network(
     endpoints: tuple[VpcEndpoint, ...] = (),
     lists: tuple[PrefixList, ...] = (EXPRESS_LIST,),
     tags: dict[str, str] | None = None,
-    **more: Any,  # noqa: ANN401 -- fields of a snapshot
+    **more: Any,  # noqa: ANN401  # fields of a snapshot
 ) -> Snapshot:
-    """One table, rtb-1, for all subnets; its only route leads to a NAT gateway unless routes are given."""
+    """Return a network in which rtb-1 governs all subnets; by default its only route leads to a NAT gateway."""
     governed = table("rtb-1", *(routes or (TO_NAT,)), subnets=tuple(member.id for member in subnets), tags=tags or {})
     tables = by_id(governed, *more.pop("tables", ()))
     return snapshot(
@@ -53,7 +53,7 @@ def network(
     )
 
 
-def planned(  # noqa: PLR0913 -- as much as a plan depends on
+def planned(  # noqa: PLR0913  # as much as a plan depends on
     snapshot: Snapshot,
     evidence: Evidence | None = None,
     *,
@@ -62,9 +62,9 @@ def planned(  # noqa: PLR0913 -- as much as a plan depends on
     ledger: LedgerView | None = None,
     started_by: StartedBy = StartedBy.PERSON,
     needs_approval: bool = False,
-    **settings: Any,  # noqa: ANN401 -- fields of the settings
+    **settings: Any,  # noqa: ANN401  # fields of the settings
 ) -> Plan:
-    """The plan for subnet-1, by settings under which nothing only warns; without evidence, nothing is in the way."""
+    """Return the plan for subnet-1 with settings that only block; without evidence nothing blocks."""
     settings = {"warn_only": frozenset(), **settings}
     evaluator = Evaluator(Tracer(snapshot), parameters or RuleParameters())
     context = PlanContext(
@@ -73,18 +73,18 @@ def planned(  # noqa: PLR0913 -- as much as a plan depends on
     return make_plan(evaluator, "subnet-1", context)
 
 
-def healed(when: str, endpoint_id: str = "vpce-express", **more: Any) -> LedgerView:  # noqa: ANN401 -- fields
-    """What the ledger says after a heal of rtb-1."""
+def healed(when: str, endpoint_id: str = "vpce-express", **more: Any) -> LedgerView:  # noqa: ANN401  # fields
+    """Return the ledger's findings after a heal of rtb-1."""
     given = {"state": TableState.HEALED, "run_id": "run-1", "heal_run_id": "run-1", "changed_at": when, **more}
     return LedgerView(TableRecord("rtb-1", endpoint_id=endpoint_id, **given), VpcRecord("vpc-1"))
 
 
 def blockers(plan: Plan) -> list[Blocker]:
-    """What blocks a plan, by name."""
+    """Return the names of a plan's blockers."""
     return [finding.blocker for finding in plan.blockers]
 
 
 def evidence_of(plan: Plan, blocker: Blocker) -> str:
-    """What a plan shows for its only blocker or warning of that name."""
+    """Return what a plan shows for its only blocker or warning with the given name."""
     [found] = [finding.evidence for finding in (*plan.blockers, *plan.warnings) if finding.blocker is blocker]
     return found

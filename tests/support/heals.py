@@ -1,4 +1,4 @@
-"""An account in which heals are deployed: the runbooks as they are shipped, their role and their function."""
+"""A deployment for heal tests: the real runbooks, their role, and their function."""
 
 import json
 import os
@@ -28,10 +28,10 @@ Run = dict[str, Any]
 
 
 class Deployment:
-    """The runbooks in a sandbox, and what they did."""
+    """The runbooks in a sandbox, and the results of their runs."""
 
     def __init__(self, sandbox: Sandbox, automation: Automation) -> None:
-        """Deploy."""
+        """Create the ledger and register the plan function."""
         self.sandbox = sandbox
         self.automation = automation
         self.ec2: Any = sandbox.client("ec2")
@@ -40,7 +40,7 @@ class Deployment:
         self.given = {"AutomationAssumeRole": str(role["Role"]["Arn"]), "PlanFunctionName": FUNCTION}
         self.ledger = LedgerTable(sandbox)
         self.services = plan_heal.compose_services(os.environ, sandbox.account_id)
-        # Lambda answers one request at a time; here, clients are made before several threads use them.
+        # In Lambda, requests do not run concurrently. Here they do, so create the clients before threads share them.
         for name in ("dynamodb", "ec2", "s3", "ssm"):
             getattr(self.services.aws, name)
         automation.functions.register(FUNCTION, measured(self.plan))
@@ -50,7 +50,7 @@ class Deployment:
         return plan_heal.handler(event, Context(), self.services)
 
     def publish(self, name: str) -> None:
-        """Store a runbook, as the stack does."""
+        """Create a runbook's document, as the stack does."""
         self.ssm.create_document(
             Name=name,
             Content=(RUNBOOKS / f"{name}.yaml").read_text(encoding="utf-8"),
@@ -59,7 +59,7 @@ class Deployment:
         )
 
     def heal(self, subnet_id: str, **more: str) -> Run:
-        """Run the heal of a subnet to its end."""
+        """Run the heal of a subnet until it ends."""
         return self.automation.execute(HEAL, {"SubnetId": subnet_id, **self.given, **more})
 
     def start(self, subnet_id: str, name: str = HEAL, **more: str) -> str:
@@ -71,32 +71,32 @@ class Deployment:
         return str(answer["AutomationExecutionId"])
 
     def undo(self, run_id: str) -> Run:
-        """Undo a run."""
+        """Run the undo of a heal until it ends."""
         return self.automation.execute(UNDO, {"RunId": run_id, **self.given})
 
     def tables(self, vpc_id: str) -> list[dict[str, Any]]:
-        """The route tables of a VPC, as EC2 describes them."""
+        """Return the route tables of a VPC, as EC2 describes them."""
         of_vpc = [{"Name": "vpc-id", "Values": [vpc_id]}]
         found: list[dict[str, Any]] = self.ec2.describe_route_tables(Filters=of_vpc)["RouteTables"]
         return found
 
     def tags(self, table_id: str) -> dict[str, str]:
-        """The tags of a route table."""
+        """Return the tags of a route table."""
         [table] = self.ec2.describe_route_tables(RouteTableIds=[table_id])["RouteTables"]
-        return {each["Key"]: each["Value"] for each in table["Tags"]}
+        return {tag["Key"]: tag["Value"] for tag in table["Tags"]}
 
     def endpoints(self, vpc_id: str) -> list[dict[str, Any]]:
-        """The S3 Express endpoints of a VPC that are not gone."""
+        """Return the S3 Express endpoints of a VPC that are not deleted."""
         of_vpc = [{"Name": "vpc-id", "Values": [vpc_id]}]
         found = self.ec2.describe_vpc_endpoints(Filters=of_vpc)["VpcEndpoints"]
         return [
-            each
-            for each in found
-            if each["ServiceName"].endswith(".s3express") and each["State"] not in ("deleting", "deleted")
+            endpoint
+            for endpoint in found
+            if endpoint["ServiceName"].endswith(".s3express") and endpoint["State"] not in ("deleting", "deleted")
         ]
 
     def associations(self, vpc_id: str) -> dict[str, list[str]]:
-        """The route tables of each of those endpoints, by routes."""
+        """Return the route tables that have a route to each S3 Express endpoint."""
         return {
             endpoint["VpcEndpointId"]: sorted(
                 table["RouteTableId"]
@@ -107,15 +107,15 @@ class Deployment:
         }
 
     def changes(self) -> list[str]:
-        """The operations of EC2 that could have changed something, in order."""
-        return [each.operation for each in self.sandbox.calls.mutating() if each.service == "ec2"]
+        """Return the EC2 operations that could have changed something, in order."""
+        return [call.operation for call in self.sandbox.calls.mutating() if call.service == "ec2"]
 
 
 class Vpc:
-    """A VPC whose private route tables lead to a NAT gateway, each with so many subnets."""
+    """A VPC whose private route tables lead to a NAT gateway, with the given number of subnets each."""
 
     def __init__(self, builder: Builder, tables: int = 1, subnets: int = 1) -> None:
-        """Build it, with nothing in a heal's way."""
+        """Create the VPC, with nothing that blocks a heal."""
         self.id = builder.vpc()
         builder.ec2.modify_vpc_attribute(VpcId=self.id, EnableDnsHostnames={"Value": True})
         public = builder.table(self.id, GatewayId=builder.internet_gateway(self.id))
@@ -124,7 +124,7 @@ class Vpc:
         self.subnets = [builder.subnet(self.id, table) for table in self.tables for _ in range(subnets)]
 
     def add_ipv6(self, builder: Builder, subnet_id: str) -> None:
-        """Make a subnet dual-stack, in a VPC whose default network ACL lets IPv6 through as it does on AWS.
+        """Make a subnet dual-stack and let the default network ACL allow IPv6, as it does on AWS.
 
         https://docs.aws.amazon.com/vpc/latest/userguide/default-network-acl.html
         """
@@ -139,27 +139,29 @@ class Vpc:
 
     @property
     def table(self) -> str:
-        """Its first private route table."""
+        """Return the first private route table."""
         return self.tables[0]
 
     @property
     def subnet(self) -> str:
-        """Its first private subnet."""
+        """Return the first private subnet."""
         return self.subnets[0]
 
 
 def status(run: Run) -> str:
-    """How a run ended."""
+    """Return the status of a run."""
     return str(run["AutomationExecutionStatus"])
 
 
 def steps(run: Run) -> list[str]:
-    """The steps that a run took, in the order in which they began."""
-    taken = [each for each in run["StepExecutions"] if each["StepStatus"] != "Pending"]
-    return [str(each["StepName"]) for each in sorted(taken, key=lambda each: each["ExecutionStartTime"])]
+    """Return the names of the steps that a run executed, in the order in which they started."""
+    taken = [execution for execution in run["StepExecutions"] if execution["StepStatus"] != "Pending"]
+    return [
+        str(execution["StepName"]) for execution in sorted(taken, key=lambda execution: execution["ExecutionStartTime"])
+    ]
 
 
 def step(run: Run, name: str) -> dict[str, Any]:
-    """One step of a run."""
-    [found] = [each for each in run["StepExecutions"] if each["StepName"] == name]
+    """Return one step of a run."""
+    [found] = [execution for execution in run["StepExecutions"] if execution["StepName"] == name]
     return dict(found)

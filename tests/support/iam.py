@@ -1,4 +1,4 @@
-"""What is known of IAM's actions, and the linter of policies, both by parliament's copy of AWS's data."""
+"""IAM's actions and a policy linter, both from parliament's copy of AWS's data."""
 
 import importlib.util
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def actions(statement: dict[str, Any]) -> list[str]:
-    """Return a statement's actions, which may be one or a list."""
+    """Return a statement's actions as a list; a statement can have one or several."""
     return [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
 
 
@@ -20,8 +20,8 @@ def access_level(action: str) -> str:
 
 
 def condition_keys(action: str, resource_type: str) -> set[str]:
-    """Return the condition keys that an action has for a type of resource, and those that it always has."""
-    types = {each["resource_type"].rstrip("*"): each for each in _privileges()[action]["resource_types"]}
+    """Return the condition keys of an action for a resource type, with those for any resource."""
+    types = {row["resource_type"].rstrip("*"): row for row in _privileges()[action]["resource_types"]}
     return {key for name in (resource_type, "") if name in types for key in types[name]["condition_keys"]}
 
 
@@ -32,14 +32,16 @@ def _privileges() -> dict[str, dict[str, Any]]:
     assert spec.origin is not None
     definition = json.loads(Path(spec.origin).with_name("iam_definition.json").read_bytes())
     return {
-        f"{service['prefix']}:{each['privilege']}": each for service in definition for each in service["privileges"]
+        f"{service['prefix']}:{privilege['privilege']}": privilege
+        for service in definition
+        for privilege in service["privileges"]
     }
 
 
 def lint(policy: dict[str, Any]) -> list[str]:
-    """Return what parliament finds in a policy: unknown actions, resources that do not fit, malformed statements.
+    """Return parliament's findings in a policy: unknown actions, mismatched resources, malformed statements.
 
-    It takes every bucket for one of S3, whose ARN has no slash, so what it says of S3 Express buckets is left out.
+    Its findings about S3 Express buckets are left out, because it expects the ARN of an S3 bucket, which has no slash.
     """
     command = [Path(sys.executable).with_name("parliament"), "--string", json.dumps(policy), "--json"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)

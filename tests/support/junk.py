@@ -1,4 +1,4 @@
-"""Descriptions with one value spoilt."""
+"""Descriptions in which one value has the wrong type."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,7 +9,7 @@ JUNK = st.sampled_from([None, True, 0, 7, 1.5, "", "text", [], ["text"], [None],
 
 
 def places(value: object, steps: Steps = ()) -> Iterator[Steps]:
-    """The way to every value inside a JSON document, the document itself left out."""
+    """Return the path to every value inside a JSON document, except the document itself."""
     if steps:
         yield steps
     if isinstance(value, Mapping):
@@ -31,5 +31,5 @@ def _with(value: object, steps: Steps, junk: object) -> object:
 
 @st.composite
 def spoilt(draw: st.DrawFn, described: Mapping[str, object]) -> object:
-    """The same description with a value of some other kind in some place."""
+    """Return the description with one value replaced by a value of another type."""
     return _with(described, draw(st.sampled_from(list(places(described)))), draw(JUNK))

@@ -1,4 +1,4 @@
-"""A ledger in a sandbox, with items as a heal writes them."""
+"""A ledger in a sandbox, with items like those that heals write."""
 
 import time
 from typing import Any
@@ -13,15 +13,15 @@ TIME = "2026-11-22T12:00:00+00:00"
 
 
 def heal_id(number: int) -> str:
-    """The id of a heal's run."""
+    """Return the id of a heal's run."""
     return f"00000000-0000-0000-0000-{number:012}"
 
 
 class LedgerTable:
-    """The ledger's table, and what it holds."""
+    """The ledger's DynamoDB table."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        """Create it."""
+        """Create the table."""
         self.sandbox = sandbox
         self.dynamodb: Any = direct_client(sandbox, "dynamodb")
         self.dynamodb.create_table(
@@ -32,25 +32,25 @@ class LedgerTable:
         )
 
     def item(self, item_id: str) -> dict[str, Any]:
-        """An item, each attribute's value without its type; empty where there is none."""
+        """Return an item's attributes without their types, or an empty dict if there is no such item."""
         found = self.dynamodb.get_item(TableName=LEDGER, Key={"id": {"S": item_id}}).get("Item", {})
         return {name: next(iter(value.values())) for name, value in found.items()}
 
     def items(self, prefix: str) -> list[dict[str, Any]]:
-        """Every item whose id starts with a prefix, by id."""
+        """Return every item whose id starts with a prefix, sorted by id."""
         found = self.dynamodb.scan(TableName=LEDGER)["Items"]
-        return [self.item(key) for key in sorted(each["id"]["S"] for each in found) if key.startswith(prefix)]
+        return [self.item(key) for key in sorted(item["id"]["S"] for item in found) if key.startswith(prefix)]
 
     def write(self, item_id: str, **values: object) -> None:
-        """Change attributes of an item: strings, whole numbers, booleans and sets of strings; None removes one."""
+        """Set attributes of an item: strings, integers, booleans, and sets of strings; None removes one."""
         item = self.dynamodb.get_item(TableName=LEDGER, Key={"id": {"S": item_id}}).get("Item", {})
         item |= {"id": {"S": item_id}} | {name: _attribute(value) for name, value in values.items() if value}
-        for name in (each for each, value in values.items() if value is None):
+        for name in (name for name, value in values.items() if value is None):
             item.pop(name, None)
         self.dynamodb.put_item(TableName=LEDGER, Item=item)
 
     def write_heal(self, run_id: str, vpc_id: str, table_id: str, endpoint_id: str, *, created: bool) -> None:
-        """Write what a heal leaves."""
+        """Write the items of a completed heal."""
         where = {"vpcId": vpc_id, "subnetId": "subnet-0a1b2c3d4e5f60718", "endpointId": endpoint_id}
         times = {"startedAt": TIME, "associatedAt": TIME, "finishedAt": TIME}
         common = {"kind": "HEAL", "startedBy": "PERSON", "accountId": self.sandbox.account_id, "routeTableId": table_id}
@@ -62,7 +62,7 @@ class LedgerTable:
             self.write(f"VPC#{vpc_id}", tokenRun=run_id, generation=1, createdIds=known | {endpoint_id})
 
     def heal(self, builder: Builder, vpc_id: str, table_id: str, number: int = 1, endpoint_id: str = "") -> str:
-        """Heal a table as a run does, with a new endpoint unless one is given; return the run's id."""
+        """Heal a route table as a run does, by default with a new endpoint; return the run's id."""
         run_id = heal_id(number)
         created = endpoint_id or builder.endpoint(vpc_id, TagSpecifications=_tagged(MANAGED))
         builder.ec2.modify_vpc_endpoint(VpcEndpointId=created, AddRouteTableIds=[table_id])

@@ -1,4 +1,4 @@
-"""A dump of many subnets, as the AWS CLI prints it: VPCs of 200 subnets and 10 route tables, half of them cured."""
+"""A dump with many subnets in the AWS CLI's format: VPCs of 200 subnets and 10 route tables, half of them compliant."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ Rows = list[dict[str, Any]]
 
 
 def write_dump(folder: Path, vpcs: int) -> None:
-    """Write the dump of so many VPCs."""
+    """Write a dump with the given number of VPCs."""
     folder.mkdir(parents=True)
     found: dict[str, Rows] = {
         "Vpcs": [_vpc(vpc) for vpc in range(vpcs)],

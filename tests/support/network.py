@@ -1,4 +1,4 @@
-"""Building networks in a sandbox: through the EC2 API, or, where there is much of it, straight into its memory."""
+"""Networks in a sandbox, built through the EC2 API or, if they are large, directly in the sandbox's memory."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -16,10 +16,10 @@ ANYWHERE_IPV6 = "::/0"
 
 
 class Builder:
-    """Makes resources of the sandbox's account in its Region and returns their ids."""
+    """Creates resources in the sandbox's account and Region and returns their ids."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        """Begin with nothing but the default VPC."""
+        """Start with only the default VPC."""
         self.sandbox = sandbox
         self.ec2: Any = direct_client(sandbox, "ec2")
         self.region = sandbox.region
@@ -27,11 +27,11 @@ class Builder:
         self._blocks: Iterator[int] = count()
 
     def vpc(self, block: str = "10.0.0.0/16") -> str:
-        """Make a VPC."""
+        """Create a VPC."""
         return str(self.ec2.create_vpc(CidrBlock=block)["Vpc"]["VpcId"])
 
     def subnet(self, vpc_id: str, table_id: str | None = None, **more: object) -> str:
-        """Make a subnet with the next free block of 10.0.0.0/16, governed by a table or by the main one."""
+        """Create a subnet with the next free block of 10.0.0.0/16 and the given route table, or the main one."""
         block = f"10.0.{next(self._blocks)}.0/24"
         answer = self.ec2.create_subnet(VpcId=vpc_id, CidrBlock=block, **more)
         subnet_id = str(answer["Subnet"]["SubnetId"])
@@ -40,7 +40,7 @@ class Builder:
         return subnet_id
 
     def dual_stack(self, vpc_id: str, subnet_id: str) -> str:
-        """Give a subnet an IPv6 block, of one that AWS gives its VPC; return the subnet's."""
+        """Give a subnet an IPv6 block from the VPC's Amazon-provided block and return it."""
         self.ec2.associate_vpc_cidr_block(VpcId=vpc_id, AmazonProvidedIpv6CidrBlock=True)
         [vpc] = self.ec2.describe_vpcs(VpcIds=[vpc_id])["Vpcs"]
         block = vpc["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"].replace("/56", "/64")
@@ -52,14 +52,14 @@ class Builder:
         return str(self.ec2.associate_route_table(RouteTableId=table_id, SubnetId=subnet_id)["AssociationId"])
 
     def table(self, vpc_id: str, **target: str) -> str:
-        """Make a route table, with a default route if a target (NatGatewayId="nat-...") is given."""
+        """Create a route table, with a default route if a target (NatGatewayId="nat-...") is given."""
         table_id = str(self.ec2.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"])
         if target:
             self.route(table_id, **target)
         return table_id
 
     def route(self, table_id: str, destination: str = ANYWHERE, **target: str) -> None:
-        """Make a route; destination is a block or the id of a prefix list."""
+        """Create a route; the destination is a CIDR block or the id of a prefix list."""
         named = "DestinationPrefixListId" if destination.startswith("pl-") else "DestinationCidrBlock"
         named = "DestinationIpv6CidrBlock" if ":" in destination else named
         self.ec2.create_route(RouteTableId=table_id, **{named: destination}, **target)
@@ -69,7 +69,7 @@ class Builder:
         return str(self._main(vpc_id)["RouteTableId"])
 
     def make_main(self, vpc_id: str, table_id: str) -> None:
-        """Make another table the main one of its VPC."""
+        """Make another route table the main one of its VPC."""
         association_id = next(
             association["RouteTableAssociationId"] for association in self._main(vpc_id)["Associations"]
         )
@@ -82,25 +82,25 @@ class Builder:
         return found
 
     def internet_gateway(self, vpc_id: str) -> str:
-        """Make an internet gateway and attach it."""
+        """Create an internet gateway and attach it."""
         gateway_id = str(self.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"])
         self.ec2.attach_internet_gateway(InternetGatewayId=gateway_id, VpcId=vpc_id)
         return gateway_id
 
     def nat_gateway(self, subnet_id: str, **more: str) -> str:
-        """Make a NAT gateway: public unless ConnectivityType="private"."""
+        """Create a NAT gateway, public unless ConnectivityType="private" is given."""
         if not more:
             more = {"AllocationId": self.ec2.allocate_address(Domain="vpc")["AllocationId"]}
         return str(self.ec2.create_nat_gateway(SubnetId=subnet_id, **more)["NatGateway"]["NatGatewayId"])
 
     def endpoint(self, vpc_id: str, *table_ids: str, service: str = "s3express", **more: object) -> str:
-        """Make a gateway endpoint of an AWS service."""
+        """Create a gateway endpoint of an AWS service."""
         name = f"com.amazonaws.{self.region}.{service}"
         answer = self.ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName=name, RouteTableIds=list(table_ids), **more)
         return str(answer["VpcEndpoint"]["VpcEndpointId"])
 
     def appliance_endpoint(self, vpc_id: str, subnet_id: str) -> str:
-        """Make a Gateway Load Balancer and an endpoint of it in a subnet."""
+        """Create a Gateway Load Balancer and an endpoint for it in a subnet."""
         balancers = self.sandbox.client("elbv2")
         balancer = balancers.create_load_balancer(Name="firewall", Type="gateway", Subnets=[subnet_id])
         arns = [balancer["LoadBalancers"][0]["LoadBalancerArn"]]
@@ -114,7 +114,7 @@ class Builder:
         )
 
     def prefix_list(self, *cidrs: str, family: str = "IPv4") -> str:
-        """Make a customer's prefix list."""
+        """Create a customer-managed prefix list."""
         answer = self.ec2.create_managed_prefix_list(
             PrefixListName="customer",
             MaxEntries=10,
@@ -128,11 +128,11 @@ class Builder:
         self.ec2.create_tags(Resources=[resource_id], Tags=[{"Key": key, "Value": value}])
 
     def many_subnets(self, vpc_id: str, number: int) -> list[str]:
-        """Make many subnets in the upper half of 10.0.0.0/16, at most 2048, without a call each."""
+        """Create up to 2048 subnets in the upper half of 10.0.0.0/16 without one call for each."""
         zone, everything = f"{self.region}a", self.memory.subnets
         made = []
         for place in range(number):
-            self.memory.subnets = defaultdict(dict)  # moto looks through all of them for each that is made
+            self.memory.subnets = defaultdict(dict)  # moto searches all of them for each one that it creates
             block = f"10.0.{128 + place // 16}.{place % 16 * 16}/28"
             made.append(self.memory.create_subnet(vpc_id, block, availability_zone=zone))
         self.memory.subnets = everything
@@ -140,22 +140,22 @@ class Builder:
         return [str(subnet.id) for subnet in made]
 
     def many_routes(self, table_id: str, destinations: Iterable[str], nat_gateway_id: str) -> None:
-        """Make many routes to a NAT gateway, without a call each."""
+        """Create many routes to a NAT gateway without one call for each."""
         table = self.memory.get_route_table(table_id)
         for destination in destinations:
             route = Route(table, destination, None, nat_gateway=self.memory.nat_gateways[nat_gateway_id])
             table._routes[route.id] = route  # noqa: SLF001  # moto has no other way past its checks
 
     def many_tables(self, vpc_id: str, number: int) -> list[str]:
-        """Make many route tables, without a call each."""
+        """Create many route tables without one call for each."""
         return [str(self.memory.create_route_table(vpc_id).id) for _ in range(number)]
 
 
 class Private:
-    """A VPC with one private subnet, whose table leads to a NAT gateway in a public subnet."""
+    """A VPC with one private subnet, whose route table leads to a NAT gateway in a public subnet."""
 
     def __init__(self, builder: Builder) -> None:
-        """Build it."""
+        """Create the VPC."""
         self.vpc = builder.vpc()
         self.public = builder.table(self.vpc, GatewayId=builder.internet_gateway(self.vpc))
         self.public_subnet = builder.subnet(self.vpc, self.public)

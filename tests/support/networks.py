@@ -1,4 +1,4 @@
-"""Random networks of one Region: two VPCs, a transit gateway and every kind of target, in few addresses."""
+"""Random networks in one Region: two VPCs, a transit gateway, and every kind of target, in a small address range."""
 
 from dataclasses import replace
 
@@ -65,7 +65,7 @@ def _associations(draw: st.DrawFn) -> dict[str, list[Association]]:
 
 @st.composite
 def route_tables(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, RouteTable]:
-    """Tables of both VPCs, with routes to the few targets of this network."""
+    """Return route tables of both VPCs, with routes to the few targets of this network."""
     associations, kinds = draw(_associations()), draw(targets(followed))
     routed = {vpc: routes(kinds[vpc]) for vpc in kinds}
     return {
@@ -76,7 +76,7 @@ def route_tables(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, RouteT
 
 @st.composite
 def subnets(draw: st.DrawFn) -> dict[str, Subnet]:
-    """Subnets in several zones: with IPv4, IPv6 or both, perhaps DNS64, some closed to the internet, some shared."""
+    """Return subnets in several zones with IPv4, IPv6, or both; some use DNS64, are shared, or are closed."""
     found = {}
     for key, vpc in SUBNETS.items():
         native, ipv6, dns64 = map(bool, draw(FAMILIES))
@@ -133,7 +133,7 @@ def transit_gateway_route_tables(draw: st.DrawFn) -> dict[str, TransitGatewayRou
 
 @st.composite
 def vpc_endpoints(draw: st.DrawFn) -> dict[str, VpcEndpoint]:
-    """An endpoint of each kind; appliances' in some subnet."""
+    """Return one endpoint of each kind; those of appliances are in a random subnet."""
     found = {
         key: VpcEndpoint(key, "vpc-a", *described, "dualstack", owner_id=ACCOUNT)
         for key, described in ENDPOINTS.items()
@@ -146,7 +146,7 @@ def vpc_endpoints(draw: st.DrawFn) -> dict[str, VpcEndpoint]:
 
 @st.composite
 def network_interfaces(draw: st.DrawFn) -> dict[str, NetworkInterface]:
-    """Interfaces with the source/destination check on or off, one of them an instance's."""
+    """Return interfaces with the source/destination check on or off, one of them attached to an instance."""
     check_on = draw(st.booleans())
     return {
         "eni-open": NetworkInterface("eni-open", draw(ANY_SUBNET), source_dest_check=False),
@@ -163,7 +163,7 @@ SHARED = st.sampled_from([None, frozenset[str](), frozenset({"subnet-a1", "subne
 
 @st.composite
 def snapshots(draw: st.DrawFn, followed: tuple[str, ...] = FOLLOWED) -> Snapshot:
-    """Everything above in one Region, optional parts now and then unreadable; followed are the targets to lead on."""
+    """Return a snapshot of one Region in which optional parts are sometimes unreadable."""
     regional = draw(REGIONAL)
     gateway = NatGateway("nat-1", "vpc-b", None if regional else "subnet-b1", route_table_id=regional)
     return Snapshot(
@@ -184,7 +184,7 @@ def snapshots(draw: st.DrawFn, followed: tuple[str, ...] = FOLLOWED) -> Snapshot
 
 
 def parameters() -> st.SearchStrategy[RuleParameters]:
-    """Rule parameters, mostly those that let routing decide."""
+    """Return rule parameters, most of which leave the decision to routing."""
     return st.builds(
         RuleParameters,
         public_subnets=st.sampled_from(PUBLIC_SUBNETS),

@@ -1,4 +1,4 @@
-"""Random routes and prefix lists, in few addresses so that they overlap."""
+"""Random routes and prefix lists in a small address range, so that they overlap."""
 
 from dataclasses import replace
 from typing import TypeVar
@@ -25,7 +25,7 @@ _Value = TypeVar("_Value")
 
 
 def mostly(usual: _Value, *others: _Value) -> st.SearchStrategy[_Value]:
-    """The first value fifteen times in sixteen, else any of the others."""
+    """Return the first value fifteen times in sixteen, otherwise one of the others."""
     return st.sampled_from([usual] * 15 * len(others) + list(others))
 
 
@@ -40,7 +40,7 @@ DEAD_ENDS = (
 
 @st.composite
 def targets(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """The few targets of one network by VPC, so that paths grow long; where they end, a NAT is likely."""
+    """Return the few targets of a network by VPC, so that paths become long; most paths end at a NAT."""
     some = draw(st.lists(st.sampled_from(followed), min_size=1, max_size=2))
     rare = draw(st.sampled_from([(), (), (), *((end,) for end in DEAD_ENDS)]))
     return {"vpc-a": ("nat-1", "igw-1", *some, *some, *rare), "vpc-b": ("nat-1", "nat-1", "igw-1", some[0])}
@@ -61,7 +61,7 @@ NAT64_BASE = parse_cidr("64:ff9b::198.51.100.0/123")
 
 
 def blocks(base: Cidr, shortest: int = 0) -> st.SearchStrategy[Cidr]:
-    """Blocks inside a base of 32 addresses, at least that many bits longer."""
+    """Return blocks inside a range of 32 addresses that are at least the given number of bits longer."""
 
     def at(bits: int) -> st.SearchStrategy[Cidr]:
         places = st.integers(0, (1 << bits) - 1)
@@ -89,7 +89,7 @@ ENTRIES = {family: st.lists(blocks(BASES[family], 1), min_size=1, max_size=3, un
 
 @st.composite
 def prefix_lists(draw: st.DrawFn) -> dict[str, PrefixList]:
-    """Lists of S3 Express, in either family or none, and lists of others that overlap them, some without entries."""
+    """Return S3 Express lists for either family or none, and other lists that overlap them, some of them empty."""
     found = {}
     for key in ("pl-express", "pl-express6", "pl-own", "pl-own6", "pl-s3"):
         family = Family.IPV6 if key.endswith("6") else Family.IPV4
@@ -111,14 +111,14 @@ def _route(destination: Cidr | str, target: str, rank: Rank, state: str) -> Rout
 
 @st.composite
 def _routes_to_blocks(draw: st.DrawFn, target: st.SearchStrategy[str]) -> list[Route]:
-    """Routes to blocks, no two of one origin to one block; likely a default route."""
+    """Return routes to blocks, at most one of each origin for a block; most include a default route."""
     drawn = [*draw(ROUTED), *((parse_cidr(text), Rank.STATIC) for text in draw(DEFAULTS))]
     return [_route(block, draw(target), rank, draw(STATE)) for block, rank in dict.fromkeys(drawn)]
 
 
 @st.composite
 def routes(draw: st.DrawFn, targets: tuple[str, ...]) -> tuple[Route, ...]:
-    """A VPC's routes: to blocks, to S3 Express by an endpoint, to other prefix lists by any target."""
+    """Return a VPC's routes: to blocks, to S3 Express through an endpoint, and to other prefix lists."""
     target = st.sampled_from(targets)
     found = draw(_routes_to_blocks(target))
     for key in draw(LISTED):

@@ -1,4 +1,4 @@
-"""The rule as a test drives it: deployed in a sandbox, its function in this process, AWS Config around it."""
+"""A rule for tests: deployed in a sandbox with AWS Config, while its function runs in this process."""
 
 import os
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ class Context(LambdaContext):
 
 
 class Held(NamedTuple):
-    """What AWS Config holds of a subnet; reason is the first word of the annotation, ordering in seconds since 1970."""
+    """A result that AWS Config has stored: `reason` is the annotation's first word, `ordering` is in epoch seconds."""
 
     compliance: str
     reason: str
@@ -48,7 +48,7 @@ class Held(NamedTuple):
 
 
 class Rule:
-    """One rule and its function, which can ignore events that a test is not about."""
+    """A rule and its function, which can ignore the events that a test does not cover."""
 
     def __init__(
         self, sandbox: Sandbox, parameters: Mapping[str, str] | None = None, style: ItemStyle | None = None
@@ -61,18 +61,18 @@ class Rule:
         self.only_for = ""
 
     def invoke(self, event: Event) -> Any:  # noqa: ANN401  # a function may return anything
-        """Invoke the function, unless it is to sleep through events, or through those of other resources."""
+        """Invoke the function, unless this event is to be ignored."""
         if self.asleep or (self.only_for and self.only_for not in event["invokingEvent"]):
             return {"evaluations": []}
         self._services = self._services or compose_services(os.environ)
         return handler(event, Context(), self._services)
 
     def restart(self) -> None:
-        """Let the function start cold at its next event, with the environment as it is then."""
+        """Start the function cold at its next event, with the environment of that time."""
         self._services = None
 
     def take_as_known(self) -> None:
-        """Let AWS Config take the network as it is for known, without a verdict; then forget the calls."""
+        """Mark the current network as delivered to AWS Config without evaluating it, then clear the recorded calls."""
         self.asleep = True
         self.loop.notice()
         self.loop.deliver()
@@ -80,9 +80,9 @@ class Rule:
         self.sandbox.calls.clear()
 
     def changes(self, of: str = "") -> dict[str, str]:
-        """Let AWS Config notice what changed; return the reason of every subnet that was evaluated for it.
+        """Deliver pending changes and return the reason of every subnet that was evaluated for them.
 
-        of is the id of the one resource whose own events are heeded; without, all are.
+        `of` is a resource id: the function then ignores the events of all other resources.
         """
         self.only_for = f'"resourceId": "{of}", "resourceName": null, "ARN"' if of else ""
         self.loop.notice()
@@ -93,7 +93,7 @@ class Rule:
         return self.answers([delivery.answer for delivery in deliveries])
 
     def answers(self, answers: list[Any]) -> dict[str, str]:
-        """Return the reason of every subnet in some answers of the function."""
+        """Return the reason of every subnet in the function's answers."""
         return {
             evaluation["subnetId"]: str(evaluation["reason"])
             for answer in answers
@@ -101,7 +101,7 @@ class Rule:
         }
 
     def sweep(self) -> dict[str, str]:
-        """Invoke the function as the schedule does; return the reason of every subnet that it posted."""
+        """Invoke the function as the schedule does and return the reason of every subnet that it reported."""
         self.only_for = ""
         delivery = self.loop.scheduled()
         if delivery.error:
@@ -109,22 +109,22 @@ class Rule:
         return self.answers([delivery.answer])
 
     def event(self, item: Item, diff: Mapping[str, Any] | None = None, **more: object) -> Event:
-        """Return the event of a changed item; more replaces keys of the event."""
+        """Return the event of a changed item; `more` replaces keys of the event."""
         notification = change_notification(item, dict(diff) if diff is not None else None, self.now)
         token = self.loop.results.issue_token(self.loop.rule.name)
         return {**rule_event(self.loop.rule, notification, token), **more}
 
     def tell(self, item: Item, diff: Mapping[str, Any] | None = None, **more: object) -> dict[str, str]:
-        """Invoke the function with a hand-made item; return the reason of every subnet that was evaluated."""
+        """Invoke the function with the given item and return the reason of every subnet that was evaluated."""
         return self.answers([self.invoke(self.event(item, diff, **more))])
 
     @property
     def now(self) -> str:
-        """A time of AWS Config's, after everything that the sandbox recorded."""
+        """Return AWS Config's time, later than everything that the sandbox recorded."""
         return "2100-01-01T00:00:00.000Z"
 
     def held(self) -> dict[str, Held]:
-        """Return what AWS Config holds, by subnet."""
+        """Return the results that AWS Config has stored, by subnet."""
         return {
             result.resource[1]: Held(
                 result.compliance, (result.annotation or "").partition(":")[0], result.annotation or "", result.ordering

@@ -1,4 +1,4 @@
-"""The environment that leads the function and the command to a running sandbox."""
+"""The environment that points the function and the command to a running sandbox."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from sandbox.server import Sandbox
 
 @contextmanager
 def emptied(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """Empty the sandbox and point the environment at it."""
+    """Reset the sandbox and point the environment to it."""
     sandbox.reset()
     with pointed_at(sandbox, monkeypatch):
         yield sandbox
@@ -18,7 +18,7 @@ def emptied(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandb
 
 @contextmanager
 def pointed_at(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """Point the environment at the sandbox and keep what is in it."""
+    """Point the environment to the sandbox and keep its contents."""
     for name, value in sandbox.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)

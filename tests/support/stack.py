@@ -1,4 +1,4 @@
-"""The stack's roles as they are deployed, in a sandbox that enforces them."""
+"""The stack's roles, deployed in a sandbox that enforces their permissions."""
 
 import json
 from collections.abc import Iterator
@@ -28,10 +28,10 @@ EVERYTHING = {
 
 
 class Stack:
-    """The roles of the template, with policies and trust as CloudFormation would make them."""
+    """The template's roles, with their policies and trust policies as CloudFormation creates them."""
 
     def __init__(self, sandbox: Sandbox, **parameters: str) -> None:
-        """Deploy them."""
+        """Deploy the roles and tables."""
         self.sandbox = sandbox
         self.template = Expanded(**parameters)
         self.iam: Client = direct_client(sandbox, "iam")
@@ -43,11 +43,13 @@ class Stack:
         role = self.template.deployed(self.template.properties(logical_id))
         trust, path = json.dumps(role["AssumeRolePolicyDocument"]), role.get("Path", "/")
         self.iam.create_role(RoleName=self.role_name(logical_id), AssumeRolePolicyDocument=trust, Path=path)
-        attached = [each for each in self.template.resources.values() if each["Type"] == "AWS::IAM::RolePolicy"]
+        attached = [
+            resource for resource in self.template.resources.values() if resource["Type"] == "AWS::IAM::RolePolicy"
+        ]
         policies = role["Policies"] + [
-            self.template.deployed(each["Properties"])
-            for each in attached
-            if each["Properties"]["RoleName"] == f"<{logical_id}>"
+            self.template.deployed(policy["Properties"])
+            for policy in attached
+            if policy["Properties"]["RoleName"] == f"<{logical_id}>"
         ]
         for policy in policies:
             self.iam.put_role_policy(
@@ -57,23 +59,23 @@ class Stack:
             )
 
     def role_name(self, logical_id: str) -> str:
-        """The name of a role."""
+        """Return the name of a role."""
         return str(self.template.deployed(f"<{logical_id}>"))
 
     def arn(self, logical_id: str) -> str:
-        """The ARN of a role or function."""
+        """Return the ARN of a role or function."""
         return str(self.template.deployed(f"<{logical_id}.Arn>"))
 
     def credentials(self, logical_id: str) -> dict[str, str]:
-        """Credentials of a session of a role."""
+        """Return credentials of a session of a role."""
         return self.sandbox.assume(self.arn(logical_id))
 
     def client(self, logical_id: str, service: str) -> Client:
-        """A client of a service that acts as a role; to be made before permissions are enforced."""
+        """Return a service client that acts as a role; create it before permissions are enforced."""
         return self.sandbox.client(service, credentials=self.credentials(logical_id))
 
     @contextmanager
     def enforced(self) -> Iterator[None]:
-        """Require a permission for every request."""
+        """Enforce permissions for every request."""
         with enforced(self.sandbox):
             yield

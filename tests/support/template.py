@@ -1,4 +1,4 @@
-"""template.yaml as CloudFormation would see it: transforms applied, parameters and functions resolved.
+"""template.yaml as CloudFormation processes it: transforms applied, parameters and functions resolved.
 
 The SAM transform is AWS's own (aws-sam-translator); AWS::Include reads the included file. Attributes that AWS makes up,
 such as ARNs, become "<LogicalId.Attribute>", so that a test can tell what refers to what.
@@ -49,7 +49,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 class NoManagedPolicies:
-    """Stands where the transform would ask IAM for names of managed policies: the template must name none."""
+    """Replaces the transform's request to IAM for managed policies, which the template must not use."""
 
     def load(self) -> dict[str, str]:
         """Return no policy."""
@@ -58,7 +58,7 @@ class NoManagedPolicies:
 
 @cache
 def source() -> dict[str, Any]:
-    """Parse template.yaml, short forms such as !Ref written out."""
+    """Return the parsed template.yaml with short forms such as !Ref expanded."""
     template, faults = decode_str((ROOT / "template.yaml").read_text(encoding="utf-8"))
     assert not faults
     parsed: dict[str, Any] = json.loads(json.dumps(template))
@@ -66,17 +66,17 @@ def source() -> dict[str, Any]:
 
 
 @cache
-def included(location: str) -> Any:  # noqa: ANN401 -- an included file may hold anything
-    """Parse a file that the template includes, as AWS::Include does with the copy that `sam deploy` uploads."""
+def included(location: str) -> Any:  # noqa: ANN401  # an included file may hold anything
+    """Return a parsed file that the template includes, as AWS::Include reads the copy that `sam deploy` uploads."""
     return yaml.safe_load((ROOT / location).read_text(encoding="utf-8"))
 
 
 class Expanded:
-    """The stack's resources under given parameters, pseudo parameters too; the others have their defaults."""
+    """The stack's resources for the given parameters and pseudo parameters; others have their defaults."""
 
     def __init__(self, **parameters: str) -> None:
         """Transform and resolve the template."""
-        defaults = {name: str(each["Default"]) for name, each in source()["Parameters"].items()}
+        defaults = {name: str(parameter["Default"]) for name, parameter in source()["Parameters"].items()}
         unknown = parameters.keys() - defaults.keys() - PSEUDO_PARAMETERS.keys()
         assert not unknown, f"the template has no parameter {unknown}"
         self.values: Mapping[str, Any] = PSEUDO_PARAMETERS | defaults | parameters
@@ -87,15 +87,15 @@ class Expanded:
         self.conditions = template.get("Conditions", {})
         self.logical_ids = template["Resources"].keys()
         self.resources: dict[str, Any] = {
-            name: self.resolve(each)
-            for name, each in template["Resources"].items()
-            if "Condition" not in each or self.condition(each["Condition"])
+            name: self.resolve(resource)
+            for name, resource in template["Resources"].items()
+            if "Condition" not in resource or self.condition(resource["Condition"])
         }
         self.outputs = self.resolve(template["Outputs"])
 
     def of_type(self, resource_type: str) -> dict[str, Any]:
         """Return the properties of the one resource of a type."""
-        [found] = [each for each in self.resources.values() if each["Type"] == resource_type]
+        [found] = [resource for resource in self.resources.values() if resource["Type"] == resource_type]
         properties: dict[str, Any] = found["Properties"]
         return properties
 
@@ -105,13 +105,13 @@ class Expanded:
         return properties
 
     def condition(self, name: str) -> bool:
-        """Whether the condition of that name holds."""
+        """Return whether the condition with that name is true."""
         return bool(self.resolve(self.conditions[name]))
 
-    def resolve(self, node: Any) -> Any:  # noqa: ANN401 -- a template's node may be anything
-        """Resolve a node: functions become values, and what is AWS::NoValue is left out."""
+    def resolve(self, node: Any) -> Any:  # noqa: ANN401  # a template's node may be anything
+        """Return a node with functions replaced by their values and without AWS::NoValue."""
         if isinstance(node, list):
-            return [self.resolve(each) for each in map(self.chosen, node) if each != NO_VALUE]
+            return [self.resolve(item) for item in map(self.chosen, node) if item != NO_VALUE]
         if not isinstance(node, dict):
             return node
         chosen = self.chosen(node)
@@ -121,17 +121,17 @@ class Expanded:
             [(name, argument)] = node.items()
             if name == "Ref" or name.startswith("Fn::"):
                 return self.call(name, argument)
-        return {key: self.resolve(each) for key, each in node.items() if self.chosen(each) != NO_VALUE}
+        return {key: self.resolve(value) for key, value in node.items() if self.chosen(value) != NO_VALUE}
 
-    def chosen(self, node: Any) -> Any:  # noqa: ANN401 -- a template's node may be anything
-        """Return the branch that an Fn::If takes, however nested; anything else is itself."""
+    def chosen(self, node: Any) -> Any:  # noqa: ANN401  # a template's node may be anything
+        """Return the branch that an Fn::If selects, also if nested; any other node is returned as it is."""
         while isinstance(node, dict) and list(node) == ["Fn::If"]:
             name, then, otherwise = node["Fn::If"]
             node = then if self.condition(name) else otherwise
         return node
 
-    def call(self, name: str, argument: Any) -> Any:  # noqa: ANN401 -- a function's argument and value may be anything
-        """Work out one intrinsic function."""
+    def call(self, name: str, argument: Any) -> Any:  # noqa: ANN401  # a function's argument and value may be anything
+        """Return the value of one intrinsic function."""
         if name == "Ref":
             return self.reference(argument)
         if name == "Fn::GetAtt":
@@ -144,19 +144,19 @@ class Expanded:
         return FUNCTIONS[name](self.resolve(argument))
 
     def reference(self, name: str) -> str:
-        """Return the value of a parameter, or stand in for what identifies a resource."""
+        """Return the value of a parameter, or a placeholder for the identifier of a resource."""
         if name in self.values:
             return str(self.values[name])
         assert name.split(".", maxsplit=1)[0] in self.logical_ids, f"{name} is neither a parameter nor a resource"
         return f"<{name}>"
 
-    def deployed(self, node: Any) -> Any:  # noqa: ANN401 -- a template's node may be anything
-        """Give a resolved node the ARNs and names that AWS could have made up, instead of what stands for them."""
+    def deployed(self, node: Any) -> Any:  # noqa: ANN401  # a template's node may be anything
+        """Return a resolved node with realistic ARNs and names instead of placeholders."""
         if isinstance(node, str):
             return re.sub(r"<(\w+)(\.\w+)?>", lambda match: self._identifier(match[1], arn=bool(match[2])), node)
         if isinstance(node, list):
-            return [self.deployed(each) for each in node]
-        return {key: self.deployed(each) for key, each in node.items()} if isinstance(node, dict) else node
+            return [self.deployed(item) for item in node]
+        return {key: self.deployed(value) for key, value in node.items()} if isinstance(node, dict) else node
 
     def _identifier(self, logical_id: str, *, arn: bool) -> str:
         resource = self.resources[logical_id]
@@ -167,11 +167,11 @@ class Expanded:
 
     @property
     def place(self) -> dict[str, str]:
-        """The partition, Region and account that the stack is in."""
-        return {each: self.values[f"AWS::{each}"] for each in ("Partition", "Region", "AccountId")}
+        """Return the stack's partition, Region, and account."""
+        return {name: self.values[f"AWS::{name}"] for name in ("Partition", "Region", "AccountId")}
 
     def broken_rules(self) -> list[str]:
-        """Return what CloudFormation says of the parameters, before it makes anything, by the template's Rules."""
-        rules = [each for each in source()["Rules"].values() if self.resolve(each["RuleCondition"])]
+        """Return the messages of the template's Rules that these parameters break."""
+        rules = [rule for rule in source()["Rules"].values() if self.resolve(rule["RuleCondition"])]
         assertions = [assertion for rule in rules for assertion in rule["Assertions"]]
-        return [each["AssertDescription"] for each in assertions if not self.resolve(each["Assert"])]
+        return [assertion["AssertDescription"] for assertion in assertions if not self.resolve(assertion["Assert"])]

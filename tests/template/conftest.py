@@ -10,7 +10,7 @@ from tests.support.template import source
 
 @pytest.fixture(scope="session")
 def allows() -> Callable[[str, str], bool]:
-    """Whether CloudFormation would take a value for a stack parameter."""
+    """Return a function that checks whether CloudFormation accepts a value for a stack parameter."""
 
     def check(name: str, value: str) -> bool:
         parameter = source()["Parameters"][name]

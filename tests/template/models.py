@@ -1,4 +1,4 @@
-"""What AWS accepts, from botocore's own service models: the enums and bounds that template linters do not check."""
+"""AWS's enums and bounds from botocore's service models, which template linters do not check."""
 
 from functools import cache
 
@@ -13,13 +13,13 @@ def shape(service: str, name: str) -> Shape:
 
 
 def enum(service: str, name: str) -> set[str]:
-    """Return the values of an enum of a service; an enum without values would prove nothing."""
+    """Return the values of a service's enum, which must not be empty."""
     values = set(shape(service, name).metadata["enum"])
     assert values
     return values
 
 
 def bounds(service: str, name: str) -> range:
-    """Return the numbers, or the lengths, that a shape allows."""
+    """Return the range of numbers or lengths that a shape allows."""
     metadata = shape(service, name).metadata
     return range(metadata["min"], metadata["max"] + 1)

@@ -1,4 +1,4 @@
-"""What the role of the runbooks allows: exactly what their steps do, under conditions that IAM really has."""
+"""The role of the runbooks allows exactly what their steps do, with conditions that IAM supports."""
 
 import fnmatch
 import json
@@ -18,7 +18,7 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"
 EVERYTHING = {"ApprovalTopicArn": TOPIC, "ApprovalTopicKeyArn": KEY}
 CHINA = {"AWS::Partition": "aws-cn", "AWS::Region": "cn-north-1"}
-# What a step of each action needs besides the API call that it may name:
+# The permissions of each action, in addition to the API call that the step may name:
 # https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
 STEPS = {
     "aws:approve": {"sns:Publish"},
@@ -58,14 +58,18 @@ def statements(**parameters: str) -> list[dict[str, Any]]:
     """Return the statements of all policies of the role, in a deployed stack."""
     stack = Expanded(**parameters)
     policies = list(stack.properties("AutomationRole")["Policies"])
-    policies += [each["Properties"] for each in stack.resources.values() if each["Type"] == "AWS::IAM::RolePolicy"]
-    found: list[dict[str, Any]] = [each for policy in policies for each in policy["PolicyDocument"]["Statement"]]
-    return [stack.deployed(each) for each in found]
+    policies += [
+        resource["Properties"] for resource in stack.resources.values() if resource["Type"] == "AWS::IAM::RolePolicy"
+    ]
+    found: list[dict[str, Any]] = [
+        statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]
+    ]
+    return [stack.deployed(statement) for statement in found]
 
 
-def statement(sid: str, **parameters: str) -> dict[str, Any]:
-    """Return the statement of that Sid."""
-    [found] = [each for each in statements(**parameters) if each["Sid"] == sid]
+def statement_named(sid: str, **parameters: str) -> dict[str, Any]:
+    """Return the statement with the given Sid."""
+    [found] = [statement for statement in statements(**parameters) if statement["Sid"] == sid]
     return found
 
 
@@ -75,43 +79,48 @@ def steps() -> list[dict[str, Any]]:
 
 
 def calls(api: str) -> list[dict[str, Any]]:
-    """Return the inputs of every step that makes a call."""
+    """Return the inputs of every step that calls an API operation."""
     return [step["inputs"] for step in steps() if step["inputs"].get("Api") == api]
 
 
 def tag_keys(api: str) -> set[str]:
-    """Return the tag keys that the runbooks give to a call."""
-    tags = [tag for each in calls(api) for tag in each.get("Tags", [])]
-    tags += [tag for each in calls(api) for spec in each.get("TagSpecifications", []) for tag in spec["Tags"]]
+    """Return the tag keys that the runbooks pass to an API operation."""
+    tags = [tag for inputs in calls(api) for tag in inputs.get("Tags", [])]
+    tags += [tag for inputs in calls(api) for spec in inputs.get("TagSpecifications", []) for tag in spec["Tags"]]
     return {tag["Key"] for tag in tags}
 
 
 def test_role_allows_what_the_steps_do_and_nothing_else() -> None:
-    """Nothing is missing and nothing to spare: the actions are those of the runbooks' steps."""
+    """The allowed actions are exactly those of the runbooks' steps."""
     named = {f"{step['inputs']['Service']}:{step['inputs']['Api']}" for step in steps() if "Api" in step["inputs"]}
     implied = set().union(*(STEPS[step["action"]] for step in steps()))
     at_creation = {"ec2:CreateTags"}
     assert len(named) == 5
-    allowed = {action for each in statements(**EVERYTHING) if each["Effect"] == "Allow" for action in actions(each)}
+    allowed = {
+        action
+        for statement in statements(**EVERYTHING)
+        if statement["Effect"] == "Allow"
+        for action in actions(statement)
+    }
     assert allowed == named | implied | at_creation | DEPENDENCIES | TOPIC_KEY_ACTIONS
 
 
 def test_approval_is_allowed_only_with_a_topic() -> None:
-    """Without a topic the role starts no runbook and passes no role."""
-    services = {action.split(":")[0] for each in statements() for action in actions(each)}
+    """Without a topic, the role cannot start a runbook or pass a role."""
+    services = {action.split(":")[0] for statement in statements() for action in actions(statement)}
     assert services == {"dynamodb", "ec2", "lambda"}
 
 
-def test_topic_key_is_used_through_sns_alone() -> None:
-    """The key of an encrypted topic is used only for messages, and only if the stack is given one."""
-    found = statement("EncryptRequests", **EVERYTHING)
+def test_topic_key_is_used_only_through_sns() -> None:
+    """The key of an encrypted topic can be used only through SNS, and only if the stack has that parameter."""
+    found = statement_named("EncryptRequests", **EVERYTHING)
     assert found["Resource"] == KEY
     assert found["Condition"] == {"StringEquals": {"kms:ViaService": "sns.us-east-1.amazonaws.com"}}
-    assert "EncryptRequests" not in {each["Sid"] for each in statements(ApprovalTopicArn=TOPIC)}
+    assert "EncryptRequests" not in {statement["Sid"] for statement in statements(ApprovalTopicArn=TOPIC)}
 
 
-def test_items_of_the_ledger_are_written_by_roles_of_the_automation_path_alone() -> None:
-    """The role has that path, and the table denies every write of an item to everybody else."""
+def test_only_roles_of_the_automation_path_write_to_the_ledger() -> None:
+    """The role has that path, and the table's policy denies every write to all other roles."""
     stack = Expanded()
     role = stack.deployed("<AutomationRole.Arn>")
     [denied] = stack.properties("LedgerTable")["ResourcePolicy"]["PolicyDocument"]["Statement"]
@@ -123,24 +132,24 @@ def test_items_of_the_ledger_are_written_by_roles_of_the_automation_path_alone()
     assert not any("Path" in stack.properties(name) for name in ("EvaluateRole", "PlanRole"))
 
 
-def test_actions_are_written_out() -> None:
-    """No statement has a wildcard for an action, and only reads have one for a resource."""
-    for each in statements(**EVERYTHING):
-        assert not [action for action in actions(each) if "*" in action]
-        assert each["Resource"] != "*" or all(action.startswith("ec2:Describe") for action in actions(each))
+def test_no_action_has_a_wildcard() -> None:
+    """No statement has a wildcard in an action, and only Describe actions have a wildcard resource."""
+    for statement in statements(**EVERYTHING):
+        assert not [action for action in actions(statement) if "*" in action]
+        assert statement["Resource"] != "*" or all(action.startswith("ec2:Describe") for action in actions(statement))
 
 
-def test_every_condition_key_is_one_that_the_action_has_for_the_resource() -> None:
-    """A key that an action does not have for a resource would allow nothing, or deny nothing."""
-    conditional = [each for each in statements(**EVERYTHING) if "Condition" in each]
+def test_condition_keys_are_valid_for_action_and_resource() -> None:
+    """A condition key that IAM does not support for an action would allow or deny nothing."""
+    conditional = [statement for statement in statements(**EVERYTHING) if "Condition" in statement]
     assert len(conditional) > 5
-    for each in conditional:
-        if each["Sid"] == "EncryptRequests":
+    for statement in conditional:
+        if statement["Sid"] == "EncryptRequests":
             continue  # kms:ViaService belongs to all requests for a key
-        match = TYPE.match(each["Resource"])
+        match = TYPE.match(statement["Resource"])
         assert match
-        used = {FAMILY.sub(r"\1", key) for operator in each["Condition"].values() for key in operator}
-        for action in actions(each):
+        used = {FAMILY.sub(r"\1", key) for operator in statement["Condition"].values() for key in operator}
+        for action in actions(statement):
             known = {re.sub(r"\$\{\w+\}$", "", key) for key in condition_keys(action, match["type"])}
             assert used <= known, f"{action} on {match['type']}"
 
@@ -150,8 +159,8 @@ def test_every_condition_key_is_one_that_the_action_has_for_the_resource() -> No
     ("place", "service"), [({}, "com.amazonaws.us-east-1.s3express"), (CHINA, "cn.com.amazonaws.cn-north-1.s3express")]
 )
 def test_only_s3_express_of_this_region_is_created_and_deleted(sid: str, place: dict[str, str], service: str) -> None:
-    """The service's name is bound, as its partition spells it, and so is the tag that marks what heals made."""
-    found = statement(sid, **place)
+    """Conditions require the Region's S3 Express service name and the managed tag."""
+    found = statement_named(sid, **place)
     tag = "aws:RequestTag" if sid.startswith("Create") else "aws:ResourceTag"
     assert found["Condition"] == {"StringEquals": {"ec2:VpceServiceName": service, f"{tag}/{MANAGED_TAG}": "true"}}
     partition, region = place.get("AWS::Partition", "aws"), place.get("AWS::Region", "us-east-1")
@@ -159,15 +168,15 @@ def test_only_s3_express_of_this_region_is_created_and_deleted(sid: str, place: 
 
 
 def test_endpoint_is_created_without_route_tables() -> None:
-    """Creating is allowed on VPCs and endpoints alone, and the runbook names no route table."""
-    creating = [each for each in statements() if "ec2:CreateVpcEndpoint" in actions(each)]
-    assert {each["Resource"].split(":")[-1] for each in creating} == {"vpc/*", "vpc-endpoint/*"}
+    """Creating is allowed on VPCs and endpoints only, and the runbook passes no route table."""
+    creating = [statement for statement in statements() if "ec2:CreateVpcEndpoint" in actions(statement)]
+    assert {statement["Resource"].split(":")[-1] for statement in creating} == {"vpc/*", "vpc-endpoint/*"}
     assert [call for call in calls("CreateVpcEndpoint") if "RouteTableIds" in call] == []
 
 
 def test_endpoints_are_tagged_at_creation_only_and_with_our_keys() -> None:
-    """CreateTags on endpoints is allowed only while one is being created, with the keys that the runbook gives it."""
-    condition = statement("MarkOnlyWhatIsBeingCreated")["Condition"]
+    """CreateTags is allowed only while an endpoint is created, with the tag keys of the runbook."""
+    condition = statement_named("MarkOnlyWhatIsBeingCreated")["Condition"]
     assert condition["StringEquals"] == {"ec2:CreateAction": "CreateVpcEndpoint"}
     keys = set(condition["ForAllValues:StringEquals"]["aws:TagKeys"])
     assert keys == tag_keys("CreateVpcEndpoint") == {MANAGED_TAG}
@@ -175,32 +184,32 @@ def test_endpoints_are_tagged_at_creation_only_and_with_our_keys() -> None:
 
 
 def test_endpoints_of_cloudformation_are_left_alone_unless_wanted() -> None:
-    """What a stack owns is not modified, even if a plan should say so, until AdoptIacOwned says that it may be."""
-    assert statement("AssociateWithEndpoints")["Condition"] == {
+    """Endpoints with CloudFormation's tag cannot be modified unless AdoptIacOwned is set."""
+    assert statement_named("AssociateWithEndpoints")["Condition"] == {
         "Null": {"aws:ResourceTag/aws:cloudformation:stack-id": "true"}
     }
-    assert "Condition" not in statement("AssociateWithEndpoints", AdoptIacOwned="true")
+    assert "Condition" not in statement_named("AssociateWithEndpoints", AdoptIacOwned="true")
 
 
 def test_interface_endpoints_cannot_be_rewired() -> None:
-    """ModifyVpcEndpoint is allowed on no subnet and no security group, only on route tables and endpoints."""
-    modifying = [each for each in statements() if "ec2:ModifyVpcEndpoint" in actions(each)]
-    assert {each["Resource"].split(":")[-1] for each in modifying} == {"route-table/*", "vpc-endpoint/*"}
+    """ModifyVpcEndpoint is allowed only on route tables and endpoints, not on subnets or security groups."""
+    modifying = [statement for statement in statements() if "ec2:ModifyVpcEndpoint" in actions(statement)]
+    assert {statement["Resource"].split(":")[-1] for statement in modifying} == {"route-table/*", "vpc-endpoint/*"}
 
 
 def test_every_attribute_that_a_heal_does_not_set_is_denied() -> None:
-    """Each member of ModifyVpcEndpoint but the route tables has a Deny of its own; new members of the API show here."""
-    modifying = [each for each in statements() if "ec2:ModifyVpcEndpoint" in actions(each)]
-    denied = [each["Condition"]["Null"] for each in modifying if each["Effect"] == "Deny"]
+    """Each member of ModifyVpcEndpoint except the route tables is denied, including members that AWS adds."""
+    modifying = [statement for statement in statements() if "ec2:ModifyVpcEndpoint" in actions(statement)]
+    denied = [statement["Condition"]["Null"] for statement in modifying if statement["Effect"] == "Deny"]
     allowed = {"VpcEndpointId", "DryRun", "AddRouteTableIds", "RemoveRouteTableIds"}
     unwanted = shape("ec2", "ModifyVpcEndpointRequest").members.keys() - allowed
     assert sorted(map(str, denied)) == sorted(str({f"ec2:Attribute/{name}": "false"}) for name in unwanted)
-    steps_set = {name for each in calls("ModifyVpcEndpoint") for name in each} - {"Service", "Api"}
+    steps_set = {name for inputs in calls("ModifyVpcEndpoint") for name in inputs} - {"Service", "Api"}
     assert steps_set == allowed - {"DryRun"}
 
 
 def test_only_automation_of_this_account_assumes_the_role() -> None:
-    """The role trusts Systems Manager for executions of this account and Region, and nobody else."""
+    """The role trusts only Systems Manager, and only for executions in this account and Region."""
     [found] = Expanded().properties("AutomationRole")["AssumeRolePolicyDocument"]["Statement"]
     assert found == {
         "Effect": "Allow",
@@ -213,10 +222,10 @@ def test_only_automation_of_this_account_assumes_the_role() -> None:
     }
 
 
-def test_role_is_passed_to_the_runbook_that_heals_alone() -> None:
-    """The runbook that asks may start the one that heals, and hand it this same role by way of Systems Manager."""
-    start, hand_on = statement("StartHeal", **EVERYTHING), statement("HandOnThisRole", **EVERYTHING)
-    assert [each.split(":")[5:] for each in start["Resource"]] == [
+def test_role_is_passed_only_to_the_heal_runbook() -> None:
+    """The approval runbook can start only the heal runbook, and pass it only this role."""
+    start, hand_on = statement_named("StartHeal", **EVERYTHING), statement_named("HandOnThisRole", **EVERYTHING)
+    assert [arn.split(":")[5:] for arn in start["Resource"]] == [
         ["automation-definition/AddS3ExpressGatewayEndpoint", "*"],
         ["document/AddS3ExpressGatewayEndpoint"],
         ["automation-execution/*"],
@@ -224,20 +233,22 @@ def test_role_is_passed_to_the_runbook_that_heals_alone() -> None:
     role = "arn:aws:iam::123456789012:role/express-path/automation/express-path-AutomationRole"
     assert hand_on["Resource"] == role
     assert hand_on["Condition"] == {"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}}
-    assert statement("AskApprovers", **EVERYTHING)["Resource"] == TOPIC
+    assert statement_named("AskApprovers", **EVERYTHING)["Resource"] == TOPIC
 
 
 def test_only_the_plan_function_is_invoked() -> None:
-    """The role invokes the stack's own function."""
-    found = statement("AskForPlan")
+    """The role can invoke only the stack's own plan function."""
+    found = statement_named("AskForPlan")
     assert found["Resource"] == "arn:aws:lambda:us-east-1:123456789012:function:express-path-PlanFunction"
 
 
 def test_policy_linter_finds_nothing() -> None:
-    """Parliament finds nothing but resources that it misses in one statement and that another one of the action has."""
+    """Parliament reports only resources that another statement of the same action covers."""
     document = {"Version": "2012-10-17", "Statement": statements(**EVERYTHING)}
     found = [json.loads(line) for line in lint(document)]
-    assert {each["issue"] for each in found} <= {"RESOURCE_MISMATCH"}
-    for detail in (detail for each in found for detail in each["detail"]):
-        allowed_on = [each["Resource"] for each in statements(**EVERYTHING) if detail["action"] in actions(each)]
+    assert {finding["issue"] for finding in found} <= {"RESOURCE_MISMATCH"}
+    for detail in (detail for finding in found for detail in finding["detail"]):
+        allowed_on = [
+            statement["Resource"] for statement in statements(**EVERYTHING) if detail["action"] in actions(statement)
+        ]
         assert fnmatch.filter(allowed_on, detail["required_format"])

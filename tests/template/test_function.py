@@ -1,4 +1,4 @@
-"""The functions of the template and what watches over them, against Lambda's own model."""
+"""The template's functions, their queue, and their alarms are valid in Lambda's own model."""
 
 import os
 import subprocess
@@ -22,8 +22,8 @@ def stack() -> Expanded:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_runtime_and_sizes_are_lambdas(name: str, stack: Expanded) -> None:
-    """Runtime, architecture, memory and timeout are values that Lambda takes."""
+def test_runtime_and_sizes_are_valid(name: str, stack: Expanded) -> None:
+    """Lambda accepts the runtime, architecture, memory size, and timeout."""
     function = stack.properties(name)
     assert function["Runtime"] in enum("lambda", "Runtime")
     assert set(function["Architectures"]) <= enum("lambda", "Architecture")
@@ -33,7 +33,7 @@ def test_runtime_and_sizes_are_lambdas(name: str, stack: Expanded) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_handler_is_a_module_of_the_package(name: str, stack: Expanded) -> None:
-    """The handler's dotted name leads to a file under functions/."""
+    """The handler's dotted name is that of a file in functions/."""
     module, _, entry = stack.properties(name)["Handler"].rpartition(".")
     text = (ROOT / "functions" / module.replace(".", "/")).with_suffix(".py").read_text(encoding="utf-8")
     assert f"def {entry}(" in text
@@ -41,7 +41,7 @@ def test_handler_is_a_module_of_the_package(name: str, stack: Expanded) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_build_is_for_the_runtime_that_is_deployed(name: str, stack: Expanded, tmp_path: Path) -> None:
-    """functions/Makefile builds for the template's Python and processor, whatever the environment happens to hold."""
+    """functions/Makefile builds for the template's Python version and architecture, whatever the environment."""
     function = stack.properties(name)
     command = ["make", "--dry-run", "-C", str(ROOT / "functions"), f"build-{name}", f"ARTIFACTS_DIR={tmp_path}"]
     environment = {**os.environ, "PYTHON_VERSION": "3.10.1", "PLATFORM": "linux/amd64"}
@@ -53,7 +53,7 @@ def test_build_is_for_the_runtime_that_is_deployed(name: str, stack: Expanded, t
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_logs_go_to_a_group_with_retention_in_json(name: str, stack: Expanded) -> None:
-    """Lambda writes JSON at the chosen level into the stack's own log group, which forgets after the chosen days."""
+    """Lambda writes JSON at the chosen level to the stack's own log group, with the chosen retention."""
     group = name.replace("Function", "LogGroup")
     assert stack.properties(name)["LoggingConfig"] == {
         "LogFormat": "JSON",
@@ -67,7 +67,7 @@ def test_logs_go_to_a_group_with_retention_in_json(name: str, stack: Expanded) -
 
 @pytest.mark.parametrize("level", sorted(source()["Parameters"]["LogLevel"]["AllowedValues"]))
 def test_no_log_level_drops_metrics(level: str) -> None:
-    """Lambda takes a metric for a line of level INFO, so it must keep INFO; the function itself knows the chosen level.
+    """Lambda must keep INFO, because it treats a metric as an INFO line; the function itself filters by level.
 
     https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
     """
@@ -78,14 +78,14 @@ def test_no_log_level_drops_metrics(level: str) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_external_id_reaches_the_functions_if_given(name: str, stack: Expanded) -> None:
-    """Both functions can follow transit gateways with the external ID that the network account's role asks for."""
+    """Both functions get the external ID that the network account's role requires."""
     variables = Expanded(NetworkRoleExternalId=EXTERNAL_ID).properties(name)["Environment"]["Variables"]
     assert variables["NETWORK_ROLE_EXTERNAL_ID"] == EXTERNAL_ID
     assert "NETWORK_ROLE_EXTERNAL_ID" not in stack.properties(name)["Environment"]["Variables"]
 
 
-def test_config_may_invoke_for_this_account_before_the_rule_exists(stack: Expanded) -> None:
-    """Config checks the permission when the rule is made, and it holds for rules of this account alone."""
+def test_config_can_invoke_before_the_rule_exists(stack: Expanded) -> None:
+    """The permission exists before the rule, because Config checks it then, and covers only this account."""
     assert stack.properties("ConfigPermission") == {
         "Action": "lambda:InvokeFunction",
         "FunctionName": "<EvaluateFunction.Arn>",
@@ -97,7 +97,7 @@ def test_config_may_invoke_for_this_account_before_the_rule_exists(stack: Expand
 
 
 def test_events_that_fail_are_kept(stack: Expanded) -> None:
-    """Asynchronous invocations that fail for good go to the queue, within the bounds that Lambda sets."""
+    """Asynchronous invocations that finally fail go to the queue, within Lambda's limits."""
     properties = stack.of_type("AWS::Lambda::EventInvokeConfig")
     assert properties["MaximumRetryAttempts"] in bounds("lambda", "MaximumRetryAttempts")
     assert properties["MaximumEventAgeInSeconds"] in bounds("lambda", "MaximumEventAgeInSeconds")
@@ -105,8 +105,8 @@ def test_events_that_fail_are_kept(stack: Expanded) -> None:
     assert properties["FunctionName"] == "<EvaluateFunction>"
 
 
-def test_queue_is_encrypted_and_keeps_as_long_as_sqs_can(stack: Expanded) -> None:
-    """The queue holds events for 14 days, SQS's longest, encrypted with SQS's own keys."""
+def test_queue_is_encrypted_with_the_longest_retention(stack: Expanded) -> None:
+    """The queue keeps events for 14 days, the maximum of SQS, and is encrypted with SQS's own keys."""
     assert stack.of_type("AWS::SQS::Queue") == {
         "MessageRetentionPeriod": 14 * 24 * 3600,
         "SqsManagedSseEnabled": True,
@@ -114,8 +114,8 @@ def test_queue_is_encrypted_and_keeps_as_long_as_sqs_can(stack: Expanded) -> Non
 
 
 def test_alarms_watch_the_function_and_the_queue(stack: Expanded) -> None:
-    """One alarm rings on any error of the function, the other on any event given up; silence is well."""
-    errors, failed = (stack.properties(each) for each in ALARMS)
+    """One alarm covers errors of the function, the other events in the queue; missing data is not an alarm."""
+    errors, failed = (stack.properties(logical_id) for logical_id in ALARMS)
     assert errors["Dimensions"] == [{"Name": "FunctionName", "Value": "<EvaluateFunction>"}]
     assert failed["Dimensions"] == [{"Name": "QueueName", "Value": "<FailedEventsQueue.QueueName>"}]
     assert (errors["Namespace"], errors["MetricName"], errors["Statistic"]) == ("AWS/Lambda", "Errors", "Sum")
@@ -127,15 +127,15 @@ def test_alarms_watch_the_function_and_the_queue(stack: Expanded) -> None:
 
 
 @pytest.mark.parametrize("alarm", ALARMS)
-def test_alarms_tell_the_topic_if_there_is_one(alarm: str) -> None:
-    """With a topic an alarm tells it of trouble and of its end; without one it tells nobody."""
-    told = Expanded(AlarmTopicArn=TOPIC).properties(alarm)
-    assert (told["AlarmActions"], told["OKActions"]) == ([TOPIC], [TOPIC])
+def test_alarms_notify_the_topic_if_there_is_one(alarm: str) -> None:
+    """With a topic, an alarm notifies it of ALARM and OK; without one, it has no action."""
+    properties = Expanded(AlarmTopicArn=TOPIC).properties(alarm)
+    assert (properties["AlarmActions"], properties["OKActions"]) == ([TOPIC], [TOPIC])
     assert not {"AlarmActions", "OKActions"} & Expanded().properties(alarm).keys()
 
 
 def test_concurrency_is_reserved_only_on_request() -> None:
-    """Reserving concurrency fails in accounts with little left, so it is left alone unless a number is given."""
+    """Reserved concurrency is not set by default, because it fails in accounts with a low limit."""
     assert "ReservedConcurrentExecutions" not in Expanded().properties("EvaluateFunction")
     reserved = Expanded(ReservedConcurrency="5").properties("EvaluateFunction")
     assert reserved["ReservedConcurrentExecutions"] == "5"

@@ -1,4 +1,4 @@
-"""The stack's parameters and outputs as a person meets them: described, grouped, constrained."""
+"""The stack's parameters and outputs: described, grouped, and constrained."""
 
 import re
 import tomllib
@@ -14,22 +14,22 @@ INTERFACE: dict[str, Any] = source()["Metadata"]["AWS::CloudFormation::Interface
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameter_is_described_and_constrained(name: str) -> None:
-    """Each parameter says what it is for, and takes only values, a pattern or a range that it names."""
+    """Each parameter has a description and limits its values by a list, a pattern, or a range."""
     parameter = PARAMETERS[name]
     assert len(parameter["Description"]) > 20
-    assert sum(each in parameter for each in ("AllowedValues", "AllowedPattern", "MinValue")) == 1
+    assert sum(key in parameter for key in ("AllowedValues", "AllowedPattern", "MinValue")) == 1
     assert ("MinValue" in parameter) == ("MaxValue" in parameter)
     assert ("ConstraintDescription" in parameter) == ("AllowedPattern" in parameter)
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_default_is_allowed(name: str, allows: Any) -> None:  # noqa: ANN401 -- a fixture's function
-    """Every parameter has a default, and it is a value that the parameter allows."""
+def test_default_is_allowed(name: str, allows: Any) -> None:  # noqa: ANN401  # a fixture's function
+    """Every parameter has a default that the parameter itself allows."""
     assert allows(name, str(PARAMETERS[name]["Default"]))
 
 
 def test_every_parameter_is_shown_once_with_a_label() -> None:
-    """The console's form groups all parameters and labels each."""
+    """Every parameter is in exactly one group of the console's form and has a label."""
     grouped = [name for group in INTERFACE["ParameterGroups"] for name in group["Parameters"]]
     assert sorted(grouped) == sorted(PARAMETERS)
     assert INTERFACE["ParameterLabels"].keys() == PARAMETERS.keys()
@@ -86,23 +86,23 @@ def test_every_parameter_is_shown_once_with_a_label() -> None:
         ("ApprovalTopicKeyArn", "arn:aws:kms:eu-west-1:123456789012:alias/topics", False),
     ],
 )
-def test_parameter_takes_what_aws_takes(name: str, value: str, *, expected: bool, allows: Any) -> None:  # noqa: ANN401
-    """A value that would fail halfway through a deployment is refused before it starts."""
+def test_parameter_accepts_what_aws_accepts(name: str, value: str, *, expected: bool, allows: Any) -> None:  # noqa: ANN401
+    """Values that would fail during a deployment are rejected before it starts."""
     assert allows(name, value) is expected
 
 
-def test_deploying_needs_no_more_capability_than_it_must() -> None:
-    """CAPABILITY_IAM is enough, because no role has a name of its own, and samconfig.toml asks for no more."""
-    roles = [each for each in Expanded().resources.values() if each["Type"] == "AWS::IAM::Role"]
+def test_deployment_needs_only_capability_iam() -> None:
+    """CAPABILITY_IAM is enough, because no role has a custom name, and samconfig.toml sets only that."""
+    roles = [resource for resource in Expanded().resources.values() if resource["Type"] == "AWS::IAM::Role"]
     assert len(roles) == 3
-    assert not [each for each in roles if "RoleName" in each["Properties"]]
+    assert not [role for role in roles if "RoleName" in role["Properties"]]
     config = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))
     assert config["default"]["deploy"]["parameters"]["capabilities"] == "CAPABILITY_IAM"
 
 
-def test_outputs_lead_to_what_was_made() -> None:
-    """The outputs name the rule, the functions, their roles and logs, the queue, and what starts a runbook."""
-    assert {name: each["Value"] for name, each in Expanded().outputs.items()} == {
+def test_outputs_name_the_created_resources() -> None:
+    """The outputs name the rule, functions, roles, log groups, queue, ledger, and runbooks."""
+    assert {name: output["Value"] for name, output in Expanded().outputs.items()} == {
         "RuleName": "<ConfigRule>",
         "RuleArn": "<ConfigRule.Arn>",
         "FunctionArn": "<EvaluateFunction.Arn>",
@@ -121,9 +121,9 @@ def test_outputs_lead_to_what_was_made() -> None:
 
 
 def test_every_skipped_check_has_its_reason() -> None:
-    """A checkov check is skipped beside the resource, with a sentence that says why."""
-    metadata = [each.get("Metadata", {}).get("checkov", {}) for each in source()["Resources"].values()]
-    skips = [skip for each in metadata for skip in each.get("skip", [])]
+    """Each skipped checkov check has a comment that explains why."""
+    metadata = [resource.get("Metadata", {}).get("checkov", {}) for resource in source()["Resources"].values()]
+    skips = [skip for checks in metadata for skip in checks.get("skip", [])]
     assert skips
     for skip in skips:
         assert re.fullmatch(r"CKV2?_AWS_\d+", skip["id"])
@@ -138,24 +138,24 @@ APPROVAL = {
 
 
 @pytest.mark.parametrize("parameters", [{}, {"RemediationMode": "ON"}, APPROVAL, {"ApprovalTopicArn": ""}])
-def test_parameters_that_go_together_are_taken(parameters: dict[str, str]) -> None:
-    """The template's Rules have nothing against any mode that has what it needs."""
+def test_valid_combinations_of_parameters_are_accepted(parameters: dict[str, str]) -> None:
+    """The template's Rules accept every mode that has the parameters it needs."""
     assert Expanded(**parameters).broken_rules() == []
 
 
 @pytest.mark.parametrize(
     ("parameter", "value"), [("Approvers", ""), ("ApprovalTopicArn", ""), ("RetryAttemptSeconds", "86400")]
 )
-def test_mode_that_lacks_a_parameter_is_refused_before_anything_is_made(parameter: str, value: str) -> None:
-    """Mode APPROVAL without somebody to ask, or with less time than they have, is refused by name."""
+def test_mode_without_its_parameters_is_rejected(parameter: str, value: str) -> None:
+    """The Rules reject mode APPROVAL without approvers, or with a window that is too short, by name."""
     [complaint] = Expanded(**APPROVAL | {parameter: value}).broken_rules()
     assert parameter in complaint
 
 
-def test_the_window_that_approvals_need_is_longer_than_their_step() -> None:
-    """The Rules take the windows in which the runbook can wait for an answer and then heal, and no others."""
+def test_approval_window_is_longer_than_the_approval_step() -> None:
+    """The Rules accept only windows in which the runbook can wait for an answer and then heal."""
     runbook = included("runbooks/AddS3ExpressGatewayEndpointWithApproval.yaml")
-    steps = {each["name"]: each for each in runbook["mainSteps"]}
+    steps = {step["name"]: step for step in runbook["mainSteps"]}
     needed = steps["approve"]["timeoutSeconds"] + steps["heal"]["timeoutSeconds"]
     for seconds in PARAMETERS["RetryAttemptSeconds"]["AllowedValues"]:
         refused = Expanded(**APPROVAL | {"RetryAttemptSeconds": str(seconds)}).broken_rules()

@@ -1,4 +1,4 @@
-"""What the functions' roles allow: exactly the operations that each function calls, and no change of anything."""
+"""The functions' roles allow exactly the operations that each function calls, and no change to the network."""
 
 import json
 from functools import cache
@@ -15,8 +15,8 @@ EVERYTHING = {
     "EndpointPolicyParameter": "/network/policy",
     "ChangeCalendarName": "changes",
 }
-ROLES = {"evaluate": "EvaluateRole", "remediate": "PlanRole"}
-# An operation's permission has its name, save for these: https://docs.aws.amazon.com/service-authorization/latest/reference/
+ROLES = {"evaluate": "EvaluateRole", "plan_heal": "PlanRole"}
+# Operations whose permission has another name: https://docs.aws.amazon.com/service-authorization/latest/reference/
 ACTIONS = {
     "s3:GetBucketPolicy": "s3express:GetBucketPolicy",
     "s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets",
@@ -42,42 +42,46 @@ def allowed(role: str, **parameters: str) -> list[str]:
 
 def resource_of(role: str, action: str, **parameters: str) -> str:
     """Return the resource that a role allows an action on."""
-    [resource] = [each["Resource"] for each in statements(role, **parameters) if action in actions(each)]
+    [resource] = [statement["Resource"] for statement in statements(role, **parameters) if action in actions(statement)]
     return str(resource)
 
 
 @pytest.mark.parametrize(("handler", "role"), ROLES.items())
 def test_role_allows_the_operations_that_are_called_and_no_other(handler: str, role: str) -> None:
-    """Nothing is missing and nothing to spare: the policy is the function's part of operations.json in IAM's names."""
+    """The policy has exactly the function's operations in operations.json, by their IAM names."""
     operations = json.loads((ROOT / "functions" / "operations.json").read_bytes())[handler]
     called = {f"{service}:{operation}" for service, names in operations.items() for operation in names}
     found = allowed(role, **EVERYTHING)
     assert len(found) == len(set(found))
-    assert set(found) == {ACTIONS.get(each, each) for each in called} | LAMBDAS_OWN[role]
+    assert set(found) == {ACTIONS.get(operation, operation) for operation in called} | LAMBDAS_OWN[role]
 
 
 def test_each_role_belongs_to_the_function_of_its_handler() -> None:
-    """The lists above are compared with the role that the function of that handler really has."""
+    """The mapping from handlers to roles above is that of the template."""
     functions = [
-        each["Properties"] for each in Expanded().resources.values() if each["Type"] == "AWS::Lambda::Function"
+        resource["Properties"]
+        for resource in Expanded().resources.values()
+        if resource["Type"] == "AWS::Lambda::Function"
     ]
-    of_handler = {each["Handler"].split(".")[-2]: each["Role"] for each in functions}
+    of_handler = {function["Handler"].split(".")[-2]: function["Role"] for function in functions}
     assert of_handler == {handler: f"<{role}.Arn>" for handler, role in ROLES.items()}
 
 
 @pytest.mark.parametrize("role", ROLES.values())
 def test_role_reads_the_network_and_never_writes_it(role: str) -> None:
-    """Every action on DynamoDB, EC2, S3 Express and Systems Manager is of the access levels List or Read."""
+    """Every action on DynamoDB, EC2, S3 Express, and Systems Manager has the access level List or Read."""
     reading = [
-        each for each in allowed(role, **EVERYTHING) if each.split(":")[0] in {"dynamodb", "ec2", "s3express", "ssm"}
+        action
+        for action in allowed(role, **EVERYTHING)
+        if action.split(":")[0] in {"dynamodb", "ec2", "s3express", "ssm"}
     ]
     assert len(reading) > 10
-    assert {access_level(each) for each in reading} <= {"List", "Read"}
+    assert {access_level(action) for action in reading} <= {"List", "Read"}
 
 
 @pytest.mark.parametrize("role", ROLES.values())
 def test_every_statement_allows_and_none_uses_a_wildcard_action(role: str) -> None:
-    """The role is written out: no NotAction, no wildcard, no Deny to undo a grant too wide."""
+    """The role has no Deny, NotAction, or wildcard action."""
     for statement in statements(role, **EVERYTHING):
         assert statement.keys() == {"Sid", "Effect", "Action", "Resource"}
         assert statement["Effect"] == "Allow"
@@ -119,26 +123,26 @@ def test_every_statement_allows_and_none_uses_a_wildcard_action(role: str) -> No
         ("PlanRole", "sts:AssumeRole", NETWORK_ROLE),
     ],
 )
-def test_actions_are_bound_to_resources_where_iam_can(role: str, action: str, resource: str) -> None:
-    """Actions that have resources in IAM are allowed on the stack's own, or as near as IAM comes."""
+def test_actions_are_limited_to_resources_if_iam_can(role: str, action: str, resource: str) -> None:
+    """Actions that support resources are allowed only on the stack's own, or as narrowly as IAM can."""
     assert resource_of(role, action, **EVERYTHING) == resource
 
 
 def test_shared_calendar_is_named_by_its_arn() -> None:
-    """A change calendar may belong to another account; the function reads that one document."""
+    """If the change calendar belongs to another account, the function can read only that document."""
     shared = "arn:aws:ssm:eu-west-1:210987654321:document/changes"
     assert resource_of("PlanRole", "ssm:GetCalendarState", ChangeCalendarName=shared) == shared
 
 
 @pytest.mark.parametrize("role", ROLES.values())
-def test_roles_and_parameters_are_reached_only_if_given(role: str) -> None:
-    """Without networkRoleArn a function may assume no role; without a parameter or calendar it may read none."""
+def test_optional_permissions_need_their_parameter(role: str) -> None:
+    """A function can assume a role, or read a parameter or calendar, only if the stack has the parameter for it."""
     assert not {"sts:AssumeRole", "ssm:GetParameter", "ssm:GetCalendarState"} & set(allowed(role))
 
 
 @pytest.mark.parametrize("role", ROLES.values())
 def test_only_lambda_assumes_the_role(role: str) -> None:
-    """The role trusts the Lambda service alone."""
+    """The role trusts only the Lambda service."""
     [statement] = Expanded().properties(role)["AssumeRolePolicyDocument"]["Statement"]
     assert statement == {
         "Effect": "Allow",
@@ -149,7 +153,7 @@ def test_only_lambda_assumes_the_role(role: str) -> None:
 
 @pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole"])
 def test_permissions_boundary_is_set_if_given(role: str) -> None:
-    """An account that demands a permissions boundary gets it on each role."""
+    """With PermissionsBoundary, each role has that boundary."""
     boundary = "arn:aws:iam::123456789012:policy/boundary"
     assert "PermissionsBoundary" not in Expanded().properties(role)
     assert Expanded(PermissionsBoundaryArn=boundary).properties(role)["PermissionsBoundary"] == boundary
@@ -157,40 +161,42 @@ def test_permissions_boundary_is_set_if_given(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES.values())
 def test_policy_linter_finds_nothing(role: str) -> None:
-    """Parliament, which knows every action and the resources it takes, has nothing to say about the policies."""
+    """Parliament, which has AWS's data on every action and its resources, reports nothing."""
     stack = Expanded(**EVERYTHING)
     for policy in stack.properties(role)["Policies"]:
         assert lint(stack.deployed(policy["PolicyDocument"])) == []
 
 
 def test_every_statement_says_why_it_is_there() -> None:
-    """Above each statement of a policy in the template, a comment gives the reason."""
+    """Each policy statement in the template has a comment above it with the reason."""
     lines = (ROOT / "template.yaml").read_text(encoding="utf-8").splitlines()
     statements = [number for number, line in enumerate(lines) if line.strip().startswith("- Sid:")]
     assert len(statements) > 30
-    silent = [each for each in statements if not any(line.strip()[:1] == "#" for line in lines[each - 3 : each])]
-    assert [lines[each].strip() for each in silent] == []
+    silent = [
+        number for number in statements if not any(line.strip()[:1] == "#" for line in lines[number - 3 : number])
+    ]
+    assert [lines[number].strip() for number in silent] == []
 
 
 @pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole"])
-def test_inline_policies_are_no_longer_than_iam_takes(role: str) -> None:
-    """All inline policies of a role have at most 10,240 characters together, without white space.
+def test_inline_policies_fit_the_limit_of_iam(role: str) -> None:
+    """All inline policies of a role have at most 10,240 characters in total, without white space.
 
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
     """
     stack = Expanded(**EVERYTHING, ApprovalTopicArn=f"arn:aws:sns:us-east-1:123456789012:Automation{'t' * 200}")
     policies = list(stack.properties(role)["Policies"])
     policies += [
-        each["Properties"]
-        for each in stack.resources.values()
-        if each["Type"] == "AWS::IAM::RolePolicy" and each["Properties"]["RoleName"] == f"<{role}>"
+        resource["Properties"]
+        for resource in stack.resources.values()
+        if resource["Type"] == "AWS::IAM::RolePolicy" and resource["Properties"]["RoleName"] == f"<{role}>"
     ]
-    text = json.dumps([stack.deployed(each["PolicyDocument"]) for each in policies], separators=(",", ":"))
+    text = json.dumps([stack.deployed(policy["PolicyDocument"]) for policy in policies], separators=(",", ":"))
     assert 500 < len(text) < 10240
 
 
-def test_policy_linter_would_find_a_misspelt_action() -> None:
-    """The check above can fail: an action that does not exist is found."""
+def test_policy_linter_finds_a_misspelled_action() -> None:
+    """The check above can fail: it reports an action that does not exist."""
     statement = {"Effect": "Allow", "Action": "ec2:DescribeSubnet", "Resource": "*"}
     [finding] = lint({"Version": "2012-10-17", "Statement": [statement]})
     assert json.loads(finding)["issue"] == "UNKNOWN_ACTION"

@@ -1,4 +1,4 @@
-"""The AWS::Config::RemediationConfiguration of the template, against Config's own model and the runbooks it starts."""
+"""The template's remediation configuration is valid in Config's own model and for the runbooks it starts."""
 
 import json
 import re
@@ -38,17 +38,17 @@ SHAPES = {"MaximumAutomaticAttempts": "AutoRemediationAttempts", "RetryAttemptSe
 
 
 def remediation(parameters: dict[str, str]) -> dict[str, Any]:
-    """Return the remediation configuration under given stack parameters."""
+    """Return the remediation configuration for the given stack parameters."""
     return Expanded(**parameters).of_type("AWS::Config::RemediationConfiguration")
 
 
 def values(parameters: dict[str, str]) -> dict[str, list[str]]:
-    """Return what the runbook is started with, as a deployed stack has it; the resource is a subnet."""
+    """Return the values that a deployed stack passes to the runbook; the resource is a subnet."""
     stack = Expanded(**parameters)
     given = stack.deployed(stack.of_type("AWS::Config::RemediationConfiguration")["Parameters"])
     return {
-        name: each["StaticValue"]["Values"] if "StaticValue" in each else ["subnet-0123456789abcdef0"]
-        for name, each in given.items()
+        name: value["StaticValue"]["Values"] if "StaticValue" in value else ["subnet-0123456789abcdef0"]
+        for name, value in given.items()
     }
 
 
@@ -59,28 +59,28 @@ def runbook_parameters(parameters: dict[str, str]) -> dict[str, dict[str, Any]]:
 
 
 def test_first_deploy_only_reports() -> None:
-    """By default AWS Config heals nothing by itself; a person may start the runbook for subnets of the rule."""
+    """By default, AWS Config starts no heal automatically, but a person can start the runbook."""
     configuration = remediation(OFF)
     assert configuration["Automatic"] is False
     assert configuration["TargetId"] == "<HealDocument>"
 
 
 def test_modes_choose_whether_and_which_runbook_starts() -> None:
-    """ON starts the runbook that heals, APPROVAL the one that asks first."""
+    """ON starts the heal runbook, APPROVAL the approval runbook."""
     on, approval = remediation(ON), remediation(APPROVAL)
     assert (on["Automatic"], on["TargetId"]) == (True, "<HealDocument>")
     assert (approval["Automatic"], approval["TargetId"]) == (True, "<ApprovalDocument>")
 
 
-def test_nobody_is_asked_again_after_a_no() -> None:
-    """In mode APPROVAL one failed attempt is enough for Config's exception; the window outlasts the waiting."""
+def test_rejected_heal_is_not_requested_again() -> None:
+    """In mode APPROVAL, one failed attempt adds Config's exception, and the window is longer than the wait."""
     assert remediation(APPROVAL | {"MaximumAutomaticAttempts": "7"})["MaximumAutomaticAttempts"] == 1
     assert remediation(ON | {"MaximumAutomaticAttempts": "7"})["MaximumAutomaticAttempts"] == "7"
 
 
 @pytest.mark.parametrize("parameters", MODES)
-def test_configuration_is_one_that_config_takes(parameters: dict[str, str]) -> None:
-    """Names, types and lower bounds are those of Config's model; PutRemediationConfigurations would take it."""
+def test_configuration_is_valid_for_config(parameters: dict[str, str]) -> None:
+    """PutRemediationConfigurations accepts the names, types, and lower bounds, by Config's model."""
     configuration = remediation(parameters)
     for name in ("MaximumAutomaticAttempts", "RetryAttemptSeconds"):
         configuration[name] = int(configuration[name])
@@ -95,7 +95,7 @@ def test_configuration_is_one_that_config_takes(parameters: dict[str, str]) -> N
 
 
 def test_ranges_of_the_stack_are_within_those_of_config() -> None:
-    """Every number that a stack parameter allows, AWS Config allows."""
+    """AWS Config accepts every number that a stack parameter allows."""
     stack = source()["Parameters"]
     attempts = stack["MaximumAutomaticAttempts"]
     assert range(attempts["MinValue"], attempts["MaxValue"] + 1) == bounds("config", SHAPES["MaximumAutomaticAttempts"])
@@ -106,56 +106,56 @@ def test_ranges_of_the_stack_are_within_those_of_config() -> None:
 
 
 @pytest.mark.parametrize("parameters", MODES)
-def test_config_gives_no_setting(parameters: dict[str, str]) -> None:
-    """AWS Config says which subnet, under which role and function, and that it asks; it gives no setting."""
+def test_config_passes_no_settings(parameters: dict[str, str]) -> None:
+    """AWS Config passes the subnet, role, function, and itself as the initiator, but no settings."""
     assert values(parameters).keys() == {"SubnetId", "AutomationAssumeRole", "PlanFunctionName", "StartedBy"}
     assert values(parameters)["StartedBy"] == ["CONFIG"]
 
 
 def test_blocked_tables_do_not_stop_the_healing_of_others() -> None:
-    """By default AWS Config goes on however many runs fail, since a blocked plan counts as a failed run."""
+    """By default, AWS Config continues after any number of failed runs, because a blocked plan is a failure."""
     assert remediation(OFF)["ExecutionControls"]["SsmControls"]["ErrorPercentage"] == "100"
 
 
 @pytest.mark.parametrize("parameters", MODES)
-def test_values_keep_to_their_number_and_lengths(parameters: dict[str, str]) -> None:
-    """At most 25 parameters of at most 25 values, none empty and none longer than 256 characters."""
+def test_values_fit_the_limits_of_config(parameters: dict[str, str]) -> None:
+    """At most 25 parameters with at most 25 values each, none of them empty or longer than 256 characters."""
     given = values(parameters)
     assert len(given) in range(1, shape("config", "RemediationParameters").metadata["max"] + 1)
-    for each in given.values():
-        assert len(each) in range(1, shape("config", "StaticParameterValues").metadata["max"] + 1)
-        assert all(len(value) in bounds("config", "StringWithCharLimit256") for value in each)
+    for parameter_values in given.values():
+        assert len(parameter_values) in range(1, shape("config", "StaticParameterValues").metadata["max"] + 1)
+        assert all(len(value) in bounds("config", "StringWithCharLimit256") for value in parameter_values)
 
 
-def test_the_longest_values_tested_are_values_that_the_stack_takes(allows: Any) -> None:  # noqa: ANN401
-    """The lengths above are real ones: CloudFormation would let these parameters through."""
+def test_longest_values_are_allowed_by_the_stack(allows: Any) -> None:  # noqa: ANN401
+    """CloudFormation accepts the longest values that these tests use."""
     assert all(allows(name, value) for name, value in LONGEST.items())
     assert Expanded(**LONGEST).broken_rules() == []
 
 
 @pytest.mark.parametrize("parameters", MODES)
 def test_every_input_of_the_runbook_is_given_or_has_a_default(parameters: dict[str, str]) -> None:
-    """AWS Config can start the runbook: nothing that it needs is missing, and nothing unknown to it is given."""
+    """AWS Config passes every required input of the runbook and no unknown one."""
     definitions = runbook_parameters(parameters)
     given = values(parameters)
     assert given.keys() <= definitions.keys()
-    assert {name for name, each in definitions.items() if "default" not in each} <= given.keys()
+    assert {name for name, definition in definitions.items() if "default" not in definition} <= given.keys()
     assert "AutomationAssumeRole" in given  # by this very name, says PutRemediationConfigurations in botocore's model
 
 
 @pytest.mark.parametrize("parameters", MODES)
-def test_what_the_stack_gives_the_runbook_allows(parameters: dict[str, str]) -> None:
-    """ARNs and names of the stack, at their longest too, pass the runbook's own patterns and counts."""
+def test_runbook_accepts_the_values_of_the_stack(parameters: dict[str, str]) -> None:
+    """The stack's ARNs and names, even the longest, match the runbook's patterns and item limits."""
     definitions = runbook_parameters(parameters)
-    for name, each in values(parameters).items():
+    for name, parameter_values in values(parameters).items():
         definition = definitions[name]
-        assert len(each) <= definition.get("maxItems", 1)
-        assert all(re.search(definition.get("allowedPattern", ""), value) for value in each)
-        assert all(value in definition.get("allowedValues", [value]) for value in each)
+        assert len(parameter_values) <= definition.get("maxItems", 1)
+        assert all(re.search(definition.get("allowedPattern", ""), value) for value in parameter_values)
+        assert all(value in definition.get("allowedValues", [value]) for value in parameter_values)
 
 
 def test_the_subnet_is_the_resource_that_was_flagged() -> None:
-    """SubnetId is the id of the NON_COMPLIANT resource, and the configuration is for subnets alone."""
+    """SubnetId is the id of the noncompliant resource, and the configuration is for subnets only."""
     assert remediation(ON)["Parameters"]["SubnetId"] == {"ResourceValue": {"Value": "RESOURCE_ID"}}
     assert "RESOURCE_ID" in shape("config", "ResourceValueType").metadata["enum"]
     assert remediation(ON)["ResourceType"] == "AWS::EC2::Subnet"
@@ -163,7 +163,7 @@ def test_the_subnet_is_the_resource_that_was_flagged() -> None:
 
 
 def settings(**parameters: str) -> HealSettings:
-    """Return the settings that the plan function reads from the environment that the stack gives it."""
+    """Return the settings that the plan function parses from the stack's environment variables."""
     return parse_settings(variables(**parameters))
 
 
@@ -176,13 +176,13 @@ def variables(**parameters: str) -> dict[str, str]:
 NAMES = {"ledger_table": "<LedgerTable>", "heal_document": "<HealDocument>"}
 
 
-def test_settings_without_a_word_are_those_of_the_core() -> None:
-    """A stack deployed without a word heals with the core's defaults, and records it in its own ledger."""
+def test_default_settings_are_those_of_the_core() -> None:
+    """A stack with default parameters heals with the core's defaults and uses its own ledger."""
     assert settings() == HealSettings(**NAMES)
 
 
 def test_variables_fit_into_an_environment() -> None:
-    """Lambda gives all environment variables of a function 4 KB, names and values.
+    """The environment variables of a function have at most 4 KB in total, names and values.
 
     https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
     """
@@ -191,20 +191,20 @@ def test_variables_fit_into_an_environment() -> None:
 
 
 def test_ledger_of_an_earlier_stack_is_adopted() -> None:
-    """With LedgerTableName no table is created, and function, roles, and output name the given one."""
+    """With LedgerTableName, no table is created, and the function, roles, and output use the given name."""
     assert settings(LedgerTableName="heals").ledger_table == "heals"
     stack = Expanded(LedgerTableName="heals")
     assert "LedgerTable" not in stack.resources
     assert stack.outputs["LedgerTableName"]["Value"] == "heals"
     for role, action in (("PlanRole", "dynamodb:GetItem"), ("AutomationRole", "dynamodb:UpdateItem")):
         policies = stack.properties(role)["Policies"]
-        statements = [each for policy in policies for each in policy["PolicyDocument"]["Statement"]]
-        [found] = [each["Resource"] for each in statements if action in each["Action"]]
+        statements = [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+        [found] = [statement["Resource"] for statement in statements if action in statement["Action"]]
         assert found == "arn:aws:dynamodb:us-east-1:123456789012:table/heals"
 
 
 def test_ledger_outlives_the_stack() -> None:
-    """The table is kept, protected from deletion, encrypted, and restorable, and has no fixed name."""
+    """The table is retained, protected from deletion, encrypted, and restorable, and has no fixed name."""
     resource = Expanded().resources["LedgerTable"]
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
     table = resource["Properties"]
@@ -216,7 +216,7 @@ def test_ledger_outlives_the_stack() -> None:
 
 
 def test_settings_reach_the_plan_function() -> None:
-    """Every stack parameter of the pre-flight arrives as the setting of that name."""
+    """Every stack parameter for the preflight checks reaches the plan function as the setting of that name."""
     found = settings(
         RuleName="nat-free",
         OwnerTags="managed-by=terraform,Owner",
@@ -261,8 +261,8 @@ def test_settings_reach_the_plan_function() -> None:
         },
     ],
 )
-def test_a_heal_judges_by_the_parameters_of_the_rule(parameters: dict[str, str]) -> None:
-    """RULE_PARAMETERS is, as JSON, exactly what AWS Config hands the rule, and the core reads it."""
+def test_heals_use_the_parameters_of_the_rule(parameters: dict[str, str]) -> None:
+    """RULE_PARAMETERS is the JSON that AWS Config passes to the rule, and the core can parse it."""
     given = json.loads(variables(**parameters)["RULE_PARAMETERS"])
     assert given == Expanded(**parameters).properties("ConfigRule")["InputParameters"]
     parse_parameters(given)

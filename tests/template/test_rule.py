@@ -1,4 +1,4 @@
-"""The AWS::Config::ConfigRule of the template against Config's own model, and its parameters against the core's."""
+"""The template's Config rule is valid in Config's own model, and its parameters match the core's."""
 
 import json
 from itertools import product
@@ -29,40 +29,42 @@ LONGEST = {
 
 
 def rule(**parameters: str) -> dict[str, Any]:
-    """Return the rule's properties under given stack parameters."""
+    """Return the rule's properties for the given stack parameters."""
     return Expanded(**parameters).of_type("AWS::Config::ConfigRule")
 
 
-def test_source_is_a_custom_lambda_rule_in_words_that_config_knows() -> None:
-    """Owner, event source and message types are values of Config's enums, spelt as there."""
+def test_source_is_a_valid_custom_lambda_rule() -> None:
+    """The owner, event source, and message types are values of Config's enums."""
     rule_source = rule()["Source"]
     assert rule_source["Owner"] == "CUSTOM_LAMBDA"
     assert rule_source["Owner"] in enum("config", "Owner")
-    assert {each["EventSource"] for each in rule_source["SourceDetails"]} <= enum("config", "EventSource")
-    assert {each["MessageType"] for each in rule_source["SourceDetails"]} <= enum("config", "MessageType")
+    assert {detail["EventSource"] for detail in rule_source["SourceDetails"]} <= enum("config", "EventSource")
+    assert {detail["MessageType"] for detail in rule_source["SourceDetails"]} <= enum("config", "MessageType")
 
 
-def test_rule_is_triggered_by_changes_large_changes_and_the_clock() -> None:
-    """An oversized item comes under a message type of its own, so three are named; only the clock has a frequency."""
+def test_rule_is_triggered_by_changes_oversized_changes_and_a_schedule() -> None:
+    """The rule lists three message types, including oversized items; only the schedule has a frequency."""
     details = rule()["Source"]["SourceDetails"]
-    assert {each["MessageType"]: each.get("MaximumExecutionFrequency") for each in details} == {
+    assert {detail["MessageType"]: detail.get("MaximumExecutionFrequency") for detail in details} == {
         "ConfigurationItemChangeNotification": None,
         "OversizedConfigurationItemChangeNotification": None,
         "ScheduledNotification": "TwentyFour_Hours",
     }
 
 
-def test_every_frequency_of_config_may_be_chosen() -> None:
-    """The stack parameter offers exactly the values of Config's MaximumExecutionFrequency, and the rule gets it."""
+def test_every_frequency_of_config_can_be_chosen() -> None:
+    """The stack parameter allows exactly Config's MaximumExecutionFrequency values, and the rule uses it."""
     assert set(source()["Parameters"]["EvaluationFrequency"]["AllowedValues"]) == enum(
         "config", "MaximumExecutionFrequency"
     )
-    [scheduled] = [each for each in rule(EvaluationFrequency="Six_Hours")["Source"]["SourceDetails"] if len(each) > 2]
+    [scheduled] = [
+        detail for detail in rule(EvaluationFrequency="Six_Hours")["Source"]["SourceDetails"] if len(detail) > 2
+    ]
     assert scheduled["MaximumExecutionFrequency"] == "Six_Hours"
 
 
 def test_scope_names_the_resources_that_decide_a_path() -> None:
-    """The five types that trigger the rule are types that Config records, spelt as there."""
+    """The five resource types that trigger the rule are types that Config records."""
     types = rule()["Scope"]["ComplianceResourceTypes"]
     assert set(types) == {
         "AWS::EC2::NatGateway",
@@ -75,19 +77,19 @@ def test_scope_names_the_resources_that_decide_a_path() -> None:
 
 
 def test_name_and_description_keep_to_their_lengths() -> None:
-    """A rule may have a name of 128 characters, but GetComplianceDetailsByConfigRule takes 64, and we ask it."""
+    """A rule's name can have 128 characters, but GetComplianceDetailsByConfigRule accepts only 64."""
     assert bounds("config", "StringWithCharLimit64").stop == 65
     assert rule()["ConfigRuleName"] == "s3express-no-nat-path"
     assert len(rule()["Description"]) in bounds("config", "EmptiableStringWithCharLimit256")
 
 
-def test_input_parameters_are_the_rules_own_by_their_own_names() -> None:
-    """With everything set, Config hands the function exactly the parameters that the core knows."""
+def test_input_parameters_are_those_of_the_core() -> None:
+    """With every parameter set, Config passes exactly the parameters that the core supports."""
     assert rule(**LONGEST)["InputParameters"].keys() == PARAMETERS.keys()
 
 
-def test_longest_parameters_fit_into_what_config_takes() -> None:
-    """Every stack parameter at its longest still makes input parameters of at most 1024 characters."""
+def test_longest_parameters_fit_the_limit_of_config() -> None:
+    """Even with the longest values, the input parameters have at most 1024 characters."""
     parameters = source()["Parameters"]
     for name, value in LONGEST.items():
         longest = max(map(len, parameters[name].get("AllowedValues", [])), default=parameters[name].get("MaxLength"))
@@ -97,7 +99,7 @@ def test_longest_parameters_fit_into_what_config_takes() -> None:
 
 
 def test_defaults_of_the_stack_are_the_defaults_of_the_rule() -> None:
-    """A stack deployed without a word behaves as the core does without a word; empty parameters are left out."""
+    """A stack with default parameters behaves as the core does by default; empty parameters are left out."""
     given = rule()["InputParameters"]
     assert given.keys() == {"publicSubnets", "unresolvedEgress", "scope", "excludeTag"}
     assert parse_parameters(given) == RuleParameters()

@@ -33,9 +33,9 @@ def runbook(name: str) -> dict[str, Any]:
 
 
 def test_every_runbook_is_a_document_of_the_stack() -> None:
-    """No file is forgotten, and no document is of another file."""
+    """Each runbook file has one document in the stack, and each document has a file."""
     assert sorted(DOCUMENTS.values()) == sorted(path.stem for path in (ROOT / "runbooks").iterdir())
-    found = [name for name, each in source()["Resources"].items() if each["Type"] == "AWS::SSM::Document"]
+    found = [name for name, resource in source()["Resources"].items() if resource["Type"] == "AWS::SSM::Document"]
     assert sorted(found) == sorted(DOCUMENTS)
 
 

@@ -18,24 +18,24 @@ def allowed(role: str) -> set[str]:
     policies = list(stack.properties(role)["Policies"])
     if role == "AutomationRole":
         policies.append(stack.properties("ApprovalPolicy"))
-    statements = [each for policy in policies for each in policy["PolicyDocument"]["Statement"]]
-    return {action for each in statements if each["Effect"] == "Allow" for action in actions(each)}
+    statements = [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+    return {action for statement in statements if statement["Effect"] == "Allow" for action in actions(statement)}
 
 
 def named(heading: str) -> set[str]:
-    """Return the actions that the table below a heading names."""
+    """Return the actions that the table under a heading names."""
     section = (ROOT / "SECURITY.md").read_text(encoding="utf-8").split(f"### {heading}\n")[1].split("\n#")[0]
     rows = [line for line in section.splitlines() if line.startswith("|")]
     return {action for row in rows for action in ACTION.findall(row)}
 
 
 def test_runbooks_table_names_exactly_what_their_role_allows() -> None:
-    """Whoever reviews the role finds every action in SECURITY.md, and none that it lacks."""
+    """SECURITY.md lists exactly the actions that the runbooks' role allows."""
     assert named("The runbooks make every change") == allowed("AutomationRole")
 
 
 def test_functions_table_names_all_that_is_not_a_plain_read_of_the_network() -> None:
-    """A function's write of any kind is named, and no action is that neither function may do."""
+    """SECURITY.md lists every action of the functions that is not a List or Read, and no action they lack."""
     functions = allowed("EvaluateRole") | allowed("PlanRole")
     table = named("The two functions only read")
     assert table <= functions

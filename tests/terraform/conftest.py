@@ -14,7 +14,7 @@ __all__ = ["deployment"]
 
 @pytest.fixture(scope="module")
 def workspace(running_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    """The configuration, applied. Every test leaves it and the sandbox as it found them."""
+    """Yield the applied configuration. Every test restores it and the sandbox."""
     if not terraform():
         pytest.skip("no terraform on PATH")
     if not provider():
@@ -27,7 +27,7 @@ def workspace(running_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def sandbox(workspace: Workspace, running_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """The sandbox that Terraform works in, with everything it made."""
+    """Yield the sandbox in which Terraform works, with everything that it created."""
     del workspace
     with pointed_at(running_sandbox, monkeypatch) as kept:
         yield kept

@@ -1,4 +1,4 @@
-"""The endpoint policy in a Terraform patch, as Terraform itself evaluates it."""
+"""Terraform evaluates the endpoint policy of a Terraform patch."""
 
 import base64
 import json

@@ -16,25 +16,25 @@ HEALED = ("inline", "separate", "main", "shared-2")
 
 
 def patch_for(workspace: Workspace, name: str) -> str:
-    """The Terraform patch that the command prints for a subnet."""
+    """Return the Terraform patch that the command prints for a subnet."""
     explanation = json.loads(invoke(["explain", workspace.output("subnets")[name], "--format", "json"]).stdout)
     return str(explanation["plan"]["patches"]["terraform"])
 
 
 def reasons(workspace: Workspace, *names: str) -> list[str]:
-    """The reasons that a scan reports for subnets."""
+    """Return the reasons that a scan reports for subnets."""
     rows = json.loads(invoke(["scan", "--format", "json"]).stdout)["subnets"]
     by_subnet = {row["subnetId"]: row["reason"] for row in rows}
-    return [by_subnet[workspace.output("subnets")[each]] for each in names]
+    return [by_subnet[workspace.output("subnets")[name]] for name in names]
 
 
 @pytest.mark.usefixtures("sandbox")
 def test_terraform_patches_fix_the_verdict_and_cause_no_drift(workspace: Workspace) -> None:
-    """One patch creates an endpoint, one associates an existing endpoint; the plan after them is empty."""
+    """One patch creates an endpoint, one associates an existing one; after both, the plan is empty."""
     flagged = ("inline", "shared-2")
     assert reasons(workspace, *flagged) == ["NAT_GATEWAY", "NAT_GATEWAY"]
-    patches = [patch_for(workspace, each) for each in flagged]
-    assert ["aws_vpc_endpoint.s3express" in each for each in patches] == [True, False]
+    patches = [patch_for(workspace, name) for name in flagged]
+    assert ["aws_vpc_endpoint.s3express" in patch for patch in patches] == [True, False]
     with workspace.adding("\n".join(patches)):
         assert workspace.apply() == {"add": 3, "change": 0, "remove": 0}
         assert reasons(workspace, *flagged) == ["ENDPOINT", "ENDPOINT"]
@@ -44,7 +44,7 @@ def test_terraform_patches_fix_the_verdict_and_cause_no_drift(workspace: Workspa
 
 
 def test_an_endpoint_that_lists_its_route_tables_drifts(workspace: Workspace, sandbox: Sandbox) -> None:
-    """Terraform would remove a table that a heal adds to that list; as the patch says, the list is where to add it."""
+    """Terraform would remove a table that a heal adds to that list, so the patch says to add it there."""
     endpoint_id, table_id = workspace.output("endpoints")["listed"], workspace.output("route_tables")["listed-2"]
     patch = patch_for(workspace, "listed-2")
     assert f"route_table_ids in the aws_vpc_endpoint of {endpoint_id}" in patch
@@ -61,10 +61,10 @@ def test_an_endpoint_that_lists_its_route_tables_drifts(workspace: Workspace, sa
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, RemoveRouteTableIds=[table_id])
 
 
-def test_a_heal_and_its_undo_are_no_drift(workspace: Workspace, deployment: Deployment) -> None:
-    """After the heals, the plan is empty and applying it changes nothing; after their undo, the plan is empty again."""
+def test_a_heal_and_its_undo_cause_no_drift(workspace: Workspace, deployment: Deployment) -> None:
+    """After heals, the plan is empty and an apply changes nothing; after their undos, it is empty again."""
     subnets = workspace.output("subnets")
-    runs = [deployment.heal(subnets[each]) for each in HEALED]
+    runs = [deployment.heal(subnets[name]) for name in HEALED]
     assert [status(run) for run in runs] == ["Success"] * len(HEALED)
     assert workspace.plan() == {}
     deployment.sandbox.calls.clear()

@@ -20,12 +20,12 @@ SECONDS = 240
 
 
 def terraform() -> str | None:
-    """The program, None if it is not installed."""
+    """Return the path of the program, or None if it is not installed."""
     return shutil.which("terraform")
 
 
 def provider() -> Path | None:
-    """The program of the AWS provider, None if it is not installed; nothing is ever downloaded.
+    """Return the path of the AWS provider, or None if it is not installed; nothing is ever downloaded.
 
     It is looked for in the folder that TERRAFORM_PLUGIN_DIR names, in the folders where Terraform looks by itself
     (https://developer.hashicorp.com/terraform/cli/config/config-file#implied-local-mirror-directories), and in /opt.
@@ -43,14 +43,14 @@ def provider() -> Path | None:
 
 
 class Workspace:
-    """A folder with the configuration, and what Terraform made of it in a sandbox.
+    """A folder with the configuration and the resources that Terraform created from it in a sandbox.
 
     As a context manager, it starts the provider once for all commands, because starting it takes most of the time of a
     command: https://developer.hashicorp.com/terraform/plugin/debugging#starting-a-provider-in-debug-mode.
     """
 
     def __init__(self, folder: Path, sandbox: Sandbox) -> None:
-        """Copy the configuration; nothing is applied yet."""
+        """Copy the configuration without applying it."""
         self._folder = folder
         (folder / "terraform.rc").touch()
         self._environment = {
@@ -86,25 +86,25 @@ class Workspace:
     def apply(self) -> dict[str, int]:
         """Apply the configuration; return how many resources were added, changed, and removed."""
         messages = self._messages(self._run("apply", "-auto-approve", "-json"))
-        [summary] = [each["changes"] for each in messages if each["type"] == "change_summary"][-1:]
-        [self.outputs] = [each["outputs"] for each in messages if each["type"] == "outputs"][-1:]
+        [summary] = [message["changes"] for message in messages if message["type"] == "change_summary"][-1:]
+        [self.outputs] = [message["outputs"] for message in messages if message["type"] == "outputs"][-1:]
         return {name: summary[name] for name in ("add", "change", "remove")}
 
     def plan(self) -> dict[str, str]:
-        """What Terraform would do: actions by the address of the resource. Empty if it reports no changes."""
+        """Return the actions that Terraform plans, by resource address; empty if it reports no changes."""
         done = self._run("plan", "-detailed-exitcode", "-json", statuses=(NO_CHANGES, CHANGES))
-        changes = [each["change"] for each in self._messages(done) if each["type"] == "planned_change"]
+        changes = [message["change"] for message in self._messages(done) if message["type"] == "planned_change"]
         assert bool(changes) == (done.returncode == CHANGES), done.stdout
-        return {each["resource"]["addr"]: each["action"] for each in changes}
+        return {change["resource"]["addr"]: change["action"] for change in changes}
 
     def output(self, name: str) -> dict[str, str]:
-        """An output of the configuration."""
+        """Return an output of the configuration."""
         found: dict[str, str] = self.outputs[name]["value"]
         return found
 
     @contextmanager
     def adding(self, text: str) -> Iterator[None]:
-        """Have one more file in the configuration."""
+        """Add a file to the configuration."""
         added = self._folder / "added.tf"
         added.write_text(text, encoding="utf-8")
         yield

@@ -30,7 +30,7 @@ LIMITS = (
 """The limits of this source that affect verdicts, shown as notes."""
 
 _PAGE = 100
-"""The most items that a query returns at once (botocore model: config SelectAggregateResourceConfig)."""
+"""The most items on a page of a query (botocore model: config SelectAggregateResourceConfig)."""
 
 AccountKey = tuple[str, str]
 """An account id (12 digits) and a Region."""

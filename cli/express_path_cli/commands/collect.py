@@ -8,7 +8,7 @@ import typer
 from express_path_cli import options
 from express_path_cli.connections import connect
 from express_path_cli.dump.writer import write_dump
-from express_path_cli.problems import naming
+from express_path_cli.problems import locating_errors
 
 EXAMPLES = """
 express-path collect dump --region eu-west-1  # a folder of JSON files
@@ -26,7 +26,7 @@ def collect(
     Exit status: 0 done, 2 a required read failed. Optional reads that are denied are skipped and named.
     """
     aws = connect(region, profile)
-    with naming(aws.region):
+    with locating_errors(aws.region):
         for written in write_dump(aws, folder):
             if written.rows is None:
                 typer.echo(f"{written.path}: skipped, because the read was denied", err=True)

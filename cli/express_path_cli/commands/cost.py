@@ -19,8 +19,7 @@ from express_path_cli.formats.cost_table import as_cost_table, as_text_table
 from express_path_cli.output import STDOUT, show_failures_and_notes, write_file
 from express_path_cli.problems import UNDETERMINED, say
 from express_path_cli.progress import watching
-from express_path_cli.result import Seen
-from express_path_cli.selection import Selection, judge_all
+from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 from express_path_cli.task_pool import TaskPool
@@ -111,11 +110,11 @@ def _cost(request: _Request, form: Form, output: Path | None, *, quiet: bool) ->
     """Read, calculate and write, and return the exit status."""
     source, parameters = request.source, request.parameters
     with watching(quiet=quiet) as watch, TaskPool(source.live.workers, watch) as task_pool:
-        seen = source.read(parameters, watch)
-        nats = crossed_nats(seen.views, judge_all(seen.views, parameters, Selection()))
-        report = report_on(nats, seen, request.counted, task_pool)
-    show_failures_and_notes(Seen(failures=report.failures, notes=report.notes), quiet=quiet)
-    if seen.views or not seen.failures:
+        network = source.read(parameters, watch)
+        nats = crossed_nats(network.views, evaluate_all(network.views, parameters, Selection()))
+        report = report_on(nats, network, request.counted, task_pool)
+    show_failures_and_notes(report.failures, report.notes, quiet=quiet)
+    if network.views or not network.failures:
         _write(report, form, output, quiet=quiet)
     return UNDETERMINED if report.failures else 0
 

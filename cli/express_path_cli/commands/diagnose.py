@@ -19,8 +19,7 @@ from express_path_cli.formats.diagnosis_text import panels, print_diagnoses
 from express_path_cli.output import show_failures_and_notes, write_file
 from express_path_cli.problems import UNDETERMINED, OptionError, say
 from express_path_cli.progress import watching
-from express_path_cli.result import Seen
-from express_path_cli.selection import Selection, judge_all
+from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 from express_path_cli.task_pool import TaskPool
@@ -114,7 +113,7 @@ def diagnose(
 ) -> None:
     """Show whether a NAT gateway on a flagged path throttles S3 Express traffic, with a chart.
 
-    Symptoms are flat throughput, refused connections, dropped packets, and peaks near a NAT gateway's maximum. Exit
+    Symptoms are flat throughput, port allocation errors, dropped packets, and peaks near a NAT gateway's maximum. Exit
     status: 0 none, 1 some, 2 something could not be determined; it is named on standard error, the rest is reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
@@ -127,17 +126,17 @@ def _diagnose(request: _Request, chart: Path | None, form: Form, *, quiet: bool)
     """Read, diagnose and write, and return the exit status."""
     _check(chart)
     with watching(quiet=quiet) as watch:
-        seen = request.source.read(request.parameters, watch)
-    show_failures_and_notes(seen, quiet=quiet)
-    verdicts = judge_all(seen.views, request.parameters, Selection())
-    nats = nats_to_diagnose(seen, verdicts, request.subnet_id, request.source.elsewhere)
+        network = request.source.read(request.parameters, watch)
+    show_failures_and_notes(network.failures, network.notes, quiet=quiet)
+    verdicts = evaluate_all(network.views, request.parameters, Selection())
+    nats = nats_to_diagnose(network, verdicts, request.subnet_id, request.source.elsewhere)
     with watching(quiet=quiet) as watch, TaskPool(request.source.live.workers, watch) as task_pool:
-        diagnoses = diagnose_all(nats, verdicts, seen, request.timing, task_pool)
-    show_failures_and_notes(Seen(failures=task_pool.failures), quiet=quiet)
-    if seen.views or not seen.failures:
+        diagnoses = diagnose_all(nats, verdicts, network, request.timing, task_pool)
+    show_failures_and_notes(task_pool.failures, quiet=quiet)
+    if network.views or not network.failures:
         _draw(diagnoses, chart, quiet=quiet)
         _write(diagnoses, request.timing, form)
-    failed = seen.failures or task_pool.failures
+    failed = network.failures or task_pool.failures
     return UNDETERMINED if failed else any(diagnosis.has_symptoms for diagnosis in diagnoses)
 
 

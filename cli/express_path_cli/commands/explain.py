@@ -10,7 +10,7 @@ from express_path_cli import options
 from express_path_cli.explanation.explanation import Subject
 from express_path_cli.formats.explanation_json import as_explanation_json
 from express_path_cli.formats.explanation_text import as_explanation, as_patches
-from express_path_cli.problems import UNDETERMINED, one_line, say, trace
+from express_path_cli.problems import UNDETERMINED, one_line, print_trace, say
 
 EXAMPLES = """
 express-path explain subnet-0a1b2c3d4e5f60718  # live, in the Region of your AWS settings
@@ -58,7 +58,7 @@ def explain(
         console.print(as_explanation(explanation))
         console.print(as_patches(explanation), soft_wrap=True)
     if explanation.proposal.failure:
-        trace(explanation.proposal.failure)
+        print_trace(explanation.proposal.failure)
         say(one_line(explanation.proposal.failure))
         raise typer.Exit(UNDETERMINED)
 

@@ -26,7 +26,7 @@ _RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 EXAMPLES = """
 express-path heal subnet-0a1b2c3d4e5f60718  # what a heal would change
 express-path heal subnet-0a1b2c3d4e5f60718 --apply  # heal it, after asking
-express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # take it back
+express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # undo that heal
 """
 
 

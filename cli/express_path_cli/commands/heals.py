@@ -11,7 +11,7 @@ from express_path_cli import options
 from express_path_cli.formats.heals_json import as_heals_json
 from express_path_cli.formats.heals_table import as_heals_table
 from express_path_cli.output import STDOUT, write_file
-from express_path_cli.problems import OptionError, naming
+from express_path_cli.problems import OptionError, locating_errors
 from express_path_cli.runbook_commands import DEFAULT_STACK, StackName, deployment_of
 from express_path_cli.runbooks.heal_history import PastHeal, past_heals
 from express_path_cli.runbooks.ledger_history import read_history
@@ -59,7 +59,7 @@ def heals(
     """
     deployment = deployment_of(stack, region, profile)
     aws = deployment.account_region.aws
-    with naming(deployment.account_region):
+    with locating_errors(deployment.account_region):
         history = read_history(aws.dynamodb, deployment.stack.ledger_table)
     found = past_heals(history, vpc or (), run or ())
     _check_all_found(found, run or ())

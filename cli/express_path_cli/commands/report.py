@@ -13,7 +13,7 @@ from express_path_cli.output import show_failures_and_notes, write_result
 from express_path_cli.problems import UNDETERMINED
 from express_path_cli.progress import watching
 from express_path_cli.result import Result, is_flagged
-from express_path_cli.selection import Selection, judge_all
+from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 
@@ -59,10 +59,10 @@ def _report(source: Source, parameter: list[str] | None, output: Path, *, quiet:
     """Write the file, and return the exit status."""
     parameters = options.rule_parameters(parameter)
     with gc_paused(), watching(quiet=quiet) as watch:
-        seen = source.read(parameters, watch)
-        verdicts = judge_all(seen.views, parameters, Selection())
-    show_failures_and_notes(seen, quiet=quiet)
-    if seen.views or not seen.failures:
-        result = Result(verdicts, datetime.now(UTC), seen.failures, seen.views, seen.notes, parameters)
+        network = source.read(parameters, watch)
+        verdicts = evaluate_all(network.views, parameters, Selection())
+    show_failures_and_notes(network.failures, network.notes, quiet=quiet)
+    if network.views or not network.failures:
+        result = Result(verdicts, datetime.now(UTC), network.failures, network.views, network.notes, parameters)
         write_result(result, Format.HTML, output, quiet=quiet)
-    return UNDETERMINED if seen.failures else any(map(is_flagged, verdicts))
+    return UNDETERMINED if network.failures else any(map(is_flagged, verdicts))

@@ -15,8 +15,8 @@ from express_path_cli.formats.registry import Format, format_of
 from express_path_cli.output import show_failures_and_notes, write_result
 from express_path_cli.problems import UNDETERMINED, OptionError
 from express_path_cli.progress import watching
-from express_path_cli.result import Result, Seen
-from express_path_cli.selection import NEVER, WORDS, Selection, judge_all, matches, parse_words
+from express_path_cli.result import NetworkViews, Result
+from express_path_cli.selection import NEVER, WORDS, Selection, evaluate_all, matches, parse_words
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 
@@ -128,26 +128,26 @@ def scan(
 
 def _scan(request: _Request, output_format: Format, output: Path | None, *, quiet: bool) -> int:
     """Read, evaluate and write, and return the exit status."""
-    seen, verdicts = _read(request, quiet=quiet)
-    if seen.views or not seen.failures:
+    network, verdicts = _read(request, quiet=quiet)
+    if network.views or not network.failures:
         listed = [verdict for verdict in verdicts if matches(verdict, request.shown)]
         result = Result(
-            listed, datetime.now(UTC), seen.failures, seen.views, seen.notes, request.parameters, len(verdicts)
+            listed, datetime.now(UTC), network.failures, network.views, network.notes, request.parameters, len(verdicts)
         )
         write_result(result, output_format, output, quiet=quiet)
-    return UNDETERMINED if seen.failures else any(matches(verdict, request.failing) for verdict in verdicts)
+    return UNDETERMINED if network.failures else any(matches(verdict, request.failing) for verdict in verdicts)
 
 
-def _read(request: _Request, *, quiet: bool) -> tuple[Seen, list[Verdict]]:
+def _read(request: _Request, *, quiet: bool) -> tuple[NetworkViews, list[Verdict]]:
     """Read the network, evaluate the selected subnets, and report what could not be read or found."""
     source, selection = request.source, request.selection
     with gc_paused(), watching(quiet=quiet) as watch:
-        seen = source.read(request.parameters, watch)
-        missing = (*selection.missing_vpcs(seen.views, source.elsewhere), *selection.missing_tags(seen.views))
-        seen = replace(seen, failures=[*seen.failures, *missing])
-        verdicts = judge_all(seen.views, request.parameters, selection)
-    show_failures_and_notes(seen, quiet=quiet)
-    return seen, verdicts
+        network = source.read(request.parameters, watch)
+        missing = (*selection.missing_vpcs(network.views, source.elsewhere), *selection.missing_tags(network.views))
+        network = replace(network, failures=[*network.failures, *missing])
+        verdicts = evaluate_all(network.views, request.parameters, selection)
+    show_failures_and_notes(network.failures, network.notes, quiet=quiet)
+    return network, verdicts
 
 
 def _selection(vpc_ids: list[str] | None, tags: list[str] | None) -> Selection:

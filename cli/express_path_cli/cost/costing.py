@@ -48,20 +48,22 @@ class NatCost:
     measured: Measured | None = None
 
 
-def read_traffic(places: Sequence[OwnedNats], during: TimeWindow, task_pool: TaskPool) -> dict[str, tuple[Series, ...]]:
+def read_traffic(
+    owned_nats: Sequence[OwnedNats], during: TimeWindow, task_pool: TaskPool
+) -> dict[str, tuple[Series, ...]]:
     """Return the traffic of every NAT gateway that could be read, by its id."""
-    done = task_pool.run(places, partial(_read_place, during=during))
+    done = task_pool.run(owned_nats, partial(_read_traffic, during=during))
     traffic = {nat_id: series for _, by_nat in done for nat_id, series in by_nat.items()}
-    unmetered = [nat for metered in places for nat in metered.nats if traffic.get(nat.id) == ()]
+    unmetered = [nat for owned in owned_nats for nat in owned.nats if traffic.get(nat.id) == ()]
     task_pool.failures += [Failure(nat.where, _NO_ZONES) for nat in unmetered]
     return {nat_id: series for nat_id, series in traffic.items() if series}
 
 
-def _read_place(metered: OwnedNats, during: TimeWindow) -> dict[str, tuple[Series, ...]]:
-    aws = metered.owner.aws
-    meters = meters_of(aws, [nat.gateway for nat in metered.nats if nat.gateway])
+def _read_traffic(owned: OwnedNats, during: TimeWindow) -> dict[str, tuple[Series, ...]]:
+    aws = owned.owner.aws
+    meters = meters_of(aws, [nat.gateway for nat in owned.nats if nat.gateway])
     read = read_metrics(aws, meters, TRAFFIC, during.start, during.end, _PERIOD)
-    return {nat.id: tuple(series for series in read if series.meter.nat_gateway_id == nat.id) for nat in metered.nats}
+    return {nat.id: tuple(series for series in read if series.meter.nat_gateway_id == nat.id) for nat in owned.nats}
 
 
 class Prices:
@@ -99,13 +101,13 @@ class Prices:
 
 def costs_of(
     nats: Sequence[CrossedNat],
-    places: Sequence[OwnedNats],
+    owned_nats: Sequence[OwnedNats],
     traffic: Mapping[str, tuple[Series, ...]],
     prices: Prices,
     during: TimeWindow,
 ) -> list[NatCost]:
     """Return the cost of each NAT without measurements, in the order of the NATs."""
-    clients = {nat.id: metered.owner.aws for metered in places for nat in metered.nats}
+    clients = {nat.id: owned.owner.aws for owned in owned_nats for nat in owned.nats}
     return [
         _cost(nat, prices.of(nat, clients[nat.id]), traffic, during) if nat.id in clients else NatCost(nat)
         for nat in nats

@@ -1,4 +1,4 @@
-"""Reading the S3 Express traffic of NAT gateways from flow logs, with CloudWatch Logs Insights."""
+"""Read the S3 Express traffic of NAT gateways from flow logs, with CloudWatch Logs Insights."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ class Reading:
 
 
 def read_log_group(aws: Aws, name: str) -> LogGroup:
-    """Read a log group. Raises ApiError, also if there is none of that name."""
+    """Read a log group. Raise ApiError, also if there is none of that name."""
     rows = pages(aws.client("logs"), "logs", "describe_log_groups", "logGroups", logGroupNamePrefix=name)
     group = next((row for row in rows if row["logGroupName"] == name), None)
     if group is None:
@@ -61,7 +61,7 @@ def _flow_log(row: Mapping[str, Any]) -> FlowLog:
 
 
 def read_nat_placements(aws: Aws, gateway_ids: Sequence[str]) -> dict[str, NatPlacement]:
-    """Read the placement of NAT gateways of this account and Region, by id, without deleted ones. Raises ApiError."""
+    """Read the placement of NAT gateways of this account and Region, by id, without deleted ones. Raise ApiError."""
     rows = filtered(aws.ec2, "describe_nat_gateways", "NatGateways", "nat-gateway-id", gateway_ids)
     return {row["NatGatewayId"]: _placement(row) for row in rows}
 
@@ -86,7 +86,7 @@ def read_express_bytes(
 ) -> Reading:
     """Read the bytes between interfaces and S3 Express during a window, both directions, each byte once.
 
-    fields: those of the records, in order. Raises ApiError if a query fails or does not complete.
+    fields: those of the records, in order. Raise ApiError if a query fails or does not complete.
     """
     totals: dict[str, float] = {}
     skipped: set[str] = set()

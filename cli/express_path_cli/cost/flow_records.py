@@ -1,4 +1,4 @@
-"""Choosing the flow log that records the traffic of a NAT gateway, so that each byte is counted once.
+"""Choose the flow log that records the traffic of a NAT gateway, so that each byte is counted once.
 
 Traffic through a zonal NAT gateway has four records at its network interface: from the client, to the destination, and
 both directions back. In srcaddr and dstaddr, one side is always the NAT gateway itself, so S3 Express addresses are
@@ -48,7 +48,7 @@ class NatPlacement:
 def recording(placement: NatPlacement, log_group: str, flow_logs: Iterable[FlowLog]) -> FlowLog:
     """Return the one flow log of a log group that records a NAT gateway's accepted traffic.
 
-    Raises NotRecordedError, also if there are several: the log group then has every byte several times.
+    Raise NotRecordedError, also if there are several: the log group then has every byte several times.
     """
     recorded = {*placement.interface_ids, placement.subnet_id, placement.vpc_id}
     found = [log for log in flow_logs if log.resource_id in recorded and log.traffic_type != "REJECT"]

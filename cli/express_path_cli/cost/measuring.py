@@ -1,4 +1,4 @@
-"""Measuring the S3 Express share of NAT gateways' traffic from flow logs."""
+"""Measure the S3 Express share of NAT gateways' traffic from flow logs."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class Measurement:
 
 
 def express_blocks(views: Sequence[View], region: str) -> tuple[Cidr, ...]:
-    """Return the IPv4 blocks of S3 Express in a Region; NAT gateways translate to no others. Raises OptionError."""
+    """Return the IPv4 blocks of S3 Express in a Region; NAT gateways translate to no others. Raise OptionError."""
     snapshot = next(view.tracer.snapshot for view in views if view.region == region)
     lists = [prefix_list for prefix_list in snapshot.express_prefix_lists if prefix_list.family is Family.IPV4]
     blocks = tuple(block for prefix_list in lists for block in prefix_list.cidrs or ())
@@ -55,29 +55,29 @@ def express_blocks(views: Sequence[View], region: str) -> tuple[Cidr, ...]:
 
 
 def measure(
-    log_group: str, places: Sequence[OwnedNats], views: Sequence[View], during: TimeWindow, task_pool: TaskPool
+    log_group: str, owned_nats: Sequence[OwnedNats], views: Sequence[View], during: TimeWindow, task_pool: TaskPool
 ) -> Measurement:
-    """Measure all places; failures are added to the task pool's."""
+    """Measure the NAT gateways of each account and Region; failures are added to the task pool's."""
     by_gateway: dict[str, ExpressBytes] = {}
     bytes_scanned = 0.0
-    measure_place = partial(_measure_place, log_group, views, during)
-    for metered, measurement in task_pool.run(places, measure_place, lambda metered: f"{metered}: flow logs"):
+    task = partial(_measure_owned, log_group, views, during)
+    for owned, measurement in task_pool.run(owned_nats, task, lambda owned: f"{owned}: flow logs"):
         by_gateway |= measurement.by_gateway
         bytes_scanned += measurement.bytes_scanned
         task_pool.failures += [
-            Failure(f"{error.nat_gateway_id} {metered.owner.aws.region}", error) for error in measurement.not_recorded
+            Failure(f"{error.nat_gateway_id} {owned.owner.aws.region}", error) for error in measurement.not_recorded
         ]
     return Measurement(by_gateway, bytes_scanned)
 
 
-def _measure_place(log_group: str, views: Sequence[View], during: TimeWindow, metered: OwnedNats) -> Measurement:
-    aws = metered.owner.aws
+def _measure_owned(log_group: str, views: Sequence[View], during: TimeWindow, owned: OwnedNats) -> Measurement:
+    aws = owned.owner.aws
     blocks = express_blocks(views, aws.region)
     group = read_log_group(aws, log_group)
-    placements = read_nat_placements(aws, [nat.id for nat in metered.nats])
+    placements = read_nat_placements(aws, [nat.id for nat in owned.nats])
     recorded: dict[tuple[tuple[str, ...], TimeWindow], list[NatPlacement]] = defaultdict(list)
     not_recorded = []
-    for nat in metered.nats:
+    for nat in owned.nats:
         try:
             placement = placements.get(nat.id, NatPlacement(nat.id, (), "", ""))
             flow_log = recording(placement, log_group, group.flow_logs)
@@ -97,7 +97,7 @@ def _measure_place(log_group: str, views: Sequence[View], during: TimeWindow, me
 
 
 def _recorded_window(placement: NatPlacement, group: LogGroup, flow_log: FlowLog, during: TimeWindow) -> TimeWindow:
-    """Return the part of a window that has records. Raises NotRecordedError if there is none."""
+    """Return the part of a window that has records. Raise NotRecordedError if there is none."""
     since = max(flow_log.created, group.kept_since)
     window = during.since(since)
     if not window.days:

@@ -20,7 +20,7 @@ _USAGE_TYPE = re.compile(r"(?:[A-Z0-9]+-)?(?P<kind>NatGateway|RegionalNatGateway
 def listed_prices(aws: Aws, region: str) -> dict[str, Price]:
     """Read the prices of a Region: NatGateway (zonal and private NAT gateways) and RegionalNatGateway.
 
-    A price that AWS does not list in US dollars is absent. Raises ApiError.
+    A price that AWS does not list in US dollars is absent. Raise ApiError.
     """
     wanted = {"productFamily": "NAT Gateway", "regionCode": region}
     filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()]

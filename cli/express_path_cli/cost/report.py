@@ -8,7 +8,7 @@ from express_path_cli.cost.costing import NatCost, Prices, costs_of, read_traffi
 from express_path_cli.cost.measuring import measure, with_measurement
 from express_path_cli.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nats_by_owner import OwnedNats, nats_by_owner
-from express_path_cli.result import Failure, Seen
+from express_path_cli.result import Failure, NetworkViews
 from express_path_cli.task_pool import TaskPool
 
 
@@ -48,21 +48,23 @@ class CostReport:
         return [cost for cost in self.costs if cost.nat.kind is NatKind.INSTANCE]
 
 
-def report_on(nats: Sequence[CrossedNat], seen: Seen, options: CostOptions, task_pool: TaskPool) -> CostReport:
+def report_on(
+    nats: Sequence[CrossedNat], network: NetworkViews, options: CostOptions, task_pool: TaskPool
+) -> CostReport:
     """Read traffic and prices, and flow logs if a log group is given; failures are kept and the rest is reported."""
-    places = nats_by_owner(nats, seen.account_access, task_pool)
+    owned_nats = nats_by_owner(nats, network.account_access, task_pool)
     prices = Prices(options.usd_per_gb)
-    costs = costs_of(nats, places, read_traffic(places, options.window, task_pool), prices, options.window)
-    report = CostReport(options.window, costs, not (seen.failures or task_pool.failures), options.log_group)
+    costs = costs_of(nats, owned_nats, read_traffic(owned_nats, options.window, task_pool), prices, options.window)
+    report = CostReport(options.window, costs, not (network.failures or task_pool.failures), options.log_group)
     if options.log_group:
-        report = _with_measurement(report, options.log_group, places, seen, task_pool)
-    failures = (*seen.failures, *sorted(task_pool.failures, key=lambda failure: failure.where))
-    return replace(report, failures=failures, notes=(*seen.notes, *prices.notes))
+        report = _with_measurement(report, options.log_group, owned_nats, network, task_pool)
+    failures = (*network.failures, *sorted(task_pool.failures, key=lambda failure: failure.where))
+    return replace(report, failures=failures, notes=(*network.notes, *prices.notes))
 
 
 def _with_measurement(
-    report: CostReport, log_group: str, places: Sequence[OwnedNats], seen: Seen, task_pool: TaskPool
+    report: CostReport, log_group: str, owned_nats: Sequence[OwnedNats], network: NetworkViews, task_pool: TaskPool
 ) -> CostReport:
-    measurement = measure(log_group, places, seen.views, report.window, task_pool)
+    measurement = measure(log_group, owned_nats, network.views, report.window, task_pool)
     costs = with_measurement(report.costs, measurement.by_gateway)
     return replace(report, costs=costs, bytes_scanned=measurement.bytes_scanned)

@@ -1,4 +1,4 @@
-"""Diagnosing the NAT gateways on flagged paths, account by account."""
+"""Diagnose the NAT gateways on flagged paths, account by account."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from express_path_cli.diagnosis.timing import Timing
 from express_path_cli.metrics.nat_metrics import meters_of, read_metrics
 from express_path_cli.nats_by_owner import OwnedNats, nats_by_owner
 from express_path_cli.problems import OptionError
-from express_path_cli.result import Seen, is_flagged
+from express_path_cli.result import NetworkViews, is_flagged
 from express_path_cli.task_pool import TaskPool
 
 
@@ -35,41 +35,41 @@ class NatDiagnosis:
 
 
 def nats_to_diagnose(
-    seen: Seen, verdicts: Sequence[Verdict], subnet_id: str | None, elsewhere: str
+    network: NetworkViews, verdicts: Sequence[Verdict], subnet_id: str | None, elsewhere: str
 ) -> list[CrossedNat]:
     """Return the NATs on flagged paths, or on the path of one subnet.
 
-    Raises OptionError if there is no such subnet; elsewhere is the hint where else to look for it.
+    Raise OptionError if there is no such subnet; elsewhere is the hint where else to look for it.
     """
-    nats = crossed_nats(seen.views, verdicts)
+    nats = crossed_nats(network.views, verdicts)
     if subnet_id is None:
         return nats
     if all(verdict.subnet_id != subnet_id for verdict in verdicts):
-        hint = "it may be in an account or Region that could not be read" if seen.failures else elsewhere
+        hint = "it may be in an account or Region that could not be read" if network.failures else elsewhere
         raise OptionError(f"no subnet {subnet_id} was found", hint)
     return [nat for nat in nats if subnet_id in nat.subnet_ids]
 
 
 def diagnose_all(
-    nats: Sequence[CrossedNat], verdicts: Iterable[Verdict], seen: Seen, during: Timing, task_pool: TaskPool
+    nats: Sequence[CrossedNat], verdicts: Iterable[Verdict], network: NetworkViews, during: Timing, task_pool: TaskPool
 ) -> list[NatDiagnosis]:
     """Diagnose each NAT and return those with symptoms first; failures are added to the task pool's."""
-    places = nats_by_owner(nats, seen.account_access, task_pool)
-    done = task_pool.run(places, partial(_diagnose_place, during=during), lambda metered: f"{metered}: metrics")
+    owned_nats = nats_by_owner(nats, network.account_access, task_pool)
+    done = task_pool.run(owned_nats, partial(_diagnose_owned, during=during), lambda owned: f"{owned}: metrics")
     by_nat = {nat_id: diagnoses for _, of_place in done for nat_id, diagnoses in of_place.items()}
     tables = {verdict.subnet_id: verdict.route_table_id for verdict in verdicts if is_flagged(verdict)}
     diagnosed = [NatDiagnosis(nat, _one_subnet_per_table(nat, tables), by_nat.get(nat.id)) for nat in nats]
     return sorted(diagnosed, key=lambda nat: not nat.has_symptoms)
 
 
-def _diagnose_place(metered: OwnedNats, during: Timing) -> dict[str, tuple[Diagnosis, ...]]:
-    aws = metered.owner.aws
-    meters = meters_of(aws, [nat.gateway for nat in metered.nats if nat.gateway])
+def _diagnose_owned(owned: OwnedNats, during: Timing) -> dict[str, tuple[Diagnosis, ...]]:
+    aws = owned.owner.aws
+    meters = meters_of(aws, [nat.gateway for nat in owned.nats if nat.gateway])
     series = read_metrics(aws, meters, METRICS, during.start, during.end, during.period)
     diagnoses = [diagnose(meter, series, during.start, during.end, during.period) for meter in meters]
     return {
         nat.id: tuple(diagnosis for diagnosis in diagnoses if diagnosis.meter.nat_gateway_id == nat.id)
-        for nat in metered.nats
+        for nat in owned.nats
     }
 
 

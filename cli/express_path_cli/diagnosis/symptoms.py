@@ -47,5 +47,5 @@ class Diagnosis:
 
 def diagnose(meter: Meter, series: Sequence[Series], start: datetime, end: datetime, period: int) -> Diagnosis:
     """Diagnose one meter from its series of METRICS, all with one period in seconds."""
-    load = load_of((one for one in series if one.meter == meter), period)
+    load = load_of((found for found in series if found.meter == meter), period)
     return Diagnosis(meter, start, end, period, load, tuple(findings_of(load, timedelta(seconds=period))))

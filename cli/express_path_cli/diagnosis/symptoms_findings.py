@@ -1,4 +1,4 @@
-"""Symptoms of a NAT gateway that throttles traffic: plateaus, drops, refused connections, peaks.
+"""Symptoms of a NAT gateway that throttles traffic: plateaus, drops, port allocation errors, peaks.
 
 The ceilings are AWS's (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html): a NAT gateway
 scales automatically from 5 to 100 Gbit/s and from 1 to 10 million packets per second, drops packets above that, and
@@ -15,14 +15,14 @@ from express_path.domain.verdict.capacity import NAT_GATEWAY_BASELINE_GBPS, NAT_
 from express_path_cli.diagnosis.symptoms_load import Load, within
 from express_path_cli.diagnosis.symptoms_plateau import Plateau, Points, plateaus
 
-NEAR = 0.9
+NEAR_LIMIT = 0.9
 """Throughput from this share of a ceiling up is near it."""
 LOWEST_BITS, HIGHEST_BITS = NAT_GATEWAY_BASELINE_GBPS * 1e9, NAT_GATEWAY_PEAK_GBPS * 1e9
 LOWEST_PACKETS, HIGHEST_PACKETS = 1e6, 1e7
 MANY_DROPS = 0.0001
 """The share of dropped packets above which AWS suspects a problem
 (https://docs.aws.amazon.com/vpc/latest/userguide/metrics-dimensions-nat-gateway.html)."""
-APART = timedelta(hours=1)
+EPISODE_GAP = timedelta(hours=1)
 """Events further apart than this are separate findings."""
 
 
@@ -45,7 +45,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One symptom, from start to end; value is in unit. evidence has numbers by name, as far as they are known.
+    """One symptom, from start to end; value is in unit. evidence has the numbers that are known, by name.
 
     droppedPackets, droppedShare (of packets that arrived), portAllocationErrors, peakBitsPerSecond,
     peakPacketsPerSecond (of any ten seconds), activeConnections (the maximum): during the finding.
@@ -63,7 +63,7 @@ class Finding:
 
 def findings_of(load: Load, period: timedelta) -> list[Finding]:
     """Return all findings: by severity, worst first, then by symptom and time."""
-    findings = [*_plateaus(load, period), *_refusals(load, period), *_drops(load, period), *_peaks(load, period)]
+    findings = [*_plateaus(load, period), *_port_errors(load, period), *_drops(load, period), *_peaks(load, period)]
     severities, symptoms = list(Severity), list(Symptom)
     return sorted(
         findings,
@@ -72,9 +72,9 @@ def findings_of(load: Load, period: timedelta) -> list[Finding]:
 
 
 def _plateaus(load: Load, period: timedelta) -> Iterator[Finding]:
-    """Yield plateaus in bit/s, and plateaus in packets/s at other times; packets of equal size show both at once."""
-    bits = plateaus(load.carried, period, NEAR * LOWEST_BITS)
-    packets = plateaus(load.passed, period, NEAR * LOWEST_PACKETS)
+    """Yield plateaus in bit/s, and plateaus in packets/s at other times; packets of equal size show both."""
+    bits = plateaus(load.carried, period, NEAR_LIMIT * LOWEST_BITS)
+    packets = plateaus(load.passed, period, NEAR_LIMIT * LOWEST_PACKETS)
     yield from (_plateau(plateau, "bit/s", HIGHEST_BITS, load) for plateau in bits)
     for plateau in packets:
         if not any(plateau.overlaps(other) for other in bits):
@@ -85,13 +85,13 @@ def _plateau(plateau: Plateau, unit: str, limit: float, load: Load) -> Finding:
     evidence = {"jitter": plateau.jitter, **_evidence(load, plateau.start, plateau.end)}
     if plateau.usual_jitter is not None:
         evidence["usualJitter"] = plateau.usual_jitter
-    throttled = _many_drops(evidence) or evidence.get("portAllocationErrors") or plateau.level >= NEAR * limit
+    throttled = _many_drops(evidence) or evidence.get("portAllocationErrors") or plateau.level >= NEAR_LIMIT * limit
     severity = Severity.HIGH if throttled else Severity.MEDIUM
     return Finding(Symptom.PLATEAU, severity, plateau.start, plateau.end, plateau.level, unit, evidence)
 
 
-def _refusals(load: Load, period: timedelta) -> Iterator[Finding]:
-    for episode in _episodes(load.refused, period):
+def _port_errors(load: Load, period: timedelta) -> Iterator[Finding]:
+    for episode in _episodes(load.port_errors, period):
         yield _finding(Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, episode, episode.total, "errors", load)
 
 
@@ -100,7 +100,7 @@ def _drops(load: Load, period: timedelta) -> Iterator[Finding]:
     for episode in _episodes(load.dropped, period):
         severity = Severity.LOW
         if _many_drops(_evidence(load, episode.start, episode.end)):
-            busy = any(value >= NEAR * LOWEST_BITS for value in within(load.carried, episode.start, episode.end))
+            busy = any(value >= NEAR_LIMIT * LOWEST_BITS for value in within(load.carried, episode.start, episode.end))
             severity = Severity.HIGH if busy else Severity.MEDIUM
         yield _finding(Symptom.PACKETS_DROPPED, severity, episode, episode.total, "packets", load)
 
@@ -110,7 +110,7 @@ def _peaks(load: Load, period: timedelta) -> Iterator[Finding]:
         (load.peak_bits, HIGHEST_BITS, "bit/s"),
         (load.peak_packets, HIGHEST_PACKETS, "packets/s"),
     ):
-        near_limit = tuple((time, value) for time, value in points if value >= NEAR * limit)
+        near_limit = tuple((time, value) for time, value in points if value >= NEAR_LIMIT * limit)
         for episode in _episodes(near_limit, period):
             many_drops = _many_drops(_evidence(load, episode.start, episode.end))
             severity = Severity.HIGH if many_drops else Severity.MEDIUM
@@ -128,12 +128,12 @@ class _Episode:
 
 
 def _episodes(points: Points, period: timedelta) -> list[_Episode]:
-    """Return the episodes of some points; values less than APART from each other belong to one episode."""
+    """Return the episodes of some points; values less than EPISODE_GAP from each other belong to one episode."""
     episodes: list[_Episode] = []
     for time, value in points:
         if not value:
             continue
-        continues = episodes and time - episodes[-1].end < APART
+        continues = episodes and time - episodes[-1].end < EPISODE_GAP
         before = episodes.pop() if continues else _Episode(time, time, 0.0)
         episodes.append(_Episode(before.start, max(before.end, time + period), before.total + value))
     return episodes
@@ -149,7 +149,7 @@ def _evidence(load: Load, start: datetime, end: datetime) -> dict[str, float]:
     evidence = {}
     for name, points, combine in (
         ("droppedPackets", load.dropped, sum),
-        ("portAllocationErrors", load.refused, sum),
+        ("portAllocationErrors", load.port_errors, sum),
         ("peakBitsPerSecond", load.peak_bits, max),
         ("peakPacketsPerSecond", load.peak_packets, max),
         ("activeConnections", load.connections, max),

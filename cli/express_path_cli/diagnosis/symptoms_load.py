@@ -1,4 +1,4 @@
-"""What a NAT gateway carried, dropped and refused over time, from its metrics."""
+"""What a NAT gateway carried and dropped over time, and its port allocation errors, from its metrics."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Load:
     """Points of one meter in chronological order; a period has no point if one of its metrics has none.
 
     carried: bit/s that left the gateway in both directions, as the mean of a period. arrived: packets that reached
-    it. passed: packets/s that it did not drop. dropped: packets. refused: connections without a source port.
+    it. passed: packets/s that it did not drop. dropped: packets. port_errors: connections without a source port.
     peak_bits and peak_packets: the highest rate of any ten seconds, per second. connections: the maximum.
     """
 
@@ -35,7 +35,7 @@ class Load:
     arrived: Points = ()
     passed: Points = ()
     dropped: Points = ()
-    refused: Points = ()
+    port_errors: Points = ()
     peak_bits: Points = ()
     peak_packets: Points = ()
     connections: Points = ()
@@ -52,7 +52,7 @@ def load_of(series: Iterable[Series], period: int) -> Load:
         arrived=arrived,
         passed=tuple((time, (value - lost[time]) / period) for time, value in arrived if time in lost),
         dropped=dropped,
-        refused=_sum_of(metrics, "ErrorPortAllocation"),
+        port_errors=_sum_of(metrics, "ErrorPortAllocation"),
         peak_bits=_sum_of(metrics, "PeakBytesPerSecond", scale=8),
         peak_packets=_sum_of(metrics, "PeakPacketsPerSecond"),
         connections=_sum_of(metrics, "ActiveConnectionCount"),

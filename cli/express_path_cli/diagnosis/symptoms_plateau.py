@@ -1,4 +1,4 @@
-"""Finding plateaus: times when throughput runs flat at its top, as it does at a ceiling of a NAT gateway."""
+"""Find plateaus: times when throughput runs flat at its top, as it does at a ceiling of a NAT gateway."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -13,16 +13,16 @@ Points = Sequence[tuple[datetime, float]]
 
 BAND = 0.05
 """The lowest period of a flat run is at most this share below its highest one."""
-EVEN = BAND / 4
+LEVEL_TOLERANCE = BAND / 4
 """The largest difference between a run's middle and flanks, or between its halves, as a share of its level."""
-ABOVE = 0.02
+MAX_SHARE_ABOVE = 0.02
 """The share of periods up to the run's end that may be higher: bursts that the ceiling did not stop."""
-SHORTEST = timedelta(minutes=30)
-FEWEST = 12
-"""A run has at least this number of periods, and lasts at least SHORTEST."""
-CALM = 0.4
+MIN_DURATION = timedelta(minutes=30)
+MIN_PERIODS = 12
+"""A run has at least this number of periods, and lasts at least MIN_DURATION."""
+MAX_JITTER_RATIO = 0.4
 """A run's jitter is at most this share of the jitter that the window's other traffic has at the run's level."""
-STILL = 0.02
+MAX_JITTER = 0.02
 """The highest jitter, as a share of the level, if there is no other traffic to compare with."""
 
 
@@ -53,24 +53,24 @@ class _Run:
     smooth: Sequence[float]
 
 
-def plateaus(points: Points, period: timedelta, least: float) -> list[Plateau]:
-    """Return the plateaus with a level of at least least (> 0), in chronological order; points may be in any order.
+def plateaus(points: Points, period: timedelta, min_level: float) -> list[Plateau]:
+    """Return the plateaus with a level of at least min_level (> 0), in chronological order; points may be in any order.
 
     Traffic that nothing limits varies: it drifts, has round peaks, and jitters from period to period. A ceiling cuts
     all that off. So a plateau is a longest run of periods, apart from single periods that are missing or out of line
     (the median of three neighbors), that is
 
-    1. in a band: min >= (1 - BAND) * max, for at least FEWEST periods and SHORTEST;
+    1. in a band: min >= (1 - BAND) * max, for at least MIN_PERIODS periods and MIN_DURATION;
     2. at the top: almost no period before or in it was higher. Later ones may be: a NAT gateway scales;
-    3. level: the means of its middle half and of its flanks are equal within EVEN, and those of its two halves. A
-       parabola, the shape of any smooth peak near its top, leaves the band with a difference of BAND / 2, and a steady
-       rise with BAND / 2 between the halves: both are twice EVEN;
-    4. calm: it jitters (upper quartile of the steps) at most CALM times as much as other traffic. The jitter of
-       independent flows grows with the square root of their sum, which is the least that free traffic has, so steps
-       are divided by that root before they are compared.
+    3. level: the means of its middle half and of its flanks are equal within LEVEL_TOLERANCE, and so are those of its
+       two halves. A parabola, the shape of any smooth peak near its top, leaves the band with a difference of BAND / 2,
+       and a steady rise with BAND / 2 between the halves: both are twice LEVEL_TOLERANCE;
+    4. calm: it jitters (upper quartile of the steps) at most MAX_JITTER_RATIO times as much as other traffic. The
+       jitter of independent flows grows with the square root of their sum, which is the least that unlimited traffic
+       has, so steps are divided by that root before they are compared.
     """
     ordered = sorted(points)
-    flat = [run for run in _flat_runs(ordered, period) if fmean(run.smooth) >= least]
+    flat = [run for run in _flat_runs(ordered, period) if fmean(run.smooth) >= min_level]
     inside = {time for run in flat for time, _ in run.points}
     usual = [step for time, step in _steps(ordered, period, rooted=True) if time not in inside]
     kept: list[Plateau] = []
@@ -85,8 +85,8 @@ def _plateau_of(run: _Run, period: timedelta, usual: Sequence[float]) -> Plateau
     """Return the plateau of a run if it is calm."""
     level = fmean(run.smooth)
     jitter = _upper_quartile([step for _, step in _steps(run.points, period)]) / level
-    expected = _upper_quartile(usual) / sqrt(level) if len(usual) >= FEWEST else 0.0
-    if jitter > (CALM * expected or STILL):
+    expected = _upper_quartile(usual) / sqrt(level) if len(usual) >= MIN_PERIODS else 0.0
+    if jitter > (MAX_JITTER_RATIO * expected or MAX_JITTER):
         return None
     return Plateau(run.points[0][0], run.points[-1][0] + period, level, jitter, expected or None)
 
@@ -105,15 +105,15 @@ def _upper_quartile(steps: Sequence[float]) -> float:
 
 def _flat_runs(points: Points, period: timedelta) -> Iterator[_Run]:
     """Yield the longest runs that are in a band, long enough, level and at the top."""
-    fewest = max(FEWEST, -(-SHORTEST // period))
-    seen: list[float] = []
+    fewest = max(MIN_PERIODS, -(-MIN_DURATION // period))
+    earlier: list[float] = []
     for stretch in _stretches(points, period):
         smooth = _smoothed([value for _, value in stretch])
         for first, last in _in_band(smooth):
             run = _Run(stretch[first:last], smooth[first:last])
-            if last - first >= fewest and _is_level(run.smooth) and _is_top(run.smooth, [*seen, *smooth[:last]]):
+            if last - first >= fewest and _is_level(run.smooth) and _is_top(run.smooth, [*earlier, *smooth[:last]]):
                 yield run
-        seen += smooth
+        earlier += smooth
 
 
 def _stretches(points: Points, period: timedelta) -> Iterator[Points]:
@@ -159,11 +159,11 @@ def _in_band(values: Sequence[float]) -> Iterator[tuple[int, int]]:
 def _is_level(values: Sequence[float]) -> bool:
     quarter, half = len(values) // 4, len(values) // 2
     middle, flanks = values[quarter:-quarter], [*values[:quarter], *values[-quarter:]]
-    allowed = EVEN * fmean(values)
+    allowed = LEVEL_TOLERANCE * fmean(values)
     bow = abs(fmean(middle) - fmean(flanks))
     return bow <= allowed and abs(fmean(values[:half]) - fmean(values[half:])) <= allowed
 
 
 def _is_top(values: Sequence[float], so_far: Sequence[float]) -> bool:
     top = max(values)
-    return sum(value > top for value in so_far) <= ABOVE * len(so_far)
+    return sum(value > top for value in so_far) <= MAX_SHARE_ABOVE * len(so_far)

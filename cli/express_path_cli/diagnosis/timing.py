@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from express_path_cli.diagnosis.symptoms_plateau import FEWEST, SHORTEST
+from express_path_cli.diagnosis.symptoms_plateau import MIN_DURATION, MIN_PERIODS
 from express_path_cli.metrics.series import LONGEST_RETENTION, finest_period
 from express_path_cli.problems import OptionError
 
@@ -25,7 +25,7 @@ class Timing:
 def timing(now: datetime, hours: int | None, since: str | None, until: str | None, period: int | None) -> Timing:
     """Return the window that the options select, without the current period, which is incomplete.
 
-    Raises OptionError for a window that is too short to show a plateau, too long, or too old for CloudWatch.
+    Raise OptionError for a window that is too short to show a plateau, too long, or too old for CloudWatch.
     """
     if since and hours is not None:
         raise OptionError("--from and --hours cannot be used together", "leave out one of them")
@@ -47,10 +47,11 @@ def timing(now: datetime, hours: int | None, since: str | None, until: str | Non
 
 def _check(during: Timing) -> None:
     periods = (during.end - during.start) // timedelta(seconds=during.period)
-    if periods < FEWEST or during.end - during.start < SHORTEST:
+    if periods < MIN_PERIODS or during.end - during.start < MIN_DURATION:
         raise OptionError(
             f"{max(0, periods)} periods of {during.period} s are too few to detect a plateau",
-            f"use at least {FEWEST} periods and {SHORTEST // timedelta(minutes=1)} minutes, and --to later than --from",
+            f"use at least {MIN_PERIODS} periods and {MIN_DURATION // timedelta(minutes=1)} minutes, and --to later "
+            "than --from",
         )
     if periods > _MAXIMUM:
         raise OptionError(

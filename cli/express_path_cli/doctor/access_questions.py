@@ -1,7 +1,5 @@
 """Questions about the caller, the Region, and the reads that are allowed."""
 
-from collections.abc import Callable
-
 from express_path.adapters.aws import DENIED
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.connections import offers_s3_express
@@ -31,17 +29,13 @@ def service(context: CheckContext) -> Answer:
     return fail(f"{region} does not offer S3 Express: every subnet is NOT_APPLICABLE", "use another --region")
 
 
-def read(probe: Probe) -> Callable[[CheckContext], Answer]:
-    """Return the question whether one read is allowed."""
-
-    def ask(context: CheckContext) -> Answer:
-        try:
-            note = probe.trial(context.aws)
-        except ApiError as error:
-            return unknown(f"{error.code}, so a scan cannot read {probe.shows}: {error.message}", remedy(error))
-        return ok(f"not tried: {note}" if note else f"shows {probe.shows}")
-
-    return ask
+def permission(probe: Probe, context: CheckContext) -> Answer:
+    """Return whether one read is allowed."""
+    try:
+        note = probe.trial(context.aws)
+    except ApiError as error:
+        return unknown(f"{error.code}, so a scan cannot read {probe.shows}: {error.message}", remedy(error))
+    return ok(f"not tried: {note}" if note else f"shows {probe.shows}")
 
 
 def network_role(context: CheckContext) -> Answer | None:

@@ -44,20 +44,20 @@ def unknown(finding: str, fix: str) -> Answer:
     return Answer(State.UNKNOWN, finding, fix)
 
 
-def some(number: int, noun: str) -> str:
+def count_text(number: int, noun: str) -> str:
     """Return a number of things, such as 1 subnet or 2 subnets."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def moment(when: datetime) -> str:
+def time_text(when: datetime) -> str:
     """Return a time for people: 2026-01-31 09:30 UTC."""
     return f"{when.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def length(span: timedelta) -> str:
+def duration_text(span: timedelta) -> str:
     """Return a duration in its largest whole unit: 3 days, 5 hours, 12 minutes."""
     minutes = max(0, int(span.total_seconds() // 60))
     for unit, size in (("day", 24 * 60), ("hour", 60)):
         if minutes >= 2 * size:
-            return some(minutes // size, unit)
-    return some(minutes, "minute")
+            return count_text(minutes // size, unit)
+    return count_text(minutes, "minute")

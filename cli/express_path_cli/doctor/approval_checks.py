@@ -1,8 +1,8 @@
-"""Check whether the approvers of heals can be asked."""
+"""Check whether requests reach the approvers of heals."""
 
 from dataclasses import dataclass
 
-from express_path_cli.doctor.answers import Answer, fail, ok, some, warn
+from express_path_cli.doctor.answers import Answer, count_text, fail, ok, warn
 
 _SNS_KEY = "alias/aws/sns"
 
@@ -15,7 +15,7 @@ class Topic:
     key: str = ""
 
 
-def judge_approval(arn: str, topic: Topic | None, approvers: str, key_arn: str) -> Answer:
+def check_approval(arn: str, topic: Topic | None, approvers: str, key_arn: str) -> Answer:
     """Return whether a request reaches somebody who may approve it. `topic` is None if it does not exist.
 
     `approvers` and `key_arn` are the stack's parameters Approvers and ApprovalTopicKeyArn.
@@ -38,4 +38,4 @@ def judge_approval(arn: str, topic: Topic | None, approvers: str, key_arn: str) 
             "subscribe the approvers",
             f"aws sns subscribe --topic-arn {arn} --protocol email --notification-endpoint ADDRESS",
         )
-    return ok(f"{some(len(names), 'approver')}, notified through {arn}")
+    return ok(f"{count_text(len(names), 'approver')}, notified through {arn}")

@@ -1,9 +1,9 @@
-"""Ask all questions of a check-up, several at once. One that cannot be answered does not hide the others."""
+"""Answer all questions of a check-up in parallel. One that cannot be answered does not hide the others."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
 
 from express_path.errors import ExpressPathError
 from express_path_cli.doctor.access_questions import remedy
@@ -14,12 +14,13 @@ from express_path_cli.problems import UNDETERMINED
 from express_path_cli.progress import Watch
 
 WORKERS = 8
-"""How many questions are answered at once."""
+"""How many questions are answered at the same time."""
 FAILED = 1
 """The exit status if a check fails."""
 
 
-class Check(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Check:
     """A question and its answer."""
 
     question: Question
@@ -44,20 +45,21 @@ class Checkup:
 
 def examine(context: CheckContext, watch: Watch) -> Checkup:
     """Ask all questions, and return the answers in their order."""
-
-    def ask(question: Question) -> Answer | None:
-        try:
-            return _with_aws_options(question.ask(context), context.aws_options)
-        except ExpressPathError as error:
-            return unknown(str(error), remedy(error))
-        finally:
-            watch.done(question.name)
-
     watch.expect(len(QUESTIONS))
     with ThreadPoolExecutor(WORKERS) as pool:
-        answers = list(pool.map(ask, QUESTIONS))
+        answers = list(pool.map(partial(_answer, context, watch), QUESTIONS))
     checks = [Check(question, answer) for question, answer in zip(QUESTIONS, answers, strict=True) if answer]
     return Checkup(_account(context), context.aws.region, checks)
+
+
+def _answer(context: CheckContext, watch: Watch, question: Question) -> Answer | None:
+    """Return the answer to one question, UNKNOWN if it cannot be answered."""
+    try:
+        return _with_aws_options(question.ask(context), context.aws_options)
+    except ExpressPathError as error:
+        return unknown(str(error), remedy(error))
+    finally:
+        watch.done(question.name)
 
 
 def _with_aws_options(answer: Answer | None, aws_options: str) -> Answer | None:

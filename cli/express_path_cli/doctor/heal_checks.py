@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from express_path_cli.doctor.answers import Answer, fail, ok, some, warn
+from express_path_cli.doctor.answers import Answer, count_text, fail, ok, warn
 
 DEPLOY = "deploy the stack again"
 MAX_CONCURRENT_RUNS = 100
-"""How many automations run at once in an account and Region without adaptive concurrency; others wait
+"""How many automations run at the same time in an account and Region without adaptive concurrency; others wait
 (https://docs.aws.amazon.com/systems-manager/latest/userguide/adaptive-concurrency.html)."""
+ENDPOINT_QUOTA_CODE = "L-1B52E74A"
+"""The quota of gateway endpoints per Region
+(https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html)."""
 MAX_CLEARED = 100
 """The most exceptions that one call deletes (botocore model: config RemediationExceptionResourceKeys)."""
 _MODES = {
-    "OFF": "healing is off: AWS Config starts no heals, but people can",
+    "OFF": "healing is off: AWS Config does not start heals, but people can",
     "ON": "healing is on: AWS Config starts the runbook for each flagged subnet",
     "APPROVAL": "healing asks first: AWS Config starts the runbook that asks the approvers",
 }
@@ -42,14 +45,14 @@ def mode_of(remediation: Remediation | None, approval_document: str) -> str:
     return "APPROVAL" if remediation.document == approval_document else "ON"
 
 
-def judge_mode(expected: str | None, actual: str) -> Answer:
+def check_mode(expected: str | None, actual: str) -> Answer:
     """Return whether AWS Config is set to the stack's parameter RemediationMode, which is None without a stack."""
     if expected in (None, actual):
         return ok(_MODES[actual])
     return fail(f"the stack says RemediationMode {expected}, but AWS Config is set to {actual}", DEPLOY)
 
 
-def judge_remediation(remediation: Remediation | None, document: str) -> Answer:
+def check_remediation(remediation: Remediation | None, document: str) -> Answer:
     """Return whether the rule's remediation is the stack's runbook."""
     if remediation is None:
         return warn("the rule has no remediation: only express-path heal can heal, AWS Config cannot", DEPLOY)
@@ -58,14 +61,14 @@ def judge_remediation(remediation: Remediation | None, document: str) -> Answer:
     return ok(f"the rule's remediation is {remediation.document}")
 
 
-def judge_document(name: str, status: str | None) -> Answer:
+def check_document(name: str, status: str | None) -> Answer:
     """Return whether a runbook can be started. The status is None if it does not exist."""
     if status == "Active":
         return ok(f"runbook {name} is active")
     return fail(f"runbook {name} {f'is {status}' if status else 'does not exist'}", DEPLOY)
 
 
-def judge_exceptions(subnet_ids: Sequence[str], rule: str) -> Answer:
+def check_exceptions(subnet_ids: Sequence[str], rule: str) -> Answer:
     """Return whether AWS Config no longer heals some subnets, usually because their heals failed too often."""
     if not subnet_ids:
         return ok("no subnet has a remediation exception")
@@ -73,24 +76,24 @@ def judge_exceptions(subnet_ids: Sequence[str], rule: str) -> Answer:
     rest = f" and {len(subnet_ids) - len(cleared)} more" if len(subnet_ids) > len(cleared) else ""
     keys = " ".join(f"ResourceType=AWS::EC2::Subnet,ResourceId={subnet_id}" for subnet_id in cleared)
     return warn(
-        f"{some(len(subnet_ids), 'subnet')} with a remediation exception, usually because heals failed too often: "
-        f"{', '.join(cleared)}{rest}",
+        f"{count_text(len(subnet_ids), 'subnet')} with a remediation exception, usually because heals failed too "
+        f"often: {', '.join(cleared)}{rest}",
         "find the cause with express-path explain, fix it, then delete the exceptions so that AWS Config tries again",
         f"aws configservice delete-remediation-exceptions --config-rule-name {rule} --resource-keys {keys}",
     )
 
 
-def judge_quota(used: int, quota: int, parameter: int | None) -> Answer:
+def check_quota(used: int, quota: int, parameter: int | None) -> Answer:
     """Return whether an endpoint can be created. `parameter` is the stack's GatewayEndpointQuota, which heals use.
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html
     """
-    usage = f"{used} of {some(quota, 'gateway endpoint')} allowed in the Region"
+    usage = f"{used} of {count_text(quota, 'gateway endpoint')} allowed in the Region"
     if used >= quota:
         return fail(
             f"{usage}: heals cannot create one",
-            "increase the quota L-1B52E74A, and the stack parameter GatewayEndpointQuota with it",
-            "aws service-quotas request-service-quota-increase --service-code vpc --quota-code L-1B52E74A "
+            f"increase the quota {ENDPOINT_QUOTA_CODE}, and the stack parameter GatewayEndpointQuota with it",
+            f"aws service-quotas request-service-quota-increase --service-code vpc --quota-code {ENDPOINT_QUOTA_CODE} "
             f"--desired-value {2 * quota}",
         )
     if parameter not in (None, quota):
@@ -101,15 +104,15 @@ def judge_quota(used: int, quota: int, parameter: int | None) -> Answer:
     return ok(usage)
 
 
-def judge_automations(running: int) -> Answer:
+def check_automations(running: int) -> Answer:
     """Return whether further runs would wait."""
-    count = f"{some(running, 'automation')} running; at most {MAX_CONCURRENT_RUNS} run at once"
+    count = f"{count_text(running, 'automation')} running; at most {MAX_CONCURRENT_RUNS} run at the same time"
     if running < MAX_CONCURRENT_RUNS:
         return ok(count)
     return warn(f"{count}: further heals are queued", "wait, or turn on adaptive concurrency in Systems Manager")
 
 
-def judge_calendar(name: str, calendar: Calendar | None) -> Answer:
+def check_calendar(name: str, calendar: Calendar | None) -> Answer:
     """Return whether the change calendar allows heals now. It is None if it does not exist."""
     if calendar is None:
         return fail(
@@ -122,7 +125,7 @@ def judge_calendar(name: str, calendar: Calendar | None) -> Answer:
     return warn(f"change calendar {name} is closed{until}: heals are blocked", "wait, or open it")
 
 
-def judge_service(name: str | None) -> Answer:
+def check_service(name: str | None) -> Answer:
     """Return whether gateway endpoints can be created. `name` is the service of EC2 for them, None if there is none."""
     if name:
         return ok(f"{name} is offered for gateway endpoints")

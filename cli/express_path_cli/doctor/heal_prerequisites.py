@@ -6,16 +6,12 @@ from express_path.adapters.aws import calling, pages
 from express_path.domain.heal.quotas import counts_against_quota
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError
-from express_path_cli.doctor.heal_checks import MAX_CONCURRENT_RUNS, Calendar
+from express_path_cli.doctor.heal_checks import ENDPOINT_QUOTA_CODE, MAX_CONCURRENT_RUNS, Calendar
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_iam import IAMClient
     from mypy_boto3_ssm import SSMClient
-
-ENDPOINT_QUOTA_CODE = "L-1B52E74A"
-"""The quota of gateway endpoints per Region
-(https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html)."""
 
 
 def read_document_status(ssm: "SSMClient", name: str) -> str | None:

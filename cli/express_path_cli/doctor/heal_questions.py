@@ -1,21 +1,19 @@
 """Questions about healing."""
 
-from collections.abc import Callable
-
 from express_path_cli.doctor.answers import Answer, fail, ok
-from express_path_cli.doctor.approval_checks import judge_approval
+from express_path_cli.doctor.approval_checks import check_approval
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.function_reader import read_function
 from express_path_cli.doctor.heal_checks import (
     DEPLOY,
-    judge_automations,
-    judge_calendar,
-    judge_document,
-    judge_exceptions,
-    judge_mode,
-    judge_quota,
-    judge_remediation,
-    judge_service,
+    check_automations,
+    check_calendar,
+    check_document,
+    check_exceptions,
+    check_mode,
+    check_quota,
+    check_remediation,
+    check_service,
     mode_of,
 )
 from express_path_cli.doctor.heal_prerequisites import (
@@ -27,16 +25,16 @@ from express_path_cli.doctor.heal_prerequisites import (
     read_endpoint_quota,
     role_exists,
 )
-from express_path_cli.doctor.ledger_checks import judge_ledger
+from express_path_cli.doctor.ledger_checks import check_ledger
 from express_path_cli.doctor.ledger_reader import read_ledger, read_topic
-from express_path_cli.doctor.rule_checks import judge_function
+from express_path_cli.doctor.rule_checks import check_function
 from express_path_cli.doctor.rule_reader import list_exceptions
 
 
 def mode(context: CheckContext) -> Answer:
     """Return what AWS Config does about flagged subnets."""
     expected = context.parameter("RemediationMode") or None
-    return judge_mode(expected, mode_of(context.remediation(), context.output("ApprovalDocumentName")))
+    return check_mode(expected, mode_of(context.remediation(), context.output("ApprovalDocumentName")))
 
 
 def remediation(context: CheckContext) -> Answer | None:
@@ -45,17 +43,13 @@ def remediation(context: CheckContext) -> Answer | None:
         return None
     needs_approval = context.parameter("RemediationMode") == "APPROVAL"
     document = context.output("ApprovalDocumentName" if needs_approval else "HealDocumentName")
-    return judge_remediation(context.remediation(), document)
+    return check_remediation(context.remediation(), document)
 
 
-def runbook(output: str) -> Callable[[CheckContext], Answer | None]:
-    """Return the question whether the runbook in an output of the stack can be started."""
-
-    def ask(context: CheckContext) -> Answer | None:
-        name = context.output(output)
-        return judge_document(name, read_document_status(context.aws.ssm, name)) if name else None
-
-    return ask
+def runbook(output: str, context: CheckContext) -> Answer | None:
+    """Return whether the runbook in an output of the stack can be started."""
+    name = context.output(output)
+    return check_document(name, read_document_status(context.aws.ssm, name)) if name else None
 
 
 def role(context: CheckContext) -> Answer | None:
@@ -72,41 +66,41 @@ def role(context: CheckContext) -> Answer | None:
 def plan_function(context: CheckContext) -> Answer | None:
     """Return whether the function that plans and verifies can run."""
     name = context.output("PlanFunctionArn").rpartition(":")[2]
-    return judge_function(name, read_function(context.aws.client("lambda"), name)) if name else None
+    return check_function(name, read_function(context.aws.client("lambda"), name)) if name else None
 
 
 def ledger(context: CheckContext) -> Answer | None:
     """Return whether the table that records heals exists and is protected."""
     name = context.output("LedgerTableName")
-    return judge_ledger(name, read_ledger(context.aws.dynamodb, name)) if name else None
+    return check_ledger(name, read_ledger(context.aws.dynamodb, name)) if name else None
 
 
 def approval(context: CheckContext) -> Answer | None:
-    """Return whether the approvers can be asked."""
+    """Return whether requests reach the approvers."""
     arn, approvers = context.parameter("ApprovalTopicArn"), context.parameter("Approvers")
     if not arn and context.parameter("RemediationMode") != "APPROVAL":
         return None
     topic = read_topic(context.aws.client("sns"), arn) if arn else None
-    return judge_approval(arn, topic, approvers, context.parameter("ApprovalTopicKeyArn"))
+    return check_approval(arn, topic, approvers, context.parameter("ApprovalTopicKeyArn"))
 
 
 def exceptions(context: CheckContext) -> Answer | None:
     """Return whether AWS Config no longer heals some subnets."""
     if context.rule is None or context.remediation() is None:
         return None
-    return judge_exceptions(list_exceptions(context.aws.config, context.rule.name), context.rule.name)
+    return check_exceptions(list_exceptions(context.aws.config, context.rule.name), context.rule.name)
 
 
 def endpoint_service(context: CheckContext) -> Answer:
     """Return whether EC2 offers gateway endpoints for S3 Express."""
-    return judge_service(find_express_service(context.aws.ec2, context.aws.region))
+    return check_service(find_express_service(context.aws.ec2, context.aws.region))
 
 
 def endpoint_quota(context: CheckContext) -> Answer:
     """Return whether another endpoint can be created."""
     parameter = context.parameter("GatewayEndpointQuota")
     used = count_gateway_endpoints(context.aws.ec2)
-    return judge_quota(
+    return check_quota(
         used, read_endpoint_quota(context.aws.client("service-quotas")), int(parameter) if parameter else None
     )
 
@@ -115,10 +109,10 @@ def automations(context: CheckContext) -> Answer | None:
     """Return whether further runs would wait."""
     if not (context.stack() or context.remediation()):
         return None
-    return judge_automations(count_running_automations(context.aws.ssm))
+    return check_automations(count_running_automations(context.aws.ssm))
 
 
 def calendar(context: CheckContext) -> Answer | None:
     """Return whether the change calendar is open."""
     name = context.parameter("ChangeCalendarName")
-    return judge_calendar(name, read_calendar(context.aws.ssm, name)) if name else None
+    return check_calendar(name, read_calendar(context.aws.ssm, name)) if name else None

@@ -36,7 +36,7 @@ class LedgerRecord:
     policy: Mapping[str, Any] | None
 
 
-def judge_ledger(name: str, found: LedgerRecord | None) -> Answer:
+def check_ledger(name: str, found: LedgerRecord | None) -> Answer:
     """Return whether heals and undos can rely on the ledger. `found` is None if the table does not exist."""
     if found is None:
         return fail(
@@ -47,7 +47,7 @@ def judge_ledger(name: str, found: LedgerRecord | None) -> Answer:
         return fail(f"ledger {name} is {found.status}", "wait until it is ACTIVE, or check the table in DynamoDB")
     if not _only_runbooks_write(found.policy):
         return fail(
-            f"not only the runbooks can write to ledger {name}, so undos cannot trust it",
+            f"principals other than the runbooks can write to ledger {name}, so undos cannot trust it",
             "deploy the stack again, or give the table the resource policy in template.yaml (OnlyRunbooksWrite)",
         )
     if not found.is_protected:

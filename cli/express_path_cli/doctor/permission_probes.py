@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.domain.network.snapshot import is_express_service
@@ -17,16 +18,12 @@ class Probe:
     trial: Callable[[Aws], str]
 
 
-def _page(operation: str) -> Callable[[Aws], str]:
-    """Return a trial that reads the smallest page of an EC2 call (botocore model: ec2)."""
+def _read_page(operation: str, aws: Aws) -> str:
+    """Read the smallest page of an EC2 call (botocore model: ec2)."""
     name = "".join(part.capitalize() for part in operation.split("_"))
-
-    def read(aws: Aws) -> str:
-        with calling(f"ec2:{name}"):
-            getattr(aws.ec2, operation)(MaxResults=5)
-        return ""
-
-    return read
+    with calling(f"ec2:{name}"):
+        getattr(aws.ec2, operation)(MaxResults=5)
+    return ""
 
 
 def _entries(aws: Aws) -> str:
@@ -74,35 +71,45 @@ def _shared(aws: Aws) -> str:
 
 
 REQUIRED = (
-    Probe("ec2:DescribeSubnets", "which subnets there are", _page("describe_subnets")),
-    Probe("ec2:DescribeRouteTables", "where their routes point to", _page("describe_route_tables")),
-    Probe("ec2:DescribeVpcs", "which VPCs there are, and their tags", _page("describe_vpcs")),
-    Probe("ec2:DescribeVpcEndpoints", "which endpoints are there", _page("describe_vpc_endpoints")),
-    Probe("ec2:DescribeNatGateways", "which NAT gateways are there", _page("describe_nat_gateways")),
-    Probe("ec2:DescribePrefixLists", "which addresses S3 Express has", _page("describe_prefix_lists")),
+    Probe("ec2:DescribeSubnets", "which subnets there are", partial(_read_page, "describe_subnets")),
+    Probe("ec2:DescribeRouteTables", "where their routes point to", partial(_read_page, "describe_route_tables")),
+    Probe("ec2:DescribeVpcs", "which VPCs there are, and their tags", partial(_read_page, "describe_vpcs")),
+    Probe("ec2:DescribeVpcEndpoints", "which endpoints are there", partial(_read_page, "describe_vpc_endpoints")),
+    Probe("ec2:DescribeNatGateways", "which NAT gateways are there", partial(_read_page, "describe_nat_gateways")),
+    Probe("ec2:DescribePrefixLists", "which addresses S3 Express has", partial(_read_page, "describe_prefix_lists")),
     Probe(
         "ec2:DescribeManagedPrefixLists",
         "which customer prefix lists and IPv6 lists there are, if any",
-        _page("describe_managed_prefix_lists"),
+        partial(_read_page, "describe_managed_prefix_lists"),
     ),
 )
 """Reads without which a scan may fail (adapters/ec2_snapshot.py, prefix_list_reader.py)."""
 OPTIONAL = (
     Probe("ec2:GetManagedPrefixListEntries", "what customer prefix lists and IPv6 lists contain", _entries),
     Probe(
-        "ec2:DescribeNetworkInterfaces", "which interfaces forward: NAT instances", _page("describe_network_interfaces")
+        "ec2:DescribeNetworkInterfaces",
+        "which interfaces forward: NAT instances",
+        partial(_read_page, "describe_network_interfaces"),
     ),
-    Probe("ec2:DescribeInstances", "which instance a NAT instance is", _page("describe_instances")),
-    Probe("ec2:DescribeInstanceTypes", "how much a NAT instance can carry", _page("describe_instance_types")),
+    Probe(
+        "ec2:DescribeInstances",
+        "which instance a NAT instance is",
+        partial(_read_page, "describe_instances"),
+    ),
+    Probe(
+        "ec2:DescribeInstanceTypes",
+        "how much a NAT instance can carry",
+        partial(_read_page, "describe_instance_types"),
+    ),
     Probe(
         "ec2:DescribeTransitGatewayAttachments",
         "what transit gateways are attached to",
-        _page("describe_transit_gateway_attachments"),
+        partial(_read_page, "describe_transit_gateway_attachments"),
     ),
     Probe(
         "ec2:DescribeTransitGatewayVpcAttachments",
         "which subnets transit gateways use",
-        _page("describe_transit_gateway_vpc_attachments"),
+        partial(_read_page, "describe_transit_gateway_vpc_attachments"),
     ),
     Probe("ec2:SearchTransitGatewayRoutes", "where transit gateways route traffic to", _routes),
     Probe(

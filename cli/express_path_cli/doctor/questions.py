@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from express_path_cli.doctor import access_questions, heal_questions, recorder_questions, rule_questions
 from express_path_cli.doctor.answers import Answer
@@ -24,8 +25,8 @@ class Question:
 QUESTIONS = (
     Question(WHO, "identity", access_questions.identity),
     Question(WHO, "service", access_questions.service),
-    *(Question(READS, probe.action, access_questions.read(probe)) for probe in REQUIRED),
-    *(Question(READS, probe.action, access_questions.read(probe), required=False) for probe in OPTIONAL),
+    *(Question(READS, probe.action, partial(access_questions.permission, probe)) for probe in REQUIRED),
+    *(Question(READS, probe.action, partial(access_questions.permission, probe), required=False) for probe in OPTIONAL),
     Question(READS, "network-role", access_questions.network_role, required=False),
     Question(CONFIG, "recorder", recorder_questions.recorder),
     Question(CONFIG, "last-recording", recorder_questions.last_recording),
@@ -42,9 +43,9 @@ QUESTIONS = (
     Question(RULE, "verdicts", rule_questions.verdicts, required=False),
     Question(HEALING, "mode", heal_questions.mode),
     Question(HEALING, "remediation", heal_questions.remediation),
-    Question(HEALING, "heal-runbook", heal_questions.runbook("HealDocumentName")),
-    Question(HEALING, "approval-runbook", heal_questions.runbook("ApprovalDocumentName")),
-    Question(HEALING, "undo-runbook", heal_questions.runbook("UndoDocumentName")),
+    Question(HEALING, "heal-runbook", partial(heal_questions.runbook, "HealDocumentName")),
+    Question(HEALING, "approval-runbook", partial(heal_questions.runbook, "ApprovalDocumentName")),
+    Question(HEALING, "undo-runbook", partial(heal_questions.runbook, "UndoDocumentName")),
     Question(HEALING, "role", heal_questions.role),
     Question(HEALING, "plan-function", heal_questions.plan_function),
     Question(HEALING, "ledger", heal_questions.ledger),

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from express_path.domain.verdict.fanout import ResourceType
-from express_path_cli.doctor.answers import Answer, fail, moment, ok, warn
+from express_path_cli.doctor.answers import Answer, fail, ok, time_text, warn
 
 WATCHED = tuple(sorted(str(kind) for kind in ResourceType if kind is not ResourceType.DIRECTORY_BUCKET))
 """The resource types whose changes can change paths. Directory buckets matter only with scope=DIRECTORY_BUCKETS."""
@@ -76,7 +76,7 @@ def frequency_of(recorder: Recorder, resource_type: str) -> Frequency:
     return recorder.overrides.get(resource_type, recorder.frequency)
 
 
-def judge_types(recorder: Recorder) -> Answer:
+def check_types(recorder: Recorder) -> Answer:
     """Return whether all watched types are recorded."""
     missing = [kind for kind in WATCHED if not records(recorder, kind)]
     if not missing:
@@ -88,7 +88,7 @@ def judge_types(recorder: Recorder) -> Answer:
     )
 
 
-def judge_frequency(recorder: Recorder) -> Answer | None:
+def check_frequency(recorder: Recorder) -> Answer | None:
     """Return whether watched types are recorded continuously, or None if none is recorded."""
     recorded = [kind for kind in WATCHED if records(recorder, kind)]
     daily = [kind for kind in recorded if frequency_of(recorder, kind) is Frequency.DAILY]
@@ -102,11 +102,11 @@ def judge_frequency(recorder: Recorder) -> Answer | None:
     )
 
 
-def judge_recording(status: RecorderStatus) -> Answer:
+def check_recording(status: RecorderStatus) -> Answer:
     """Return whether the recorder is on."""
     if status.recording:
         return ok(f"recorder {status.name} is recording")
-    since = f" since {moment(status.changed)}" if status.changed else ""
+    since = f" since {time_text(status.changed)}" if status.changed else ""
     return fail(
         f"recorder {status.name} is stopped{since}: changes do not invoke the rule",
         "start it",
@@ -114,7 +114,7 @@ def judge_recording(status: RecorderStatus) -> Answer:
     )
 
 
-def judge_last_recording(status: RecorderStatus) -> Answer:
+def check_last_recording(status: RecorderStatus) -> Answer:
     """Return whether the latest recording event succeeded."""
     if status.last_status.lower() != "failure":
         return ok(f"the last recording event is {status.last_status or 'unknown'}")
@@ -125,7 +125,7 @@ def judge_last_recording(status: RecorderStatus) -> Answer:
     )
 
 
-def judge_deliveries(bucket: str, deliveries: Sequence[Delivery]) -> Answer:
+def check_deliveries(bucket: str, deliveries: Sequence[Delivery]) -> Answer:
     """Return whether the last deliveries to the bucket and the topic of the delivery channel succeeded.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_DeliveryChannelStatus.html

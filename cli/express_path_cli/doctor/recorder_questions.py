@@ -3,11 +3,11 @@
 from express_path_cli.doctor.answers import Answer, fail
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.recorder_checks import (
-    judge_deliveries,
-    judge_frequency,
-    judge_last_recording,
-    judge_recording,
-    judge_types,
+    check_deliveries,
+    check_frequency,
+    check_last_recording,
+    check_recording,
+    check_types,
 )
 from express_path_cli.doctor.recorder_reader import read_bucket, read_deliveries
 
@@ -20,25 +20,25 @@ def recorder(context: CheckContext) -> Answer:
             "AWS Config has no recorder in this Region: rules cannot be deployed or invoked",
             "AWS Config, Settings: set it up in this Region",
         )
-    return judge_recording(status)
+    return check_recording(status)
 
 
 def last_recording(context: CheckContext) -> Answer | None:
     """Return whether the recorder works."""
     status = context.recorder_status()
-    return judge_last_recording(status) if status else None
+    return check_last_recording(status) if status else None
 
 
 def recorded_types(context: CheckContext) -> Answer | None:
     """Return whether the four resource types are recorded."""
     found = context.recorder()
-    return judge_types(found) if found else None
+    return check_types(found) if found else None
 
 
 def frequency(context: CheckContext) -> Answer | None:
     """Return whether they are recorded continuously or once a day."""
     found = context.recorder()
-    return judge_frequency(found) if found else None
+    return check_frequency(found) if found else None
 
 
 def delivery(context: CheckContext) -> Answer | None:
@@ -51,4 +51,4 @@ def delivery(context: CheckContext) -> Answer | None:
             "AWS Config has no delivery channel, and a recorder cannot start without one",
             "AWS Config, Settings: choose a bucket",
         )
-    return judge_deliveries(bucket, read_deliveries(context.aws.config))
+    return check_deliveries(bucket, read_deliveries(context.aws.config))

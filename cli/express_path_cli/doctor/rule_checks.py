@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from express_path_cli.doctor.answers import Answer, fail, length, moment, ok, some, unknown, warn
+from express_path_cli.doctor.answers import Answer, count_text, duration_text, fail, ok, time_text, unknown, warn
 
 GRACE = timedelta(hours=2)
 """How late a scheduled run may be before it counts as missed: AWS Config does not document its hour."""
@@ -42,7 +42,7 @@ class FunctionState:
     log_group: str
 
 
-def judge_stack(name: str, status: str, reason: str) -> Answer:
+def check_stack(name: str, status: str, reason: str) -> Answer:
     """Return whether the stack is deployed completely.
 
     https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html
@@ -57,7 +57,7 @@ def judge_stack(name: str, status: str, reason: str) -> Answer:
     return fail(finding, "see the stack's events, fix what they name, then deploy it again")
 
 
-def judge_state(name: str, state: str, others: tuple[str, ...]) -> Answer:
+def check_state(name: str, state: str, others: tuple[str, ...]) -> Answer:
     """Return whether the rule is active, and deployed only once."""
     if state not in STATES:
         return fail(f"rule {name} is {state}", "wait until it is deleted, then deploy it again")
@@ -69,7 +69,7 @@ def judge_state(name: str, state: str, others: tuple[str, ...]) -> Answer:
     )
 
 
-def judge_run(
+def check_run(
     name: str, times: RuleTimes, activity: Activity | None, period: timedelta | None, now: datetime
 ) -> Answer:
     """Return whether the rule ran on its schedule.
@@ -82,18 +82,21 @@ def judge_run(
     last = max(filter(None, (times.invoked, activity.last if activity else None)), default=None)
     if last is None:
         return _never_ran(times, activity, now, start)
-    finding = f"last ran {length(now - last)} ago ({moment(last)})"
+    finding = f"last ran {duration_text(now - last)} ago ({time_text(last)})"
     if period is None:
-        return warn(f"{finding}; the rule has no schedule, so missed changes stay missed", "deploy it again")
+        return warn(
+            f"{finding}; the rule has no schedule, so missed changes are not evaluated later", "deploy it again"
+        )
     if now - last > period + GRACE:
-        return fail(f"{finding}, although it is due every {length(period)}", "start it, and check that it runs", start)
-    return ok(f"{finding}; it is due every {length(period)}")
+        late = f"{finding}, although it is due every {duration_text(period)}"
+        return fail(late, "start it, and check that it runs", start)
+    return ok(f"{finding}; it is due every {duration_text(period)}")
 
 
 def _never_ran(times: RuleTimes, activity: Activity | None, now: datetime, start: str) -> Answer:
     if times.activated and now - times.activated <= GRACE:
         return warn(
-            f"was activated {length(now - times.activated)} ago and has not run yet", "wait, or start it", start
+            f"was activated {duration_text(now - times.activated)} ago and has not run yet", "wait, or start it", start
         )
     if activity is None and times.activated is None:
         return unknown(
@@ -102,13 +105,13 @@ def _never_ran(times: RuleTimes, activity: Activity | None, now: datetime, start
     return fail("has not run in the last week", "start it, and check that it runs", start)
 
 
-def judge_errors(times: RuleTimes) -> Answer:
+def check_errors(times: RuleTimes) -> Answer:
     """Return whether AWS Config's last attempts to invoke the rule and to get its results succeeded."""
     failed = max(filter(None, (times.invocation_failed, times.evaluation_failed)), default=None)
     worked = max(filter(None, (times.invoked, times.evaluated)), default=None)
     if failed is None:
         return ok("AWS Config reports no failure")
-    failure = f"{moment(failed)}: {times.error or 'AWS Config gives no reason'}"
+    failure = f"{time_text(failed)}: {times.error or 'AWS Config gives no reason'}"
     if worked and worked > failed:
         return ok(f"AWS Config's last failure was on {failure}; it has worked since")
     return fail(
@@ -117,9 +120,9 @@ def judge_errors(times: RuleTimes) -> Answer:
     )
 
 
-def judge_activity(activity: Activity, log_group: str) -> Answer:
+def check_activity(activity: Activity, log_group: str) -> Answer:
     """Return whether the function's invocations of the last day succeeded."""
-    finding = f"{some(activity.invocations, 'invocation')} in the last 24 hours, {activity.errors} failed"
+    finding = f"{count_text(activity.invocations, 'invocation')} in the last 24 hours, {activity.errors} failed"
     if not activity.errors:
         return ok(finding)
     return warn(
@@ -129,7 +132,7 @@ def judge_activity(activity: Activity, log_group: str) -> Answer:
     )
 
 
-def judge_function(name: str, found: FunctionState | None) -> Answer:
+def check_function(name: str, found: FunctionState | None) -> Answer:
     """Return whether Lambda can run a function. `found` is None if it does not exist.
 
     A function that was idle for long is Inactive until its next invocation
@@ -149,12 +152,12 @@ def judge_function(name: str, found: FunctionState | None) -> Answer:
     return ok(f"function {name} is active")
 
 
-def judge_queue(messages: int, url: str) -> Answer:
+def check_queue(messages: int, url: str) -> Answer:
     """Return whether events failed all retries. The daily sweep has evaluated most of their subnets since."""
     if not messages:
         return ok("no event has failed all retries")
     return warn(
-        f"{some(messages, 'event')} failed all retries: verdicts may be outdated until the next sweep",
+        f"{count_text(messages, 'event')} failed all retries: verdicts may be outdated until the next sweep",
         "find the cause, fix it, and then purge the queue",
         f"aws sqs receive-message --queue-url {url}",
     )

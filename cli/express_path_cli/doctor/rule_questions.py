@@ -1,17 +1,17 @@
 """Questions about the stack, the rule and its function."""
 
-from express_path_cli.doctor.answers import Answer, fail, ok, some, warn
+from express_path_cli.doctor.answers import Answer, count_text, fail, ok, warn
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.function_reader import count_messages
 from express_path_cli.doctor.rule_checks import (
     RuleTimes,
-    judge_activity,
-    judge_errors,
-    judge_function,
-    judge_queue,
-    judge_run,
-    judge_stack,
-    judge_state,
+    check_activity,
+    check_errors,
+    check_function,
+    check_queue,
+    check_run,
+    check_stack,
+    check_state,
 )
 from express_path_cli.doctor.rule_reader import MAX_COUNTED, count_flagged
 
@@ -20,7 +20,7 @@ def stack(context: CheckContext) -> Answer:
     """Return whether the stack is deployed completely."""
     found = context.stack()
     if found:
-        return judge_stack(found.name, found.status, found.reason)
+        return check_stack(found.name, found.status, found.reason)
     return warn(
         f"there is no stack {context.stack_name} here: the rule is found by name, and healing by its remediation",
         "if the stack has another name, use --stack",
@@ -32,7 +32,7 @@ def rule(context: CheckContext) -> Answer:
     found = context.rules()
     if not found:
         return fail(f"rule {context.rule_name} is not deployed here", "deploy the stack", "sam deploy --guided")
-    return judge_state(found[0].name, found[0].state, tuple(other.name for other in found[1:]))
+    return check_state(found[0].name, found[0].state, tuple(other.name for other in found[1:]))
 
 
 def last_run(context: CheckContext) -> Answer | None:
@@ -42,7 +42,7 @@ def last_run(context: CheckContext) -> Answer | None:
         return None
     times = context.times()
     activity = None if times.invoked or context.function_account else context.activity()
-    return judge_run(found.name, times, activity, found.period, context.now)
+    return check_run(found.name, times, activity, found.period, context.now)
 
 
 def last_error(context: CheckContext) -> Answer | None:
@@ -50,7 +50,7 @@ def last_error(context: CheckContext) -> Answer | None:
     if context.rule is None:
         return None
     times = context.times()
-    return None if times == RuleTimes() else judge_errors(times)
+    return None if times == RuleTimes() else check_errors(times)
 
 
 def function(context: CheckContext) -> Answer | None:
@@ -59,7 +59,7 @@ def function(context: CheckContext) -> Answer | None:
         return None
     if context.function_account:
         return ok(f"function {context.function_name} is in account {context.function_account}: check it there")
-    return judge_function(context.function_name, context.function())
+    return check_function(context.function_name, context.function())
 
 
 def errors(context: CheckContext) -> Answer | None:
@@ -67,13 +67,13 @@ def errors(context: CheckContext) -> Answer | None:
     if context.rule is None or context.function_account:
         return None
     found = context.function()
-    return judge_activity(context.activity(), found.log_group) if found else None
+    return check_activity(context.activity(), found.log_group) if found else None
 
 
 def failed_events(context: CheckContext) -> Answer | None:
     """Return whether events failed all retries."""
     url = context.output("FailedEventsQueueUrl")
-    return judge_queue(count_messages(context.aws.client("sqs"), url), url) if url else None
+    return check_queue(count_messages(context.aws.client("sqs"), url), url) if url else None
 
 
 def verdicts(context: CheckContext) -> Answer | None:
@@ -82,4 +82,4 @@ def verdicts(context: CheckContext) -> Answer | None:
         return None
     flagged = count_flagged(context.aws.config, context.rule.name)
     more = " or more" if flagged >= MAX_COUNTED else ""
-    return ok(f"{some(flagged, 'subnet')}{more} NON_COMPLIANT")
+    return ok(f"{count_text(flagged, 'subnet')}{more} NON_COMPLIANT")

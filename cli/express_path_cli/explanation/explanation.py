@@ -1,4 +1,4 @@
-"""Explaining one subnet: its verdict, the hops, the routes that compete at each, capacity, and the heal."""
+"""Explain one subnet: its verdict, the hops, the routes that compete at each, capacity, and the heal."""
 
 import shlex
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.network.resources import RouteTable
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.capacity import Capacity, capacities, carrying
+from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.account_region import AccountRegion
@@ -16,7 +16,7 @@ from express_path_cli.connections import connect
 from express_path_cli.dump.reader import read_dump
 from express_path_cli.explanation.healing import Proposal, propose
 from express_path_cli.explanation.route_selection import RecordingTracer, RouteSelection, route_selections
-from express_path_cli.problems import OptionError, naming
+from express_path_cli.problems import OptionError, locating_errors
 from express_path_cli.remedies import Remedy, remedy
 from express_path_cli.result import View
 from express_path_cli.sources.live import LiveOptions
@@ -48,25 +48,25 @@ class Subject:
     def explain(self, parameters: RuleParameters) -> Explanation:
         """Explain the subnet.
 
-        Raises OptionError for an unknown subnet or options that cannot be used together, DumpError and ApiError.
+        Raise OptionError for an unknown subnet or options that cannot be used together, DumpError and ApiError.
         """
         if self.from_dump:
             Source(self.from_dump, live=LiveOptions(profile=self.profile, external_id=self.external_id)).check()
             return explained(self._dumped(self.from_dump).evaluator(parameters), self.subnet_id, None)
-        place = AccountRegion.of_caller(connect(self.region, self.profile))
-        with naming(place):
-            snapshot = self._read(place, parameters)
-        return explained(Evaluator(Tracer(snapshot), parameters), self.subnet_id, place)
+        account_region = AccountRegion.of_caller(connect(self.region, self.profile))
+        with locating_errors(account_region):
+            snapshot = self._read(account_region, parameters)
+        return explained(Evaluator(Tracer(snapshot), parameters), self.subnet_id, account_region)
 
-    def _read(self, place: AccountRegion, parameters: RuleParameters) -> Snapshot:
-        reader = SnapshotReader(place.aws, self.external_id)
+    def _read(self, account_region: AccountRegion, parameters: RuleParameters) -> Snapshot:
+        reader = SnapshotReader(account_region.aws, self.external_id)
         vpc_id = reader.vpc_of(self.subnet_id)
         if vpc_id is None:
             raise OptionError(
-                f"account {place.account_id} has no subnet {self.subnet_id} in {place.aws.region}",
+                f"account {account_region.account_id} has no subnet {self.subnet_id} in {account_region.aws.region}",
                 "set --region and --profile to where the subnet is",
             )
-        return reader.read(place.account_id, vpc_id, parameters)
+        return reader.read(account_region.account_id, vpc_id, parameters)
 
     def _dumped(self, folder: Path) -> View:
         views = [
@@ -84,8 +84,8 @@ class Subject:
         return min(views, key=lambda view: view.account.id != owner)
 
 
-def explained(evaluator: Evaluator, subnet_id: str, place: AccountRegion | None) -> Explanation:
-    """Explain a subnet of the evaluator's snapshot; with a place, the heal's pre-flight checks read from there."""
+def explained(evaluator: Evaluator, subnet_id: str, account_region: AccountRegion | None) -> Explanation:
+    """Explain a subnet of the evaluator's snapshot; account_region is where the heal's pre-flight checks read."""
     verdict = evaluator.verdict(subnet_id)
     snapshot = evaluator.snapshot
     subnet, table = snapshot.subnets[subnet_id], snapshot.route_tables.get(verdict.route_table_id or "")
@@ -96,8 +96,8 @@ def explained(evaluator: Evaluator, subnet_id: str, place: AccountRegion | None)
         verdict=verdict,
         is_main=table is not None and not _is_explicit(table, subnet_id),
         route_selections=route_selections(tracer),
-        capacities=capacities(carrying(verdict.reason, verdict.path), snapshot),
-        proposal=propose(evaluator, verdict, place),
+        capacities=capacities(carrying_hops(verdict.reason, verdict.path), snapshot),
+        proposal=propose(evaluator, verdict, account_region),
         remedy=remedy(verdict, evaluator.tracer),
     )
 

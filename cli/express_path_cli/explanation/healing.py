@@ -11,7 +11,7 @@ from express_path.domain.heal.records import HealSettings, Plan
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path_cli.account_region import AccountRegion
-from express_path_cli.problems import LocatedError, naming
+from express_path_cli.problems import LocatedError, locating_errors
 
 _CALENDAR = "the change calendar"
 _NOT_IN_A_DUMP = "security groups, network ACLs, endpoint and bucket policies, DNS attributes"
@@ -26,15 +26,15 @@ class Proposal:
     failure: LocatedError | None = None
 
 
-def propose(evaluator: Evaluator, verdict: Verdict, place: AccountRegion | None) -> Proposal:
-    """Plan the heal with default settings; without a place to read from, or if reading fails, without pre-flight."""
+def propose(evaluator: Evaluator, verdict: Verdict, account_region: AccountRegion | None) -> Proposal:
+    """Plan the heal with default settings; without account_region, or if a read fails there, without a pre-flight."""
     needs_evidence = verdict.compliance is Compliance.NON_COMPLIANT and is_healable(verdict)
     unchecked: tuple[str, ...] = (_NOT_IN_A_DUMP, _CALENDAR) if needs_evidence else ()
     evidence, failure = _evidence_in(evaluator), None
-    if place and needs_evidence:
+    if account_region and needs_evidence:
         try:
-            with naming(place):
-                evidence = evidence_for(place.aws, evaluator, verdict, calendar_open=True)
+            with locating_errors(account_region):
+                evidence = evidence_for(account_region.aws, evaluator, verdict, calendar_open=True)
                 unchecked = (_CALENDAR,)
         except LocatedError as error:
             failure = error

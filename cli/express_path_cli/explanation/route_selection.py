@@ -12,7 +12,7 @@ from express_path.domain.network.resources import PrefixList, Rank, Route
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.onward import AnyRouteTable
 from express_path.domain.path.outcomes import TableLookup, Trace, TraceState
-from express_path.domain.path.routing import RoutedBlocks, RoutingIndex, contains, overlap
+from express_path.domain.path.routing import RoutedBlocks, RoutingIndex, contains, overlap, rank_of
 from express_path.domain.path.tracing import Tracer
 
 _RANK_NAMES = {
@@ -166,13 +166,9 @@ def _why_lost(route: Route, parts: Sequence[RoutedBlocks], lists: Mapping[str, P
                 return f"less specific than {route_text(winner)}"
             return (
                 f"same prefix length as {route_text(winner)}, "
-                f"but {_RANK_NAMES[_rank(winner)]} take priority over {_RANK_NAMES[_rank(route)]}"
+                f"but {_RANK_NAMES[rank_of(winner)]} take priority over {_RANK_NAMES[rank_of(route)]}"
             )
     return "more specific routes cover all the addresses that it matches"
-
-
-def _rank(route: Route) -> Rank:
-    return route.rank if isinstance(route.destination, Cidr) else max(route.rank, Rank.PREFIX_LIST)
 
 
 def _longest_prefix(route: Route, block: Cidr, lists: Mapping[str, PrefixList]) -> Cidr | None:

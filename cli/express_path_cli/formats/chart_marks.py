@@ -27,7 +27,7 @@ def lanes(diagnosis: Diagnosis) -> list[Lane]:
     all_lanes = [
         Lane("plateau", "━", "=", _findings(diagnosis, Symptom.PLATEAU)),
         Lane("drops", "×", "x", _nonzero(load.dropped, period)),  # noqa: RUF001  # the multiplication sign is intended
-        Lane("no ports", "!", "!", _nonzero(load.refused, period)),
+        Lane("no ports", "!", "!", _nonzero(load.port_errors, period)),
         Lane("peaks", "▲", "^", _findings(diagnosis, Symptom.PEAK_NEAR_LIMIT)),
         Lane("no data", "?", "?", _gaps(diagnosis, period)),
     ]

@@ -11,15 +11,15 @@ def as_checkup_json(found: Checkup) -> str:
     """Return every check with its state, finding and fix; accountId is null if it could not be determined."""
     checks = [
         {
-            "group": question.group,
-            "name": question.name,
-            "required": question.required,
-            "state": answer.state,
-            "finding": answer.finding,
-            "fix": answer.fix,
-            "command": answer.command,
+            "group": check.question.group,
+            "name": check.question.name,
+            "required": check.question.required,
+            "state": check.answer.state,
+            "finding": check.answer.finding,
+            "fix": check.answer.fix,
+            "command": check.answer.command,
         }
-        for question, answer in found.checks
+        for check in found.checks
     ]
     document = {
         "schemaVersion": SCHEMA_VERSION,

@@ -55,7 +55,7 @@ def _print_group(console: Console, checks: Iterable[Check], printed: dict[str, s
 
 
 def _print_check(console: Console, check: Check) -> None:
-    question, answer = check
+    question, answer = check.question, check.answer
     optional = " (optional)" if answer.state is State.UNKNOWN and not question.required else ""
     finding = Text.assemble((f"{question.name}{optional}", "bold"), ": ", answer.finding)
     _print_beside(console, Text(answer.state, style=_STYLES[answer.state]), finding)

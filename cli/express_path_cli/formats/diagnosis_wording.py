@@ -65,8 +65,8 @@ def _plateau_evidence(finding: Finding) -> str:
     losses = []
     if finding.evidence.get("droppedPackets"):
         losses.append(_dropped_text(finding, "dropped packet"))
-    if refused := finding.evidence.get("portAllocationErrors"):
-        losses.append(count(refused, "refused connection"))
+    if port_errors := finding.evidence.get("portAllocationErrors"):
+        losses.append(count(port_errors, "port allocation error"))
     with_losses = f" with {' and '.join(losses)}" if losses else ""
     if finding.severity is Severity.HIGH:
         return with_losses or ", near the maximum of a NAT gateway"
@@ -116,8 +116,8 @@ def _numbers(finding: Finding) -> Iterator[str]:
         yield f"jitter {share(evidence['jitter'])}" + (f" (usually {share(usual)})" if usual else "")
     if evidence.get("droppedPackets") and symptom is not Symptom.PORT_ALLOCATION_ERRORS:
         yield _dropped_text(finding, "dropped packet") + _threshold_text(evidence.get("droppedShare"))
-    if (refused := evidence.get("portAllocationErrors")) and symptom is not Symptom.PACKETS_DROPPED:
-        yield count(refused, "port allocation error")
+    if (port_errors := evidence.get("portAllocationErrors")) and symptom is not Symptom.PACKETS_DROPPED:
+        yield count(port_errors, "port allocation error")
     if (peak := evidence.get("peakBitsPerSecond")) and symptom in (Symptom.PLATEAU, Symptom.PACKETS_DROPPED):
         yield f"10-second peak {rate(peak, 'bit/s')}"
     if (most := evidence.get("activeConnections")) and symptom is Symptom.PORT_ALLOCATION_ERRORS:

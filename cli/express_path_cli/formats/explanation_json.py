@@ -16,10 +16,10 @@ def as_explanation_json(explanation: Explanation) -> str:
     """Return verdict, competing routes, capacity and plan; the plan has the form that the runbook gets."""
     verdict, plan = explanation.verdict, explanation.proposal.plan
     remedy = explanation.remedy
-    place = {"accountId": verdict.account_id, "region": verdict.region, "vpcId": verdict.vpc_id}
+    location = {"accountId": verdict.account_id, "region": verdict.region, "vpcId": verdict.vpc_id}
     document = {
         "schemaVersion": SCHEMA_VERSION,
-        **place,
+        **location,
         **verdict_answer(verdict),
         "isMainRouteTable": explanation.is_main,
         "advice": remedy.text if remedy else "",

@@ -9,13 +9,13 @@ from express_path_cli.runbooks.heal_history import PastHeal
 SCHEMA_VERSION = 1
 
 
-def as_heals_json(heals: Sequence[PastHeal], region: str, again: str) -> Iterator[str]:
-    """Yield the document; a time or id is null if it did not happen. again: options to add to the undo command."""
-    document = {"schemaVersion": SCHEMA_VERSION, "heals": [_heal(heal, region, again) for heal in heals]}
+def as_heals_json(heals: Sequence[PastHeal], region: str, undo_options: str) -> Iterator[str]:
+    """Yield the document; a time or id is null if it did not happen. undo_options: those of the undo command."""
+    document = {"schemaVersion": SCHEMA_VERSION, "heals": [_heal(heal, region, undo_options) for heal in heals]}
     yield json.dumps(document, indent=2) + "\n"
 
 
-def _heal(heal: PastHeal, region: str, again: str) -> dict[str, Any]:
+def _heal(heal: PastHeal, region: str, undo_options: str) -> dict[str, Any]:
     run = heal.run
     return {
         "runId": run.run_id,
@@ -35,5 +35,5 @@ def _heal(heal: PastHeal, region: str, again: str) -> dict[str, Any]:
         "undoneAt": (heal.undo.finished_at or None) if heal.undo else None,
         "deletedEndpoint": bool(heal.undo and heal.undo.deleted_at),
         "replacedByRunId": heal.later_run_id or None,
-        "undo": f"express-path undo {run.run_id}{again}" if heal.can_be_undone else None,
+        "undo": f"express-path undo {run.run_id}{undo_options}" if heal.can_be_undone else None,
     }

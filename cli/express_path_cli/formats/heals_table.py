@@ -16,19 +16,19 @@ _GAP = "   "
 _STARTED = {StartedBy.PERSON: "a person", StartedBy.CONFIG: "AWS Config"}
 
 
-def as_heals_table(heals: Sequence[PastHeal], region: str, again: str) -> Iterator[str]:
-    """Yield a table for each VPC, and the number of heals in each state. again: options to add to the undo command."""
+def as_heals_table(heals: Sequence[PastHeal], region: str, undo_options: str) -> Iterator[str]:
+    """Yield a table for each VPC, and the number of heals in each state. undo_options: those of the undo command."""
     for (account_id, vpc_id), group in groupby(heals, key=lambda heal: (heal.run.account_id, heal.run.vpc_id)):
         yield strip_control_codes(f"{vpc_id}  {region}  account {account_id}")
         yield _row("Run", "Route table, endpoint", "State, time")
         yield "-" * (sum(_COLUMNS) + 2 * len(_GAP))
         for heal in group:
-            yield from map(strip_control_codes, _lines(heal, again))
+            yield from map(strip_control_codes, _lines(heal, undo_options))
         yield ""
     yield _summary(heals)
 
 
-def _lines(heal: PastHeal, again: str) -> Iterator[str]:
+def _lines(heal: PastHeal, undo_options: str) -> Iterator[str]:
     run = heal.run
     yield _row(run.run_id, run.route_table_id, heal.state)
     yield _row(run.subnet_id, run.endpoint_id, _minute(heal.changed_at))
@@ -38,7 +38,7 @@ def _lines(heal: PastHeal, again: str) -> Iterator[str]:
     elif heal.later_run_id:
         yield f"  replaced by run {heal.later_run_id}"
     if heal.can_be_undone:
-        yield f"  express-path undo {run.run_id}{again}"
+        yield f"  express-path undo {run.run_id}{undo_options}"
 
 
 def _row(*cells: str) -> str:

@@ -1,4 +1,4 @@
-"""Reading the metrics of NAT gateways from CloudWatch: completely, or not at all."""
+"""Read the metrics of NAT gateways from CloudWatch: completely, or not at all."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ def read_metrics(
 ) -> list[Series]:
     """Read each metric (statistics: its name -> Sum, Maximum, ...) of each meter, in that order.
 
-    start (included) and end (excluded) are aware; period is in seconds. Raises ValueError if CloudWatch no longer has
+    start (included) and end (excluded) are aware; period is in seconds. Raise ValueError if CloudWatch no longer has
     datapoints of that period, and ApiError if a call fails or a series is incomplete, since its sum would be too low.
     """
     finest = finest_period(start, datetime.now(UTC))
@@ -70,7 +70,7 @@ def _query(index: int, meter: Meter, metric: str, statistic: str, period: int) -
 def _results(
     aws: Aws, queries: Sequence["MetricDataQueryTypeDef"], start: datetime, end: datetime
 ) -> list[Mapping[str, Any]]:
-    """Return the rows of all pages. Raises ApiError for a message about the whole call, as data is missing then."""
+    """Return the rows of all pages. Raise ApiError for a message about the whole call, as data is missing then."""
     rows: list[Mapping[str, Any]] = []
     cloudwatch: CloudWatchClient = aws.client("cloudwatch")
     with calling(_OPERATION):
@@ -89,7 +89,7 @@ def _results(
 
 
 def _points(results: Iterable[Mapping[str, Any]], queries: int) -> list[tuple[tuple[datetime, float], ...]]:
-    """Return the points of each query in chronological order. Raises ApiError for a series that is incomplete.
+    """Return the points of each query in chronological order. Raise ApiError for a series that is incomplete.
 
     A series that continues on the next page has the status PartialData (botocore model: cloudwatch StatusCode).
     """
@@ -109,7 +109,7 @@ def _points(results: Iterable[Mapping[str, Any]], queries: int) -> list[tuple[tu
 
 
 def meters_of(aws: Aws, gateways: Iterable[NatGateway]) -> list[Meter]:
-    """Return the meters of NAT gateways of this account and Region, in their order. Raises ApiError.
+    """Return the meters of NAT gateways of this account and Region, in their order. Raise ApiError.
 
     AWS does not document whether CloudWatch spells zones by name or by id, so the list of metrics decides. That list
     lacks zones without traffic in the last two weeks

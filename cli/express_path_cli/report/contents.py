@@ -5,15 +5,15 @@ from typing import Any
 
 from express_path.domain.network.resources import Tags
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
+from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
 from express_path_cli.remedies import Remedies
 from express_path_cli.report.paths import LINE_STYLES, TrafficPath, deciding_path, hop_labels, other_paths
 from express_path_cli.result import Result
+from express_path_cli.summary import COMPLIANCES
 from express_path_cli.wording import reason_text
 
-_COMPLIANCES = (Compliance.NON_COMPLIANT, Compliance.COMPLIANT, Compliance.NOT_APPLICABLE)
 _REASON_INDEXES = {reason: index for index, reason in enumerate(Reason)}
 
 
@@ -64,7 +64,7 @@ class Contents:
             self._lists["vpcs"].index(vpc),
             self._lists["zones"].index(verdict.availability_zone_id),
             self._lists["tables"].index(table),
-            _COMPLIANCES.index(verdict.compliance),
+            COMPLIANCES.index(verdict.compliance),
             _REASON_INDEXES[verdict.reason],
             self._lists["annotations"].index(verdict.annotation),
             self._path(deciding_path(verdict), snapshot),
@@ -95,7 +95,7 @@ def contents(result: Result) -> dict[str, Any]:
     """Return the data block: rows, lists, meanings of reasons, and rule parameters."""
     return {
         "parameters": _parameters(result.parameters),
-        "compliances": list(_COMPLIANCES),
+        "compliances": list(COMPLIANCES),
         "reasons": [
             [reason, reason_text(reason), LINE_STYLES[reason], int(reason in NAT_REASONS)] for reason in Reason
         ],

@@ -35,13 +35,13 @@ class PastHeal:
 
     @property
     def changed_at(self) -> str:
-        """Return when it was undone, or when it changed the table, or when it started, in ISO 8601."""
+        """When it was undone, or when it changed the table, or when it started, in ISO 8601."""
         undone_at = self.undo.finished_at if self.undo else ""
         return undone_at or self.run.associated_at or self.run.started_at
 
     @property
     def can_be_undone(self) -> bool:
-        """Return whether there is something to undo."""
+        """Whether there is something to undo."""
         return self.state in (HealState.HEALED, HealState.UNFINISHED)
 
 

@@ -1,4 +1,4 @@
-"""Read an AWS Config aggregator: a whole organization at once, limited to what configuration items contain."""
+"""Read an AWS Config aggregator: a whole organization, limited to what configuration items contain."""
 
 from collections.abc import Collection, Sequence
 
@@ -6,14 +6,14 @@ from express_path.errors import ApiError
 from express_path_cli.account_access import AccountAccess
 from express_path_cli.aggregator.reader import LIMITS, Aggregator, BadSource
 from express_path_cli.connections import connect
-from express_path_cli.problems import OptionError, naming, without_region
+from express_path_cli.problems import OptionError, locating_errors, without_region
 from express_path_cli.progress import Watch
 from express_path_cli.result import Failure
 from express_path_cli.sources.live import LiveOptions, ReadResult
 
 
 def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> ReadResult:
-    """Read what the aggregator holds of the selected Regions, or of all if none is selected.
+    """Read the aggregator's items of the selected Regions, or of all Regions if none is selected.
 
     Accounts that it could not copy are failures; those whose copy is outdated are notes. Raise ApiError.
     """
@@ -21,7 +21,7 @@ def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> ReadResult
     with without_region("set AWS_REGION to the aggregator's Region; --region selects which of its items are read"):
         aws = connect(None, options.profile)
     aggregator = Aggregator(aws, name)
-    with naming(f"aggregator {name} in {aws.region}"):
+    with locating_errors(f"aggregator {name} in {aws.region}"):
         sources = aggregator.bad_sources()
         snapshots = aggregator.snapshots(options.regions)
     watch.done(name)
@@ -38,7 +38,7 @@ def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> ReadResult
 def _empty(name: str, selected: Sequence[str], found: Collection[str]) -> list[Failure]:
     """Return a failure for each selected Region without a recorded subnet, or one if no Region has any."""
     error = OptionError(
-        "it holds no subnet", "check that it aggregates the Region and that its accounts record AWS::EC2::Subnet"
+        "it contains no subnet", "check that it aggregates the Region and that its accounts record AWS::EC2::Subnet"
     )
     empty = [f"aggregator {name} {region}" for region in selected if region not in found]
     return [Failure(where, error) for where in empty or ([] if found else [f"aggregator {name}"])]

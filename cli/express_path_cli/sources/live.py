@@ -1,9 +1,10 @@
-"""Read live accounts: one account or an organization, in some Regions or all, several at once."""
+"""Read live accounts: one account or an organization, in some Regions or all, in parallel."""
 
 import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.ec2_snapshot import SnapshotReader
@@ -22,7 +23,7 @@ from express_path_cli.connections import (
     read_caller,
 )
 from express_path_cli.organization import Member, active_members, member_role_arn
-from express_path_cli.problems import OptionError, naming, without_region
+from express_path_cli.problems import OptionError, locating_errors, without_region
 from express_path_cli.progress import Watch
 from express_path_cli.result import Failure
 from express_path_cli.task_pool import TaskPool
@@ -33,7 +34,7 @@ _ROLE_NAME = re.compile(r"(?!arn:)([!-.0-~]+/)*[\w+=,.@-]{1,64}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """Which accounts and Regions to read, and how many at once. Without a Region, that of the AWS settings is read."""
+    """Which accounts and Regions to read, and how many in parallel. The default Region is that of the AWS settings."""
 
     regions: tuple[str, ...] = ()
     all_regions: bool = False
@@ -102,10 +103,6 @@ def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) ->
     """
     options.check()
     home = _home(options)
-
-    def read(account_region: AccountRegion) -> Snapshot:
-        return SnapshotReader(account_region.aws, options.external_id).read(account_region.account_id, None, parameters)
-
     with TaskPool(options.workers, watch) as task_pool:
         accounts = _member_accounts(options, home, task_pool) if options.organization else [home.account_region]
         selected = (
@@ -113,11 +110,15 @@ def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) ->
             if options.all_regions
             else _in_regions(accounts, options.regions or (home.aws.region,))
         )
-        snapshots = [snapshot for _, snapshot in task_pool.run(selected, read)]
+        snapshots = [snapshot for _, snapshot in task_pool.run(selected, partial(_read_snapshot, options, parameters))]
     clients = {account.account_id: account.aws for account in accounts}
     access = AccountAccess(clients, parameters.network_role_arn or "", options.external_id)
     failures = sorted(task_pool.failures, key=lambda failure: failure.where)
     return ReadResult(snapshots, failures, _denials(snapshots), access)
+
+
+def _read_snapshot(options: LiveOptions, parameters: RuleParameters, account_region: AccountRegion) -> Snapshot:
+    return SnapshotReader(account_region.aws, options.external_id).read(account_region.account_id, None, parameters)
 
 
 def _home(options: LiveOptions) -> Home:
@@ -142,16 +143,19 @@ def _home(options: LiveOptions) -> Home:
 
 def _member_accounts(options: LiveOptions, home: Home, task_pool: TaskPool) -> list[AccountRegion]:
     """Return each account of the organization whose role can be assumed, in the home Region."""
-
-    def enter(member: Member) -> Aws:
-        role_arn = member_role_arn(home.caller, member.id, str(options.role_name))
-        return home.aws.assuming(role_arn, options.external_id) if role_arn else home.aws
-
-    with naming(home.account_region):
+    with locating_errors(home.account_region):
         members = active_members(home.aws.client("organizations"))
     if not members:
         raise OptionError("organizations:ListAccounts returned no active account", "remove --organization")
-    return [AccountRegion(member.id, aws) for member, aws in task_pool.run(members, enter)]
+    return [
+        AccountRegion(member.id, aws) for member, aws in task_pool.run(members, partial(_clients_of, options, home))
+    ]
+
+
+def _clients_of(options: LiveOptions, home: Home, member: Member) -> Aws:
+    """Return a member account's clients in the home Region. Raise ApiError if its role cannot be assumed."""
+    role_arn = member_role_arn(home.caller, member.id, str(options.role_name))
+    return home.aws.assuming(role_arn, options.external_id) if role_arn else home.aws
 
 
 def _in_regions(accounts: Sequence[AccountRegion], regions: Sequence[str]) -> list[AccountRegion]:

@@ -12,7 +12,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.dump.reader import read_dump
 from express_path_cli.problems import OptionError
 from express_path_cli.progress import Watch
-from express_path_cli.result import Seen, View
+from express_path_cli.result import NetworkViews, View
 from express_path_cli.sources.aggregated import read_aggregator
 from express_path_cli.sources.live import LiveOptions, read_live
 
@@ -25,7 +25,7 @@ class Source:
     aggregator: str | None = None
     live: LiveOptions = field(default_factory=LiveOptions)
 
-    def read(self, parameters: RuleParameters, watch: Watch) -> Seen:
+    def read(self, parameters: RuleParameters, watch: Watch) -> NetworkViews:
         """Read the network. Raise DumpError, OptionError, or ApiError if nothing at all can be read."""
         self.check()
         if self.from_dump:
@@ -34,7 +34,7 @@ class Source:
             result = read_aggregator(self.aggregator, self.live, watch)
         else:
             result = read_live(self.live, parameters, watch)
-        return Seen(views_of(result.snapshots), result.failures, result.notes, result.account_access)
+        return NetworkViews(views_of(result.snapshots), result.failures, result.notes, result.account_access)
 
     @property
     def elsewhere(self) -> str:
@@ -56,7 +56,7 @@ class Source:
             )
 
 
-def _read_dump(folder: Path, selected: Sequence[str]) -> Seen:
+def _read_dump(folder: Path, selected: Sequence[str]) -> NetworkViews:
     dumped_regions = read_dump(folder)
     names = [dumped.network.region for dumped in dumped_regions]
     missing = [region for region in selected if region not in names]
@@ -69,7 +69,7 @@ def _read_dump(folder: Path, selected: Sequence[str]) -> Seen:
         for tracer in [Tracer(dumped.network)]
         for account in dumped.accounts
     ]
-    return Seen(views)
+    return NetworkViews(views)
 
 
 def views_of(snapshots: Sequence[Snapshot]) -> list[View]:

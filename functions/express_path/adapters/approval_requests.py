@@ -8,7 +8,7 @@ from typing import Any
 from express_path.adapters.heal_answers import NONE, summary, timestamp
 from express_path.adapters.heal_requests import HealAction, parse_heal_request
 from express_path.domain.heal.approval_message import approval_message
-from express_path.domain.heal.approvals import APPROVED_SECONDS, REQUEST_SECONDS, Ask
+from express_path.domain.heal.approvals import APPROVED_SECONDS, REQUEST_SECONDS, ApprovalStep
 from express_path.domain.heal.ledger import StartedBy
 from express_path.domain.heal.records import HealSettings, Plan
 
@@ -28,21 +28,21 @@ class ApprovalRequest:
 
 
 def is_approval(event: object) -> bool:
-    """Whether an event is a request of the approval runbook."""
+    """Return whether an event is a request of the approval runbook."""
     return isinstance(event, Mapping) and event.get("action") == PLAN_APPROVAL
 
 
 def parse_approval_request(event: Mapping[str, Any]) -> ApprovalRequest:
-    """Read a request. Raises EventError that names the invalid field."""
+    """Read a request. Raise EventError that names the invalid field."""
     found = parse_heal_request({**event, "action": HealAction.PLAN.value})
     return ApprovalRequest(found.subnet_id, found.dry_run, found.run_id, found.started_by)
 
 
 def approval_answer(
-    plan: Plan, step: Ask, settings: HealSettings, moved: Sequence[str], now: datetime, void_run: str
+    plan: Plan, step: ApprovalStep, settings: HealSettings, moved: Sequence[str], now: datetime, void_run: str
 ) -> dict[str, Any]:
     """Return what to ask, whom, and how long the request and an approval are valid; what does not apply is NONE."""
-    asks = step is Ask.ASK
+    asks = step is ApprovalStep.ASK
     seconds = int(now.timestamp())
     return {
         "next": step.value,

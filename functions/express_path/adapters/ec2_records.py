@@ -83,7 +83,7 @@ def subnet(description: Description) -> Subnet:
 
 
 def _is_closed(description: Description, subnet_id: str) -> bool:
-    """Whether VPC Block Public Access blocks both directions; block-ingress allows outbound traffic.
+    """Return whether VPC Block Public Access blocks both directions; block-ingress allows outbound traffic.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa.html
     """

@@ -41,7 +41,7 @@ class SnapshotReader:
     def read(self, account_id: str, vpc_id: str | None, parameters: RuleParameters) -> Snapshot:
         """Read the network of one VPC, or of the account's whole Region if vpc_id is None.
 
-        The account's other VPCs and the network account are read only if a route leads to a transit gateway. Raises
+        The account's other VPCs and the network account are read only if a route leads to a transit gateway. Raise
         ApiError if a required read fails, and RecordError if a description lacks a field. The snapshot names the
         optional reads that were denied.
         """
@@ -104,7 +104,7 @@ class SnapshotReader:
         return replace(merged([snapshot, central]), denied=central.denied)
 
     def _with_directory_buckets(self, snapshot: Snapshot, optional: OptionalReads) -> Snapshot:
-        """Add whether there are directory buckets, and if there is none, which subnets other accounts use too."""
+        """Add whether there are directory buckets, and if there are none, which subnets the account shares."""
         has_buckets = optional.read(self.has_directory_buckets)
         shared = optional.read(lambda: read_shared_subnet_ids(self._aws)) if has_buckets is False else None
         return replace(snapshot, has_directory_buckets=has_buckets, shared_subnet_ids=shared)
@@ -116,7 +116,7 @@ class SnapshotReader:
         return found[subnet_id].vpc_id if subnet_id in found else None
 
     def leads_to_transit_gateway(self, vpc_id: str) -> bool:
-        """Whether a route table of a VPC has a route to a transit gateway."""
+        """Return whether a route table of a VPC has a route to a transit gateway."""
         of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]}
         tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
         return bool(targets(tables.values(), TargetKind.TRANSIT_GATEWAY))
@@ -133,7 +133,7 @@ class SnapshotReader:
         return {record.id: record for record in map(reader, rows)}
 
     def has_directory_buckets(self) -> bool:
-        """Whether the account has a directory bucket in the Region. Raises ApiError.
+        """Return whether the account has a directory bucket in the Region. Raise ApiError.
 
         https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListDirectoryBuckets.html
         """

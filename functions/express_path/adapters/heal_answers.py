@@ -5,14 +5,14 @@ from datetime import datetime
 from typing import Any
 
 from express_path.adapters.serialization import verdict_answer
-from express_path.domain.heal.claims import CLAIM_SECONDS, Election, Next, client_token
+from express_path.domain.heal.claims import CLAIM_SECONDS, Election, NextStep, client_token
 from express_path.domain.heal.ledger import TableRecord, TableState
 from express_path.domain.heal.records import Finding, HealSettings, Plan
 
 UNDO = "to undo: express-path undo {run_id}, or start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
 NOTHING_TO_UNDO = "nothing to undo: no heal associated the route table"
 NONE = "NONE"
-"""In place of a run that does not exist, because the value of an attribute must not be empty."""
+"""In place of a run that does not exist, because an attribute and the input of a step must not be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def timestamp(now: datetime) -> str:
     return now.isoformat(timespec="milliseconds")
 
 
-def plan_answer(plan: Plan, next_step: Next, settings: HealSettings, claim: Claim) -> dict[str, Any]:
+def plan_answer(plan: Plan, next_step: NextStep, settings: HealSettings, claim: Claim) -> dict[str, Any]:
     """Return a plan as JSON, with what is needed to claim its route table; what does not apply is an empty string."""
     return {
         **plan_fields(plan),
@@ -80,7 +80,7 @@ def _claim(claim: Claim) -> dict[str, str]:
 
 
 def confirm_answer(
-    plan: Plan, next_step: Next, election: Election, now: datetime, *, needs_approval: bool
+    plan: Plan, next_step: NextStep, election: Election, now: datetime, *, needs_approval: bool
 ) -> dict[str, Any]:
     """Return what a run does after it claimed the table, and the generations of an election in the VPC."""
     return {
@@ -93,7 +93,7 @@ def confirm_answer(
     }
 
 
-def elected_answer(plan: Plan, next_step: Next, election: Election, settings: HealSettings) -> dict[str, Any]:
+def elected_answer(plan: Plan, next_step: NextStep, election: Election, settings: HealSettings) -> dict[str, Any]:
     """Return the arguments of CreateVpcEndpoint, with the client token of the elected run."""
     return {
         "next": next_step.value,
@@ -105,7 +105,7 @@ def elected_answer(plan: Plan, next_step: Next, election: Election, settings: He
     }
 
 
-def target_answer(plan: Plan, next_step: Next, now: datetime, *, created: bool) -> dict[str, Any]:
+def target_answer(plan: Plan, next_step: NextStep, now: datetime, *, created: bool) -> dict[str, Any]:
     """Return the endpoint to associate; created: this run created it."""
     return {
         "next": next_step.value,

@@ -24,7 +24,7 @@ _NO_POLICY = frozenset({"NoSuchBucketPolicy", "NoSuchBucket"})
 def evidence_for(aws: Aws, evaluator: Evaluator, verdict: Verdict, *, calendar_open: bool) -> Evidence:
     """Read what a heal of the verdict's subnet could affect: its table's subnets, and the VPC's S3 Express endpoints.
 
-    Raises ApiError if any of it cannot be read, because a heal is safe only if everything is known.
+    Raise ApiError if any of it cannot be read, because a heal is safe only if everything is known.
     """
     tables = {subnet.id: evaluator.tracer.governing_table(subnet) for subnet in evaluator.snapshot.subnets.values()}
     governed = frozenset(key for key, table in tables.items() if table and table.id == verdict.route_table_id)

@@ -43,7 +43,7 @@ class HealRequest:
 
 
 def parse_heal_request(event: Mapping[str, Any]) -> HealRequest:
-    """Read a request. Raises EventError that names the invalid field."""
+    """Read a request. Raise EventError that names the invalid field."""
     unknown = sorted(set(event) - _FIELDS)
     if unknown:
         raise EventError(unknown[0], event[unknown[0]], "one of the fields " + ", ".join(sorted(_FIELDS)))

@@ -1,4 +1,4 @@
-"""Read the ledger from its DynamoDB table, with consistent reads, because a claim must be visible at once."""
+"""Read the ledger from its DynamoDB table, with consistent reads, because a claim must be visible immediately."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -65,7 +65,7 @@ class Ledger:
 
 
 def table_record(route_table_id: str, item: Item) -> TableRecord:
-    """Read the item of a route table. Raises RecordError."""
+    """Read the item of a route table. Raise RecordError."""
     return TableRecord(
         route_table_id,
         state=_one_of(item, "state", TableState) if _text(item, "state") else None,
@@ -90,7 +90,7 @@ def _approval(item: Item) -> Approval | None:
 
 
 def vpc_record(vpc_id: str, item: Item) -> VpcRecord:
-    """Read the item of a VPC. Raises RecordError."""
+    """Read the item of a VPC. Raise RecordError."""
     return VpcRecord(
         vpc_id,
         generation=_number(item, "generation"),
@@ -103,7 +103,7 @@ def vpc_record(vpc_id: str, item: Item) -> VpcRecord:
 
 
 def run_record(item: Item) -> RunRecord:
-    """Read the item of a run. Raises RecordError."""
+    """Read the item of a run. Raise RecordError."""
     return RunRecord(
         run_id=_text(item, "id").removeprefix(RUN_PREFIX),
         kind=_one_of(item, "kind", RunKind),

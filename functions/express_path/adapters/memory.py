@@ -1,4 +1,4 @@
-"""Save time where many records are made at once."""
+"""Save time while many records are made."""
 
 import gc
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 def gc_paused() -> Iterator[None]:
     """Pause the garbage collector; also a decorator.
 
-    Reading a whole account or a dump makes many records and drops few, so collecting meanwhile takes a fifth of the
-    time (`python -m benchmarks sweep`) and frees almost nothing.
+    Reading a whole account or a dump makes many records and drops few, so collecting garbage in the meantime takes a
+    fifth of the time (`python -m benchmarks sweep`) and frees almost nothing.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -22,7 +22,7 @@ _ATTACHED_TYPES = ("AWS::EC2::NetworkInterface", "AWS::EC2::Instance")
 def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> Change:
     """Return the change that an item reports. previous is the item recorded before it, if known.
 
-    Raises EventError if the item lacks its type or id, or has a type that the rule does not evaluate.
+    Raise EventError if the item lacks its type or id, or has a type that the rule does not evaluate.
     """
     check_item(item, tuple(ResourceType))
     now = list(configuration_leaves(item))
@@ -41,7 +41,7 @@ def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> Ch
 
 
 def cannot_change_path(item: Item, diff: Item | None) -> bool:
-    """Whether an item reports a change that cannot change any verdict, so that nothing needs to be read.
+    """Return whether an item reports a change that cannot change any verdict, so that nothing needs to be read.
 
     - A subnet's item which only reports that a network interface or an instance in it was created or deleted. AWS
       Config records one for each (https://docs.aws.amazon.com/config/latest/developerguide/faq.html, indirect
@@ -64,7 +64,7 @@ def cannot_change_path(item: Item, diff: Item | None) -> bool:
 
 
 def _is_attached(name: str, change: Item) -> bool:
-    """Whether a changed property of a subnet is a network interface, an instance, or the count of free addresses."""
+    """Return whether a subnet's changed property is an interface, an instance, or the count of free addresses."""
     if name.lower().endswith(".availableipaddresscount"):
         return True
     sides = [change.get(side) for side in ("previousValue", "updatedValue")]

@@ -20,7 +20,7 @@ _Version = tuple[object, object, object]
 
 
 class PrefixListReader:
-    """Reads the Region's prefix lists as far as they are needed, and remembers them for 15 minutes.
+    """Reads the prefix lists of the Region that are needed, and remembers them for 15 minutes.
 
     Customers may change theirs at any time, so those are described every time, and their entries are read again if
     there is a new version, which adding or removing entries creates
@@ -63,7 +63,7 @@ class PrefixListReader:
         return prefix_lists(self._plain, self._managed, entries)
 
     def _lacks(self, known: Mapping[str, PrefixList], wanted: Iterable[str], families: Iterable[Family]) -> bool:
-        """Whether a wanted list is a customer's or unknown, or S3 Express's list of one of the families is unknown."""
+        """Return whether a wanted list is a customer's or unknown, or S3 Express's list of a family is unknown."""
         express = {record.family for record in known.values() if is_express_service(record.name, self._region)}
         lacks_family = bool(express) and not self._managed and not set(families) <= express
         return lacks_family or any(list_id not in known or not known[list_id].aws_owned for list_id in wanted)

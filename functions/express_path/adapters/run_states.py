@@ -25,7 +25,7 @@ ENDED = frozenset(
 
 
 def has_ended(ssm: "SSMClient", run_id: str) -> bool:
-    """Whether a run has ended or is no longer listed, so that its claims no longer count. Raises ApiError.
+    """Return whether a run has ended or is no longer listed, so that its claims no longer count. Raise ApiError.
 
     https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetAutomationExecution.html
     """

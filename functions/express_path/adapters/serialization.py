@@ -3,7 +3,7 @@
 from typing import Any
 
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.verdict.capacity import Capacity, capacities, carrying
+from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops
 from express_path.domain.verdict.evaluator import Verdict
 
 
@@ -31,5 +31,5 @@ def capacity_answer(capacity: Capacity) -> dict[str, Any]:
 
 def verdict_with_capacity(verdict: Verdict, snapshot: Snapshot | None) -> dict[str, Any]:
     """Return a verdict as JSON, with what the hops of its path can carry. Without a snapshot there is no path."""
-    found = capacities(carrying(verdict.reason, verdict.path), snapshot) if snapshot else []
+    found = capacities(carrying_hops(verdict.reason, verdict.path), snapshot) if snapshot else []
     return {**verdict_answer(verdict), "capacity": [capacity_answer(capacity) for capacity in found]}

@@ -10,7 +10,7 @@ OWN_SUBNETS = {"resourceOwner": "SELF", "resourceType": "ec2:Subnet"}
 
 
 def read_shared_subnet_ids(aws: Aws) -> frozenset[str]:
-    """Read the subnets of the Region that the account shares. Raises ApiError."""
+    """Read the subnets of the Region that the account shares. Raise ApiError."""
     return shared_subnet_ids(pages(aws.ram, "ram", "list_resources", "resources", **OWN_SUBNETS))
 
 
@@ -18,6 +18,6 @@ def shared_subnet_ids(resources: Iterable[Description]) -> frozenset[str]:
     """Return the ids of the subnets that ram:ListResources returns for resourceOwner SELF, whatever their status.
 
     The response is described in https://docs.aws.amazon.com/ram/latest/APIReference/API_ListResources.html; a subnet's
-    ARN ends in subnet/<id>. Raises RecordError if a resource has no ARN.
+    ARN ends in subnet/<id>. Raise RecordError if a resource has no ARN.
     """
     return frozenset(identifier(resource, "arn", "resources").rpartition("/")[2] for resource in resources)

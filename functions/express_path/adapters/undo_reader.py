@@ -6,12 +6,12 @@ from express_path.domain.heal.ledger import RunRecord
 from express_path.domain.heal.undo import LiveResources
 
 
-def read_sight(aws: Aws, heal: RunRecord) -> LiveResources:
+def read_live_resources(aws: Aws, heal: RunRecord) -> LiveResources:
     """Read what EC2 shows now, which may be outdated.
 
     https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
 
-    Both reads filter, so a deleted resource is missing instead of an error. Raises ApiError and RecordError.
+    Both reads filter, so a deleted resource is missing instead of an error. Raise ApiError and RecordError.
     """
     of_vpc = [{"Name": "vpc-id", "Values": [heal.vpc_id]}]
     of_id = [{"Name": "vpc-endpoint-id", "Values": [heal.endpoint_id]}]

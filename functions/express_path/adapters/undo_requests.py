@@ -7,13 +7,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from express_path.adapters.heal_answers import timestamp
+from express_path.adapters.heal_answers import NONE, timestamp
 from express_path.domain.heal.claims import CLAIM_SECONDS
-from express_path.domain.heal.undo import Refusal, Undo
+from express_path.domain.heal.undo import FailedDeletion, Undo
 from express_path.errors import EventError
-
-NOBODY = "NONE"
-"""In place of a run's id if there is none, because the input of a step must not be empty."""
 
 
 class UndoAction(StrEnum):
@@ -37,21 +34,21 @@ _FIELDS = ("action", "dryRun", "runId", "startedBy", "undoRunId", "unsuccessful"
 
 @dataclass(frozen=True, slots=True)
 class UndoRequest:
-    """One request: heal_run_id is the heal to undo, run_id the run that undoes it, refusals what EC2 did not delete."""
+    """One request: heal_run_id is the heal to undo, and run_id the run that undoes it."""
 
     action: UndoAction
     heal_run_id: str
     run_id: str
-    refusals: tuple[Refusal, ...] = ()
+    failed_deletions: tuple[FailedDeletion, ...] = ()
 
 
 def is_undo(event: object) -> bool:
-    """Whether an event is a request of the undo runbook."""
+    """Return whether an event is a request of the undo runbook."""
     return isinstance(event, Mapping) and event.get("action") in tuple(UndoAction)
 
 
 def parse_undo_request(event: Mapping[str, Any]) -> UndoRequest:
-    """Read a request. Raises EventError that names the invalid field."""
+    """Read a request. Raise EventError that names the invalid field."""
     unknown = sorted(set(event) - set(_FIELDS), key=str)
     if unknown:
         raise EventError(str(unknown[0]), event[unknown[0]], "one of the fields " + ", ".join(_FIELDS))
@@ -59,7 +56,7 @@ def parse_undo_request(event: Mapping[str, Any]) -> UndoRequest:
         UndoAction(event["action"]),
         heal_run_id=_run_id(event, "undoRunId"),
         run_id=_run_id(event, "runId"),
-        refusals=_refusals(event),
+        failed_deletions=_failed_deletions(event),
     )
 
 
@@ -70,7 +67,7 @@ def _run_id(event: Mapping[str, Any], field: str) -> str:
     return found
 
 
-def _refusals(event: Mapping[str, Any]) -> tuple[Refusal, ...]:
+def _failed_deletions(event: Mapping[str, Any]) -> tuple[FailedDeletion, ...]:
     """Return the list Unsuccessful of DeleteVpcEndpoints, which Automation may pass as a list or as JSON text.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_UnsuccessfulItem.html
@@ -78,7 +75,9 @@ def _refusals(event: Mapping[str, Any]) -> tuple[Refusal, ...]:
     found = event.get("unsuccessful") or []
     try:
         items = json.loads(found) if isinstance(found, str) else found
-        return tuple(Refusal(item["ResourceId"], item["Error"]["Code"], item["Error"]["Message"]) for item in items)
+        return tuple(
+            FailedDeletion(item["ResourceId"], item["Error"]["Code"], item["Error"]["Message"]) for item in items
+        )
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise EventError("unsuccessful", found, "the list Unsuccessful of ec2:DeleteVpcEndpoints") from error
 
@@ -89,7 +88,7 @@ class AnswerContext:
 
     ledger_table: str
     now: datetime
-    void_run: str = NOBODY
+    void_run: str = NONE
 
 
 def undo_answer(undo: Undo, action: str, context: AnswerContext, moves: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -121,5 +120,5 @@ def _lines(undo: Undo) -> list[str]:
     elif undo.is_live:
         lines.append(f"{heal.endpoint_id} stays: {undo.kept}")
     else:
-        lines.append(f"{heal.endpoint_id} is gone already")
+        lines.append(f"{heal.endpoint_id} was already deleted")
     return lines

@@ -1,4 +1,4 @@
-"""The rule's Lambda function: it parses an event of AWS Config, has it evaluated, and reports the result."""
+"""The rule's Lambda function: parse an event of AWS Config, evaluate it, and report the result."""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The runbooks' Lambda function: it parses the request of a step, has it answered, and logs the answer."""
+"""The runbooks' Lambda function: parse the request of a step, answer it, and log the answer."""
 
 import json
 import os
@@ -16,9 +16,8 @@ from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.heal_requests import parse_heal_request
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.undo_requests import is_undo, parse_undo_request
-from express_path.domain.heal.settings import parse_settings
+from express_path.domain.heal.settings import parse_ledger_table, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
-from express_path.errors import SettingError
 from express_path.heal_steps.services import Services
 from express_path.healing import Request, answer_step
 
@@ -28,13 +27,10 @@ logger = Logger(service="express-path")
 def compose_services(environment: Mapping[str, str], account_id: str) -> Services:
     """Make the services of an account with the settings of the function's environment.
 
-    Raises ParameterError, SettingError, or ApiError if no Region is set.
+    Raise ParameterError, SettingError, or ApiError if no Region is set.
     """
     parameters = parse_parameters(json.loads(environment.get("RULE_PARAMETERS") or "{}"))
-    ledger_table = environment.get("LEDGER_TABLE_NAME", "")
-    if not ledger_table:
-        allowed = "the name of the ledger's DynamoDB table (output LedgerTableName)"
-        raise SettingError("LEDGER_TABLE_NAME", ledger_table, allowed)
+    ledger_table = parse_ledger_table(environment)
     aws = Aws.connect(environment.get("AWS_REGION"))
     return Services(
         account_id=account_id,
@@ -64,7 +60,7 @@ def handler(event: dict[str, Any], context: LambdaContext, services: Services | 
 
 
 def parse_request(event: dict[str, Any]) -> Request:
-    """Read the request of a step of any of the runbooks. Raises EventError."""
+    """Read the request of a step of any of the runbooks. Raise EventError."""
     checked(event, "event")
     if is_undo(event):
         return parse_undo_request(event)

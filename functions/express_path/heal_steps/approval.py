@@ -6,8 +6,8 @@ from typing import Any
 from express_path.adapters.approval_requests import ApprovalRequest, approval_answer
 from express_path.adapters.heal_answers import summary
 from express_path.adapters.run_states import has_ended
-from express_path.domain.heal.approvals import Ask, denial, next_step, open_request
-from express_path.domain.heal.looks import CHANGE, Look
+from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
+from express_path.domain.heal.observations import FIRST_PLAN, Observation
 from express_path.domain.heal.records import Action, HealSettings
 from express_path.errors import BlockedError, SettingError
 from express_path.heal_steps.planning import Planner
@@ -25,36 +25,38 @@ class ApprovalSteps:
     def answer(self, request: ApprovalRequest) -> dict[str, Any]:
         """Return whether to ask for approval, whom to ask, and the message.
 
-        Unless it is a dry run, a blocked plan raises BlockedError. Raises SettingError if no approvers are configured.
+        Unless it is a dry run, a blocked plan raises BlockedError. Raise SettingError if no approvers are configured.
         """
-        look = self._blocked_if_denied(
-            self._planner.settled_plan(request.subnet_id, request.started_by, CHANGE), request
+        observation = self._blocked_if_denied(
+            self._planner.settled_plan(request.subnet_id, request.started_by, FIRST_PLAN), request
         )
-        if look.plan.action is Action.BLOCKED and not request.dry_run:
-            raise BlockedError(summary(look.plan), look.plan.patches)
-        other = self._open_request(look, request)
+        if observation.plan.action is Action.BLOCKED and not request.dry_run:
+            raise BlockedError(summary(observation.plan), observation.plan.patches)
+        other = self._open_request(observation, request)
         void_run = other if other and has_ended(self._aws.ssm, other) else ""
-        step = next_step(look.plan, dry_run=request.dry_run, is_pending=bool(other) and not void_run)
+        step = next_step(observation.plan, dry_run=request.dry_run, is_pending=bool(other) and not void_run)
         settings = self._planner.settings
-        if step is Ask.ASK:
+        if step is ApprovalStep.ASK:
             _check_approvers(settings)
-        return approval_answer(look.plan, step, settings, _governed_subnets(look), look.now, void_run)
+        return approval_answer(
+            observation.plan, step, settings, _governed_subnets(observation), observation.now, void_run
+        )
 
     @staticmethod
-    def _blocked_if_denied(look: Look, request: ApprovalRequest) -> Look:
-        """Return the same look, with its plan blocked if the approvers denied the heal that AWS Config starts again."""
-        denied = denial(look.ledger.table, request.started_by) if look.ledger else None
-        if denied is None or look.plan.action is Action.NOTHING_TO_DO:
-            return look
-        blockers = (*look.plan.blockers, denied)
-        return replace(look, plan=replace(look.plan, action=Action.BLOCKED, blockers=blockers))
+    def _blocked_if_denied(observation: Observation, request: ApprovalRequest) -> Observation:
+        """Return the observation, with its plan blocked if AWS Config starts a heal that the approvers denied."""
+        denied = denial(observation.ledger.table, request.started_by) if observation.ledger else None
+        if denied is None or observation.plan.action is Action.NOTHING_TO_DO:
+            return observation
+        blockers = (*observation.plan.blockers, denied)
+        return replace(observation, plan=replace(observation.plan, action=Action.BLOCKED, blockers=blockers))
 
     @staticmethod
-    def _open_request(look: Look, request: ApprovalRequest) -> str:
+    def _open_request(observation: Observation, request: ApprovalRequest) -> str:
         """Return the run that is already asking for approval, empty if there is none."""
-        if look.ledger is None:
+        if observation.ledger is None:
             return ""
-        return open_request(look.ledger.table.approval, request.run_id, int(look.now.timestamp()))
+        return open_request(observation.ledger.table.approval, request.run_id, int(observation.now.timestamp()))
 
 
 def _check_approvers(settings: HealSettings) -> None:
@@ -69,11 +71,11 @@ def _check_approvers(settings: HealSettings) -> None:
             raise SettingError(name, "", allowed)
 
 
-def _governed_subnets(look: Look) -> list[str]:
+def _governed_subnets(observation: Observation) -> list[str]:
     """Return the ids of the subnets that the route table of the plan governs: their traffic moves together."""
-    evaluator = look.evaluator
+    evaluator = observation.evaluator
     tables = {
         subnet_id: evaluator.tracer.governing_table(subnet) for subnet_id, subnet in evaluator.snapshot.subnets.items()
     }
-    wanted = look.plan.verdict.route_table_id
+    wanted = observation.plan.verdict.route_table_id
     return sorted(subnet_id for subnet_id, table in tables.items() if table is not None and table.id == wanted)

@@ -18,13 +18,13 @@ from express_path.adapters.heal_answers import (
 from express_path.adapters.heal_requests import HealAction, HealRequest
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.serialization import verdict_answer
-from express_path.domain.heal.claims import Next, elect, is_unrecorded, may_be_finished, next_before_claim
-from express_path.domain.heal.looks import (
-    AGREED,
-    CHANGE,
-    CREATION,
-    READY,
-    Look,
+from express_path.domain.heal.claims import NextStep, elect, is_unrecorded, may_be_finished, next_before_claim
+from express_path.domain.heal.observations import (
+    AFTER_CLAIM,
+    BEFORE_ASSOCIATION,
+    BEFORE_CREATION,
+    FIRST_PLAN,
+    Observation,
     endpoint_in_use,
     found_instead,
     is_ready,
@@ -70,25 +70,25 @@ class HealSteps:
 
     def plan(self, request: HealRequest) -> dict[str, Any]:
         """Return what a heal would change. Unless it is a dry run, a blocked plan raises BlockedError."""
-        look = self._planner.settled_plan(
-            request.subnet_id, request.started_by, CHANGE, needs_approval=self._needs_approval(request)
+        observation = self._planner.settled_plan(
+            request.subnet_id, request.started_by, FIRST_PLAN, needs_approval=self._needs_approval(request)
         )
         if not request.dry_run:
-            _check_blocked(look)
-        claim = self._claim(look, request)
+            _check_blocked(observation)
+        claim = self._claim(observation, request)
         finishes = bool(claim.finished_endpoint_id)
-        step = next_before_claim(look.plan, look.ledger, dry_run=request.dry_run, finishes=finishes)
-        return plan_answer(look.plan, step, self._planner.settings, claim)
+        step = next_before_claim(observation.plan, observation.ledger, dry_run=request.dry_run, finishes=finishes)
+        return plan_answer(observation.plan, step, self._planner.settings, claim)
 
     def await_turn(self, request: HealRequest) -> dict[str, Any]:
-        """Wait until no other run has claimed the route table, then plan again. Raises ClaimHeldError."""
+        """Wait until no other run has claimed the route table, then plan again. Raise ClaimHeldError."""
         for attempt in range(repeated_reads.TURN_ATTEMPTS):
             record = self._ledger.table(request.route_table_id)
             now = _seconds(datetime.now(UTC))
             claimed = record.is_claimed(now) and record.run_id != request.run_id
             if not claimed or (attempt == 0 and has_ended(self._aws.ssm, record.run_id)):
                 answer = self.plan(request)
-                if answer["next"] == Next.CLAIM and answer["routeTableId"] != request.route_table_id:
+                if answer["next"] == NextStep.CLAIM and answer["routeTableId"] != request.route_table_id:
                     raise TableChangedError(request.subnet_id, request.route_table_id, answer["routeTableId"])
                 return answer
             time.sleep(repeated_reads.TURN_SECONDS)
@@ -98,54 +98,57 @@ class HealSteps:
         """Return what this run changes, now that it has claimed the route table: two plans in a row must agree."""
         self._check_claim(request)
         needs_approval = self._needs_approval(request)
-        look = self._planner.settled_plan(request.subnet_id, request.started_by, AGREED, needs_approval=needs_approval)
-        self._check(look, request)
-        snapshot, ledger = look.evaluator.snapshot, look.records
+        observation = self._planner.settled_plan(
+            request.subnet_id, request.started_by, AFTER_CLAIM, needs_approval=needs_approval
+        )
+        self._check(observation, request)
+        snapshot, ledger = observation.evaluator.snapshot, observation.records
         election = elect(ledger.vpc, snapshot, request.run_id)
-        step = next_change(look.plan)
-        if step is Next.CREATE and election.must_elect:
-            step = Next.ELECT
-        if is_unrecorded(look.plan, ledger.vpc, snapshot):
-            step = Next.CREATE
+        step = next_change(observation.plan)
+        if step is NextStep.CREATE and election.must_elect:
+            step = NextStep.ELECT
+        if is_unrecorded(observation.plan, ledger.vpc, snapshot):
+            step = NextStep.CREATE
         return confirm_answer(
-            look.plan, step, election, look.now, needs_approval=needs_approval and step is not Next.VERIFY
+            observation.plan,
+            step,
+            election,
+            observation.now,
+            needs_approval=needs_approval and step is not NextStep.VERIFY,
         )
 
     def elected(self, request: HealRequest) -> dict[str, Any]:
-        """Return which run's client token creates the endpoint, unless it exists by now. Raises ElectionError."""
+        """Return which run's client token creates the endpoint, unless it exists by now. Raise ElectionError."""
         self._check_claim(request)
-        look = self._planner.settled_plan(request.subnet_id, request.started_by, CREATION)
-        self._check(look, request)
-        snapshot, ledger = look.evaluator.snapshot, look.records
+        observation = self._planner.settled_plan(request.subnet_id, request.started_by, BEFORE_CREATION)
+        self._check(observation, request)
+        snapshot, ledger = observation.evaluator.snapshot, observation.records
         election = elect(ledger.vpc, snapshot, request.run_id)
         if election.must_elect:
             raise ElectionError(ledger.vpc.vpc_id)
-        step = Next.CREATE if is_unrecorded(look.plan, ledger.vpc, snapshot) else next_change(look.plan)
-        return elected_answer(look.plan, step, election, self._planner.settings)
+        step = (
+            NextStep.CREATE if is_unrecorded(observation.plan, ledger.vpc, snapshot) else next_change(observation.plan)
+        )
+        return elected_answer(observation.plan, step, election, self._planner.settings)
 
     def target(self, request: HealRequest) -> dict[str, Any]:
-        """Return the endpoint to associate, once it is available. Raises EndpointNotReadyError."""
+        """Return the endpoint to associate, once it is available. Raise EndpointNotReadyError."""
         self._check_claim(request)
-        look = self._planner.settled_plan(request.subnet_id, request.started_by, READY)
-        self._check(look, request)
-        step = next_change(look.plan)
-        if not is_ready(look) and step is not Next.VERIFY:
-            raise EndpointNotReadyError(request.subnet_id, found_instead(look))
-        record = look.records.vpc
-        created = request.run_id in record.token_runs and look.plan.endpoint_id in record.token_ids
-        return target_answer(look.plan, step, look.now, created=created)
+        observation = self._planner.settled_plan(request.subnet_id, request.started_by, BEFORE_ASSOCIATION)
+        self._check(observation, request)
+        step = next_change(observation.plan)
+        if not is_ready(observation) and step is not NextStep.VERIFY:
+            raise EndpointNotReadyError(request.subnet_id, found_instead(observation))
+        record = observation.records.vpc
+        created = request.run_id in record.token_runs and observation.plan.endpoint_id in record.token_ids
+        return target_answer(observation.plan, step, observation.now, created=created)
 
     def verify(self, request: HealRequest) -> dict[str, Any]:
-        """Return the verdict after a heal; read again for some seconds while routes settle. Raises NotCuredError."""
-
-        def fault(evaluator: Evaluator) -> str:
-            vpc_id = evaluator.verdict(request.subnet_id).vpc_id
-            return why_not_healed(evaluator, request.subnet_id, self._ledger.vpc(vpc_id).deleted_ids)
-
+        """Return the verdict after a heal; read again for some seconds while routes settle. Raise NotCuredError."""
         evaluator = repeated_reads.read_until(
-            lambda: self._planner.evaluator(request.subnet_id), lambda now: not fault(now)
+            lambda: self._planner.evaluator(request.subnet_id), lambda now: not self._fault(now, request.subnet_id)
         )
-        if found := fault(evaluator):
+        if found := self._fault(evaluator, request.subnet_id):
             raise NotCuredError(request.subnet_id, found)
         verdict = evaluator.verdict(request.subnet_id)
         table = self._ledger.table(str(verdict.route_table_id))
@@ -157,21 +160,26 @@ class HealSteps:
             "undo": UNDO.format(run_id=table.heal_run_id) if table.heal_run_id else NOTHING_TO_UNDO,
         }
 
+    def _fault(self, evaluator: Evaluator, subnet_id: str) -> str:
+        """Return why a subnet is not healed; empty if it is."""
+        vpc_id = evaluator.verdict(subnet_id).vpc_id
+        return why_not_healed(evaluator, subnet_id, self._ledger.vpc(vpc_id).deleted_ids)
+
     def _needs_approval(self, request: HealRequest) -> bool:
         return self._planner.settings.mode is RemediationMode.APPROVAL and not request.dry_run
 
-    def _claim(self, look: Look, request: HealRequest) -> Claim:
+    def _claim(self, observation: Observation, request: HealRequest) -> Claim:
         """Return the claim that the run would make, with the endpoint that an interrupted heal did not record."""
-        record = look.records.table
+        record = observation.records.table
         void_run = ""
-        if record.is_claimed(_seconds(look.now)) and record.run_id != request.run_id:
+        if record.is_claimed(_seconds(observation.now)) and record.run_id != request.run_id:
             if not has_ended(self._aws.ssm, record.run_id):
-                return Claim(record, look.now)
+                return Claim(record, observation.now)
             void_run = record.run_id
         heal = self._ledger.run(record.heal_run_id) if record.heal_run_id else None
-        if heal and may_be_finished(look.plan, record, heal, look.evaluator.snapshot):
-            return Claim(record, look.now, void_run, heal.endpoint_id)
-        return Claim(record, look.now, void_run)
+        if heal and may_be_finished(observation.plan, record, heal, observation.evaluator.snapshot):
+            return Claim(record, observation.now, void_run, heal.endpoint_id)
+        return Claim(record, observation.now, void_run)
 
     def _check_claim(self, request: HealRequest) -> None:
         """Raise ClaimLostError if this run does not, or no longer, have the claim on the route table."""
@@ -180,17 +188,17 @@ class HealSteps:
             raise ClaimLostError(request.route_table_id, request.run_id, record.run_id)
 
     @staticmethod
-    def _check(look: Look, request: HealRequest) -> None:
+    def _check(observation: Observation, request: HealRequest) -> None:
         """Raise BlockedError if the plan is blocked, and TableChangedError if another table governs the subnet now."""
-        _check_blocked(look)
-        governing = look.plan.verdict.route_table_id or ""
+        _check_blocked(observation)
+        governing = observation.plan.verdict.route_table_id or ""
         if governing != request.route_table_id:
             raise TableChangedError(request.subnet_id, request.route_table_id, governing)
 
 
-def _check_blocked(look: Look) -> None:
-    if look.plan.action is Action.BLOCKED:
-        raise BlockedError(summary(look.plan), look.plan.patches)
+def _check_blocked(observation: Observation) -> None:
+    if observation.plan.action is Action.BLOCKED:
+        raise BlockedError(summary(observation.plan), observation.plan.patches)
 
 
 def _seconds(now: datetime) -> int:

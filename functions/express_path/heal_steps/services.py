@@ -12,7 +12,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services of one account and Region. parameters are the rule's, so that heals judge subnets as the rule does.
+    """The services of one account and Region. Heals evaluate subnets with the rule's parameters.
 
     Only heals and approvals read the settings: an undo must be possible even if one of them is invalid, for which
     read_settings raises SettingError.

@@ -6,9 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from express_path.adapters.heal_answers import NONE
 from express_path.adapters.run_states import has_ended
-from express_path.adapters.undo_reader import read_sight
-from express_path.adapters.undo_requests import NOBODY, AnswerContext, UndoAction, UndoRequest, undo_answer
+from express_path.adapters.undo_reader import read_live_resources
+from express_path.adapters.undo_requests import AnswerContext, UndoAction, UndoRequest, undo_answer
 from express_path.domain.heal.ledger import TableRecord
 from express_path.domain.heal.undo import Change, Records, Undo, check_deleted, check_heal, check_not_undone, make_undo
 from express_path.domain.heal.undo_effects import moves
@@ -38,7 +39,7 @@ class UndoSteps:
     def answer(self, request: UndoRequest) -> dict[str, Any]:
         """Answer one step.
 
-        Raises UndoError if there is nothing to undo, or if the heal's changes were changed since; ClaimHeldError and
+        Raise UndoError if there is nothing to undo, or if the heal's changes were changed since; ClaimHeldError and
         ClaimLostError if another run has claimed the route table; NotDisassociatedError and NotDeletedError if EC2 does
         not show a change.
         """
@@ -93,8 +94,8 @@ class UndoSteps:
         return self._answer(request, records, undo, action)
 
     def _deleted(self, request: UndoRequest) -> dict[str, Any]:
-        """Return what is left to do once EC2 deleted the endpoint: its answer is a success even if it refused to."""
-        check_deleted(request.refusals)
+        """Return what is left to do once EC2 deleted the endpoint: its answer is a success even if it did not."""
+        check_deleted(request.failed_deletions)
         records = self._claimed(request)
         undo = read_until(lambda: self._current(records), lambda now: not now.is_live)
         if undo.is_live:
@@ -108,7 +109,7 @@ class UndoSteps:
         return Records(heal, view.table, view.vpc, associated_last)
 
     def _claimed(self, request: UndoRequest) -> Records:
-        """Return the records if this run has the claim on the table. Raises ClaimLostError."""
+        """Return the records if this run has the claim on the table. Raise ClaimLostError."""
         records = self._records(request)
         if not records.table.is_claimed_by(request.run_id, int(_now().timestamp())):
             raise ClaimLostError(records.heal.route_table_id, request.run_id, records.table.run_id)
@@ -120,7 +121,7 @@ class UndoSteps:
 
     def _current(self, records: Records) -> Undo:
         """Plan the undo from what EC2 shows now."""
-        return make_undo(records, read_sight(self._aws, records.heal), self._aws.region)
+        return make_undo(records, read_live_resources(self._aws, records.heal), self._aws.region)
 
     def _is_claimed_by_other(self, table: TableRecord, run_id: str) -> bool:
         return table.is_claimed(int(_now().timestamp())) and table.run_id != run_id
@@ -136,7 +137,7 @@ class UndoSteps:
     ) -> dict[str, Any]:
         owner = records.table.run_id
         is_held = self._is_claimed_by_other(records.table, request.run_id)
-        void_run = owner if is_held and has_ended(self._aws.ssm, owner) else NOBODY
+        void_run = owner if is_held and has_ended(self._aws.ssm, owner) else NONE
         context = AnswerContext(self._ledger.table_name, _now(), void_run)
         return undo_answer(undo, action or undo.change, context, self._moves(undo) if with_moves else ())
 

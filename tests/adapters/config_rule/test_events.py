@@ -75,7 +75,7 @@ def test_account_is_that_of_the_resource() -> None:
 
 
 def test_item_of_another_account_is_refused() -> None:
-    """One account's network cannot be judged by another's, where its subnets would seem gone."""
+    """Events of another account are rejected, because its subnets would seem to be deleted in this one."""
     for invoking in (change(), oversized(), scheduled()):
         assert refusal(event(invoking, accountId="999999999999")).field == "awsAccountId"
 

@@ -10,12 +10,13 @@ from express_path.errors import ApiError
 from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox
 from tests.support.network import Builder
+from tests.support.rule import RULE
 
 
 @pytest.fixture
 def loop(sandbox: Sandbox) -> ConfigLoop:
     """A recorder, and a rule whose notifications are all oversized."""
-    loop = ConfigLoop(sandbox, invoke=dict)
+    loop = ConfigLoop(sandbox, invoke=dict, rule=RULE)
     loop.oversized_above = 0
     return loop
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from express_path_cli.diagnosis.symptoms_plateau import CALM, FEWEST, STILL, Plateau, plateaus
+from express_path_cli.diagnosis.symptoms_plateau import MAX_JITTER, MAX_JITTER_RATIO, MIN_PERIODS, Plateau, plateaus
 
 DAY = 288
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -138,7 +138,7 @@ def test_a_trickle_is_no_ceiling(level: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("period", "periods"), [(timedelta(minutes=1), 30), (PERIOD, FEWEST), (timedelta(hours=1), FEWEST)]
+    ("period", "periods"), [(timedelta(minutes=1), 30), (PERIOD, MIN_PERIODS), (timedelta(hours=1), MIN_PERIODS)]
 )
 def test_a_plateau_lasts_half_an_hour_and_twelve_periods(period: timedelta, periods: int) -> None:
     """One period less is none."""
@@ -199,9 +199,9 @@ def test_what_is_found_is_what_was_defined(values: list[float], period: int) -> 
     assert all(here.end <= there.start for here, there in pairwise(all_found))
     for plateau in all_found:
         assert START <= plateau.start < plateau.end <= START + len(values) * length
-        assert plateau.end - plateau.start >= max(FEWEST * length, timedelta(minutes=30))
+        assert plateau.end - plateau.start >= max(MIN_PERIODS * length, timedelta(minutes=30))
         assert LEAST <= plateau.level <= 120e9
-        assert 0 <= plateau.jitter <= max(STILL, CALM * (plateau.usual_jitter or 0))
+        assert 0 <= plateau.jitter <= max(MAX_JITTER, MAX_JITTER_RATIO * (plateau.usual_jitter or 0))
 
 
 def test_of_overlapping_runs_the_longest_counts() -> None:

@@ -1,4 +1,4 @@
-"""Reads of a check-up where AWS answers in an unusual way, against the sandbox."""
+"""Reads of doctor that AWS answers in an unusual way."""
 
 import json
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ from sandbox.ssm import Automation
 
 @pytest.fixture
 def aws(sandbox: Sandbox) -> Aws:
-    """Clients of the sandbox."""
+    """Return clients of the sandbox."""
     return connect(sandbox.region, client_config=DOCTOR_CONFIG)
 
 
@@ -51,7 +51,7 @@ READS: dict[str, Any] = {
 
 @pytest.mark.parametrize("operation", READS)
 def test_any_other_refusal_is_an_error(sandbox: Sandbox, aws: Aws, operation: str) -> None:
-    """That something is not there is an answer; every other refusal says what was asked and with which code."""
+    """A missing resource is a result; any other error is raised with its operation and code."""
     service, _, name = operation.partition(":")
     sandbox.faults.fail(service.replace("servicequotas", "service-quotas"), name, "InternalServerError", 500)
     with pytest.raises(ApiError) as raised:
@@ -59,8 +59,8 @@ def test_any_other_refusal_is_an_error(sandbox: Sandbox, aws: Aws, operation: st
     assert (raised.value.operation, raised.value.code) == (operation, "InternalServerError")
 
 
-def test_what_is_not_there_is_none(sandbox: Sandbox, aws: Aws) -> None:
-    """A runbook, a role, a calendar, a stack, a ledger and a topic that do not exist."""
+def test_missing_resources_are_none(sandbox: Sandbox, aws: Aws) -> None:
+    """A missing runbook, role, calendar, stack, ledger, or topic is None."""
     with Automation(sandbox):
         assert read_document_status(aws.ssm, "runbook") is None
         assert read_calendar(aws.ssm, "freeze") is None
@@ -71,15 +71,15 @@ def test_what_is_not_there_is_none(sandbox: Sandbox, aws: Aws) -> None:
 
 
 def test_a_role_with_a_path_is_found_by_its_name(sandbox: Sandbox, aws: Aws) -> None:
-    """GetRole takes the name, which is the last part of the ARN."""
+    """GetRole takes the role's name, the last part of the ARN."""
     iam: Any = sandbox.client("iam")
     arn = iam.create_role(RoleName="heal", Path="/network/", AssumeRolePolicyDocument=json.dumps({}))["Role"]["Arn"]
     assert arn.endswith("role/network/heal")
     assert role_exists(aws.client("iam"), arn)
 
 
-def test_a_metric_that_is_not_whole_counts_for_nothing(sandbox: Sandbox, aws: Aws) -> None:
-    """CloudWatch may succeed and still not have read a metric; then no number is told."""
+def test_a_partial_metric_is_an_error(sandbox: Sandbox, aws: Aws) -> None:
+    """CloudWatch can succeed without having read a metric; then no number is reported."""
     sandbox.metrics.trouble = Trouble(status="InternalError")
     with pytest.raises(ApiError) as raised:
         read_activity(aws.client("cloudwatch"), "evaluate", datetime.now(UTC))
@@ -87,13 +87,13 @@ def test_a_metric_that_is_not_whole_counts_for_nothing(sandbox: Sandbox, aws: Aw
 
 
 def test_the_route_table_of_anothers_transit_gateway(sandbox: Sandbox, aws: Aws) -> None:
-    """To all but its owner a transit gateway's route table does not exist, which is no missing permission."""
+    """Only its owner can read a transit gateway's route table, so this is not a missing permission."""
     ec2: Any = sandbox.client("ec2")
     gateway = ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
     [subnet, *_] = ec2.describe_subnets()["Subnets"]
     attachment = {"TransitGatewayId": gateway, "VpcId": subnet["VpcId"], "SubnetIds": [subnet["SubnetId"]]}
     ec2.create_transit_gateway_vpc_attachment(**attachment)
-    [probe] = [each for each in OPTIONAL if each.action == "ec2:SearchTransitGatewayRoutes"]
+    [probe] = [read for read in OPTIONAL if read.action == "ec2:SearchTransitGatewayRoutes"]
     assert probe.trial(aws) == ""
     sandbox.faults.fail("ec2", "SearchTransitGatewayRoutes", "InvalidRouteTableID.NotFound", 400)
     assert "belongs to another account" in probe.trial(aws)
@@ -104,7 +104,7 @@ def test_the_route_table_of_anothers_transit_gateway(sandbox: Sandbox, aws: Aws)
 
 
 def test_exceptions_come_in_pages(sandbox: Sandbox, aws: Aws) -> None:
-    """All pages of remediation exceptions are counted, although botocore has no paginator for them."""
+    """All pages of remediation exceptions are read, although botocore has no paginator for them."""
     memory = remediations_of(sandbox.account_id, sandbox.region)
     for number in range(250):
         add(memory, "rule", ("AWS::EC2::Subnet", f"subnet-{number:08x}"), "failed too often")
@@ -114,8 +114,8 @@ def test_exceptions_come_in_pages(sandbox: Sandbox, aws: Aws) -> None:
         assert list_exceptions(aws.config, "another") == []
 
 
-def test_names_that_only_look_alike_are_other_rules(sandbox: Sandbox, aws: Aws) -> None:
-    """A rule counts by its own name and by what packs and organizations make of it, and by nothing else."""
+def test_rules_with_similar_names_are_not_found(sandbox: Sandbox, aws: Aws) -> None:
+    """A rule is found by its own name and the names that conformance packs and organizations give it."""
     config: Any = sandbox.client("config")
     config.put_configuration_recorder(ConfigurationRecorder={"name": "default", "roleARN": "arn:aws:iam::1:role/r"})
     names = [
@@ -130,5 +130,5 @@ def test_names_that_only_look_alike_are_other_rules(sandbox: Sandbox, aws: Aws) 
         source = {"Owner": "AWS", "SourceIdentifier": "ENCRYPTED_VOLUMES"}
         config.put_config_rule(ConfigRule={"ConfigRuleName": name, "Source": source})
     found = find_rules(aws.config, "rule")
-    assert [each.name for each in found] == ["rule", "OrgConfigRule-rule-abc", "rule-conformance-pack-abc"]
-    assert {each.period for each in found} == {None}
+    assert [rule.name for rule in found] == ["rule", "OrgConfigRule-rule-abc", "rule-conformance-pack-abc"]
+    assert {rule.period for rule in found} == {None}

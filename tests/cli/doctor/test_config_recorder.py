@@ -1,4 +1,4 @@
-"""AWS Config's recorder as it is described: today's settings, those of earlier years, and what nobody knows."""
+"""Reading AWS Config's recorder: current settings, those of earlier years, and unknown values."""
 
 from typing import Any
 
@@ -11,29 +11,29 @@ from express_path_cli.doctor.recorder_reader import read_deliveries, read_record
 SUBNET, TABLE = "AWS::EC2::Subnet", "AWS::EC2::RouteTable"
 
 
-class Told:
-    """An AWS Config that describes its recorder as a test says."""
+class RecorderStub:
+    """An AWS Config client that describes its recorder as a test sets it."""
 
     def __init__(self, **row: object) -> None:
-        """Describe this recorder."""
+        """Keep the description of the recorder."""
         self.row = {"name": "default"} | row
 
     def describe_configuration_recorders(self) -> dict[str, Any]:
-        """The recorder."""
+        """Return the recorder."""
         return {"ConfigurationRecorders": [self.row]}
 
     def describe_configuration_recorder_status(self) -> dict[str, Any]:
-        """Its status."""
+        """Return its status."""
         return {"ConfigurationRecordersStatus": [self.row]}
 
     def describe_delivery_channel_status(self) -> dict[str, Any]:
-        """Its deliveries."""
+        """Return its deliveries."""
         return {"DeliveryChannelsStatus": [self.row]}
 
 
 def recorder(**row: object) -> Recorder | None:
-    """What is read of a recorder."""
-    config: Any = Told(**row)
+    """Return the recorder that is read."""
+    config: Any = RecorderStub(**row)
     return read_recorder(config)
 
 
@@ -62,14 +62,14 @@ def recorder(**row: object) -> Recorder | None:
     ],
 )
 def test_which_types_are_recorded(group: dict[str, Any] | None, strategy: Strategy, listed: set[str]) -> None:
-    """The strategy that is named; in settings from before strategies, the one that they amount to."""
+    """The strategy decides; older settings without one have the equivalent strategy."""
     found = recorder(recordingGroup=group)
     assert found
     assert (found.strategy, found.listed) == (strategy, listed)
 
 
 def test_how_often_they_are_recorded() -> None:
-    """Continuously where nothing is said; overrides hold for each of their types."""
+    """The default is continuous; overrides apply to each of their types."""
     plain = recorder()
     assert plain
     assert (plain.frequency, plain.overrides) == (Frequency.CONTINUOUS, {})
@@ -89,18 +89,18 @@ def test_how_often_they_are_recorded() -> None:
         ({"name": ""}, "name"),
     ],
 )
-def test_what_nobody_knows_is_never_guessed(row: dict[str, Any], field: str) -> None:
-    """A word that AWS adds one day is an error that names its field and what is known."""
+def test_unknown_values_are_an_error(row: dict[str, Any], field: str) -> None:
+    """For a value that AWS adds later, the error names the field and the supported values."""
     with pytest.raises(RecordError) as raised:
         recorder(**row)
     assert raised.value.field == field
 
 
 def test_status_and_deliveries() -> None:
-    """What is absent is empty: a recorder that never recorded, and a kind that was never delivered."""
-    config: Any = Told(recording=True)
+    """Missing values are empty: a recorder that never recorded, or a delivery that never happened."""
+    config: Any = RecorderStub(recording=True)
     status = read_recorder_status(config)
     assert status
     assert (status.recording, status.last_status, status.error, status.changed) == (True, "", "", None)
-    never: Any = Told(configHistoryDeliveryInfo={}, configSnapshotDeliveryInfo={"lastStatus": "FAILURE"})
+    never: Any = RecorderStub(configHistoryDeliveryInfo={}, configSnapshotDeliveryInfo={"lastStatus": "FAILURE"})
     assert read_deliveries(never) == [Delivery("snapshot", "FAILURE")]

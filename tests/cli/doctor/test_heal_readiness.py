@@ -1,4 +1,4 @@
-"""Whether healing can work, told from what is deployed."""
+"""Checks of whether heals can work, based on what is deployed."""
 
 import pytest
 
@@ -6,14 +6,14 @@ from express_path_cli.doctor.answers import State
 from express_path_cli.doctor.heal_checks import (
     Calendar,
     Remediation,
-    judge_automations,
-    judge_calendar,
-    judge_document,
-    judge_exceptions,
-    judge_mode,
-    judge_quota,
-    judge_remediation,
-    judge_service,
+    check_automations,
+    check_calendar,
+    check_document,
+    check_exceptions,
+    check_mode,
+    check_quota,
+    check_remediation,
+    check_service,
     mode_of,
 )
 
@@ -22,16 +22,16 @@ ASKING = Remediation(automatic=True, document="ask")
 
 
 @pytest.mark.parametrize(("found", "mode"), [(None, "OFF"), (OFF, "OFF"), (ON, "ON"), (ASKING, "APPROVAL")])
-def test_mode_in_force(found: Remediation | None, mode: str) -> None:
-    """What is automatic is ON, unless its runbook asks; all else is OFF."""
+def test_active_mode(found: Remediation | None, mode: str) -> None:
+    """Automatic remediation is mode ON, or APPROVAL with that runbook; otherwise the mode is OFF."""
     assert mode_of(found, "ask") == mode
 
 
 @pytest.mark.parametrize("found", ["OFF", "ON", "APPROVAL"])
 @pytest.mark.parametrize("meant", [None, "OFF", "ON", "APPROVAL"])
 def test_mode_is_as_the_stack_says(meant: str | None, found: str) -> None:
-    """Each mode is fine, OFF too; that the stack says another one is not."""
-    answer = judge_mode(meant, found)
+    """Each mode is OK, including OFF, unless the stack's parameter has another one."""
+    answer = check_mode(meant, found)
     assert answer.state is (State.OK if meant in (None, found) else State.FAIL)
     if meant == found == "OFF":
         assert "healing is off" in answer.finding
@@ -47,14 +47,14 @@ def test_mode_is_as_the_stack_says(meant: str | None, found: str) -> None:
     ],
 )
 def test_remediation_is_the_stacks(found: Remediation | None, document: str, state: State) -> None:
-    """It is there and names the stack's runbook; without a stack, any will do."""
-    assert judge_remediation(found, document).state is state
+    """The remediation must use the stack's runbook; without a stack, any runbook is OK."""
+    assert check_remediation(found, document).state is state
 
 
 @pytest.mark.parametrize(("status", "state"), [("Active", State.OK), ("Failed", State.FAIL), (None, State.FAIL)])
 def test_runbooks_are_active(status: str | None, state: State) -> None:
-    """A runbook that is not active, or not there, cannot be started."""
-    answer = judge_document("heal", status)
+    """A runbook that is missing or not active cannot be started."""
+    answer = check_document("heal", status)
     assert (answer.state, "heal" in answer.finding) == (state, True)
     assert "does not exist" in answer.finding or status
 
@@ -71,32 +71,32 @@ def test_runbooks_are_active(status: str | None, state: State) -> None:
     ],
 )
 def test_quota_of_endpoints(used: int, quota: int, parameter: int | None, state: State) -> None:
-    """At the quota no endpoint can be made; a stack that goes by another number is told which one."""
-    answer = judge_quota(used, quota, parameter)
+    """At the quota no endpoint can be created; a stack that assumes another quota gets the right one."""
+    answer = check_quota(used, quota, parameter)
     assert (answer.state, str(used) in answer.finding) == (state, True)
     assert state is not State.WARN or f"GatewayEndpointQuota={quota}" in answer.fix
 
 
 def test_exceptions_automations_and_service() -> None:
-    """Excepted subnets and a full line warn; without the service nothing can be healed."""
-    assert judge_exceptions([], "rule").state is State.OK
-    excepted = judge_exceptions(["subnet-1"], "rule")
+    """Exceptions and a full automation queue are warnings; without S3 Express, no heal is possible."""
+    assert check_exceptions([], "rule").state is State.OK
+    excepted = check_exceptions(["subnet-1"], "rule")
     assert (excepted.state, "1 subnet" in excepted.finding) == (State.WARN, True)
     assert excepted.command == (
         "aws configservice delete-remediation-exceptions --config-rule-name rule "
         "--resource-keys ResourceType=AWS::EC2::Subnet,ResourceId=subnet-1"
     )
-    many = judge_exceptions([f"subnet-{each:03}" for each in range(101)], "rule")
+    many = check_exceptions([f"subnet-{number:03}" for number in range(101)], "rule")
     assert "subnet-099 and 1 more" in many.finding
     assert many.command.count("ResourceId=") == 100
-    assert judge_automations(99).state is State.OK
-    assert judge_automations(100).state is State.WARN
-    assert judge_service("com.amazonaws.us-east-1.s3express").state is State.OK
-    assert judge_service(None).state is State.FAIL
+    assert check_automations(99).state is State.OK
+    assert check_automations(100).state is State.WARN
+    assert check_service("com.amazonaws.us-east-1.s3express").state is State.OK
+    assert check_service(None).state is State.FAIL
 
 
 @pytest.mark.parametrize(
-    ("calendar", "state", "said"),
+    ("calendar", "state", "expected_text"),
     [
         (Calendar("OPEN"), State.OK, "is open"),
         (Calendar("OPEN", "2026-12-24T00:00:00Z"), State.OK, "until 2026-12-24"),
@@ -105,7 +105,7 @@ def test_exceptions_automations_and_service() -> None:
         (None, State.FAIL, "does not exist"),
     ],
 )
-def test_calendar(calendar: Calendar | None, state: State, said: str) -> None:
-    """Open, closed until some time, or not there at all."""
-    answer = judge_calendar("freeze", calendar)
-    assert (answer.state, said in answer.finding, "freeze" in answer.finding) == (state, True, True)
+def test_calendar(calendar: Calendar | None, state: State, expected_text: str) -> None:
+    """The calendar is open, closed until a given time, or missing."""
+    answer = check_calendar("freeze", calendar)
+    assert (answer.state, expected_text in answer.finding, "freeze" in answer.finding) == (state, True, True)

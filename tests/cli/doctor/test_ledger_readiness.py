@@ -1,4 +1,4 @@
-"""Whether the ledger can be relied on, and the approvers asked."""
+"""Checks of the ledger and the approval settings."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from express_path_cli.doctor.answers import State
-from express_path_cli.doctor.approval_checks import Topic, judge_approval
-from express_path_cli.doctor.ledger_checks import WRITES, LedgerRecord, judge_ledger
+from express_path_cli.doctor.approval_checks import Topic, check_approval
+from express_path_cli.doctor.ledger_checks import WRITES, LedgerRecord, check_ledger
 
 ROLES = "arn:aws:iam::123456789012:role/express-path/automation/*"
 STATEMENT: dict[str, Any] = {
@@ -22,20 +22,20 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
 
 
 @pytest.mark.parametrize(
-    ("found", "state", "told"),
+    ("found", "state", "expected_text"),
     [
         (SAFE, State.OK, "only the runbooks write"),
         (None, State.FAIL, "does not exist"),
         (replace(SAFE, status="ARCHIVED"), State.FAIL, "is ARCHIVED"),
-        (replace(SAFE, policy=None), State.FAIL, "not only the runbooks can write"),
+        (replace(SAFE, policy=None), State.FAIL, "principals other than the runbooks can write"),
         (replace(SAFE, is_protected=False), State.WARN, "can be deleted"),
         (replace(SAFE, is_restorable=False), State.WARN, "point-in-time"),
     ],
 )
-def test_ledger_is_judged_by_its_worst_fault(found: LedgerRecord | None, state: State, told: str) -> None:
-    """A ledger that anybody may write fails; one that can be lost warns, with the command that protects it."""
-    answer = judge_ledger("heals", found)
-    assert (answer.state, told in answer.finding) == (state, True), answer
+def test_ledger_check_reports_the_worst_defect(found: LedgerRecord | None, state: State, expected_text: str) -> None:
+    """A ledger that anybody can write to fails; one that can be lost warns with the command to protect it."""
+    answer = check_ledger("heals", found)
+    assert (answer.state, expected_text in answer.finding) == (state, True), answer
     assert ("heals" in answer.command) is (state is State.WARN)
 
 
@@ -58,25 +58,25 @@ def test_ledger_is_judged_by_its_worst_fault(found: LedgerRecord | None, state: 
     ],
 )
 def test_policy_denies_every_write_to_all_others(change: dict[str, Any], *, safe: bool) -> None:
-    """One statement must deny each write to everybody but the runbooks' roles; anything weaker does not count."""
+    """One statement must deny every write to everybody except the runbooks' roles."""
     other = {"Effect": "Allow", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}
     policy = {"Statement": [other, STATEMENT | change]}
-    assert (judge_ledger("heals", replace(SAFE, policy=policy)).state is State.OK) is safe
+    assert (check_ledger("heals", replace(SAFE, policy=policy)).state is State.OK) is safe
 
 
 @pytest.mark.parametrize("policy", [{}, {"Statement": None}, {"Statement": "x"}, {"Statement": {"Effect": "Deny"}}])
 def test_policy_of_another_form_protects_nothing(policy: dict[str, Any]) -> None:
-    """What is no statement, or lacks its elements, denies nothing."""
-    assert judge_ledger("heals", replace(SAFE, policy=policy)).state is State.FAIL
+    """A policy without a valid statement denies nothing."""
+    assert check_ledger("heals", replace(SAFE, policy=policy)).state is State.FAIL
 
 
 def test_policy_of_one_statement_counts() -> None:
-    """A statement need not be in a list."""
-    assert judge_ledger("heals", replace(SAFE, policy={"Statement": STATEMENT})).state is State.OK
+    """A single statement need not be in a list."""
+    assert check_ledger("heals", replace(SAFE, policy={"Statement": STATEMENT})).state is State.OK
 
 
 @pytest.mark.parametrize(
-    ("topic", "approvers", "key", "state", "told"),
+    ("topic", "approvers", "key", "state", "expected_text"),
     [
         (Topic(1), "ann,ben", "", State.OK, "2 approvers"),
         (Topic(1, "alias/aws/sns"), "ann", "", State.OK, "1 approver,"),
@@ -87,8 +87,8 @@ def test_policy_of_one_statement_counts() -> None:
         (Topic(0), "ann", "", State.WARN, "has no confirmed subscription"),
     ],
 )
-def test_approvers_can_be_asked(topic: Topic | None, approvers: str, key: str, state: State, told: str) -> None:
-    """Someone may answer, the topic is there and can be written, and someone hears it."""
-    answer = judge_approval(TOPIC, topic, approvers, key)
-    assert (answer.state, told in answer.finding) == (state, True), answer
+def test_approval_settings(topic: Topic | None, approvers: str, key: str, state: State, expected_text: str) -> None:
+    """There must be approvers and a topic that is writable and has a subscription."""
+    answer = check_approval(TOPIC, topic, approvers, key)
+    assert (answer.state, expected_text in answer.finding) == (state, True), answer
     assert state is State.OK or answer.fix

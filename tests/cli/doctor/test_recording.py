@@ -1,4 +1,4 @@
-"""What a recorder's settings mean for the four types whose changes invoke the rule."""
+"""A recorder's settings for the four resource types whose changes invoke the rule."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,12 +15,12 @@ from express_path_cli.doctor.recorder_checks import (
     Recorder,
     RecorderStatus,
     Strategy,
+    check_deliveries,
+    check_frequency,
+    check_last_recording,
+    check_recording,
+    check_types,
     frequency_of,
-    judge_deliveries,
-    judge_frequency,
-    judge_last_recording,
-    judge_recording,
-    judge_types,
     records,
 )
 
@@ -37,7 +37,7 @@ recorders = st.builds(
 
 
 def test_the_watched_types_are_the_rules() -> None:
-    """Route tables, subnets, VPC endpoints and NAT gateways, as AWS Config spells them."""
+    """The types are route tables, subnets, VPC endpoints, and NAT gateways, as AWS Config spells them."""
     assert set(WATCHED) == {
         "AWS::EC2::RouteTable",
         "AWS::EC2::Subnet",
@@ -61,10 +61,10 @@ def test_the_watched_types_are_the_rules() -> None:
     ],
 )
 def test_recorded_types(strategy: Strategy, listed: tuple[str, ...], missing: tuple[str, ...]) -> None:
-    """All supported types, a list of them, or all but a list: what is missing is named with the way to add it."""
-    answer = judge_types(Recorder("default", strategy, frozenset(listed)))
+    """For each recording strategy, the missing types are named with the way to add them."""
+    answer = check_types(Recorder("default", strategy, frozenset(listed)))
     assert answer.state is (State.FAIL if missing else State.OK)
-    assert [each for each in WATCHED if each in answer.finding] == list(missing)
+    assert [resource_type for resource_type in WATCHED if resource_type in answer.finding] == list(missing)
     if missing:
         assert ("remove them" in answer.fix) is (strategy is Strategy.EXCLUSION)
 
@@ -81,39 +81,39 @@ def test_recorded_types(strategy: Strategy, listed: tuple[str, ...], missing: tu
     ],
 )
 def test_frequency(default: Frequency, overrides: Mapping[str, Frequency], daily: tuple[str, ...]) -> None:
-    """An override counts more than the default; daily recording warns, and says that flags come a day late."""
-    answer = judge_frequency(Recorder("default", Strategy.ALL, frozenset(), default, overrides))
+    """An override takes precedence over the default; daily recording warns that verdicts are a day late."""
+    answer = check_frequency(Recorder("default", Strategy.ALL, frozenset(), default, overrides))
     assert answer is not None
     assert answer.state is (State.WARN if daily else State.OK)
-    assert [each for each in WATCHED if each in answer.finding] == list(daily)
+    assert [resource_type for resource_type in WATCHED if resource_type in answer.finding] == list(daily)
     assert ("a day late" in answer.finding) is bool(daily)
 
 
 @given(recorders)
 def test_types_and_frequency_agree(recorder: Recorder) -> None:
-    """A type is recorded or named as missing, and only what is recorded can be named as daily."""
-    types_answer, frequency_answer = judge_types(recorder), judge_frequency(recorder)
-    for each in WATCHED:
-        assert (each in types_answer.finding) is not records(recorder, each)
-        is_daily = records(recorder, each) and frequency_of(recorder, each) is Frequency.DAILY
-        assert (frequency_answer is not None and each in frequency_answer.finding) is is_daily
-    assert (frequency_answer is None) is not any(records(recorder, each) for each in WATCHED)
+    """A type is recorded or named as missing, and only recorded types can be named as daily."""
+    types_answer, frequency_answer = check_types(recorder), check_frequency(recorder)
+    for resource_type in WATCHED:
+        assert (resource_type in types_answer.finding) is not records(recorder, resource_type)
+        is_daily = records(recorder, resource_type) and frequency_of(recorder, resource_type) is Frequency.DAILY
+        assert (frequency_answer is not None and resource_type in frequency_answer.finding) is is_daily
+    assert (frequency_answer is None) is not any(records(recorder, resource_type) for resource_type in WATCHED)
 
 
 @given(st.frozensets(types), types)
 def test_exclusion_is_the_opposite_of_inclusion(listed: frozenset[str], resource_type: str) -> None:
-    """The same list includes a type or excludes it, never both and never neither."""
-    including, excluding = (Recorder("r", each, listed) for each in (Strategy.INCLUSION, Strategy.EXCLUSION))
+    """A list either includes or excludes a type."""
+    including, excluding = (Recorder("r", strategy, listed) for strategy in (Strategy.INCLUSION, Strategy.EXCLUSION))
     assert records(including, resource_type) is not records(excluding, resource_type)
 
 
 def test_a_stopped_recorder_fails() -> None:
-    """It says since when, if that is known, and how to start it."""
-    assert judge_recording(RecorderStatus("default", recording=True)).state is State.OK
-    stopped = judge_recording(RecorderStatus("main", recording=False, changed=datetime(2026, 1, 31, 9, 30, tzinfo=UTC)))
+    """The finding says since when, if known, and the fix says how to start it."""
+    assert check_recording(RecorderStatus("default", recording=True)).state is State.OK
+    stopped = check_recording(RecorderStatus("main", recording=False, changed=datetime(2026, 1, 31, 9, 30, tzinfo=UTC)))
     assert (stopped.state, "since 2026-01-31 09:30 UTC" in stopped.finding) == (State.FAIL, True)
     assert stopped.command.endswith("--configuration-recorder-name main")
-    assert "since" not in judge_recording(RecorderStatus("main", recording=False)).finding
+    assert "since" not in check_recording(RecorderStatus("main", recording=False)).finding
 
 
 @pytest.mark.parametrize(
@@ -128,16 +128,16 @@ def test_a_stopped_recorder_fails() -> None:
     ],
 )
 def test_the_last_recording_event(status: str, state: State) -> None:
-    """Only a failure fails, however it is spelled, and its reason is told."""
-    answer = judge_last_recording(RecorderStatus("default", True, status, "AccessDenied: no"))
+    """Only a failure fails, in any spelling, and its reason is reported."""
+    answer = check_last_recording(RecorderStatus("default", True, status, "AccessDenied: no"))
     assert answer.state is state
     assert ("AccessDenied: no" in answer.finding) is (state is State.FAIL)
 
 
 def test_deliveries_that_fail_are_named() -> None:
-    """Each kind that failed is told with its reason; what does not apply is no failure."""
+    """Each failed kind of delivery is named with its reason; one that does not apply is OK."""
     fine = [Delivery("history", "SUCCESS"), Delivery("stream", "NOT_APPLICABLE")]
-    assert judge_deliveries("bucket", fine).state is State.OK
-    broken = judge_deliveries("bucket", [*fine, Delivery("snapshot", "Failure", "NoSuchBucket: gone")])
+    assert check_deliveries("bucket", fine).state is State.OK
+    broken = check_deliveries("bucket", [*fine, Delivery("snapshot", "Failure", "NoSuchBucket: gone")])
     assert (broken.state, "snapshot: NoSuchBucket: gone" in broken.finding) == (State.WARN, True)
-    assert "no reason given" in judge_deliveries("bucket", [Delivery("history", "FAILURE")]).finding
+    assert "no reason given" in check_deliveries("bucket", [Delivery("history", "FAILURE")]).finding

@@ -1,4 +1,4 @@
-"""Whether a rule runs, told from its state, its times and what Lambda counts."""
+"""Checks of whether the rule runs, based on its state, its times, and Lambda's metrics."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path_cli.doctor.answers import State, length, moment, some
+from express_path_cli.doctor.answers import State, count_text, duration_text, time_text
 from express_path_cli.doctor.rule_checks import (
     GRACE,
     Activity,
     FunctionState,
     RuleTimes,
-    judge_activity,
-    judge_errors,
-    judge_function,
-    judge_queue,
-    judge_run,
-    judge_stack,
-    judge_state,
+    check_activity,
+    check_errors,
+    check_function,
+    check_queue,
+    check_run,
+    check_stack,
+    check_state,
 )
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -26,12 +26,12 @@ DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 
 
 def ago(span: timedelta) -> datetime:
-    """A moment so long before now."""
+    """Return the time this long before now."""
     return NOW - span
 
 
 @pytest.mark.parametrize(
-    ("times", "activity", "period", "state", "said"),
+    ("times", "activity", "period", "state", "expected_text"),
     [
         (RuleTimes(invoked=ago(HOUR)), None, DAY, State.OK, "last ran 60 minutes ago"),
         (RuleTimes(invoked=ago(DAY + GRACE)), None, DAY, State.OK, "26 hours ago"),
@@ -49,18 +49,18 @@ def ago(span: timedelta) -> datetime:
     ],
 )
 def test_last_run(
-    times: RuleTimes, activity: Activity | None, period: timedelta | None, state: State, said: str
+    times: RuleTimes, activity: Activity | None, period: timedelta | None, state: State, expected_text: str
 ) -> None:
-    """Late is later than the schedule and two hours; a rule that never ran is new, broken, or not known."""
-    answer = judge_run("rule", times, activity, period, NOW)
-    assert (answer.state, said in answer.finding) == (state, True), answer
+    """A run is late after its period plus two hours; a rule that never ran is new, broken, or unknown."""
+    answer = check_run("rule", times, activity, period, NOW)
+    assert (answer.state, expected_text in answer.finding) == (state, True), answer
     assert bool(answer.fix) is (state is not State.OK)
 
 
 @given(st.timedeltas(timedelta(0), timedelta(days=30)), st.sampled_from([1, 3, 6, 12, 24]))
 def test_a_run_is_late_from_one_moment_on(since: timedelta, hours: int) -> None:
-    """Whatever the schedule, the answer turns once, when its period and the grace are over."""
-    answer = judge_run("rule", RuleTimes(invoked=ago(since)), None, hours * HOUR, NOW)
+    """For any period, the check changes only once, when the period and the grace time are over."""
+    answer = check_run("rule", RuleTimes(invoked=ago(since)), None, hours * HOUR, NOW)
     assert (answer.state is State.FAIL) is (since > hours * HOUR + GRACE)
 
 
@@ -77,8 +77,8 @@ def test_a_run_is_late_from_one_moment_on(since: timedelta, hours: int) -> None:
     ],
 )
 def test_last_error(times: RuleTimes, state: State) -> None:
-    """A failure counts until something works later, and its time and reason are told."""
-    answer = judge_errors(times)
+    """A failure counts until a later success, and its time and reason are reported."""
+    answer = check_errors(times)
     assert answer.state is state
     if times.invocation_failed or times.evaluation_failed:
         assert (times.error or "gives no reason") in answer.finding
@@ -96,10 +96,10 @@ def test_last_error(times: RuleTimes, state: State) -> None:
     ],
 )
 def test_state_of_the_rule(state: str, others: tuple[str, ...], expected: State) -> None:
-    """One rule that is in force is well; several are named, as each costs."""
-    answer = judge_state("rule", state, others)
+    """One active rule is OK; several are named, because each has a cost."""
+    answer = check_state("rule", state, others)
     assert answer.state is expected
-    assert all(each in answer.finding for each in others) or expected is State.FAIL
+    assert all(other in answer.finding for other in others) or expected is State.FAIL
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_state_of_the_rule(state: str, others: tuple[str, ...], expected: State)
     ],
 )
 def test_state_of_a_function(found: FunctionState | None, expected: State) -> None:
-    """A function that would not run fails, one that soon will warns, and Lambda's reason is told."""
-    answer = judge_function("evaluate", found)
+    """A function that cannot run fails, one that soon cannot warns, and Lambda's reason is reported."""
+    answer = check_function("evaluate", found)
     assert (answer.state, "evaluate" in answer.finding) == (expected, True)
     assert found is None or found.reason in answer.finding
 
@@ -140,24 +140,24 @@ def test_state_of_a_function(found: FunctionState | None, expected: State) -> No
     ],
 )
 def test_status_of_the_stack(status: str, expected: State) -> None:
-    """What is whole, what is on its way, and what is broken, with CloudFormation's reason."""
-    answer = judge_stack("express-path", status, "because")
+    """A stack can be complete, in progress, or broken, with CloudFormation's reason."""
+    answer = check_stack("express-path", status, "because")
     assert (answer.state, f"{status}: because" in answer.finding) == (expected, True)
 
 
 def test_failing_invocations_and_given_up_events_warn() -> None:
-    """They are counted, and the command that shows more is named."""
-    assert judge_activity(Activity(3, 0, NOW), "/logs").state is State.OK
-    failing = judge_activity(Activity(3, 2, NOW), "/logs")
+    """They are counted, and a command to show details is printed."""
+    assert check_activity(Activity(3, 0, NOW), "/logs").state is State.OK
+    failing = check_activity(Activity(3, 2, NOW), "/logs")
     assert (failing.state, "2 failed" in failing.finding, "/logs" in failing.command) == (State.WARN, True, True)
-    assert judge_queue(0, "https://queue").state is State.OK
-    waiting = judge_queue(2, "https://queue")
+    assert check_queue(0, "https://queue").state is State.OK
+    waiting = check_queue(2, "https://queue")
     assert (waiting.state, "2 events" in waiting.finding) == (State.WARN, True)
     assert waiting.command.endswith("https://queue")
 
 
 @pytest.mark.parametrize(
-    ("span", "said"),
+    ("span", "expected_text"),
     [
         (timedelta(0), "0 minutes"),
         (-HOUR, "0 minutes"),
@@ -169,12 +169,12 @@ def test_failing_invocations_and_given_up_events_warn() -> None:
         (9 * DAY, "9 days"),
     ],
 )
-def test_lengths_are_said_in_whole_units(span: timedelta, said: str) -> None:
-    """The largest unit of which there are at least two, so that nothing is rounded to half."""
-    assert length(span) == said
+def test_durations_have_whole_units(span: timedelta, expected_text: str) -> None:
+    """The unit is the largest with at least two, so rounding is never off by half."""
+    assert duration_text(span) == expected_text
 
 
-def test_numbers_and_moments_are_said_as_people_do() -> None:
-    """One thing and several; a moment in UTC, wherever it was taken."""
-    assert (some(1, "subnet"), some(0, "subnet"), some(2, "subnet")) == ("1 subnet", "0 subnets", "2 subnets")
-    assert moment(datetime.fromisoformat("2026-01-31T10:30:00+01:00")) == "2026-01-31 09:30 UTC"
+def test_numbers_and_times_are_readable() -> None:
+    """Nouns are singular or plural as needed; times are in UTC, whatever their zone."""
+    assert [count_text(number, "subnet") for number in (0, 1, 2)] == ["0 subnets", "1 subnet", "2 subnets"]
+    assert time_text(datetime.fromisoformat("2026-01-31T10:30:00+01:00")) == "2026-01-31 09:30 UTC"

@@ -1,9 +1,10 @@
-"""Dumps of one or several accounts and Regions into networks."""
+"""Reading dumps of one or several accounts and Regions into networks."""
 
 from pathlib import Path
 
 import pytest
 
+from express_path.domain.verdict.evaluator import Account
 from express_path.errors import DumpError
 from express_path_cli.dump.reader import DumpedAccount, read_dump
 from tests.support.dumps import ACCOUNT, empty_dump, write
@@ -37,18 +38,18 @@ OPTIONAL = {
 
 
 def test_the_required_files_alone(tmp_path: Path) -> None:
-    """What was not dumped is not readable."""
+    """Optional files that are missing count as not readable."""
     (region,) = read_dump(empty_dump(tmp_path, Vpcs=[VPC], Subnets=[SUBNET]))
     network = region.network
     assert (network.account_id, network.region, list(network.vpcs)) == (ACCOUNT, "us-east-1", ["vpc-1"])
     assert network.network_interfaces is None
     assert network.transit_gateway_attachments is None
     assert network.transit_gateway_route_tables is None
-    assert region.accounts == (DumpedAccount((ACCOUNT, None, None), ("subnet-1",)),)
+    assert region.accounts == (DumpedAccount(Account(ACCOUNT), ("subnet-1",)),)
 
 
 def test_every_optional_file(tmp_path: Path) -> None:
-    """Each adds what it holds."""
+    """Each optional file adds its resources."""
     empty_dump(tmp_path)
     for name, document in OPTIONAL.items():
         write(tmp_path / name, document)
@@ -63,16 +64,16 @@ def test_every_optional_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("content", "known"), [({"Buckets": []}, False), ("", None)])
-def test_no_directory_bucket_is_known_only_from_an_empty_list(tmp_path: Path, content: object, known: object) -> None:
-    """An empty file is what a refused call leaves behind."""
+def test_an_empty_bucket_list_differs_from_an_empty_file(tmp_path: Path, content: object, known: object) -> None:
+    """An empty list means no directory buckets; an empty file is left by a denied call."""
     write(empty_dump(tmp_path) / "directory-buckets.json", content)
     (region,) = read_dump(tmp_path)
     assert region.accounts[0].account.has_directory_buckets is known
 
 
 @pytest.mark.parametrize(("content", "known"), [({"resources": []}, frozenset()), ("", None)])
-def test_no_subnet_is_known_to_be_unshared_without_a_list(tmp_path: Path, content: object, known: object) -> None:
-    """An empty list means that none is shared; an empty file, that nobody knows."""
+def test_an_empty_share_list_differs_from_an_empty_file(tmp_path: Path, content: object, known: object) -> None:
+    """An empty list means that no subnet is shared; after an empty file that is unknown."""
     write(empty_dump(tmp_path) / "shared-subnets.json", content)
     (region,) = read_dump(tmp_path)
     assert region.accounts[0].account.shared_subnet_ids == known
@@ -80,7 +81,7 @@ def test_no_subnet_is_known_to_be_unshared_without_a_list(tmp_path: Path, conten
 
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_an_optional_file_that_is_malformed_is_refused(tmp_path: Path, name: str) -> None:
-    """Cut short is not the same as not there."""
+    """A truncated optional file is an error, unlike a missing one."""
     write(empty_dump(tmp_path) / name, '{"')
     with pytest.raises(DumpError) as raised:
         read_dump(tmp_path)
@@ -102,7 +103,7 @@ BAD_RECORDS = {
 
 @pytest.mark.parametrize("name", BAD_RECORDS)
 def test_a_record_that_cannot_be_read_is_refused_with_its_file(tmp_path: Path, name: str) -> None:
-    """The fault names the file to look into, the resource and the field."""
+    """The error names the file, the resource, and the field."""
     write(empty_dump(tmp_path) / "managed-prefix-lists.json", {"PrefixLists": [MANAGED]})
     write(tmp_path / name, BAD_RECORDS[name])
     with pytest.raises(DumpError) as raised:
@@ -134,10 +135,10 @@ WHOLE = {**SECOND_INTERFACE, **FIRST_INTERFACE}
         ({"NatGatewayId": "nat-1"}, [{}, FIRST_INTERFACE], False),
     ],
 )
-def test_an_interface_must_be_whole_only_if_a_route_uses_it(
+def test_only_interfaces_that_routes_use_must_be_complete(
     tmp_path: Path, target: dict[str, str], interfaces: list[dict[str, object]], refused: bool
 ) -> None:
-    """By its own id, or by that of its instance, which may have other interfaces that are whole."""
+    """A route can use an interface by its own id or by its instance's id."""
     route = {"DestinationCidrBlock": "0.0.0.0/0", "State": "active", **target}
     table = {"RouteTableId": "rtb-1", "VpcId": "vpc-1", "Routes": [route]}
     empty_dump(tmp_path, Vpcs=[VPC], Subnets=[SUBNET], RouteTables=[table])
@@ -151,15 +152,15 @@ def test_an_interface_must_be_whole_only_if_a_route_uses_it(
 
 
 def test_a_list_of_other_buckets_is_refused(tmp_path: Path) -> None:
-    """ListBuckets answers alike; an account without any bucket of that kind may have directory buckets."""
+    """The output of ListBuckets looks similar, but it does not list directory buckets."""
     write(empty_dump(tmp_path) / "directory-buckets.json", {"Buckets": [], "Owner": {"ID": "75aa57f09aa0c8ca"}})
     with pytest.raises(DumpError, match="output of aws s3api list-buckets; create it again with: aws s3api list-dir"):
         read_dump(tmp_path)
 
 
 @pytest.mark.parametrize("content", [None, ""])
-def test_a_dump_says_whose_it_is(tmp_path: Path, content: str | None) -> None:
-    """Without identity.json nobody knows whose subnets these are."""
+def test_a_dump_needs_an_identity(tmp_path: Path, content: str | None) -> None:
+    """Without identity.json, the account of the subnets is unknown."""
     path = empty_dump(tmp_path) / "identity.json"
     path.unlink() if content is None else path.write_text(content, encoding="utf-8")
     with pytest.raises(DumpError, match="required file is missing or empty; create it with: aws sts"):
@@ -167,7 +168,7 @@ def test_a_dump_says_whose_it_is(tmp_path: Path, content: str | None) -> None:
 
 
 def test_accounts_side_by_side_are_one_network_for_each_region(tmp_path: Path) -> None:
-    """Sorted by Region and account, whatever the folders are called."""
+    """Networks are sorted by Region and account, whatever the folders' names."""
     empty_dump(tmp_path / "b", ACCOUNT, Subnets=[SUBNET])
     empty_dump(tmp_path / "a", OTHER, Vpcs=[VPC], Subnets=[SUBNET])
     empty_dump(tmp_path / "c", ACCOUNT, "eu-west-1")
@@ -180,7 +181,7 @@ def test_accounts_side_by_side_are_one_network_for_each_region(tmp_path: Path) -
 
 
 def test_the_same_account_and_region_twice_is_an_error(tmp_path: Path) -> None:
-    """Nothing tells which of the two would hold."""
+    """Two dumps of the same account and Region could contradict each other."""
     first, second = empty_dump(tmp_path / "a"), empty_dump(tmp_path / "b")
     with pytest.raises(DumpError, match="keep one of the two") as raised:
         read_dump(tmp_path)
@@ -189,7 +190,7 @@ def test_the_same_account_and_region_twice_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_dump_inside_a_dump_is_an_error(tmp_path: Path) -> None:
-    """Dumps are side by side, one level below."""
+    """Dumps must be next to each other, one level below the folder."""
     empty_dump(empty_dump(tmp_path) / "nested")
     with pytest.raises(DumpError, match="keep them side by side"):
         read_dump(tmp_path)
@@ -197,7 +198,7 @@ def test_a_dump_inside_a_dump_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", [".", "missing", "identity.json"])
 def test_no_dump_at_all(tmp_path: Path, folder: str) -> None:
-    """An empty folder, none, or a file."""
+    """An empty folder, a missing folder, and a file are refused."""
     path = tmp_path / folder
     if folder.endswith(".json"):
         write(path, {})
@@ -206,8 +207,8 @@ def test_no_dump_at_all(tmp_path: Path, folder: str) -> None:
     assert raised.value.path == str(path)
 
 
-def test_a_folder_below_that_holds_no_dump_is_refused(tmp_path: Path) -> None:
-    """An account left out would be an account judged on half of its network."""
+def test_a_folder_without_a_dump_is_refused(tmp_path: Path) -> None:
+    """If it were ignored, paths through that account would be evaluated with half of the network."""
     empty_dump(tmp_path / "a")
     (tmp_path / "b").mkdir()
     with pytest.raises(DumpError) as raised:

@@ -1,4 +1,4 @@
-"""Single files of a dump: strict about what is there, and None for what is not."""
+"""Single files of a dump: a malformed file is an error, and a missing optional one is None."""
 
 from pathlib import Path
 
@@ -33,8 +33,8 @@ FAULTS = {
 
 @pytest.mark.parametrize("content", FAULTS)
 @pytest.mark.parametrize("read", [read_required, read_optional])
-def test_a_fault_is_named_with_its_file_and_remedy(tmp_path: Path, read: object, content: str) -> None:
-    """Required or optional: a file that is there must be whole and of the right call."""
+def test_a_defect_is_named_with_its_file_and_fix(tmp_path: Path, read: object, content: str) -> None:
+    """Every file, required or optional, must be complete and from the right call."""
     path = write(tmp_path / VPCS.name, content)
     with pytest.raises(DumpError) as raised:
         read(tmp_path, VPCS)
@@ -43,29 +43,29 @@ def test_a_fault_is_named_with_its_file_and_remedy(tmp_path: Path, read: object,
     assert VPCS.command in raised.value.remedy
 
 
-def test_bytes_that_are_no_text_are_named_too(tmp_path: Path) -> None:
-    """A file of another encoding is not JSON."""
+def test_an_unknown_encoding_is_refused(tmp_path: Path) -> None:
+    """A file in an unknown encoding is not JSON."""
     (tmp_path / VPCS.name).write_bytes(b'{"Vpcs": ["\xff\xfe"]}')
     with pytest.raises(DumpError, match="not JSON"):
         read_required(tmp_path, VPCS)
 
 
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
-    """PowerShell's redirection writes one."""
+    """PowerShell's redirection writes a byte order mark."""
     (tmp_path / VPCS.name).write_bytes(b"\xef\xbb\xbf" + b'{"Vpcs": []}')
     assert read_required(tmp_path, VPCS) == []
 
 
 @pytest.mark.parametrize("token", ["", None])
 def test_an_empty_next_token_is_none(tmp_path: Path, token: str | None) -> None:
-    """The list is whole then."""
+    """With an empty NextToken, the list is complete."""
     write(tmp_path / VPCS.name, {"Vpcs": [{"VpcId": "vpc-1"}], "NextToken": token})
     assert read_required(tmp_path, VPCS) == [{"VpcId": "vpc-1"}]
 
 
 @pytest.mark.parametrize("content", [None, "", " \n"], ids=["missing", "empty", "blank"])
-def test_a_file_that_is_not_there_is_unreadable_never_none(tmp_path: Path, content: str | None) -> None:
-    """Optional: not readable. Required: an error that says how to make it."""
+def test_a_missing_file(tmp_path: Path, content: str | None) -> None:
+    """A missing optional file is not readable; a missing required one is an error that says how to create it."""
     if content is not None:
         write(tmp_path / VPCS.name, content)
     assert read_optional(tmp_path, VPCS) is None
@@ -76,14 +76,14 @@ def test_a_file_that_is_not_there_is_unreadable_never_none(tmp_path: Path, conte
     assert f"{VPCS.command} > {VPCS.name}" in raised.value.remedy
 
 
-def test_a_folder_where_a_file_is_due_is_no_file(tmp_path: Path) -> None:
-    """It counts as missing."""
+def test_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
+    """A folder in place of a file counts as a missing file."""
     (tmp_path / DIRECTORY_BUCKETS.name).mkdir()
     assert read_optional(tmp_path, DIRECTORY_BUCKETS) is None
 
 
 def test_a_folder_of_responses_by_id(tmp_path: Path) -> None:
-    """One file per id; empty ones are left out, and what is no JSON file is not looked at."""
+    """There is one file for each id; empty files and files with other extensions are ignored."""
     assert read_folder(tmp_path / "missing", "Entries", "aws") == {}
     write(tmp_path / "pl-1.json", {"Entries": []})
     write(tmp_path / "pl-2.json", "")
@@ -91,8 +91,8 @@ def test_a_folder_of_responses_by_id(tmp_path: Path) -> None:
     assert read_folder(tmp_path, "Entries", "aws ") == {"pl-1": {"Entries": []}}
 
 
-def test_a_fault_in_a_folder_of_responses_names_the_call_for_that_id(tmp_path: Path) -> None:
-    """The remedy is the very command that makes the file."""
+def test_a_defect_in_a_folder_names_the_call_for_that_id(tmp_path: Path) -> None:
+    """The fix is the command that writes exactly that file."""
     write(tmp_path / "pl-1.json", {"PrefixLists": []})
     with pytest.raises(DumpError, match=r"create it again with: aws get --id pl-1 > pl-1\.json"):
         read_folder(tmp_path, "Entries", "aws get --id ")

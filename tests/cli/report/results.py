@@ -1,4 +1,4 @@
-"""Results to make reports of: networks of the recordings, judged by the engine, as accounts of one organization."""
+"""Results for report tests: networks of the scenarios, evaluated as accounts of one organization."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from express_path.errors import ApiError
 from express_path_cli.progress import Silent
 from express_path_cli.report.document import as_html
 from express_path_cli.result import Failure, Result, View
-from express_path_cli.selection import Selection, judge_all
+from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.source import Source
 from tests.support.scenarios import dump_with_aws_ids
 
@@ -39,20 +39,20 @@ DENIED = Failure(
 NOTE = "account 111122223333 us-east-1: ec2:DescribeNetworkInterfaces was denied & counts as unknown"
 
 
-def views_of(recording: str) -> list[View]:
-    """The views of one recording."""
-    return list(Source(from_dump=dump_with_aws_ids(recording)).read(RuleParameters(), Silent()).views)
+def views_of(scenario: str) -> list[View]:
+    """Return the views of one scenario."""
+    return list(Source(from_dump=dump_with_aws_ids(scenario)).read(RuleParameters(), Silent()).views)
 
 
 def result_of(views: Sequence[View], parameters: RuleParameters | None = None, **more: object) -> Result:
-    """What a scan of these views would find."""
+    """Return the result of a scan of these views."""
     chosen = parameters or RuleParameters()
-    verdicts = judge_all(views, chosen, Selection())
+    verdicts = evaluate_all(views, chosen, Selection())
     return Result(verdicts, MADE_AT, views=views, parameters=chosen, **more)  # type: ignore[arg-type]
 
 
 def as_account(view: View, number: int) -> View:
-    """The same network as another account's: what the dumped account owned, that account owns."""
+    """Return the same network with another account as the owner of everything the dumped account owned."""
     account_id, snapshot = f"{number:012}", view.tracer.snapshot
     subnets = {
         key: replace(subnet, owner_id=account_id) if subnet.owner_id == view.account.id else subnet
@@ -63,13 +63,13 @@ def as_account(view: View, number: int) -> View:
 
 
 def organization(**more: object) -> Result:
-    """The recordings above as one organization, each of their accounts another one's."""
-    views = [view for recording in SHOWN for view in views_of(recording)]
+    """Return the scenarios above as one organization in which each has its own accounts."""
+    views = [view for scenario in SHOWN for view in views_of(scenario)]
     return result_of([as_account(view, 111111111111 + number) for number, view in enumerate(views)], **more)
 
 
 def named(view: View, name: str) -> View:
-    """The same network with this name on each subnet, VPC and table."""
+    """Return the same network with this name on each subnet, VPC, and route table."""
     snapshot, tags = view.tracer.snapshot, {"Name": name}
 
     def renamed(subnet: Subnet) -> Subnet:
@@ -86,7 +86,7 @@ def named(view: View, name: str) -> View:
 
 
 def written(result: Result, folder: Path) -> Path:
-    """A report's file."""
+    """Write a report and return its file."""
     file = folder / "report.html"
     file.write_text(as_html(result), encoding="utf-8", newline="")
     return file

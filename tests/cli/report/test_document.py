@@ -204,17 +204,17 @@ def test_every_reason_that_can_be_non_compliant_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("recording", "status"), [("gateway-endpoint", 0), ("nat-gateway-zonal", 1), ("vpc-without-subnets", 0)]
+    ("scenario", "status"), [("gateway-endpoint", 0), ("nat-gateway-zonal", 1), ("vpc-without-subnets", 0)]
 )
 def test_report_writes_its_file_and_ends_as_a_scan_does(
-    recording: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scenario: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without options the file is express-path.html here; the status is a scan's, and the file is named."""
     monkeypatch.chdir(tmp_path)
-    result = invoke(["report", "--from-dump", str(dump_of(recording))])
+    result = invoke(["report", "--from-dump", str(dump_of(scenario))])
     assert (result.exit_code, result.stdout) == (status, "")
     assert "wrote express-path.html: " in result.stderr
-    assert result.exit_code == invoke(["scan", "--from-dump", str(dump_of(recording))]).exit_code
+    assert result.exit_code == invoke(["scan", "--from-dump", str(dump_of(scenario))]).exit_code
     assert (tmp_path / "express-path.html").read_text(encoding="utf-8").endswith("</html>\n")
 
 

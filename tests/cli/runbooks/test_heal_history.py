@@ -1,4 +1,4 @@
-"""What became of past heals."""
+"""The state of past heals."""
 
 from dataclasses import replace
 
@@ -26,8 +26,8 @@ UNDO = replace(HEAL, run_id="undo-1", kind=RunKind.UNDO, finished_at=ONE, heal_r
 
 
 def past(*runs: RunRecord, last: str = "run-1") -> list[PastHeal]:
-    """The heals of a history in which a run was the last one to associate rtb-1."""
-    return past_heals(History({each.run_id: each for each in runs}, {"rtb-1": TableRecord("rtb-1", heal_run_id=last)}))
+    """Return the heals of a history in which the given run was the last to associate rtb-1."""
+    return past_heals(History({run.run_id: run for run in runs}, {"rtb-1": TableRecord("rtb-1", heal_run_id=last)}))
 
 
 @pytest.mark.parametrize(
@@ -41,40 +41,40 @@ def past(*runs: RunRecord, last: str = "run-1") -> list[PastHeal]:
     ids=["healed", "interrupted", "undone", "only created"],
 )
 def test_state_of_a_heal(run: RunRecord, state: HealState, *, can_be_undone: bool) -> None:
-    """By what the ledger's history of the run says."""
+    """The state follows from the ledger's items of the run."""
     [found] = past(run, UNDO)
     assert (found.state, found.can_be_undone) == (state, can_be_undone)
 
 
 def test_time_is_that_of_the_last_change() -> None:
-    """The undo's end, else the association, else the start."""
+    """The time is the end of the undo, otherwise the association, otherwise the start."""
     undone = replace(HEAL, undo_run_id="undo-1")
-    assert [each.changed_at for each in past(undone, UNDO)] == [ONE]
-    assert [each.changed_at for each in past(undone)] == [NOON]
+    assert [heal.changed_at for heal in past(undone, UNDO)] == [ONE]
+    assert [heal.changed_at for heal in past(undone)] == [NOON]
     created = replace(HEAL, associated_at="", created_endpoint=True, started_at=ONE)
-    assert [each.changed_at for each in past(created)] == [ONE]
+    assert [heal.changed_at for heal in past(created)] == [ONE]
 
 
 def test_heal_that_a_later_one_replaced() -> None:
-    """Its table belongs to the later heal, which is named; one that only created an endpoint is not replaced."""
+    """A replaced heal names the later one; a heal that only created an endpoint is not replaced."""
     [found] = past(HEAL, last="run-2")
     assert (found.state, found.later_run_id, found.can_be_undone) == (HealState.REPLACED, "run-2", False)
     [created] = past(replace(HEAL, associated_at="", created_endpoint=True), last="run-2")
     assert created.state is HealState.HEALED
     for unknown in ({}, {"rtb-1": TableRecord("rtb-1")}):
-        assert [each.state for each in past_heals(History({"run-1": HEAL}, unknown))] == [HealState.HEALED]
+        assert [heal.state for heal in past_heals(History({"run-1": HEAL}, unknown))] == [HealState.HEALED]
 
 
 def test_runs_that_changed_nothing_and_undos_are_left_out() -> None:
-    """They are no heals that anybody could undo."""
+    """Only runs that can be undone are heals."""
     assert past(replace(HEAL, associated_at=""), UNDO) == []
 
 
 def test_order_and_selection() -> None:
-    """By VPC, the latest first; only those of VPCs and runs that are named."""
+    """Heals are sorted by VPC, latest first, and can be filtered by VPC and run."""
     older, newer = replace(HEAL, run_id="run-2"), replace(HEAL, run_id="run-3", started_at=ONE)
     other = replace(HEAL, run_id="run-4", vpc_id="vpc-0")
-    history = History({each.run_id: each for each in (older, newer, other)}, {})
-    assert [each.run.run_id for each in past_heals(history)] == ["run-4", "run-3", "run-2"]
-    assert [each.run.run_id for each in past_heals(history, vpc_ids=["vpc-1"])] == ["run-3", "run-2"]
-    assert [each.run.run_id for each in past_heals(history, run_ids=["run-2", "run-4"])] == ["run-4", "run-2"]
+    history = History({run.run_id: run for run in (older, newer, other)}, {})
+    assert [heal.run.run_id for heal in past_heals(history)] == ["run-4", "run-3", "run-2"]
+    assert [heal.run.run_id for heal in past_heals(history, vpc_ids=["vpc-1"])] == ["run-3", "run-2"]
+    assert [heal.run.run_id for heal in past_heals(history, run_ids=["run-2", "run-4"])] == ["run-4", "run-2"]

@@ -6,7 +6,7 @@ from express_path.domain.heal.approval_message import LISTED_SUBNETS, MAX_MESSAG
 from express_path.domain.heal.approvals import (
     ANSWER_SECONDS,
     REQUEST_SECONDS,
-    Ask,
+    ApprovalStep,
     denial,
     next_step,
     open_request,
@@ -63,11 +63,11 @@ def test_only_a_person_asks_again_after_a_no(
 def test_nobody_is_asked_about_nothing() -> None:
     """A dry run and a healthy subnet end, a request that is open is waited for by its own run alone."""
     plan = planned(network())
-    assert next_step(plan, dry_run=False, is_pending=False) is Ask.ASK
-    assert next_step(plan, dry_run=False, is_pending=True) is Ask.PENDING
-    assert next_step(plan, dry_run=True, is_pending=False) is Ask.DONE
+    assert next_step(plan, dry_run=False, is_pending=False) is ApprovalStep.ASK
+    assert next_step(plan, dry_run=False, is_pending=True) is ApprovalStep.PENDING
+    assert next_step(plan, dry_run=True, is_pending=False) is ApprovalStep.DONE
     nothing = Plan(Action.NOTHING_TO_DO, plan.verdict)
-    assert next_step(nothing, dry_run=False, is_pending=False) is Ask.DONE
+    assert next_step(nothing, dry_run=False, is_pending=False) is ApprovalStep.DONE
 
 
 def test_request_outlasts_the_time_to_answer() -> None:

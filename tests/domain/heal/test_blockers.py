@@ -27,7 +27,7 @@ TEAMS = [
 
 
 def test_all_blockers_are_named_at_once() -> None:
-    """Whoever clears the way learns everything from one run, not one blocker after the other."""
+    """A plan reports all blockers at once, not one after another."""
     found = network(
         TO_NAT,
         route("198.51.100.9/32", "nat-1"),

@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.heal.claims import (
     Election,
-    Next,
+    NextStep,
     client_token,
     elect,
     is_unrecorded,
@@ -150,18 +150,18 @@ LEDGER = LedgerView(CLAIMED, ELECTED)
 @pytest.mark.parametrize(
     ("plan", "ledger", "dry_run", "finishes", "expected"),
     [
-        (planned(network()), LEDGER, False, False, Next.CLAIM),
-        (planned(network(endpoints=(endpoint(),))), LEDGER, False, False, Next.CLAIM),
-        (planned(network()), LEDGER, True, False, Next.DONE),
-        (planned(network(), gateway_endpoint_quota=0), LEDGER, False, False, Next.DONE),
-        (planned(ROUTED), LEDGER, False, False, Next.DONE),
-        (planned(ROUTED), LEDGER, False, True, Next.FINISH),
-        (planned(network(subnets=())), None, False, False, Next.DONE),
+        (planned(network()), LEDGER, False, False, NextStep.CLAIM),
+        (planned(network(endpoints=(endpoint(),))), LEDGER, False, False, NextStep.CLAIM),
+        (planned(network()), LEDGER, True, False, NextStep.DONE),
+        (planned(network(), gateway_endpoint_quota=0), LEDGER, False, False, NextStep.DONE),
+        (planned(ROUTED), LEDGER, False, False, NextStep.DONE),
+        (planned(ROUTED), LEDGER, False, True, NextStep.FINISH),
+        (planned(network(subnets=())), None, False, False, NextStep.DONE),
     ],
     ids=["create", "associate", "dry run", "blocked", "nothing to do", "to be finished", "subnet gone"],
 )
 def test_first_plan_says_what_to_do_next(
-    plan: Plan, ledger: LedgerView | None, dry_run: bool, finishes: bool, expected: Next
+    plan: Plan, ledger: LedgerView | None, dry_run: bool, finishes: bool, expected: NextStep
 ) -> None:
     """Only a change needs a claim."""
     assert next_before_claim(plan, ledger, dry_run=dry_run, finishes=finishes) is expected

@@ -8,16 +8,16 @@ from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy, Table
 from express_path.domain.heal.records import MANAGED_TAG
 from express_path.domain.heal.undo import (
     Change,
+    FailedDeletion,
     LiveResources,
     Records,
-    Refusal,
     Undo,
     check_deleted,
     check_heal,
     check_not_undone,
     make_undo,
 )
-from express_path.domain.heal.undo_effects import MOST, moves
+from express_path.domain.heal.undo_effects import MAX_NAMED_SUBNETS, moves
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.errors import NotDeletedError, UndoError
 from tests.support.make import ACCOUNT, NEIGHBOUR, REGION, by_id, endpoint, evaluator, route, snapshot, subnet, table
@@ -176,14 +176,14 @@ def test_what_the_heal_did_not_leave_is_refused(sight: LiveResources, found: str
 def test_endpoint_that_is_gone_is_deleted(code: str) -> None:
     """EC2 refuses to delete what somebody else deleted first, which leaves nothing to do."""
     check_deleted([])
-    check_deleted([Refusal("vpce-1", code, "The Vpc Endpoint Id 'vpce-1' does not exist")])
+    check_deleted([FailedDeletion("vpce-1", code, "The Vpc Endpoint Id 'vpce-1' does not exist")])
 
 
 def test_refused_deletion_is_named_with_endpoint_and_error() -> None:
     """If one endpoint no longer exists, the error names the one that still does."""
-    gone = Refusal("vpce-1", "InvalidVpcEndpointId.NotFound", "gone")
+    gone = FailedDeletion("vpce-1", "InvalidVpcEndpointId.NotFound", "gone")
     with pytest.raises(NotDeletedError) as raised:
-        check_deleted([gone, Refusal("vpce-2", "OperationNotPermitted", "not yours")])
+        check_deleted([gone, FailedDeletion("vpce-2", "OperationNotPermitted", "not yours")])
     error = raised.value
     assert (error.endpoint_id, error.code, error.message) == ("vpce-2", "OperationNotPermitted", "not yours")
 
@@ -203,9 +203,9 @@ def test_moves_name_where_the_traffic_goes() -> None:
 
 def test_moves_of_many_subnets_are_counted() -> None:
     """A step's output is limited, so further subnets are counted. One without another way has no path."""
-    names = [f"subnet-{number:03}" for number in range(MOST + 2)]
+    names = [f"subnet-{number:03}" for number in range(MAX_NAMED_SUBNETS + 2)]
     routed = table("rtb-1", route("pl-express", "vpce-express"), subnets=tuple(names))
     network = snapshot(subnets=by_id(*map(subnet, names)), route_tables=by_id(routed), vpc_endpoints=by_id(OURS))
     found = moves(evaluator(network), "rtb-1", "vpce-express")
     assert found[0] == "subnet-000 will be NO_ROUTE"
-    assert (len(found), found[-1]) == (MOST + 1, "and 2 more subnets of rtb-1")
+    assert (len(found), found[-1]) == (MAX_NAMED_SUBNETS + 1, "and 2 more subnets of rtb-1")

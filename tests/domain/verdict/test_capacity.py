@@ -4,7 +4,7 @@ from express_path.domain.network.resources import Instance, NatGateway, NetworkI
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Reason
-from express_path.domain.verdict.capacity import Capacity, capacities, carrying
+from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops
 from tests.support.make import by_id, snapshot
 
 KNOWN = snapshot(
@@ -45,5 +45,5 @@ def test_a_nat_instances_capacity() -> None:
 def test_a_nat_gateway_that_is_gone_carries_nothing() -> None:
     """AWS drops the traffic there."""
     path = (hop(TargetKind.NAT_GATEWAY, "nat-1"),)
-    assert carrying(Reason.DROPPED, path) == ()
-    assert carrying(Reason.NAT_GATEWAY, path) == path
+    assert carrying_hops(Reason.DROPPED, path) == ()
+    assert carrying_hops(Reason.NAT_GATEWAY, path) == path

@@ -25,7 +25,7 @@ PACKAGES = HERE.parents[2] / "build" / "cdk" / "node_modules"
 
 @dataclass(frozen=True)
 class Opinion:
-    """What the other implementation made of a runbook.
+    """The result of a runbook in the other implementation.
 
     `steps` are the steps that it ran, in order; `outputs` its outputs by `step.Output`; `failure` why it failed.
     """
@@ -37,7 +37,7 @@ class Opinion:
 
 
 def need_node() -> None:
-    """Skip a test where Node or the packages are not installed."""
+    """Skip the test if Node or the packages are not installed."""
     if shutil.which("node") is None:
         pytest.skip("no Node: the second opinion on the runbooks needs version 20 or newer")
     if not PACKAGES.is_dir():
@@ -45,10 +45,10 @@ def need_node() -> None:
 
 
 class OtherImplementation:
-    """The other implementation in a process of its own, which runs one runbook after the other; a context manager."""
+    """A process of the other implementation, which runs one runbook after another; a context manager."""
 
     def __enter__(self) -> Self:
-        """Start it: that takes seconds, most of them for the packages."""
+        """Start the process, which takes seconds, mostly to load the packages."""
         self._folder = TemporaryDirectory()
         self._log = (Path(self._folder.name) / "log").open("w+")
         self._process = subprocess.Popen(
@@ -62,7 +62,7 @@ class OtherImplementation:
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        """End it, and forget what it wrote."""
+        """Stop the process and delete its files."""
         self._process.communicate()
         self._log.close()
         self._folder.cleanup()
@@ -72,11 +72,11 @@ class OtherImplementation:
         self._send({"runbook": str(runbook), "parameters": dict(parameters)})
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            said = json.loads(line)
-            if "result" in said:
-                return Opinion(**said["result"])
-            assert "crash" not in said, said["crash"]
-            self._send(_call(sandbox, **said["call"]))
+            message = json.loads(line)
+            if "result" in message:
+                return Opinion(**message["result"])
+            assert "crash" not in message, message["crash"]
+            self._send(_call(sandbox, **message["call"]))
         self._log.seek(0)
         raise AssertionError(self._log.read())
 
@@ -86,13 +86,13 @@ class OtherImplementation:
 
 
 def _environment(folder: str) -> dict[str, str]:
-    """Return the variables of the other implementation: scripts run with this Python, their files go to a folder."""
+    """Return the environment of the process: scripts run with this Python and write to the given folder."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {"PATH": path, "NODE_PATH": str(PACKAGES), "NODE_NO_WARNINGS": "1", "TMPDIR": folder}
 
 
 def _call(sandbox: Sandbox, service: str, operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Make one API call and return its answer or its error, as a line for the other side."""
+    """Make one API call and return its response or error as the line to send back."""
     if service == "lambda":
         parameters = {**parameters, "Payload": json.dumps(parameters["Payload"])}
     try:

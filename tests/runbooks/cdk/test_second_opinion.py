@@ -1,4 +1,4 @@
-"""A second opinion: another implementation of Automation runs the same runbooks, step by step as the sandbox's does.
+"""Another implementation of Automation runs the same runbooks and takes the same steps as the sandbox's.
 
 @cdklabs/cdk-ssm-documents is AWS's own (https://github.com/cdklabs/cdk-ssm-documents); simulate.cjs says what it lacks.
 """
@@ -22,7 +22,7 @@ VPC = {"VpcId": {"type": "String"}, "Mode": {"type": "String", "default": "look"
 
 @pytest.fixture(scope="module")
 def other() -> Iterator[OtherImplementation]:
-    """The other implementation, or no test where Node or the packages are not installed."""
+    """Yield the other implementation, or skip the test if Node or the packages are not installed."""
     need_node()
     with OtherImplementation() as running:
         yield running
@@ -32,14 +32,14 @@ class Both:
     """Both implementations, and a folder for runbooks."""
 
     def __init__(self, sandbox: Sandbox, automation: Automation, other: OtherImplementation, folder: Path) -> None:
-        """Begin."""
+        """Keep both implementations and the path of the runbook."""
         self.sandbox = sandbox
         self.automation = automation
         self.other = other
         self.path = folder / "runbook.yaml"
 
     def run(self, steps: list[dict[str, Any]], vpcs: list[str]) -> tuple[Any, Opinion]:
-        """Run steps by both implementations, each on a VPC of its own; return the execution and the opinion."""
+        """Run steps with both implementations, each on its own VPC; return the execution and the opinion."""
         content = yaml.safe_dump({"schemaVersion": "0.3", "parameters": VPC, "mainSteps": steps})
         self.path.write_text(content)
         self.sandbox.client("ssm").create_document(
@@ -51,20 +51,20 @@ class Both:
 
 @pytest.fixture
 def both(sandbox: Sandbox, other: OtherImplementation, tmp_path: Path) -> Iterator[Both]:
-    """Both implementations, where small runbooks need no deployment."""
+    """Yield both implementations for small runbooks, which need no deployment."""
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         yield Both(sandbox, automation, other, tmp_path)
 
 
 def api(name: str, inputs: dict[str, Any] | None = None, **properties: object) -> dict[str, Any]:
-    """Return a step that looks at the VPC `VpcId`."""
+    """Return a step that describes the VPC `VpcId`."""
     given = {"Service": "ec2", "Api": "DescribeVpcs", "VpcIds": ["{{ VpcId }}"]} | (inputs or {})
     return {"name": name, "action": "aws:executeAwsApi", "inputs": given, **properties}
 
 
 def branch(*choices: dict[str, Any], default: str) -> dict[str, Any]:
-    """Return a branch."""
+    """Return a branch step."""
     return {"name": "choose", "action": "aws:branch", "inputs": {"Choices": list(choices), "Default": default}}
 
 
@@ -114,7 +114,7 @@ SMALL = {
 
 @pytest.mark.parametrize("shows", SMALL)
 def test_both_run_the_same_steps_to_the_same_end(sandbox: Sandbox, both: Both, shows: str) -> None:
-    """Steps in order, the end, and the calls that reached EC2 are the same by either implementation."""
+    """The steps, the result, and the EC2 calls are the same in both implementations."""
     ec2 = sandbox.client("ec2")
     vpcs = [ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"] for _ in range(2)]
     sandbox.calls.clear()
@@ -123,7 +123,7 @@ def test_both_run_the_same_steps_to_the_same_end(sandbox: Sandbox, both: Both, s
     assert opinion.succeeded is (status(execution) == "Success")
     made = sandbox.calls.operations("ec2")
     assert made[: len(made) // 2] == made[len(made) // 2 :]
-    tags = [each["Value"] for each in ec2.describe_tags()["Tags"] if each["Key"] == "cidr"]
+    tags = [tag["Value"] for tag in ec2.describe_tags()["Tags"] if tag["Key"] == "cidr"]
     assert tags in ([], ["of 10.0.0.0/16"] * 2)
 
 
@@ -140,7 +140,7 @@ def test_both_heal_in_the_same_way(
     given: dict[str, str],
     calendar: str,
 ) -> None:
-    """The runbook as shipped, on two equal networks: the same steps, the same end, the same changes; and once more."""
+    """On two equal networks, both run the same steps and make the same changes, also in a second run."""
     deployment.automation.knobs.closed_calendars.add("Freeze")
     monkeypatch.setenv("CHANGE_CALENDAR_NAME", calendar)
     ours, theirs = Vpc(builder), Vpc(builder)
@@ -187,12 +187,12 @@ GET = {
 
 def step(name: str, action: str, inputs: dict[str, Any], *outputs: tuple[str, str, str], **more: str) -> dict[str, Any]:
     """Return a step with outputs by name, selector and type."""
-    defined = [dict(zip(("Name", "Selector", "Type"), each, strict=True)) for each in outputs]
+    defined = [dict(zip(("Name", "Selector", "Type"), output, strict=True)) for output in outputs]
     return {"name": name, "action": f"aws:{action}", "inputs": inputs, "outputs": defined, **more}
 
 
 def ledger_steps(word: str) -> list[dict[str, Any]]:
-    """Return steps as in the runbooks: a function, a script that reads its answer, and conditional writes."""
+    """Return steps like those of the runbooks: a function, a script that reads its payload, and conditional writes."""
     payload = {"plan": "{{ ask.Payload }}", "word": word + "-{{ Mode }}-"}
     script = {"Runtime": "python3.11", "Handler": "handler", "Script": SCRIPT, "InputPayload": payload}
     selected = [("Id", "$.Payload.id", "String"), ("Count", "$.Payload.count", "String")]
@@ -215,7 +215,7 @@ def ledger_steps(word: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("word", ["found", "lost"])
 def test_both_run_scripts_and_write_items(sandbox: Sandbox, both: Both, word: str) -> None:
-    """A function's answer reaches a script and its outputs DynamoDB; a script or a condition that fails ends both."""
+    """A payload reaches a script, the script's outputs reach DynamoDB, and a failed script or condition ends both."""
     both.automation.functions.register("f", lambda event: {"vpc": event["vpc"], "count": 2})
     dynamodb: Any = sandbox.client("dynamodb")
     attribute = {"AttributeName": "Id", "AttributeType": "S"}
@@ -231,7 +231,7 @@ def test_both_run_scripts_and_write_items(sandbox: Sandbox, both: Both, word: st
     reason = "ConditionalCheckFailedException" if word == "found" else "vpc-"
     assert reason in execution["FailureMessage"]
     assert reason in opinion.failure
-    items = {each["Id"]["S"]: each for each in dynamodb.scan(TableName="Ledger")["Items"]}
+    items = {item["Id"]["S"]: item for item in dynamodb.scan(TableName="Ledger")["Items"]}
     of = {"M": {"Of": {"L": [{"S": "look at vpc-1"}]}}}
     ours = {"Id": {"S": "found-look-vpc-1"}, "Count": {"N": "3"}, "Done": {"BOOL": True}, "Word": of}
     theirs = json.loads(json.dumps(ours).replace("vpc-1", "vpc-2"))
@@ -240,7 +240,7 @@ def test_both_run_scripts_and_write_items(sandbox: Sandbox, both: Both, word: st
 
 
 def test_difference_is_found(sandbox: Sandbox, both: Both) -> None:
-    """The comparison can fail: without a step that failed on the way, the two do not agree."""
+    """The comparison can fail: the recorded steps show where a run failed."""
     vpc = sandbox.client("ec2").create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     _, opinion = both.run(SMALL["failure aborts"], [vpc, vpc])
     assert opinion.steps == ["fail"]

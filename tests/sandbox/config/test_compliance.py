@@ -52,7 +52,7 @@ def error_of(call: Callable[..., Any], **parameters: object) -> str:
 
 
 def test_details_have_the_api_shape(config: BaseClient, loop: ConfigLoop, evaluation: Make) -> None:
-    """A result says which rule judged which resource, how, why, and for which event."""
+    """A result names the rule, the resource, the compliance, the annotation, and the event."""
     token = loop.results.issue_token(RULE.name)
     config.put_evaluations(Evaluations=[evaluation(Annotation="because")], ResultToken=token)
     (result,) = config.get_compliance_details_by_config_rule(ConfigRuleName=RULE.name)["EvaluationResults"]

@@ -35,10 +35,10 @@ def test_times_come_with_invocations_and_results(
     assert status(sandbox)["FirstEvaluationStarted"] is True
 
 
-def test_failures_are_told(sandbox: Sandbox, loop: ConfigLoop) -> None:
-    """What AWS Config met when it invoked the rule is in the row, with code and message."""
-    told = {"LastFailedInvocationTime": 1e9, "LastErrorCode": "AccessDenied", "LastErrorMessage": "may not"}
-    statuses_of(sandbox.account_id, sandbox.region).told[loop.rule.name] = told
+def test_failures_are_reported(sandbox: Sandbox, loop: ConfigLoop) -> None:
+    """The row has the code and message of the last failed invocation."""
+    failure = {"LastFailedInvocationTime": 1e9, "LastErrorCode": "AccessDenied", "LastErrorMessage": "may not"}
+    statuses_of(sandbox.account_id, sandbox.region).told[loop.rule.name] = failure
     assert status(sandbox)["LastErrorCode"] == "AccessDenied"
 
 

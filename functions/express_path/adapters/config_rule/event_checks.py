@@ -11,7 +11,7 @@ MAX_DEPTH = 100
 
 
 def checked(value: object, field: str) -> Mapping[str, Any]:
-    """Return a value that must be a JSON object; field is its place in the event. Raises EventError otherwise.
+    """Return a value that must be a JSON object; field is its place in the event. Raise EventError otherwise.
 
     A lone surrogate is rejected, because UTF-8 cannot encode it, so no request to AWS could contain it
     (https://www.rfc-editor.org/rfc/rfc8259#section-8.2).
@@ -27,7 +27,7 @@ def checked(value: object, field: str) -> Mapping[str, Any]:
 
 
 def checked_json(text: object, field: str) -> Mapping[str, Any]:
-    """Return the JSON object that a text contains. Raises EventError if it is not text, or contains anything else."""
+    """Return the JSON object that a text contains. Raise EventError if it is not text, or contains anything else."""
     try:
         value = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError) as error:

@@ -45,7 +45,7 @@ class ConfigEvent:
 
 
 def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
-    """Read an event. Raises EventError that names the field which is missing or invalid."""
+    """Read an event. Raise EventError that names the field which is missing or invalid."""
     checked(event, "event")
     invoking = checked_json(event.get("invokingEvent"), "invokingEvent")
     message_type = invoking.get("messageType")

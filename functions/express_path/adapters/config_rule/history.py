@@ -23,7 +23,7 @@ class RecordedItem:
 def whole_item(config: "ConfigServiceClient", summary: Mapping[str, Any]) -> RecordedItem:
     """Fetch the item of a configurationItemSummary; only the summary if AWS Config never recorded the resource.
 
-    Raises ApiError. A later item is not returned, so a delayed notification is evaluated by its own item.
+    Raise ApiError. A later item is not returned, so a delayed notification is evaluated by its own item.
     https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_lambda-functions.html
     """
     try:

@@ -40,17 +40,17 @@ def check_item(item: Item, resource_types: Collection[str]) -> None:
 
 
 def is_deleted(item: Item) -> bool:
-    """Whether the item reports that its resource was deleted."""
+    """Return whether the item reports that its resource was deleted."""
     return item.get("configurationItemStatus") in _DELETED
 
 
 def is_update(item: Item) -> bool:
-    """Whether the item reports a change of a resource that AWS Config knew before."""
+    """Return whether the item reports a change of a resource that AWS Config knew before."""
     return item.get("configurationItemStatus") == "OK"
 
 
 def configuration_leaves(item: Item) -> Iterator[Leaf]:
-    """Yield every value of an item's configuration. Raises EventError if that is not an object."""
+    """Yield every value of an item's configuration. Raise EventError if that is not an object."""
     configuration = item.get("configuration")
     field = "configurationItem.configuration"
     if isinstance(configuration, str):
@@ -77,7 +77,7 @@ def diff_leaves(diff: Item | None, side: str) -> Iterator[Leaf]:
 
 
 def changed_properties(diff: Item | None) -> Mapping[str, Item]:
-    """Return the changes of a configurationItemDiff by property, empty if there is no diff. Raises EventError."""
+    """Return the changes of a configurationItemDiff by property, empty if there is no diff. Raise EventError."""
     field = "configurationItemDiff.changedProperties"
     changed = (diff or {}).get("changedProperties")
     if changed is None:

@@ -43,7 +43,7 @@ class StoredResult(NamedTuple):
 def put_evaluations(config: "ConfigServiceClient", event: ConfigEvent, evaluations: Iterable[Evaluation]) -> int:
     """Report evaluations in answer to an event; return how many. If there are none, no call is made.
 
-    Each resource is reported once, by its last evaluation. Raises ReportError if AWS Config rejects some evaluations,
+    Each resource is reported once, by its last evaluation. Raise ReportError if AWS Config rejects some evaluations,
     and ApiError if it rejects the call.
     """
     last = list({evaluation.resource_id: evaluation for evaluation in evaluations}.values())
@@ -73,7 +73,7 @@ def _request(evaluation: Evaluation) -> "EvaluationTypeDef":
 
 @gc_paused()
 def stored_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, StoredResult]:
-    """Return the stored result of every resource that the rule has reported, by resource id. Raises ApiError."""
+    """Return the stored result of every resource that the rule has reported, by resource id. Raise ApiError."""
     rows = pages(
         config,
         "config",
@@ -92,7 +92,7 @@ def stored_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, S
 def changed_evaluations(evaluations: Iterable[Evaluation], stored: Mapping[str, StoredResult]) -> list[Evaluation]:
     """Return the evaluations whose compliance or annotation differs from the stored result.
 
-    A new resource that is NOT_APPLICABLE needs no report, because AWS Config removes such results by itself
+    A new resource that is NOT_APPLICABLE needs no report, because AWS Config removes such results
     (https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config.html).
     """
     return [evaluation for evaluation in evaluations if _is_changed(evaluation, stored.get(evaluation.resource_id))]

@@ -15,7 +15,7 @@ APPROVED_SECONDS = 3_600
 _OPEN = frozenset({ApprovalState.REQUESTED, ApprovalState.APPROVED})
 
 
-class Ask(StrEnum):
+class ApprovalStep(StrEnum):
     """What a run that may ask for approval does next."""
 
     ASK = "ASK"
@@ -47,8 +47,8 @@ def denial(record: TableRecord, started_by: StartedBy) -> Finding | None:
     )
 
 
-def next_step(plan: Plan, *, dry_run: bool, is_pending: bool) -> Ask:
+def next_step(plan: Plan, *, dry_run: bool, is_pending: bool) -> ApprovalStep:
     """Return what a run does after its plan, which is not blocked unless this is a dry run."""
     if dry_run or plan.action is Action.NOTHING_TO_DO:
-        return Ask.DONE
-    return Ask.PENDING if is_pending else Ask.ASK
+        return ApprovalStep.DONE
+    return ApprovalStep.PENDING if is_pending else ApprovalStep.ASK

@@ -13,7 +13,7 @@ CLAIM_SECONDS = 3600
 """How long a claim lasts, in seconds: longer than all steps of a heal or an undo after the claim together."""
 
 
-class Next(StrEnum):
+class NextStep(StrEnum):
     """What a run does next, as the runbook's branches name it."""
 
     DONE = "DONE"
@@ -26,11 +26,11 @@ class Next(StrEnum):
     CREATE = "CREATE"
     ASSOCIATE = "ASSOCIATE"
     VERIFY = "VERIFY"
-    """Only verify: somebody else made the change in the meantime."""
+    """Only verify: another run or a person has already made the change."""
 
 
 def may_be_finished(plan: Plan, table: TableRecord, heal: RunRecord | None, snapshot: Snapshot) -> bool:
-    """Whether the last heal associated the route table, but ended before it could record that.
+    """Return whether the last heal associated the route table, but ended before it could record that.
 
     heal is that run's record, None if the ledger has none.
     """
@@ -72,9 +72,10 @@ def elect(record: VpcRecord, snapshot: Snapshot, run_id: str) -> Election:
 
 
 def is_token_spent(record: VpcRecord, snapshot: Snapshot) -> bool:
-    """Whether an endpoint that the elected run's token created is deleted, so that the token must not be used again.
+    """Return whether an endpoint that the elected run's token created is deleted.
 
-    A snapshot that was read before the endpoint was created, or a late answer, looks the same.
+    The token must then not be used again. A snapshot that was read before the endpoint was created, or a late answer,
+    looks the same.
     """
     return any(
         endpoint_id in record.deleted_ids or not _is_usable(snapshot, endpoint_id) for endpoint_id in record.token_ids
@@ -87,7 +88,7 @@ def _is_usable(snapshot: Snapshot, endpoint_id: str) -> bool:
 
 
 def is_unrecorded(plan: Plan, record: VpcRecord, snapshot: Snapshot) -> bool:
-    """Whether the endpoint to associate may be one whose creator ended before it could record it.
+    """Return whether the endpoint to associate may be one whose creator ended before it could record it.
 
     To find out, the run creates it again with the same token: EC2 returns the endpoint that the token created.
     """
@@ -111,10 +112,10 @@ def client_token(election: Election, vpc_id: str, plan: Plan, policy: str) -> st
     return hashlib.sha256("|".join(parts).encode()).hexdigest()
 
 
-def next_before_claim(plan: Plan, ledger: LedgerView | None, *, dry_run: bool, finishes: bool) -> Next:
+def next_before_claim(plan: Plan, ledger: LedgerView | None, *, dry_run: bool, finishes: bool) -> NextStep:
     """Return what a run does after its first plan."""
     if dry_run or ledger is None or plan.action is Action.BLOCKED:
-        return Next.DONE
+        return NextStep.DONE
     if plan.action is Action.NOTHING_TO_DO:
-        return Next.FINISH if finishes else Next.DONE
-    return Next.CLAIM
+        return NextStep.FINISH if finishes else NextStep.DONE
+    return NextStep.CLAIM

@@ -67,7 +67,7 @@ def prefix_lists_of(snapshot: Snapshot, endpoint: VpcEndpoint) -> list[PrefixLis
 
 
 def is_associated(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint) -> bool:
-    """Whether a table has every route that its association with an endpoint would add."""
+    """Return whether a table has every route that its association with an endpoint would add."""
     routed = {route.destination for route in table.routes if route.target_id == endpoint.id}
     return routed >= {prefix_list.id for prefix_list in prefix_lists_of(snapshot, endpoint)}
 

@@ -18,11 +18,11 @@ class PortRange:
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
     def contains(self, other: "PortRange") -> bool:
-        """Whether every port of another range is in this one."""
+        """Return whether every port of another range is in this one."""
         return self.first <= other.first and other.last <= self.last
 
     def overlaps(self, other: "PortRange") -> bool:
-        """Whether this range has a port in common with another one."""
+        """Return whether this range has a port in common with another one."""
         return self.first <= other.last and other.first <= self.last
 
 

@@ -51,7 +51,7 @@ class Approval:
     expires_at: int
 
     def is_current(self, now: int) -> bool:
-        """Whether the request or the approval is still valid at a time, in seconds since 1970."""
+        """Return whether the request or the approval is still valid at a time, in seconds since 1970."""
         return now < self.expires_at
 
 
@@ -90,11 +90,11 @@ class TableRecord:
         )
 
     def is_claimed(self, now: int) -> bool:
-        """Whether a run's claim lasts at a time, in seconds since 1970."""
+        """Return whether a run's claim lasts at a time, in seconds since 1970."""
         return self.state is TableState.CLAIMED and now < self.expires_at
 
     def is_claimed_by(self, run_id: str, now: int) -> bool:
-        """Whether this run may change the route table at a time, in seconds since 1970."""
+        """Return whether this run may change the route table at a time, in seconds since 1970."""
         return self.is_claimed(now) and self.run_id == run_id
 
 

@@ -31,7 +31,7 @@ def ledger_findings(
 
 
 def is_approved(record: TableRecord, now: datetime) -> bool:
-    """Whether a heal of a route table is approved, and the approval is not used yet."""
+    """Return whether a heal of a route table is approved, and the approval is not used yet."""
     approval = record.approval
     return (
         approval is not None

@@ -85,7 +85,7 @@ def _custom_policy(policy: str) -> str:
 
 
 def _stack_comment(endpoint: VpcEndpoint) -> str:
-    """Return a comment: CloudFormation's list of route tables is complete, and its other properties must stay."""
+    """Return a comment: the list of route tables must be complete, and the other properties must stay."""
     stack = endpoint.tags.get(_STACK)
     where = f"Stack {stack}: change" if stack else f"If a stack owns {endpoint.id}, change"
     return f"# {where} RouteTableIds as below. Keep all other properties of the resource.\n"

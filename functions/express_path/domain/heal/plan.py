@@ -24,7 +24,7 @@ from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 
-LISTED = 10
+MAX_FINDINGS = 10
 """How many findings of one blocker a plan lists."""
 
 
@@ -47,9 +47,9 @@ class PlanContext:
 def make_plan(evaluator: Evaluator, subnet_id: str, context: PlanContext) -> Plan:
     """Plan the heal of a subnet; a subnet whose path crosses no NAT needs none, or is blocked."""
     verdict = evaluator.verdict(subnet_id)
-    refusal = REFUSALS.get(verdict.reason)
-    if refusal:
-        return Plan(Action.BLOCKED, verdict, blockers=(refusal, *calendar_findings(context.evidence)))
+    blocker = BLOCKER_BY_REASON.get(verdict.reason)
+    if blocker:
+        return Plan(Action.BLOCKED, verdict, blockers=(blocker, *calendar_findings(context.evidence)))
     if verdict.compliance is not Compliance.NON_COMPLIANT:
         return Plan(Action.NOTHING_TO_DO, verdict)
     if not is_healable(verdict):
@@ -58,11 +58,11 @@ def make_plan(evaluator: Evaluator, subnet_id: str, context: PlanContext) -> Pla
 
 
 def is_healable(verdict: Verdict) -> bool:
-    """Whether an endpoint's route may fix a verdict: the path crosses a NAT."""
+    """Return whether an endpoint's route may fix a verdict: the path crosses a NAT."""
     return verdict.reason in {*NAT_REASONS, Reason.PARTLY_NAT}
 
 
-REFUSALS = {
+BLOCKER_BY_REASON = {
     Reason.NOT_OWNED: Finding(
         Blocker.NOT_OWNED, "the subnet belongs to another account", "run the heal in the account that owns the VPC"
     ),
@@ -149,9 +149,9 @@ def shortened(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     kept: list[Finding] = []
     for blocker in dict.fromkeys(finding.blocker for finding in findings):
         same = [finding for finding in findings if finding.blocker is blocker]
-        kept += same[:LISTED]
-        if len(same) > LISTED:
-            kept.append(Finding(blocker, f"and {len(same) - LISTED} more", same[0].cure))
+        kept += same[:MAX_FINDINGS]
+        if len(same) > MAX_FINDINGS:
+            kept.append(Finding(blocker, f"and {len(same) - MAX_FINDINGS} more", same[0].cure))
     return tuple(kept)
 
 

@@ -91,7 +91,7 @@ def _egress_finding(groups: str, blocked: _ListedBlock, unread: Mapping[str, str
 
 
 def _covers(allowed: Iterable[Cidr], block: Cidr) -> bool:
-    """Whether the allowed blocks together contain every address of a block: as routes, they would match all of it."""
+    """Return whether the allowed blocks together contain every address of a block, as routes would match them."""
     routes = [Route(cidr, "allowed", TargetKind.UNKNOWN) for cidr in allowed]
     return all(routed.routes for routed in RoutingIndex(routes, {}).split(block))
 
@@ -126,7 +126,7 @@ def _network_acl(acl: NetworkAcl, blocks: Sequence[Cidr]) -> Iterator[Finding]:
 
 
 def _allows(entries: Sequence[AclEntry], block: Cidr, ports: PortRange) -> bool:
-    """Whether the entries, in their order, allow every address and port before an entry denies one."""
+    """Return whether the entries, in their order, allow every address and port before an entry denies one."""
     if not entries:
         return False
     entry, later = entries[0], entries[1:]

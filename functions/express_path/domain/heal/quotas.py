@@ -15,7 +15,7 @@ EXPRESS_WEIGHT = 6
 
 
 def counts_against_quota(state: str) -> bool:
-    """Whether a gateway endpoint in this state counts toward the Region's quota. One that is being deleted does."""
+    """Return whether a gateway endpoint in this state counts toward the Region's quota. A deleting one does."""
     return state.lower() not in ("deleted", "failed")
 
 

@@ -1,4 +1,4 @@
-"""Reading the settings of heals from the function's environment variables."""
+"""Read the settings of heals from the function's environment variables."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ LONGEST_POLICY = 20480
 
 
 def parse_settings(values: Mapping[str, str]) -> HealSettings:
-    """Read the settings from the environment variables of the plan function. Raises SettingError.
+    """Read the settings from the environment variables of the plan function. Raise SettingError.
 
     LEDGER_TABLE_NAME is required; everything else has a default. If WARN_ONLY is empty, no blocker is only a warning.
     The policy is full access until with_policy() replaces it.
@@ -26,7 +26,7 @@ def parse_settings(values: Mapping[str, str]) -> HealSettings:
         warn_only=defaults.warn_only if warn_only is None else frozenset(map(_blocker, _words(warn_only))),
         gateway_endpoint_quota=_number(values, "GATEWAY_ENDPOINT_QUOTA", defaults.gateway_endpoint_quota),
         route_quota=_number(values, "ROUTE_QUOTA", defaults.route_quota),
-        ledger_table=_required("LEDGER_TABLE_NAME", values.get("LEDGER_TABLE_NAME", "")),
+        ledger_table=parse_ledger_table(values),
         mode=_mode(values.get("REMEDIATION_MODE") or defaults.mode),
         calendar=values.get("CHANGE_CALENDAR_NAME", ""),
         policy_parameter=values.get("ENDPOINT_POLICY_PARAMETER", ""),
@@ -37,14 +37,17 @@ def parse_settings(values: Mapping[str, str]) -> HealSettings:
 
 
 def with_policy(settings: HealSettings, text: str) -> HealSettings:
-    """Return the settings with the policy of the SSM parameter policy_parameter. Raises SettingError."""
+    """Return the settings with the policy of the SSM parameter policy_parameter. Raise SettingError."""
     return replace(settings, policy=_policy(text))
 
 
-def _required(name: str, value: str) -> str:
-    if not value:
-        raise SettingError(name, value, "the name of the ledger's DynamoDB table (stack output LedgerTableName)")
-    return value
+def parse_ledger_table(values: Mapping[str, str]) -> str:
+    """Return the name of the ledger's table, which undos need too. Raise SettingError if it is empty."""
+    name = values.get("LEDGER_TABLE_NAME", "")
+    if not name:
+        allowed = "the name of the ledger's DynamoDB table (stack output LedgerTableName)"
+        raise SettingError("LEDGER_TABLE_NAME", name, allowed)
+    return name
 
 
 def _mode(value: str) -> RemediationMode:

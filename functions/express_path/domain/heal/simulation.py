@@ -1,4 +1,4 @@
-"""Evaluating a changed snapshot with the same engine: whether a heal would work, and which routes would block it."""
+"""Evaluate a changed snapshot with the same engine: whether a heal would work, and which routes would block it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,12 +14,12 @@ from express_path.domain.path.reasons import NO_WAY_OUT, Compliance, Reason
 from express_path.domain.path.routing import contains
 from express_path.domain.verdict.evaluator import Evaluator
 
-LISTED = 10
+MAX_BLOCKS = 10
 """How many blocks of addresses a finding lists."""
 NAT64_FIX = (
     "turn off DNS64 for the subnet (aws ec2 modify-subnet-attribute --no-enable-dns64), or use the dual-stack host "
     "names (s3express-<zone>.dualstack.<region>.amazonaws.com), which have IPv6 addresses of their own; the verdict "
-    "changes only when DNS64 is off or the NAT64 route is gone"
+    "changes only when DNS64 is off or the NAT64 route is deleted"
 )
 """What to do about S3 Express traffic that crosses a NAT because DNS64 synthesizes addresses for its IPv4-only names
 (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html)."""
@@ -41,7 +41,7 @@ def with_association(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoin
 
 
 def cures(evaluator: Evaluator, table: RouteTable, endpoint: VpcEndpoint, subnet_id: str) -> bool:
-    """Whether the subnet would be COMPLIANT after the table's association with this endpoint."""
+    """Return whether the subnet would be COMPLIANT after the table's association with this endpoint."""
     after = evaluator.for_snapshot(with_association(evaluator.snapshot, table, endpoint))
     return after.verdict(subnet_id).compliance is Compliance.COMPLIANT
 
@@ -107,14 +107,14 @@ def _obstacle(changed: Snapshot, traced: TracedAddresses, route: Route | None, t
 
 def _evidence(obstacle: _Obstacle, blocks: Sequence[Cidr]) -> str:
     """Return one sentence for a route and all the addresses that it decides."""
-    listed = ", ".join(map(str, blocks[:LISTED])) + (", ..." if len(blocks) > LISTED else "")
+    listed = ", ".join(map(str, blocks[:MAX_BLOCKS])) + (", ..." if len(blocks) > MAX_BLOCKS else "")
     if obstacle.blocker is Blocker.MORE_SPECIFIC_ROUTE:
         return f"{obstacle.where} wins {listed} over the endpoint's route"
     return f"{obstacle.where} would still carry S3 Express traffic to {listed}"
 
 
 def _is_more_specific(changed: Snapshot, traced: TracedAddresses, route: Route) -> bool:
-    """Whether a route wins because its prefix is longer than the prefix list's block, or static and as long."""
+    """Return whether a route wins because its prefix is longer than the prefix list's block, or static and as long."""
     block = traced.addresses.block
     listed = [cidr for prefix_list in changed.express_prefix_lists for cidr in prefix_list.cidrs or ()]
     return any(contains(cidr, block) and (cidr != block or route.destination == block) for cidr in listed)

@@ -74,7 +74,7 @@ class Undo:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class FailedDeletion:
     """An endpoint that EC2 did not delete, and why: an item of the list Unsuccessful."""
 
     endpoint_id: str
@@ -87,15 +87,15 @@ _NOT_FOUND = frozenset({"InvalidVpcEndpointId.NotFound", "InvalidVpcEndpoint.Not
 (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html)."""
 
 
-def check_deleted(refusals: Iterable[Refusal]) -> None:
+def check_deleted(failed_deletions: Iterable[FailedDeletion]) -> None:
     """Raise NotDeletedError for the first endpoint that still exists."""
-    for refusal in refusals:
-        if refusal.code not in _NOT_FOUND:
-            raise NotDeletedError(refusal.endpoint_id, refusal.code, refusal.message)
+    for failed in failed_deletions:
+        if failed.code not in _NOT_FOUND:
+            raise NotDeletedError(failed.endpoint_id, failed.code, failed.message)
 
 
 def check_heal(run_id: str, run: RunRecord | None, account_id: str) -> RunRecord:
-    """Return the heal to undo. Raises UndoError unless it is a heal of this account that changed something."""
+    """Return the heal to undo. Raise UndoError unless it is a heal of this account that changed something."""
     if run is None:
         raise UndoError(run_id, "the ledger has no such run", _SEE_HEALS)
     if run.kind is not RunKind.HEAL:
@@ -116,7 +116,7 @@ def check_not_undone(heal: RunRecord) -> None:
 def make_undo(records: Records, live: LiveResources, region: str) -> Undo:
     """Plan the undo of a heal that check_heal accepted.
 
-    Raises UndoError if the ledger says that a later heal replaced this one, or if EC2 shows something other than what
+    Raise UndoError if the ledger says that a later heal replaced this one, or if EC2 shows something other than what
     the heal left.
     """
     heal = records.heal
@@ -138,7 +138,7 @@ def _check_records(records: Records) -> None:
 
 
 def _endpoint(heal: RunRecord, live: LiveResources, region: str) -> VpcEndpoint | None:
-    """Return the heal's endpoint; None if it no longer exists. Raises UndoError if EC2 shows another owner or kind."""
+    """Return the heal's endpoint; None if it no longer exists. Raise UndoError if EC2 shows another owner or kind."""
     wrong = [*_wrong_tables(heal, live.tables), *_wrong_endpoints(heal, live.endpoints, region)]
     if wrong:
         raise UndoError(heal.run_id, "; ".join(wrong), "find out who changed it, and remove the association yourself")

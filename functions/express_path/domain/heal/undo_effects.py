@@ -6,7 +6,7 @@ from dataclasses import replace
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.evaluator import Evaluator
 
-MOST = 20
+MAX_NAMED_SUBNETS = 20
 """How many subnets are named; the others are counted, because the output of a step has a maximum size."""
 
 
@@ -23,8 +23,8 @@ def moves(evaluator: Evaluator, table_id: str, endpoint_id: str) -> tuple[str, .
         return ()
     after = evaluator.for_snapshot(without_association(evaluator.snapshot, table_id, endpoint_id))
     sentences = list(_moves(after, table_id))
-    more = len(sentences) - MOST
-    return (*sentences[:MOST], f"and {more} more subnets of {table_id}") if more > 0 else tuple(sentences)
+    more = len(sentences) - MAX_NAMED_SUBNETS
+    return (*sentences[:MAX_NAMED_SUBNETS], f"and {more} more subnets of {table_id}") if more > 0 else tuple(sentences)
 
 
 def _moves(after: Evaluator, table_id: str) -> Iterator[str]:

@@ -52,7 +52,7 @@ class Cidr(NamedTuple):
 def parse_cidr(text: str) -> Cidr:
     """Read a block such as 10.0.0.0/16 or ::/0. Host bits are cleared, as EC2 does.
 
-    Raises ValueError if the text is not a CIDR block.
+    Raise ValueError if the text is not a CIDR block.
     """
     address, slash, suffix = text.partition("/")
     family = Family.IPV6 if ":" in address else Family.IPV4

@@ -1,4 +1,4 @@
-"""Merging the snapshots of several accounts in one Region: another account may see what one account cannot."""
+"""Merge the snapshots of several accounts in one Region: another account may see what one account cannot."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -70,6 +70,6 @@ class Snapshot:
 
 @cache
 def is_express_service(name: str, region: str) -> bool:
-    """Whether a service or prefix list name is S3 Express in this Region, in any partition (cn.com.amazonaws...)."""
+    """Return whether a name is that of S3 Express in a Region, in any partition (cn.com.amazonaws...)."""
     pattern = rf"(?:[a-z]+\.)*amazonaws\.{re.escape(region)}(?:\.ipv6)?\.s3express"
     return re.fullmatch(pattern, name) is not None

@@ -7,7 +7,7 @@ from express_path.domain.network.resources import Tags
 
 
 def has_tag(tags: Tags, wanted: str) -> bool:
-    """Whether tags contain the wanted key, or key=value; a key alone matches any value, and case matters.
+    """Return whether tags contain the wanted key, or key=value; a key alone matches any value, and case matters.
 
     Keys and values may themselves contain "=", so every way to split the text counts.
     """

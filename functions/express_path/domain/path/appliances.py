@@ -1,4 +1,4 @@
-"""Following a route to a Gateway Load Balancer endpoint, of AWS Network Firewall or of any other appliance."""
+"""Follow a route to a Gateway Load Balancer endpoint, of AWS Network Firewall or of any other appliance."""
 
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,7 @@ _UNLISTED = "the route table of the endpoint's subnet is not listed"
 def follow_appliance_endpoint(
     tracer: RouteTracer, endpoint: VpcEndpoint, route: Route, addresses: AddressSet, state: TraceState
 ) -> Trace:
-    """Go on from the subnet of a Gateway Load Balancer endpoint; Network Firewall endpoints have the same type.
+    """Continue from the subnet of a Gateway Load Balancer endpoint; Network Firewall endpoints have the same type.
 
     https://docs.aws.amazon.com/network-firewall/latest/developerguide/firewall-policy-settings.html
     """
@@ -30,14 +30,14 @@ def follow_appliance_endpoint(
         return unresolved(route, addresses, _MAY_TRANSLATE, kind)
     state = state._replace(internet_closed=_internet_closed_beyond(tracer, endpoint, state))
     beyond = trace_from_any(tracer, endpoint.subnet_ids, addresses, state, _UNLISTED)
-    seen = (
+    trace = (
         beyond.map(_nat_behind_appliance) if endpoint.is_network_firewall else behind_appliance(beyond, _MAY_TRANSLATE)
     )
-    return seen.via(hop_of(route, kind), route)
+    return trace.via(hop_of(route, kind), route)
 
 
 def _internet_closed_beyond(tracer: RouteTracer, endpoint: VpcEndpoint, state: TraceState) -> bool | None:
-    """Whether internet gateways are closed to traffic that passed the endpoint's subnet; None if that is unknown."""
+    """Return whether internet gateways are closed to traffic from the endpoint's subnet; None if that is unknown."""
     subnets = (tracer.snapshot.subnets.get(subnet_id) for subnet_id in endpoint.subnet_ids)
     known = {state.internet_closed, *(subnet.internet_closed for subnet in subnets if subnet)}
     if True in known:
@@ -46,7 +46,7 @@ def _internet_closed_beyond(tracer: RouteTracer, endpoint: VpcEndpoint, state: T
 
 
 def behind_appliance(trace: Trace, note: str) -> Trace:
-    """Return what is certain behind an appliance that may translate traffic: only a NAT. note says why."""
+    """Return what can be determined behind an appliance that may translate traffic: only a NAT. note says why."""
     return trace.map(partial(_certain_behind_appliance, note))
 
 
@@ -59,7 +59,7 @@ def _certain_behind_appliance(note: str, outcome: Outcome) -> Outcome:
 
 
 def _nat_behind_appliance(outcome: Outcome) -> Outcome:
-    """Return a NAT outcome as seen from in front of the appliance; every other outcome stays the same.
+    """Return a NAT outcome as one behind an appliance; every other outcome stays the same.
 
     A NAT beyond a transit gateway keeps its reason, which takes precedence.
     """

@@ -14,7 +14,7 @@ class Families(NamedTuple):
     dns64: bool
 
     def include(self, family: Family) -> bool:
-        """Whether the hosts have addresses of a family."""
+        """Return whether the hosts have addresses of a family."""
         return self.ipv4 if family is Family.IPV4 else self.ipv6
 
 

@@ -1,4 +1,4 @@
-"""Following a route to a target where a path ends: a NAT gateway, an internet gateway, a gateway endpoint."""
+"""Follow a route to a target where a path ends: a NAT gateway, an internet gateway, a gateway endpoint."""
 
 from express_path.domain.network.resources import Route, VpcEndpoint
 from express_path.domain.network.snapshot import is_express_service
@@ -37,7 +37,7 @@ def follow_local(tracer: RouteTracer, route: Route, addresses: AddressSet, state
 
 
 def follow_vpc_endpoint(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
-    """Follow a vpce- target: end at a gateway endpoint, or go on from the subnet of an appliance's endpoint."""
+    """Follow a vpce- target: end at a gateway endpoint, or continue from the subnet of an appliance's endpoint."""
     endpoint = tracer.snapshot.vpc_endpoints.get(route.target_id)
     if endpoint is None:
         return unresolved(route, addresses, "this endpoint is not listed (ec2:DescribeVpcEndpoints)")

@@ -1,4 +1,4 @@
-"""Following a route to a network interface or an instance, which may translate traffic or only forward it."""
+"""Follow a route to a network interface or an instance, which may translate traffic or only forward it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,11 +13,11 @@ from express_path.domain.path.outcomes import Hop, Trace, TracedAddresses, Trace
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.routing import AddressSet
 
-_MAY_TRANSLATE = "it may translate traffic, and leads to no NAT and not certainly to an internet gateway"
+_MAY_TRANSLATE = "it may translate traffic, and its path does not clearly lead to a NAT or an internet gateway"
 
 
 def follow_network_interface(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
-    """Go on from the subnet of a network interface or instance, which forwards only if its source/dest check is off.
+    """Continue from the subnet of a network interface or instance, which forwards only if its source/dest check is off.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/VPC_NAT_Instance.html
     """
@@ -53,7 +53,7 @@ def _next_table_of(tracer: RouteTracer, interface: NetworkInterface, state: Trac
 
 
 def _trace_forwarded(tracer: RouteTracer, next_table: NextTable, block: Cidr) -> Trace:
-    """Follow a block that an interface forwards: IPv4 translated or not, IPv6 unchanged, 64:ff9b:: in both ways."""
+    """Follow a block that an interface forwards: IPv4 possibly translated, IPv6 unchanged, 64:ff9b:: both ways."""
     if block.family is Family.IPV4:
         return _trace_translated(tracer, next_table, block)
     unchanged = behind_appliance(trace_from(tracer, next_table, AddressSet(block)), _MAY_TRANSLATE)
@@ -77,7 +77,7 @@ def _as_nat64(trace: Trace) -> Trace:
 def _trace_translated(tracer: RouteTracer, next_table: NextTable, block: Cidr) -> Trace:
     """Follow a block as a NAT instance would send it: to an internet gateway, whatever gateway endpoints there are.
 
-    Where the route table does not lead to an internet gateway, the interface is an appliance.
+    If the route table does not lead to an internet gateway, the interface is an appliance.
     """
     state = next_table.state._replace(skip_gateway_endpoints=True)
     past_endpoints = trace_from(tracer, NextTable(next_table.table, state), AddressSet(block))

@@ -1,4 +1,4 @@
-"""Following traffic beyond a hop: which route tables may decide next, and what a hop needs from the tracer.
+"""Follow traffic beyond a hop: which route tables may decide next, and what a hop needs from the tracer.
 
 Paths may have MAX_ROUTE_TABLES route tables. The functions that call each other once for each hop use `map` with
 `partial`, because before Python 3.12 a comprehension takes a frame of its own, and frames are limited to 1,000.

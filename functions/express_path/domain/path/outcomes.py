@@ -74,7 +74,7 @@ class TableLookup(NamedTuple):
 
 
 class TraceState(NamedTuple):
-    """What a trace has to know about traffic, apart from its addresses.
+    """What a trace needs to know about traffic in addition to its addresses.
 
     zone is the Availability Zone id that the traffic is in, vpc_id the VPC that it is in, and lookups the route table
     lookups that led it there. skip_gateway_endpoints is true if routes to gateway endpoints are ignored, to find out
@@ -110,7 +110,7 @@ def terminal(
 
 
 def unresolved(route: Route, addresses: AddressSet, note: str, kind: TargetKind | None = None) -> Trace:
-    """Return a trace that cannot go on at this route's target; note says why, and what would resolve it."""
+    """Return a trace that cannot continue at this route's target; note says why, and what would resolve it."""
     return terminal(route, addresses, Reason.UNRESOLVED_EGRESS, note, kind)
 
 
@@ -151,7 +151,7 @@ def alternatives(traces: Sequence[Trace]) -> Trace:
 
 
 def _by_block(trace: Trace) -> Iterator[TracedAddresses]:
-    """Yield the results with one block, without holes, in each."""
+    """Yield results that each have one block without holes."""
     for traced in trace.results:
         for block in traced.addresses.blocks():
             yield TracedAddresses(AddressSet(block), traced.outcomes)

@@ -10,12 +10,12 @@ from express_path.domain.network.resources import PrefixList, Rank, Route
 
 
 def overlap(one: Cidr, other: Cidr) -> bool:
-    """Whether two blocks have an address in common; one then contains the other."""
+    """Return whether two blocks have an address in common; one then contains the other."""
     return contains(one, other) or contains(other, one)
 
 
 def contains(outer: Cidr, inner: Cidr) -> bool:
-    """Whether every address of the inner block is in the outer one."""
+    """Return whether every address of the inner block is in the outer one."""
     return (
         outer.family is inner.family and outer.length <= inner.length and inner.shortened(outer.length) == outer.network
     )
@@ -65,7 +65,7 @@ class UnreadableRoute:
     family: Family | None
 
     def may_match(self, family: Family) -> bool:
-        """Whether the route may match addresses of a family."""
+        """Return whether the route may match addresses of a family."""
         return self.family in (None, family)
 
 
@@ -141,7 +141,7 @@ class RoutingIndex:
         return tuple(self._prefixes[prefix.family][prefix.length][prefix.network])
 
     def has_routes(self, family: Family) -> bool:
-        """Whether any route could carry addresses of this family: local routes and blackholes cannot."""
+        """Return whether any route could carry addresses of this family: local routes and blackholes cannot."""
         readable = (
             route for networks in self._prefixes[family].values() for winners in networks.values() for route in winners
         )

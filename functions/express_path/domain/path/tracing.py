@@ -60,7 +60,7 @@ _ENTRIES_UNREADABLE = "the prefix list's entries cannot be read (ec2:GetManagedP
 
 
 class Origin(NamedTuple):
-    """All that decides where S3 Express traffic from a subnet leads: subnets with equal origins share one trace.
+    """Everything that decides where S3 Express traffic from a subnet leads: subnets with equal origins share a trace.
 
     zone is empty if no transit gateway is known, because only transit gateways distinguish zones.
     """
@@ -72,7 +72,7 @@ class Origin(NamedTuple):
 
 
 class _TraceKey(NamedTuple):
-    """All that decides where a block leads from a route table, apart from the tables that traffic came through."""
+    """Everything that decides where a block leads from a route table, except the tables before it."""
 
     table_id: str
     block: Cidr
@@ -115,13 +115,13 @@ class Tracer:
         return trace
 
     def crosses(self, subnet: Subnet, target_id: str) -> bool:
-        """Whether some S3 Express address leads from this subnet over a hop with that id."""
+        """Return whether some S3 Express address crosses a hop with that id."""
         table = self.governing_table(subnet)
         results = self.trace_subnet(table, subnet).results if table else ()
         return any(hop.id == target_id for traced in results for outcome in traced.outcomes for hop in outcome.path)
 
     def consults(self, subnet: Subnet, table_id: str) -> bool:
-        """Whether a route table helps to decide where this subnet's traffic leaves: its own or one farther on."""
+        """Return whether a route table, the subnet's own or a later one, helps to decide where its traffic leaves."""
         table = self.governing_table(subnet)
         return table is not None and table_id in self.trace_subnet(table, subnet).consulted
 
@@ -200,7 +200,7 @@ class Tracer:
 
 
 def _is_independent(trace: Trace, state: TraceState) -> bool:
-    """Whether a trace is the same without the tables that traffic came through: no loop, and no limit, is possible.
+    """Return whether a trace does not depend on the tables before it: they cannot cause a loop or exceed the limit.
 
     A path may use a table twice, once for each family.
     """
@@ -211,7 +211,7 @@ def _is_independent(trace: Trace, state: TraceState) -> bool:
 def _unreadable_outcomes(routed: RoutedBlocks, index: RoutingIndex) -> Iterator[Outcome]:
     """Yield an outcome for each route whose prefix list cannot be read: it may match anything.
 
-    A blackhole changes nothing, nor does a route to the target that the winning routes lead to anyway.
+    A blackhole does not change the outcome, and neither does a route to the target of the winning routes.
     """
     for unreadable in index.unreadable:
         route = unreadable.route
@@ -224,7 +224,7 @@ def _unreadable_outcomes(routed: RoutedBlocks, index: RoutingIndex) -> Iterator[
 
 
 def _untranslated_has_no_route(outcome: Outcome) -> Outcome:
-    """Return the outcome for 64:ff9b::/96 addresses: without a NAT, which translates them to IPv4, none is reached."""
+    """Return the outcome for 64:ff9b::/96 addresses, which only a NAT translates to IPv4."""
     if outcome.reason in (Reason.ENDPOINT, Reason.INTERNET_GATEWAY):
         return replace(outcome, reason=Reason.NO_ROUTE, note=_UNTRANSLATED)
     return outcome

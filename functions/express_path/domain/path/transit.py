@@ -1,4 +1,4 @@
-"""Following a route through a transit gateway into the VPC that its own route table leads to."""
+"""Follow a route through a transit gateway into the VPC that its own route table leads to."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from express_path.domain.path.routing import AddressSet
 _TABLES_NEEDED = "set networkRoleArn; its role needs ec2:SearchTransitGatewayRoutes"
 _ATTACHMENTS_NEEDED = "set networkRoleArn; its role needs ec2:DescribeTransitGatewayAttachments"
 _BOTH_NEEDED = f"{_ATTACHMENTS_NEEDED} and ec2:SearchTransitGatewayRoutes"
-_NOT_CERTAIN = "beyond a transit gateway, only a NAT is certain"
+_NOT_CERTAIN = "beyond a transit gateway, only a NAT can be determined"
 _UNLISTED = "the route tables of the attachment's subnets are not listed"
 _AVAILABILITY_ZONE = re.compile(r"[a-z]+[0-9]+-az[0-9]+")
 """The ids of Availability Zones; those of Local Zones and Wavelength Zones have more parts
@@ -21,7 +21,7 @@ _AVAILABILITY_ZONE = re.compile(r"[a-z]+[0-9]+-az[0-9]+")
 
 
 def follow_transit_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
-    """Go on from the transit gateway route table that is associated with the VPC's attachment.
+    """Continue from the transit gateway route table that is associated with the VPC's attachment.
 
     Only the transit gateway's owner can read that table, so networkRoleArn names a role in the owner's account
     (https://docs.aws.amazon.com/vpc/latest/tgw/working-with-transit-gateways.html).
@@ -56,7 +56,7 @@ def _attachment_of(
 
 
 def _may_enter(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> bool:
-    """Whether a zone's traffic may reach the transit gateway: it needs an attachment subnet in its Availability Zone.
+    """Return whether traffic may reach the transit gateway: its zone needs a subnet of the attachment.
 
     https://docs.aws.amazon.com/vpc/latest/tgw/tgw-vpc-attachments.html
     """
@@ -69,7 +69,7 @@ def _may_enter(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: 
 def _trace_from_table_of(
     tracer: RouteTracer, attachment: TransitGatewayAttachment, addresses: AddressSet, state: TraceState
 ) -> Trace:
-    """Go on from the transit gateway route table that an attachment is associated with."""
+    """Continue from the transit gateway route table that an attachment is associated with."""
     tables = tracer.snapshot.transit_gateway_route_tables
     table = (tables or {}).get(attachment.route_table_id or "")
     note = ""
@@ -87,12 +87,12 @@ def _trace_from_table_of(
 
 
 def _certain_beyond_transit_gateway(outcome: Outcome) -> Outcome:
-    """Return what is certain beyond a transit gateway: a NAT, or no way out. Everything else is unresolved."""
+    """Return what can be determined beyond a transit gateway: a NAT, or no way out. Everything else is unresolved."""
     if outcome.reason in NAT_REASONS:
         return replace(outcome, reason=Reason.NAT_BEYOND_TRANSIT_GATEWAY)
     if outcome.reason in NO_WAY_OUT:
         return outcome
-    note = outcome.note or f"beyond the transit gateway it is {outcome.reason}, which is not certainly a NAT"
+    note = outcome.note or f"the result beyond the transit gateway is {outcome.reason}, so a NAT is not certain"
     return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note)
 
 
@@ -105,7 +105,11 @@ def follow_attachment(tracer: RouteTracer, route: Route, addresses: AddressSet, 
     if attachment is None:
         return unresolved(route, addresses, f"this attachment is not listed; {_ATTACHMENTS_NEEDED}")
     if attachment.resource_type not in ("vpc", "network-function"):
-        return unresolved(route, addresses, f"it leaves through a {attachment.resource_type} attachment")
+        return unresolved(
+            route,
+            addresses,
+            f"traffic leaves through an attachment of type {attachment.resource_type}, which cannot be followed",
+        )
     if attachment.state != "available":
         return unresolved(route, addresses, f"the attachment's state is {attachment.state}, not available")
     if attachment.resource_type == "network-function":

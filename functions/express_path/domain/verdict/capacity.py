@@ -19,13 +19,13 @@ class Capacity:
 
 
 NAT_GATEWAY_BASELINE_GBPS = 5.0
-"""What a NAT gateway carries at once, in Gbit/s
+"""What a NAT gateway carries before it scales up, in Gbit/s
 (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html)."""
 NAT_GATEWAY_PEAK_GBPS = 100.0
 """What a NAT gateway scales up to, in Gbit/s (same source)."""
 
 
-def carrying(reason: Reason, path: tuple[Hop, ...]) -> tuple[Hop, ...]:
+def carrying_hops(reason: Reason, path: tuple[Hop, ...]) -> tuple[Hop, ...]:
     """Return the hops that carry traffic: none if AWS drops it, such as on a path to a deleted NAT gateway."""
     return () if reason is Reason.DROPPED else path
 

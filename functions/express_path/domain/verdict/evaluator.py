@@ -54,7 +54,7 @@ class Account:
         return cls(snapshot.account_id, snapshot.has_directory_buckets, snapshot.shared_subnet_ids)
 
     def lacks_directory_buckets(self, subnet_id: str) -> bool:
-        """Whether no account that uses a subnet has a directory bucket in this Region.
+        """Return whether no account that uses a subnet has a directory bucket in this Region.
 
         The subnet must not be shared, because other accounts may have buckets.
         """
@@ -92,7 +92,7 @@ class Evaluator:
     """
 
     def __init__(self, tracer: Tracer, parameters: RuleParameters, account: Account | None = None) -> None:
-        """Start without any decision; each is made when it is first needed."""
+        """Start without decisions; each one is made when it is first needed."""
         self.tracer = tracer
         self.snapshot = tracer.snapshot
         self._account = account or Account.of(self.snapshot)

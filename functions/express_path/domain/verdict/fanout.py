@@ -65,7 +65,7 @@ def _current_tables(subnet_ids: Iterable[str], tracer: Tracer) -> Iterator[str]:
 
 
 def _is_affected(change: Change, table_ids: Iterable[str], tracer: Tracer, subnet: Subnet) -> bool:
-    """Whether one of these tables decides for a subnet, or the changed table was or may be its main table."""
+    """Return whether one of these tables decides for a subnet, or the changed table was or may be its main table."""
     if any(tracer.consults(subnet, table_id) for table_id in table_ids):
         return True
     if change.vpc_id not in (None, subnet.vpc_id):

@@ -41,7 +41,7 @@ class RuleParameters:
     network_role_arn: str | None = None
 
     def includes(self, vpc_id: str) -> bool:
-        """Whether vpcIds includes a VPC; without vpcIds, every VPC is included."""
+        """Return whether vpcIds includes a VPC; without vpcIds, every VPC is included."""
         return not self.vpc_ids or vpc_id in self.vpc_ids
 
     def compliance_of(self, reason: Reason) -> Compliance:
@@ -67,7 +67,7 @@ _FIXED_COMPLIANCE = {
 def parse_parameters(values: Mapping[str, object]) -> RuleParameters:
     """Read rule parameters as AWS Config or the command line passes them.
 
-    Raises ParameterError for an unknown name or a value that is not allowed.
+    Raise ParameterError for an unknown name or a value that is not allowed.
     """
     fields: dict[str, object] = {}
     for name, value in values.items():

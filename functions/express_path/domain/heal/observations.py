@@ -1,10 +1,10 @@
-"""One look of a heal at the network and the ledger, and when another look is useful."""
+"""Observations of the network and the ledger during a heal, and when to observe again before deciding."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from express_path.domain.heal.claims import Next, is_token_spent
+from express_path.domain.heal.claims import NextStep, is_token_spent
 from express_path.domain.heal.endpoint_choice import express_endpoints
 from express_path.domain.heal.ledger import LedgerView, TableRecord, VpcRecord
 from express_path.domain.heal.records import Action, Blocker, Plan
@@ -12,12 +12,12 @@ from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Evaluator
 
-AVAILABLE_LOOKS = 15
+AVAILABLE_ATTEMPTS = 15
 """How many times one invocation checks whether the endpoint is available."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Observation:
     """A plan and what it was made from; ledger is None if no route table governs the subnet."""
 
     evaluator: Evaluator
@@ -37,70 +37,75 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Until:
-    """How long to look again.
+class RepeatPolicy:
+    """When to stop observing.
 
-    An expected look is final at once, a temporary one never; any other is final if two looks agree. attempts is the
-    most looks, 0 for the usual number. has_preflight is False if an earlier look has just had a pre-flight.
+    An expected observation is final immediately, and a temporary one never is. Any other is final if two in a row
+    agree. attempts is the maximum number of observations, 0 for the usual one. has_preflight is False if an earlier
+    observation has just included a pre-flight.
     """
 
-    expected: Callable[[Look], bool]
-    temporary: Callable[[Look], bool]
+    expected: Callable[[Observation], bool]
+    temporary: Callable[[Observation], bool]
     attempts: int = 0
     has_preflight: bool = True
 
 
-def is_change(look: Look) -> bool:
-    """Whether there is something to heal, and nothing blocks it."""
-    return look.plan.action in (Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE)
+def is_change(observation: Observation) -> bool:
+    """Return whether there is something to heal, and nothing blocks it."""
+    return observation.plan.action in (Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE)
 
 
-def may_create(look: Look) -> bool:
-    """Whether an endpoint is to be created, and the elected run's token can still create it.
+def may_create(observation: Observation) -> bool:
+    """Return whether an endpoint is to be created, and the elected run's token can still create it.
 
-    Another run may create and record the endpoint after this look has read the network and before it reads the ledger.
-    The next look then shows the endpoint.
+    Another run may create and record the endpoint after this observation has read the network and before it reads
+    the ledger. The next observation then shows the endpoint.
     """
-    creates = look.plan.action is Action.CREATE_AND_ASSOCIATE
-    return creates and not is_token_spent(look.records.vpc, look.evaluator.snapshot)
+    creates = observation.plan.action is Action.CREATE_AND_ASSOCIATE
+    return creates and not is_token_spent(observation.records.vpc, observation.evaluator.snapshot)
 
 
-def is_ready(look: Look) -> bool:
-    """Whether the endpoint to associate is available: in any other state, its routes carry no traffic."""
-    return look.plan.action is Action.ASSOCIATE and look.endpoint is not None and look.endpoint.state == "available"
+def is_ready(observation: Observation) -> bool:
+    """Return whether the endpoint to associate is available: in any other state, its routes carry no traffic."""
+    return (
+        observation.plan.action is Action.ASSOCIATE
+        and observation.endpoint is not None
+        and observation.endpoint.state == "available"
+    )
 
 
-def is_deleting(look: Look) -> bool:
-    """Whether an endpoint that is being deleted blocks the heal."""
-    return any(finding.blocker is Blocker.ENDPOINT_DELETING for finding in look.plan.blockers)
+def is_deleting(observation: Observation) -> bool:
+    """Return whether an endpoint that is being deleted blocks the heal."""
+    return any(finding.blocker is Blocker.ENDPOINT_DELETING for finding in observation.plan.blockers)
 
 
-def never(look: Look) -> bool:
-    """Return False for every look, so that two looks must agree."""
-    del look
+def never(observation: Observation) -> bool:
+    """Return False for every observation, so that two must agree."""
+    del observation
     return False
 
 
-CHANGE = Until(is_change, is_deleting)
-"""For the first plan: a change is confirmed after the claim, so one look is enough for it."""
-AGREED = Until(never, is_deleting)
-"""After the claim: two looks must agree."""
-CREATION = Until(may_create, is_deleting, has_preflight=False)
-"""Before the creation, on which two looks have already agreed."""
-READY = Until(is_ready, is_change, AVAILABLE_LOOKS, has_preflight=False)
+FIRST_PLAN = RepeatPolicy(is_change, is_deleting)
+"""For the first plan: a change is confirmed after the claim, so one observation is enough for it."""
+AFTER_CLAIM = RepeatPolicy(never, is_deleting)
+"""After the claim: two observations must agree."""
+BEFORE_CREATION = RepeatPolicy(may_create, is_deleting, has_preflight=False)
+"""Before the creation, on which two observations have already agreed."""
+BEFORE_ASSOCIATION = RepeatPolicy(is_ready, is_change, AVAILABLE_ATTEMPTS, has_preflight=False)
 """Before the association: a new endpoint may not be listed or available immediately."""
 
 
-def next_change(plan: Plan) -> Next:
+def next_change(plan: Plan) -> NextStep:
     """Return what a run does after it has claimed the route table, by a plan that is not blocked."""
     if plan.action is Action.NOTHING_TO_DO:
-        return Next.VERIFY
-    return Next.CREATE if plan.action is Action.CREATE_AND_ASSOCIATE else Next.ASSOCIATE
+        return NextStep.VERIFY
+    return NextStep.CREATE if plan.action is Action.CREATE_AND_ASSOCIATE else NextStep.ASSOCIATE
 
 
-def found_instead(look: Look) -> str:
+def found_instead(observation: Observation) -> str:
     """Return what was found instead of an available endpoint, in words."""
-    endpoint = look.endpoint
+    endpoint = observation.endpoint
     return (
         f"{endpoint.id} is {endpoint.state}"
         if endpoint
