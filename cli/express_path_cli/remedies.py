@@ -61,7 +61,7 @@ class Remedies:
     def __init__(self, views: Iterable[View] = ()) -> None:
         """Name the endpoints of these views; without the view of a verdict, its remedy has no command."""
         self._snapshots = {(view.account.id, view.region): view.tracer.snapshot for view in views}
-        self._networks: dict[int, VpcNetworks] = {}
+        self._networks: dict[str, VpcNetworks] = {}
         self._remedies: dict[Hashable, Remedy | None] = {}
 
     def of(self, verdict: Verdict) -> Remedy | None:
@@ -78,9 +78,10 @@ class Remedies:
         snapshot = self._snapshots.get((verdict.account_id, verdict.region))
         if snapshot is None:
             return None
-        if id(snapshot) not in self._networks:
-            self._networks[id(snapshot)] = VpcNetworks(snapshot)
-        return self._networks[id(snapshot)].tracer(verdict.vpc_id)
+        # All views of one Region share its snapshot.
+        if verdict.region not in self._networks:
+            self._networks[verdict.region] = VpcNetworks(snapshot)
+        return self._networks[verdict.region].tracer(verdict.vpc_id)
 
 
 def needs_remedy(verdict: Verdict) -> bool:
