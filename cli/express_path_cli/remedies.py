@@ -60,8 +60,8 @@ class Remedies:
 
     def __init__(self, views: Iterable[View] = ()) -> None:
         """Name the endpoints of these views; without the view of a verdict, its remedy has no command."""
-        self._snapshots = {(view.account.id, view.region): view.tracer.snapshot for view in views}
-        self._networks: dict[str, VpcNetworks] = {}
+        self._tracers = {(view.account.id, view.region): view.tracer for view in views}
+        self._networks: dict[Tracer, VpcNetworks] = {}
         self._remedies: dict[Hashable, Remedy | None] = {}
 
     def of(self, verdict: Verdict) -> Remedy | None:
@@ -75,13 +75,13 @@ class Remedies:
         return self._remedies[key]
 
     def _tracer(self, verdict: Verdict) -> Tracer | None:
-        snapshot = self._snapshots.get((verdict.account_id, verdict.region))
-        if snapshot is None:
+        tracer = self._tracers.get((verdict.account_id, verdict.region))
+        if tracer is None:
             return None
-        # All views of one Region share its snapshot.
-        if verdict.region not in self._networks:
-            self._networks[verdict.region] = VpcNetworks(snapshot)
-        return self._networks[verdict.region].tracer(verdict.vpc_id)
+        # The accounts of one Region share a tracer.
+        if tracer not in self._networks:
+            self._networks[tracer] = VpcNetworks(tracer.snapshot)
+        return self._networks[tracer].tracer(verdict.vpc_id)
 
 
 def needs_remedy(verdict: Verdict) -> bool:
