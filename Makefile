@@ -43,8 +43,9 @@ help: ## Show this list.
 setup: $(VENV) ## Make .venv, with the command at .venv/bin/express-path.
 
 .PHONY: demo
-demo: $(VENV) $(RIE) ## Show the rule and a heal at work on an embedded AWS; needs no account.
-	.venv/bin/python -m demo
+demo: ## Show the rule and a heal at work on an embedded AWS; needs no account.
+	@$(MAKE) --silent --no-print-directory $(VENV) $(RIE) >/dev/null
+	@.venv/bin/python -m demo
 
 .PHONY: bench
 bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.

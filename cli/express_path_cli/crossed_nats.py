@@ -78,11 +78,16 @@ def _nats_of(view: View, subnet_id: str) -> set[Hop]:
 
 
 def _nat_hops(paths: Iterable[TracedAddresses]) -> Iterator[Hop]:
-    """Yield the NAT of each path that crosses one: its last hop that can be a NAT, since appliances are before it."""
+    """Yield the NAT of each path that crosses one."""
     for traced in paths:
         for outcome in traced.outcomes:
             if outcome.reason in NAT_REASONS:
-                yield next(hop for hop in reversed(outcome.path) if hop.kind in _NATS)
+                yield from filter(None, [nat_on(outcome.path)])
+
+
+def nat_on(path: Sequence[Hop]) -> Hop | None:
+    """Return the NAT of a path that crosses one: its last hop that can be a NAT, since appliances are before it."""
+    return next((hop for hop in reversed(path) if hop.kind in _NATS), None)
 
 
 def _described(snapshot: Snapshot, hop: Hop, users: Sequence[Verdict]) -> CrossedNat:

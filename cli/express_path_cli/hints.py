@@ -3,6 +3,7 @@
 from express_path.adapters.aws import DENIED
 from express_path.errors import ApiError
 
+_ACCESS_DENIED_PAGE = "https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html"
 _STACK = "deploy the stack first, or name it with --stack, and its Region with --region"
 _BY_CODE = {
     ("NoCredentialsError", "PartialCredentialsError"): "sign in (aws sso login), set AWS_PROFILE, or use --profile",
@@ -53,9 +54,8 @@ def hint_of(error: ApiError) -> str:
 def _permission(error: ApiError) -> str:
     if error.code not in DENIED:
         return ""
-    # https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
     if "explicit deny in a service control policy" in error.message:
         return f"a service control policy of the organization denies {error.operation}"
     return _BY_OPERATION.get(
-        error.operation, f"allow {error.operation}, or use credentials that allow it; docs/doctor.md has the policy"
+        error.operation, f"allow {error.operation}, or use credentials that allow it; see {_ACCESS_DENIED_PAGE}"
     )

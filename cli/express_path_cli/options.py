@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from botocore.session import Session
 
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters, parse_parameters
 from express_path.errors import ParameterError
@@ -18,6 +19,22 @@ WHAT = "What to decide"
 HOW = "How to show it"
 """The panels of --help."""
 
+
+def _complete_profile() -> list[str]:
+    """Return what a shell completes --profile to: the profiles of the AWS settings."""
+    return [str(name) for name in Session().available_profiles]
+
+
+def _complete_region() -> list[str]:
+    """Return what a shell completes --region to: the Regions that botocore lists, in every partition."""
+    session = Session()
+    return [
+        str(region)
+        for partition in session.get_available_partitions()
+        for region in session.get_available_regions("ec2", partition)
+    ]
+
+
 FromDump = Annotated[
     Path | None,
     typer.Option(
@@ -26,18 +43,35 @@ FromDump = Annotated[
 ]
 Regions = Annotated[
     list[str] | None,
-    typer.Option("--region", metavar="REGION", help="A Region to read; repeatable.", rich_help_panel=WHERE),
+    typer.Option(
+        "--region",
+        metavar="REGION",
+        autocompletion=_complete_region,
+        help="A Region to read; repeatable.",
+        rich_help_panel=WHERE,
+    ),
 ]
 Region = Annotated[
     str | None,
-    typer.Option(metavar="REGION", help="The Region. Default: the one in your AWS settings.", rich_help_panel=WHERE),
+    typer.Option(
+        metavar="REGION",
+        autocompletion=_complete_region,
+        help="The Region. Default: the one in your AWS settings.",
+        rich_help_panel=WHERE,
+    ),
 ]
 AllRegions = Annotated[
     bool,
     typer.Option("--all-regions", help="Every enabled Region that offers S3 Express.", rich_help_panel=WHERE),
 ]
 Profile = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The profile of your AWS settings.", rich_help_panel=WHERE)
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=_complete_profile,
+        help="The profile of your AWS settings.",
+        rich_help_panel=WHERE,
+    ),
 ]
 AllAccounts = Annotated[
     bool,

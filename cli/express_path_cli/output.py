@@ -10,9 +10,11 @@ from shutil import copymode
 import typer
 from rich.console import Console
 
+from express_path_cli.formats.asff_batches import asff_batches
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.terminal_table import as_table
 from express_path_cli.problems import OptionError, one_line, print_trace, say
+from express_path_cli.remedies import Remedies
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import summary
 
@@ -22,17 +24,28 @@ STDOUT = Path("-")
 
 def write_result(result: Result, chosen: Format, file: Path | None, *, quiet: bool) -> None:
     """Write a result to standard output, or to a file and, unless quiet, its summary to standard error."""
-    if file and file != STDOUT:
+    if file and file != STDOUT and chosen is Format.ASFF:
+        _write_batches(result, file, quiet=quiet)
+    elif file and file != STDOUT:
         write_file(file, RENDER[chosen](result))
         if not quiet:
-            say(f"wrote {file}: {summary(result.verdicts)}")
+            say(f"wrote {file}: {summary(result.verdicts, result.evaluated)}")
     elif chosen is Format.TABLE:
         console = Console()
-        console.file.writelines(as_table(result.verdicts, console))
+        console.file.writelines(as_table(result.verdicts, console, Remedies(result.views), result.evaluated))
     elif sys.stdout:
         document = typer.get_binary_stream("stdout")  # documents are always UTF-8
         document.writelines(map(str.encode, RENDER[chosen](result)))
         document.flush()
+
+
+def _write_batches(result: Result, file: Path, *, quiet: bool) -> None:
+    """Write the files of an ASFF export and, unless quiet, the commands that import them, to standard error."""
+    for batch in asff_batches(result, file):
+        write_file(batch.file, batch.pieces())
+        if not quiet:
+            imported = f"; to import it, run in its account: {batch.command}" if batch.command else ""
+            say(f"wrote {batch.file}: {summary(batch.result.verdicts)}{imported}")
 
 
 def write_file(file: Path, pieces: Iterable[str]) -> None:

@@ -11,8 +11,10 @@ from typing import Any, NoReturn, TextIO
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from express_path.domain.verdict.parameters import PARAMETERS
 from express_path.errors import ApiError, BlockedError, ExpressPathError, ParameterError, RecordError
 from express_path_cli.hints import hint_of
+from express_path_cli.web_pages import PROXY_HINT, is_web_page, page_title
 
 UNDETERMINED = 2
 """The exit status if something could not be determined: invalid input, a denied or throttled call."""
@@ -72,9 +74,9 @@ def hint_for(error: ExpressPathError) -> str:
     if isinstance(error, LocatedError):
         return hint_for(error.error)
     if isinstance(error, ApiError):
-        return hint_of(error)
+        return PROXY_HINT if is_web_page(error) else hint_of(error)
     if isinstance(error, ParameterError):
-        return "docs/how-it-decides.md explains each rule parameter"
+        return f"the rule parameters are {', '.join(PARAMETERS)}"
     if isinstance(error, RecordError):
         return "please report this as a bug, with a dump (express-path collect) that shows it"
     return ""
@@ -95,6 +97,8 @@ def _message(error: ExpressPathError) -> str:
         return f"{error.where}: {_message(error.error)}"
     if isinstance(error, ApiError) and error.code == _NO_REGION:
         return "no AWS Region is set"
+    if isinstance(error, ApiError) and is_web_page(error):
+        return f"{error.operation} failed: the answer is a web page, not an answer of AWS{page_title(error.message)}"
     if isinstance(error, ApiError) and error.operation.startswith("boto3:"):
         return error.message
     return str(error)
@@ -110,6 +114,14 @@ def say(message: str) -> None:
 
 class RootCommand(TyperGroup):
     """The root of the command: reports every error in one line and with an exit status."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
+        """Return the options; the help shows no type for a flag."""
+        return _without_flag_types(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # declared by Typer
+        """Parse the command line. `help` shows the help of the command that follows it, or of express-path."""
+        return super().parse_args(ctx, [*args[1:2], "--help"] if args[:1] == ["help"] else args)
 
     def main(self, *args: Any, **given: Any) -> NoReturn:  # noqa: ANN401  # declared by Typer
         """Run a command line and exit with its status. --debug shows the trace of an error."""
@@ -143,7 +155,7 @@ class Subcommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
         """Return its options and --debug, which people append to a line that failed."""
         shared = ctx.parent.command.params if ctx.parent else []
-        return [*super().get_params(ctx), *(parameter for parameter in shared if parameter.name == "debug")]
+        return _without_flag_types([*super().get_params(ctx), *(debug for debug in shared if debug.name == "debug")])
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # declared by Typer
         """Run it. Raise OptionError for an empty value, usually a shell variable that is not set."""
@@ -155,6 +167,13 @@ class Subcommand(TyperCommand):
                 hint = f"{accepts}leave it out, or set the shell variable that should contain it"
                 raise OptionError(f"{parameter.opts[0] if is_option else parameter.metavar} is empty", hint)
         return super().invoke(ctx)
+
+
+def _without_flag_types(parameters: list[Any]) -> list[Any]:
+    """Return parameters whose flags have an empty metavar; Typer would show <bool>."""
+    for parameter in (parameter for parameter in parameters if getattr(parameter, "is_flag", False)):
+        parameter.metavar = ""
+    return parameters
 
 
 def _make_stdout_robust() -> None:

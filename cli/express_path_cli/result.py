@@ -50,7 +50,10 @@ class NetworkViews:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The verdicts to show, sorted by account, Region and subnet, when and how they were made, and what is missing."""
+    """The verdicts to show, sorted by account, Region and subnet, when and how they were made, and what is missing.
+
+    evaluated: how many subnets were evaluated, if some verdicts are not shown; None if all are.
+    """
 
     verdicts: Sequence[Verdict]
     made_at: datetime
@@ -58,6 +61,7 @@ class Result:
     views: Sequence[View] = field(default=(), repr=False)
     notes: Sequence[str] = ()
     parameters: RuleParameters = field(default_factory=RuleParameters)
+    evaluated: int | None = None
 
 
 Render = Callable[[Result], Iterable[str]]

@@ -28,10 +28,12 @@ class Selection:
         error = OptionError("this VPC was not found", hint)
         return [Failure(f"--vpc {vpc_id}", error) for vpc_id in sorted(self.vpc_ids - known)]
 
-    def unused_tags(self, views: Sequence[View]) -> list[str]:
-        """Return the selected tags that no subnet of the views has, which are usually misspelled."""
+    def missing_tags(self, views: Sequence[View]) -> list[Failure]:
+        """Return a failure for each selected tag that no subnet of the views has, which is usually misspelled."""
         used = [view.tracer.snapshot.subnets[subnet_id].tags for view in views for subnet_id in view.subnet_ids]
-        return [tag for tag in self.tags if not any(has_tag(tags, tag) for tags in used)]
+        error = OptionError("no subnet has this tag", "keys and values are case-sensitive")
+        missing = (tag for tag in self.tags if not any(has_tag(tags, tag) for tags in used))
+        return [Failure(f"--tag {tag}", error) for tag in missing if views]
 
     def subnet_ids(self, view: View) -> Sequence[str]:
         """Return the selected subnets of a view."""

@@ -20,12 +20,18 @@ EXCLUDED_FIX = (
 """What to do about excluded subnets."""
 
 
-def summary(verdicts: Sequence[Verdict]) -> str:
-    """Return how many subnets have each compliance, and how many of them are DROPPED or EXCLUDED, in one sentence."""
+def summary(verdicts: Sequence[Verdict], evaluated: int | None = None) -> str:
+    """Return how many subnets have each compliance, and how many of them are DROPPED or EXCLUDED, in one sentence.
+
+    If more subnets were evaluated than are shown, the sentence says so.
+    """
     counts = Counter(verdict.compliance for verdict in verdicts)
     listed = ", ".join(f"{counts[compliance]} {compliance}" for compliance in COMPLIANCES)
     details = "; ".join(_details(verdicts))
-    return f"{len(verdicts)} subnet{'' if len(verdicts) == 1 else 's'}: {listed}" + (f" ({details})" if details else "")
+    total = len(verdicts) if evaluated is None else evaluated
+    subnets = f"subnet{'' if total == 1 else 's'}"
+    shown = f"{total} {subnets}" if total == len(verdicts) else f"{len(verdicts)} of {total} {subnets} shown"
+    return f"{shown}: {listed}" + (f" ({details})" if details else "")
 
 
 def _details(verdicts: Sequence[Verdict]) -> Iterator[str]:

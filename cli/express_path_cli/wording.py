@@ -9,12 +9,6 @@ from express_path.domain.verdict.evaluator import Verdict
 
 RULE_NAME = "s3express-no-nat-path"
 TITLE = "S3 Express One Zone traffic of this subnet should not cross a NAT"
-REMEDY = (
-    "Associate the subnet's route table with a gateway endpoint for S3 Express One Zone "
-    "(com.amazonaws.<region>.s3express), which is free of charge. express-path explain SUBNET shows the change for "
-    "CloudFormation, Terraform and the AWS CLI."
-)
-REMEDY_URL = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-express-networking.html"
 
 
 def path_text(verdict: Verdict) -> str:

@@ -299,7 +299,7 @@ def test_a_pre_flight_that_fails_is_named_and_the_rest_explained(sandbox: Sandbo
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
     assert "ec2:DescribeNetworkAcls failed with UnauthorizedOperation" in line
-    assert line.endswith("docs/doctor.md has the policy)")
+    assert line.endswith("troubleshoot_access-denied.html)")
     found = json.loads(result.stdout)
     assert (found["reason"], found["plan"]["action"]) == ("NAT_GATEWAY", "CREATE_AND_ASSOCIATE")
     assert found["unchecked"][0].startswith("security groups, network ACLs")
@@ -356,3 +356,15 @@ def test_a_denied_read_is_named_with_account_and_region(sandbox: Sandbox, builde
     [line] = result.stderr.splitlines()
     assert f"account {sandbox.account_id} {sandbox.region}: ec2:DescribeRouteTables failed with " in line
     assert "allow ec2:DescribeRouteTables" in line
+
+
+def test_text_in_a_pipe_is_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However narrow the terminal is, each sentence is one line for grep, without spaces at the end."""
+    monkeypatch.setenv("COLUMNS", "40")
+    dump = str(dump_of("more-specific-route-to-nat"))
+    found = from_dump("more-specific-route-to-nat")
+    lines = invoke(["explain", found["subnetId"], "--from-dump", dump]).stdout.splitlines()
+    assert found["annotation"] in lines
+    assert f"  {found['remedy']['text']}" in lines
+    assert found["remedy"]["command"] in lines
+    assert [line for line in lines if line != line.rstrip()] == []

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import fromstring
 
@@ -21,6 +22,7 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
 from express_path_cli.formats.registry import RENDER, Format
+from express_path_cli.output import write_result
 from express_path_cli.result import Failure as NotSeen
 from express_path_cli.result import Result
 from tests.support.command import invoke, scan
@@ -221,7 +223,7 @@ def test_asff_is_accepted_by_security_hub(recording: str) -> None:
         assert finding["AwsAccountId"] in finding["ProductArn"]
         assert len(finding["Title"]) <= 256
         assert len(finding["Description"]) <= 1024
-        assert len(finding["Remediation"]["Recommendation"]["Text"]) <= 512
+        assert len(finding.get("Remediation", {}).get("Recommendation", {}).get("Text", "")) <= 512
         assert subnet["subnetId"] in finding["Resources"][0]["Id"]
     assert len({finding["Id"] for finding in findings}) == len(findings)
 
@@ -312,3 +314,28 @@ def test_findings_keep_their_ids_from_scan_to_scan() -> None:
         assert (before[key] if key == "Id" else before[key]["uid"]) == (
             after[key] if key == "Id" else after[key]["uid"]
         )
+
+
+def test_asff_files_are_batches_that_one_call_imports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each file has at most 100 findings of one account and Region, and the command that imports it."""
+    verdicts = [verdict(subnet_id=f"subnet-{number}") for number in range(150)]
+    verdicts += [verdict(account_id="444455556666", region="eu-west-1")]
+    write_result(Result(verdicts, MADE_AT), Format.ASFF, tmp_path / "out.json", quiet=False)
+    files = [tmp_path / f"out-{number}.json" for number in (1, 2, 3)]
+    findings = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    assert [len(batch) for batch in findings] == [100, 50, 1]
+    assert len({finding["Id"] for batch in findings for finding in batch}) == 151
+    shape = get_session().get_service_model("securityhub").operation_model("BatchImportFindings").input_shape
+    assert not any(ParamValidator().validate({"Findings": batch}, shape).has_errors() for batch in findings)
+    lines = capsys.readouterr().err.splitlines()
+    regions = ("us-east-1", "us-east-1", "eu-west-1")
+    for line, file, region in zip(lines, files, regions, strict=True):
+        assert line.endswith(f"aws securityhub batch-import-findings --region {region} --findings file://{file}")
+
+
+@pytest.mark.parametrize("verdicts", [[], [verdict()]], ids=["none", "one"])
+def test_a_small_asff_export_is_one_file(verdicts: list[Verdict], tmp_path: Path) -> None:
+    """The file has the name that was given."""
+    write_result(Result(verdicts, MADE_AT), Format.ASFF, tmp_path / "out.json", quiet=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["out.json"]
+    assert len(json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))) == len(verdicts)

@@ -36,13 +36,14 @@ def test_help_and_manual_name_the_same_options(name: str, monkeypatch: pytest.Mo
     assert example in text
 
 
-def completed(*words: str) -> set[str]:
+def completed(*words: str, **variables: str) -> set[str]:
     """Return what bash offers to complete the last of these words."""
     environment = {
         "PATH": os.environ["PATH"],
         "_EXPRESS_PATH_COMPLETE": "complete_bash",
         "COMP_WORDS": " ".join(words),
         "COMP_CWORD": str(len(words) - 1),
+        **variables,
     }
     result = subprocess.run([COMMAND], capture_output=True, text=True, check=False, env=environment, timeout=60)
     return set(result.stdout.split())
@@ -57,6 +58,32 @@ def test_shells_complete_commands_options_and_words() -> None:
     assert completed("express-path", "scan", "--fail-on", "ne") == {"never"}
     assert completed("express-path", "scan", "--fail-on", "nat_i") == {"nat_instance"}
     assert completed("express-path", "scan", "--parameter", "pub") == {"publicSubnets="}
+    assert completed("express-path", "scan", "--region", "eu-north") == {"eu-north-1"}
+    assert "us-gov-west-1" in completed("express-path", "heal", "--region", "us-gov")
+
+
+def test_shells_complete_profiles(tmp_path: Path) -> None:
+    """The profiles of the AWS settings are completed."""
+    config = tmp_path / "config"
+    config.write_text("[profile audit]\nregion = eu-west-1\n[profile admin]\n[profile dev]\n", encoding="utf-8")
+    credentials = tmp_path / "credentials"
+    credentials.touch()
+    files = {"AWS_CONFIG_FILE": str(config), "AWS_SHARED_CREDENTIALS_FILE": str(credentials)}
+    assert completed("express-path", "explain", "--profile", "a", **files) == {"audit", "admin"}
+
+
+@pytest.mark.parametrize("words", [["help"], ["help", "scan"]], ids=" ".join)
+def test_help_is_a_command_too(words: list[str]) -> None:
+    """`help` and `help COMMAND` show the same as --help."""
+    result = invoke(words)
+    assert result.exit_code == 0
+    assert result.stdout == invoke([*words[1:], "--help"]).stdout
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_shows_no_type_for_flags(name: str) -> None:
+    """A flag takes no value."""
+    assert "bool" not in invoke([*([name] if name else []), "--help"]).stdout
 
 
 @pytest.mark.usefixtures("sandbox")

@@ -81,8 +81,11 @@ def test_tag_filter_takes_keys_and_values(tmp_path: Path) -> None:
     assert list(subnets("--tag", "team=data", "--tag", "stage=prod", dump=str(tmp_path))) == only
     assert subnets("--tag", "team=data", "--tag", "stage=test", dump=str(tmp_path)) == {}
     assert subnets("--tag", "Team", dump=str(tmp_path)) == {}
-    noted = invoke(["scan", "--from-dump", str(tmp_path), "--quiet", "--tag", "team=data", "--tag", "Team"])
-    assert (noted.exit_code, noted.stderr) == (0, "express-path: no subnet has the tag Team\n")
+    result = invoke(["scan", "--from-dump", str(tmp_path), "--quiet", "--tag", "team=data", "--tag", "Team"])
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "express-path: --tag Team: no subnet has this tag (keys and values are case-sensitive)\n",
+    )
 
 
 def test_a_tag_without_a_key_is_refused() -> None:
@@ -189,3 +192,39 @@ def test_conflicting_options_are_refused(options: list[str]) -> None:
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert line.endswith(")")
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("out.json", "{"),
+        ("out.csv", "accountId,"),
+        ("out.md", "## "),
+        ("out.xml", "<?xml"),
+        ("out.junit", "<?xml"),
+        ("out.SARIF", "{"),
+        ("out.html", "<!doctype html>"),
+        ("out.txt", "vpc-"),
+    ],
+)
+def test_the_suffix_of_the_file_is_its_format(tmp_path: Path, name: str, start: str) -> None:
+    """Without --format, -o out.json writes JSON; a suffix that no format has gets a table."""
+    invoke(["scan", "--from-dump", NAT, "-o", str(tmp_path / name)])
+    assert (tmp_path / name).read_text(encoding="utf-8").lower().startswith(start.lower())
+
+
+def test_format_wins_over_the_suffix(tmp_path: Path) -> None:
+    """--format says it explicitly."""
+    invoke(["scan", "--from-dump", NAT, "--format", "csv", "-o", str(tmp_path / "out.json")])
+    assert (tmp_path / "out.json").read_text(encoding="utf-8").startswith("accountId,")
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_a_filtered_summary_names_the_number_of_all_subnets(form: str, tmp_path: Path) -> None:
+    """The summary never looks as if the rows that are shown were all."""
+    total, shown = len(subnets()), len(subnets("--verdict", "NAT_GATEWAY"))
+    assert total > shown
+    command = ["scan", "--from-dump", NAT, "--format", form, "--verdict", "NAT_GATEWAY"]
+    assert f"{shown} of {total} subnets shown: " in invoke(command).stdout
+    assert f"{shown} of {total} subnets shown: " in invoke([*command, "-o", str(tmp_path / "out")]).stderr
+    assert "shown" not in invoke(command[:5]).stdout

@@ -47,3 +47,13 @@ def test_the_commands_are_found() -> None:
     commands = {found["name"] for found in COMMAND.finditer(shown)}
     assert commands >= {"scan", "explain", "report", "cost", "diagnose", "doctor", "heal", "heals", "undo", "collect"}
     assert {found["name"] for found in TARGET.finditer(shown)} >= {"setup", "check", "demo"}
+
+
+def test_the_demo_starts_with_the_demo() -> None:
+    """`make demo` shows neither its own commands nor those that build what it needs."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    [recipe] = re.findall(r"^demo:(?! \$).*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    commands = recipe.splitlines()
+    assert all(command.startswith("\t@") for command in commands)
+    assert "--silent" in commands[0]
+    assert commands[0].endswith(">/dev/null")

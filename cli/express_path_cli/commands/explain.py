@@ -17,6 +17,9 @@ express-path explain subnet-0a1b2c3d4e5f60718  # live, in the Region of your AWS
 express-path explain subnet-0a1b2c3d4e5f60718 --from-dump dump  # without AWS
 """
 
+UNWRAPPED = 10_000
+"""The width of the text in a pipe or a file, in columns: more than the longest line, so that none wraps."""
+
 
 class Form(StrEnum):
     """The output formats for an explanation."""
@@ -51,10 +54,18 @@ def explain(
     if form is Form.JSON:
         typer.echo(as_explanation_json(explanation), nl=False)
     else:
-        console = Console(highlight=False)
+        console = _console()
         console.print(as_explanation(explanation))
         console.print(as_patches(explanation), soft_wrap=True)
     if explanation.proposal.failure:
         print_trace(explanation.proposal.failure)
         say(one_line(explanation.proposal.failure))
         raise typer.Exit(UNDETERMINED)
+
+
+def _console() -> Console:
+    """Return a console in the width of the terminal, or without wrapping for a pipe or a file."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = UNWRAPPED
+    return console

@@ -11,9 +11,9 @@ from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
-from express_path_cli.formats.registry import Format
+from express_path_cli.formats.registry import Format, format_of
 from express_path_cli.output import show_failures_and_notes, write_result
-from express_path_cli.problems import UNDETERMINED, OptionError, say
+from express_path_cli.problems import UNDETERMINED, OptionError
 from express_path_cli.progress import watching
 from express_path_cli.result import NetworkViews, Result
 from express_path_cli.selection import NEVER, WORDS, Selection, evaluate_all, matches, parse_words
@@ -71,7 +71,16 @@ Shown = Annotated[
         rich_help_panel=options.HOW,
     ),
 ]
-OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
+OutputFormat = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help="The output format. Default: that of the suffix of --output (json, csv, md, html, xml, junit, sarif), "
+        "else a table.",
+        rich_help_panel=options.HOW,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,7 @@ def scan(
     tag: Tags = None,
     fail_on: FailOn = None,
     verdict: Shown = None,
-    output_format: OutputFormat = Format.TABLE,
+    output_format: OutputFormat = None,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -114,7 +123,7 @@ def scan(
     source, parameters = Source(from_dump, aggregator, live), options.rule_parameters(parameter)
     shown = parse_words("--verdict", verdict or WORDS)
     request = _Request(source, parameters, _selection(vpc, tag), _failing(fail_on), shown)
-    raise typer.Exit(_scan(request, output_format, output, quiet=quiet))
+    raise typer.Exit(_scan(request, output_format or format_of(output), output, quiet=quiet))
 
 
 def _scan(request: _Request, output_format: Format, output: Path | None, *, quiet: bool) -> int:
@@ -122,7 +131,9 @@ def _scan(request: _Request, output_format: Format, output: Path | None, *, quie
     network, verdicts = _read(request, quiet=quiet)
     if network.views or not network.failures:
         listed = [verdict for verdict in verdicts if matches(verdict, request.shown)]
-        result = Result(listed, datetime.now(UTC), network.failures, network.views, network.notes, request.parameters)
+        result = Result(
+            listed, datetime.now(UTC), network.failures, network.views, network.notes, request.parameters, len(verdicts)
+        )
         write_result(result, output_format, output, quiet=quiet)
     return UNDETERMINED if network.failures else any(matches(verdict, request.failing) for verdict in verdicts)
 
@@ -132,12 +143,10 @@ def _read(request: _Request, *, quiet: bool) -> tuple[NetworkViews, list[Verdict
     source, selection = request.source, request.selection
     with gc_paused(), watching(quiet=quiet) as watch:
         network = source.read(request.parameters, watch)
-        missing = selection.missing_vpcs(network.views, source.elsewhere)
+        missing = (*selection.missing_vpcs(network.views, source.elsewhere), *selection.missing_tags(network.views))
         network = replace(network, failures=[*network.failures, *missing])
         verdicts = evaluate_all(network.views, request.parameters, selection)
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
-    for tag in selection.unused_tags(network.views) if network.views else ():
-        say(f"no subnet has the tag {tag}")
     return network, verdicts
 
 

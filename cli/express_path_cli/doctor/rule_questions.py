@@ -31,9 +31,7 @@ def rule(context: CheckContext) -> Answer:
     """Return whether the rule is deployed and active."""
     found = context.rules()
     if not found:
-        return fail(
-            f"rule {context.rule_name} is not deployed here", "deploy the stack (README.md)", "sam deploy --guided"
-        )
+        return fail(f"rule {context.rule_name} is not deployed here", "deploy the stack", "sam deploy --guided")
     return check_state(found[0].name, found[0].state, tuple(other.name for other in found[1:]))
 
 

@@ -17,6 +17,7 @@ from express_path_cli.dump.reader import read_dump
 from express_path_cli.explanation.healing import Proposal, propose
 from express_path_cli.explanation.route_selection import RecordingTracer, RouteSelection, route_selections
 from express_path_cli.problems import OptionError, locating_errors
+from express_path_cli.remedies import Remedy, remedy
 from express_path_cli.result import View
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
@@ -31,6 +32,7 @@ class Explanation:
     route_selections: list[RouteSelection]
     capacities: list[Capacity]
     proposal: Proposal
+    remedy: Remedy | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ def explained(evaluator: Evaluator, subnet_id: str, account_region: AccountRegio
         route_selections=route_selections(tracer),
         capacities=capacities(carrying_hops(verdict.reason, verdict.path), snapshot),
         proposal=propose(evaluator, verdict, account_region),
+        remedy=remedy(verdict, evaluator.tracer),
     )
 
 

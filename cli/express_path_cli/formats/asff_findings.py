@@ -9,10 +9,9 @@ from typing import Any
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.json_rows import json_array
+from express_path_cli.remedies import Remedies
 from express_path_cli.result import Result
 from express_path_cli.wording import (
-    REMEDY,
-    REMEDY_URL,
     RULE_NAME,
     TITLE,
     partition,
@@ -27,11 +26,16 @@ _STATUS = {
     Compliance.NOT_APPLICABLE: "NOT_AVAILABLE",
 }
 
+_MAX_TEXT = 512
+"""The longest text of a recommendation, in characters
+(https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_Recommendation.html)."""
+
 
 def as_asff(result: Result) -> Iterator[str]:
     """Yield a list of findings, one for each subnet, with the same ids in every scan. One call imports up to 100."""
     stamp = result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    yield from json_array(_finding(verdict, stamp) for verdict in result.verdicts)
+    remedies = Remedies(result.views)
+    yield from json_array(_finding(verdict, stamp) | _remediation(verdict, remedies) for verdict in result.verdicts)
     yield "\n"
 
 
@@ -52,7 +56,6 @@ def _finding(verdict: Verdict, stamp: str) -> dict[str, Any]:
         "Severity": {"Label": "MEDIUM" if failed else "INFORMATIONAL"},
         "Title": TITLE,
         "Description": verdict.annotation,
-        "Remediation": {"Recommendation": {"Text": REMEDY, "Url": REMEDY_URL}},
         "ProductFields": {
             "express-path/reason": verdict.reason,
             "express-path/routeTableId": verdict.route_table_id or "unknown",
@@ -62,6 +65,15 @@ def _finding(verdict: Verdict, stamp: str) -> dict[str, Any]:
         "Compliance": {"Status": _STATUS[verdict.compliance]},
         "RecordState": "ACTIVE",
     }
+
+
+def _remediation(verdict: Verdict, remedies: Remedies) -> dict[str, Any]:
+    """Return the remedy of a finding; empty if nothing has to change."""
+    remedy = remedies.of(verdict)
+    if remedy is None:
+        return {}
+    text = str(remedy) if len(str(remedy)) <= _MAX_TEXT else remedy.text[:_MAX_TEXT]
+    return {"Remediation": {"Recommendation": {"Text": text, "Url": remedy.url}}}
 
 
 def _resource(verdict: Verdict) -> dict[str, Any]:

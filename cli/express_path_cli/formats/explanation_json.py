@@ -1,11 +1,11 @@
 """An explanation as JSON, for other tools."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from express_path.adapters.heal_answers import plan_fields
 from express_path.adapters.serialization import capacity_answer, verdict_answer
-from express_path_cli.explanation.advice import advice
 from express_path_cli.explanation.explanation import Explanation
 from express_path_cli.explanation.route_selection import CandidateRoute, RouteSelection
 
@@ -15,13 +15,15 @@ SCHEMA_VERSION = 1
 def as_explanation_json(explanation: Explanation) -> str:
     """Return verdict, competing routes, capacity and plan; the plan has the form that the runbook gets."""
     verdict, plan = explanation.verdict, explanation.proposal.plan
+    remedy = explanation.remedy
     location = {"accountId": verdict.account_id, "region": verdict.region, "vpcId": verdict.vpc_id}
     document = {
         "schemaVersion": SCHEMA_VERSION,
         **location,
         **verdict_answer(verdict),
         "isMainRouteTable": explanation.is_main,
-        "advice": advice(verdict),
+        "advice": remedy.text if remedy else "",
+        "remedy": asdict(remedy) if remedy else None,
         "contests": [_route_selection(selection) for selection in explanation.route_selections],
         "capacity": [capacity_answer(capacity) for capacity in explanation.capacities],
         "plan": plan_fields(plan),

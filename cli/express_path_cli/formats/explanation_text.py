@@ -8,9 +8,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from express_path.domain.heal.records import Action, Finding
+from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.capacity import Capacity
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.explanation.advice import advice
 from express_path_cli.explanation.explanation import Explanation
 from express_path_cli.explanation.route_selection import CandidateRoute, RouteSelection, route_text
 from express_path_cli.formats.target_labels import target_label
@@ -30,20 +30,35 @@ _ACTIONS = {
 
 def as_explanation(explanation: Explanation) -> RenderableType:
     """Return the text without patches; long lines wrap, nothing is cut."""
-    return Group(*_verdict(explanation), *_path(explanation), *_routes(explanation), *_healing(explanation))
+    return Group(
+        *_verdict(explanation),
+        *_path(explanation),
+        *_routes(explanation),
+        *_remedy(explanation),
+        *_healing(explanation),
+    )
 
 
 def as_patches(explanation: Explanation) -> RenderableType:
-    """Return the patches of a heal. Print them without wrapping, so that they can be copied."""
+    """Return the command of the remedy and the patches of a heal. Print them without wrapping: they are copied."""
+    remedy, patches = explanation.remedy, explanation.proposal.plan.patches
+    command = [Text(), Text(remedy.command)] if remedy and remedy.command and not patches else []
     sections = (
         [Text(), Text.from_markup(f"[bold]Patch for {_TOOL_NAMES[tool]}[/bold]"), Text(patch.rstrip("\n"))]
-        for tool, patch in explanation.proposal.plan.patches.items()
+        for tool, patch in patches.items()
     )
-    return Group(*(line for section in sections for line in section))
+    return Group(*command, *(line for section in sections for line in section))
 
 
 def _line(markup: str, indent: int = 0) -> RenderableType:
-    return Padding(Text.from_markup(markup), (0, 0, 0, indent))
+    return Padding(Text.from_markup(markup), (0, 0, 0, indent), expand=False)
+
+
+def _remedy(explanation: Explanation) -> Iterator[RenderableType]:
+    """Yield what to do. The command is in the patches, too, which are not wrapped."""
+    if explanation.remedy:
+        yield from _heading("What to do")
+        yield _line(escape(explanation.remedy.text), 2)
 
 
 def _heading(title: str) -> Iterator[RenderableType]:
@@ -127,11 +142,11 @@ def _healing(explanation: Explanation) -> Iterator[RenderableType]:
 
 
 def _action_text(explanation: Explanation) -> str:
-    """Return what a heal would do and, if the path is unknown or AWS drops the traffic, what to do instead."""
-    action, instead = explanation.proposal.plan.action, advice(explanation.verdict)
-    if action is Action.NOTHING_TO_DO and instead:
-        return f"A heal would change nothing. {instead}"
-    return " ".join(filter(None, (_ACTIONS[action], instead)))
+    """Return what a heal would do; an unknown path may cross a NAT, and a heal does not fix traffic that AWS drops."""
+    action, reason = explanation.proposal.plan.action, explanation.verdict.reason
+    if action is Action.NOTHING_TO_DO and reason in (Reason.UNRESOLVED_EGRESS, Reason.DROPPED):
+        return "A heal would change nothing."
+    return _ACTIONS[action]
 
 
 def _finding(label: str, style: str, finding: Finding, verdict: Verdict) -> Iterator[RenderableType]:

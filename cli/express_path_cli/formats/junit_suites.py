@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.terminal_table import in_vpc_order
+from express_path_cli.remedies import Remedies
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
 from express_path_cli.wording import RULE_NAME
@@ -24,8 +25,9 @@ def as_junit(result: Result) -> str:
     """
     root = Element("testsuites", name=RULE_NAME)
     stamp = result.made_at.isoformat(timespec="seconds")
+    remedies = Remedies(result.views)
     for name, verdicts in groupby(sorted(result.verdicts, key=in_vpc_order), key=_suite_name):
-        _suite(root, name, list(verdicts), stamp)
+        _suite(root, name, list(verdicts), stamp, remedies)
     if result.failures:
         _not_determined(root, result.failures, stamp)
     for name in ("tests", "failures", "errors"):
@@ -38,7 +40,7 @@ def _suite_name(verdict: Verdict) -> str:
     return f"{verdict.account_id}/{verdict.region}/{verdict.vpc_id}"
 
 
-def _suite(root: Element, name: str, verdicts: Sequence[Verdict], stamp: str) -> None:
+def _suite(root: Element, name: str, verdicts: Sequence[Verdict], stamp: str, remedies: Remedies) -> None:
     counts = {
         "tests": len(verdicts),
         "failures": sum(verdict.compliance is Compliance.NON_COMPLIANT for verdict in verdicts),
@@ -51,7 +53,8 @@ def _suite(root: Element, name: str, verdicts: Sequence[Verdict], stamp: str) ->
     for verdict in verdicts:
         case = SubElement(suite, "testcase", name=verdict.subnet_id, classname=name, time="0")
         if verdict.compliance is Compliance.NON_COMPLIANT:
-            SubElement(case, "failure", message=verdict.annotation, type=verdict.reason)
+            failure = SubElement(case, "failure", message=verdict.annotation, type=verdict.reason)
+            failure.text = str(remedies.of(verdict) or "")
         elif verdict.compliance is Compliance.NOT_APPLICABLE:
             SubElement(case, "skipped", message=verdict.annotation)
         else:

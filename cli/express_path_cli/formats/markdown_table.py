@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.remedies import Remedies, counted_remedies
 from express_path_cli.result import Result
 from express_path_cli.summary import advice, summary
 from express_path_cli.wording import path_text
@@ -19,16 +20,28 @@ def as_markdown(result: Result) -> str:
 
 
 def _lines(result: Result) -> Iterator[str]:
-    yield from ("## Paths to S3 Express One Zone", "", f"**{_plain(summary(result.verdicts))}**", "")
+    yield from ("## Paths to S3 Express One Zone", "", f"**{_plain(summary(result.verdicts, result.evaluated))}**", "")
     for paragraph in advice(result.verdicts):
         yield from (_plain(paragraph), "")
     if result.failures:
         yield from ("Could not be determined:", "")
         yield from (f"- {_plain(f'{failure.where}: {failure.error}')}" for failure in result.failures)
         yield ""
+    yield from _remedies(result)
     yield "| | Account | Region | VPC | Subnet | Route table | Reason | Path |"
     yield "|---|---|---|---|---|---|---|---|"
     yield from map(_row, result.verdicts)
+
+
+def _remedies(result: Result) -> Iterator[str]:
+    """Yield the remedies of NON_COMPLIANT subnets as a list, worst first, with a command that can be copied."""
+    listed = counted_remedies(result.verdicts, Remedies(result.views))
+    if listed:
+        yield from ("What to do:", "")
+        for reason, remedy, number in listed:
+            command = f" {_code(remedy.command)}" if remedy.command else ""
+            yield f"- {reason}, {number} subnet{'' if number == 1 else 's'}: {_plain(remedy.text)}{command}"
+        yield ""
 
 
 def _row(verdict: Verdict) -> str:
@@ -58,5 +71,5 @@ def _plain(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Return an id as a code span, or escaped if it has characters that a code span cannot contain."""
-    return _plain(text) if re.search(r"[`|\s\\]", text) else f"`{text}`"
+    """Return an id or a command as a code span, or escaped if it has characters that a code span cannot contain."""
+    return _plain(text) if re.search(r"[`|\\]|[^\S ]", text) or text != " ".join(text.split()) else f"`{text}`"

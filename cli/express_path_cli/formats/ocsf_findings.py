@@ -7,10 +7,9 @@ from typing import Any
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.json_rows import json_array
+from express_path_cli.remedies import Remedies
 from express_path_cli.result import Result
 from express_path_cli.wording import (
-    REMEDY,
-    REMEDY_URL,
     RULE_NAME,
     TITLE,
     partition,
@@ -31,8 +30,10 @@ _STATUS = {
 def as_ocsf(result: Result) -> Iterator[str]:
     """Yield a list of findings, one for each subnet, with the cloud profile."""
     milliseconds = round(result.made_at.timestamp() * 1000)
-    metadata = _metadata()
-    yield from json_array(_finding(verdict, milliseconds, metadata) for verdict in result.verdicts)
+    metadata, remedies = _metadata(), Remedies(result.views)
+    yield from json_array(
+        _finding(verdict, milliseconds, metadata) | _remediation(verdict, remedies) for verdict in result.verdicts
+    )
     yield "\n"
 
 
@@ -56,8 +57,13 @@ def _finding(verdict: Verdict, milliseconds: int, metadata: dict[str, Any]) -> d
         "compliance": _compliance(verdict),
         "cloud": _cloud(verdict),
         "resources": [_resource(verdict)],
-        "remediation": {"desc": REMEDY, "references": [REMEDY_URL]},
     }
+
+
+def _remediation(verdict: Verdict, remedies: Remedies) -> dict[str, Any]:
+    """Return the remedy of a finding; empty if nothing has to change."""
+    remedy = remedies.of(verdict)
+    return {"remediation": {"desc": str(remedy), "references": [remedy.url]}} if remedy else {}
 
 
 def _compliance(verdict: Verdict) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
+from pathlib import Path
 
 from express_path_cli.formats.asff_findings import as_asff
 from express_path_cli.formats.csv_rows import as_csv
@@ -27,6 +28,22 @@ class Format(StrEnum):
     SARIF = "sarif"
     ASFF = "asff"
     OCSF = "ocsf"
+
+
+_BY_SUFFIX = {
+    ".json": Format.JSON,
+    ".csv": Format.CSV,
+    ".md": Format.MARKDOWN,
+    ".html": Format.HTML,
+    ".xml": Format.JUNIT,
+    ".junit": Format.JUNIT,
+    ".sarif": Format.SARIF,
+}
+
+
+def format_of(file: Path | None) -> Format:
+    """Return the format that a file's suffix stands for; a table without a file, or for any other suffix."""
+    return _BY_SUFFIX.get(file.suffix.lower(), Format.TABLE) if file else Format.TABLE
 
 
 def _as_one_piece(render: Callable[[Result], str]) -> Render:

@@ -7,9 +7,11 @@ from typing import Any
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.json_rows import json_document
+from express_path_cli.remedies import PAGES, Remedies
+from express_path_cli.remedy_texts import general_remedy
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
-from express_path_cli.wording import REMEDY, REMEDY_URL, path_text, reason_text, subnet_arn, subnet_uid
+from express_path_cli.wording import path_text, reason_text, subnet_arn, subnet_uid
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _KIND = {Compliance.NON_COMPLIANT: "fail", Compliance.COMPLIANT: "pass", Compliance.NOT_APPLICABLE: "notApplicable"}
@@ -18,7 +20,8 @@ _REASONS = list(Reason)
 
 def as_sarif(result: Result) -> Iterator[str]:
     """Yield one run: a rule for each reason, a result for each subnet, a notification for each failure."""
-    return json_document(_log(result), "results", map(_result, result.verdicts))
+    remedies = Remedies(result.views)
+    return json_document(_log(result), "results", (_result(verdict, remedies) for verdict in result.verdicts))
 
 
 def _log(result: Result) -> dict[str, Any]:
@@ -46,15 +49,15 @@ def _driver() -> dict[str, Any]:
             "id": reason,
             "name": "".join(word.capitalize() for word in reason.split("_")),
             "shortDescription": {"text": reason_text(reason)},
-            "help": {"text": REMEDY},
-            "helpUri": REMEDY_URL,
+            "help": {"text": general_remedy(reason) or "Nothing to do."},
+            "helpUri": PAGES[reason],
         }
         for reason in _REASONS
     ]
     return {"name": "express-path", "version": version("express-path"), "rules": rules}
 
 
-def _result(verdict: Verdict) -> dict[str, Any]:
+def _result(verdict: Verdict, remedies: Remedies) -> dict[str, Any]:
     kind = _KIND[verdict.compliance]
     # A network has no files. Viewers group by physical location, so it is the subnet's position in the network.
     location = "/".join((verdict.account_id, verdict.region, verdict.vpc_id or "unknown", verdict.subnet_id))
@@ -73,8 +76,16 @@ def _result(verdict: Verdict) -> dict[str, Any]:
             }
         ],
         "partialFingerprints": {"subnet/v1": subnet_uid(verdict)},
-        "properties": {"routeTableId": verdict.route_table_id, "path": path_text(verdict)},
+        "properties": {"routeTableId": verdict.route_table_id, "path": path_text(verdict)} | _remedy(verdict, remedies),
     }
+
+
+def _remedy(verdict: Verdict, remedies: Remedies) -> dict[str, str]:
+    """Return the properties that a result with a remedy has."""
+    remedy = remedies.of(verdict)
+    if remedy is None:
+        return {}
+    return {"remedy": remedy.text, "remedyUrl": remedy.url} | ({"command": remedy.command} if remedy.command else {})
 
 
 def _notification(failure: Failure) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.remedies import Remedies, counted_remedies
 from express_path_cli.result import Result
 from express_path_cli.summary import advice, summary
 
@@ -56,19 +57,34 @@ class _Screen:
 
 def as_text_table(result: Result) -> Iterator[str]:
     """Return the tables without colors, for a file."""
-    return as_table(result.verdicts, Console(file=StringIO(), width=FILE_WIDTH, color_system=None))
+    console = Console(file=StringIO(), width=FILE_WIDTH, color_system=None)
+    return as_table(result.verdicts, console, Remedies(result.views), result.evaluated)
 
 
-def as_table(verdicts: Sequence[Verdict], console: Console) -> Iterator[str]:
-    """Yield a table for each VPC, with subnet, verdict and path, and a summary, in the console's width and colors."""
+def as_table(
+    verdicts: Sequence[Verdict], console: Console, remedies: Remedies | None = None, evaluated: int | None = None
+) -> Iterator[str]:
+    """Yield a table for each VPC, with subnet, verdict and path, the remedies, and a summary.
+
+    All are in the console's width and colors.
+    """
     by_vpc = groupby(sorted(verdicts, key=in_vpc_order), key=_vpc_title)
     screen = _Screen(console)
     for title, of_vpc in by_vpc:
         titles = (screen.paint(line, "bold") for line in screen.folded(title, screen.width))
         lines = (*titles, *_vpc_table(list(of_vpc), screen))
         yield strip_control_codes("\n".join((*lines, "", "")))
-    closing = (summary(verdicts), *advice(verdicts))
+    yield from map(strip_control_codes, _remedies(verdicts, remedies or Remedies(), screen))
+    closing = (summary(verdicts, evaluated), *advice(verdicts))
     yield "\n".join((*(line for paragraph in closing for line in screen.folded(paragraph, screen.width)), ""))
+
+
+def _remedies(verdicts: Sequence[Verdict], remedies: Remedies, screen: _Screen) -> Iterator[str]:
+    """Yield what to do about NON_COMPLIANT subnets, worst first. A command is one line that can be copied."""
+    for reason, remedy, number in counted_remedies(verdicts, remedies):
+        title = screen.paint(f"What to do: {reason}, {number} subnet{'' if number == 1 else 's'}", "bold")
+        lines = (title, *screen.folded(remedy.text, screen.width), *filter(None, [remedy.command]))
+        yield "\n".join((*lines, "", ""))
 
 
 def in_vpc_order(verdict: Verdict) -> tuple[str, str, str, str]:

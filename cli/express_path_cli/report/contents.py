@@ -5,10 +5,10 @@ from typing import Any
 
 from express_path.domain.network.resources import Tags
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.path.reasons import Reason
+from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
-from express_path_cli.report.fixes import FIXES, HEALABLE
+from express_path_cli.remedies import Remedies
 from express_path_cli.report.paths import LINE_STYLES, TrafficPath, deciding_path, hop_labels, other_paths
 from express_path_cli.result import Result
 from express_path_cli.summary import COMPLIANCES
@@ -39,15 +39,16 @@ class Contents:
     def __init__(self, result: Result) -> None:
         """Collect the rows and lists of a result."""
         self._views = {(view.account.id, view.region): view for view in result.views}
-        names = ("vpcs", "zones", "tables", "annotations", "paths", "otherPaths")
+        self._remedies = Remedies(result.views)
+        names = ("vpcs", "zones", "tables", "annotations", "paths", "otherPaths", "remedies")
         self._lists = {name: DistinctValues() for name in names}
         self._rows = [self._row(verdict) for verdict in result.verdicts]
 
     def lists(self) -> dict[str, Any]:
         """Return all lists, and the rows as subnets.
 
-        A row: subnet, name, vpc, zone, table, compliance, reason, annotation, path, otherPaths. It is a list, since
-        names in every row would make the page several times as large.
+        A row: subnet, name, vpc, zone, table, compliance, reason, annotation, path, otherPaths, remedy. It is a list,
+        since names in every row would make the page several times as large.
         """
         return {**{name: values.values() for name, values in self._lists.items()}, "subnets": self._rows}
 
@@ -68,7 +69,13 @@ class Contents:
             self._lists["annotations"].index(verdict.annotation),
             self._path(deciding_path(verdict), snapshot),
             self._lists["otherPaths"].index(others),
+            self._remedy(verdict),
         ]
+
+    def _remedy(self, verdict: Verdict) -> int:
+        """Return the index of a remedy: text and command, both empty if nothing has to change."""
+        remedy = self._remedies.of(verdict)
+        return self._lists["remedies"].index((remedy.text, remedy.command) if remedy else ("", ""))
 
     def _path(self, path: TrafficPath, snapshot: Snapshot) -> int:
         hops = tuple(
@@ -89,14 +96,11 @@ def contents(result: Result) -> dict[str, Any]:
     return {
         "parameters": _parameters(result.parameters),
         "compliances": list(COMPLIANCES),
-        "reasons": [_reason_row(reason) for reason in Reason],
+        "reasons": [
+            [reason, reason_text(reason), LINE_STYLES[reason], int(reason in NAT_REASONS)] for reason in Reason
+        ],
         **Contents(result).lists(),
     }
-
-
-def _reason_row(reason: Reason) -> list[Any]:
-    """Return a reason, its meaning, its fix, the style of its paths, and 1 if a heal can fix it."""
-    return [reason, reason_text(reason), FIXES[reason], LINE_STYLES[reason], int(reason in HEALABLE)]
 
 
 def _parameters(parameters: RuleParameters) -> list[tuple[str, str, int]]:

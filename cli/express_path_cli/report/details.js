@@ -50,10 +50,11 @@ function otherPathList(subnet) {
 
 function remedy(subnet) {
     const where = ` --region ${subnet.vpc.region}`;
-    const commands = [`express-path explain ${subnet.id}${where}`];
+    const commands = subnet.remedy.command ? [subnet.remedy.command] : [];
+    commands.push(`express-path explain ${subnet.id}${where}`);
     if (subnet.reason.heals) commands.push(`express-path heal ${subnet.id}${where}`);
     return [
-        element("p", {}, subnet.reason.fix || "Nothing to do."),
+        element("p", {}, subnet.remedy.text || "Nothing to do."),
         ...commands.map((command) => element("pre", { tabindex: "0" }, code(command))),
         element(
             "button",

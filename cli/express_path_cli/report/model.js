@@ -7,10 +7,9 @@ const MARKS = { NON_COMPLIANT: "✕", COMPLIANT: "✓", NOT_APPLICABLE: "–" };
 const compliances = data.compliances;
 
 /** line is how paths of this reason are drawn: nat, endpoint, internet, unresolved or none. */
-const reasons = data.reasons.map(([name, meaning, fix, line, heals], rank) => ({
+const reasons = data.reasons.map(([name, meaning, line, heals], rank) => ({
     name,
     meaning,
-    fix,
     line,
     heals: heals === 1,
     rank,
@@ -33,10 +32,12 @@ const vpcs = data.vpcs.map(([account, region, id, name]) => ({
     crossing: 0,
 }));
 
+const remedies = data.remedies.map(([text, command]) => ({ text, command }));
+
 const tables = data.tables.map(([id, name]) => ({ id, name }));
 
 const subnets = data.subnets.map((row, place) => {
-    const [id, name, vpc, zone, table, compliance, reason, annotation, path, others] = row;
+    const [id, name, vpc, zone, table, compliance, reason, annotation, path, others, remedy] = row;
     const subnet = {
         id,
         name,
@@ -52,6 +53,7 @@ const subnets = data.subnets.map((row, place) => {
         annotation: data.annotations[annotation],
         path: paths[path],
         otherPaths: otherPaths[others],
+        remedy: remedies[remedy],
         searchText: null,
     };
     subnet.vpc.subnets.push(subnet);

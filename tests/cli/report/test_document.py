@@ -14,8 +14,9 @@ import pytest
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import parse_parameters
+from express_path_cli.remedy_texts import general_remedy
+from express_path_cli.report.contents import contents
 from express_path_cli.report.document import as_html
-from express_path_cli.report.fixes import FIXES, HEALABLE
 from express_path_cli.report.headline import CROSSES_NAT, headline, whereabouts
 from express_path_cli.result import Result
 from tests.cli.report.results import DENIED, MADE_AT, NOTE, named, organization, result_of, views_of
@@ -192,10 +193,14 @@ def test_rule_parameters_are_shown_and_those_that_were_set_are_marked() -> None:
 
 
 def test_every_reason_that_can_be_non_compliant_says_what_to_do() -> None:
-    """A row that asks for a change says which; a heal is offered where one can cure."""
-    assert all(FIXES[reason] for reason in (*CROSSES_NAT, Reason.UNRESOLVED_EGRESS, Reason.INTERNET_GATEWAY))
-    assert HEALABLE <= CROSSES_NAT
-    assert Reason.PARTLY_NAT not in HEALABLE
+    """A row that needs a change says which, and all others say nothing; a heal is offered where it can help."""
+    assert all(general_remedy(reason) for reason in (*CROSSES_NAT, Reason.UNRESOLVED_EGRESS, Reason.INTERNET_GATEWAY))
+    data = contents(organization())
+    heals = {name for name, _, _, is_healable in data["reasons"] if is_healable}
+    assert heals == CROSSES_NAT - {Reason.PARTLY_NAT}
+    by_reason = {data["reasons"][row[6]][0]: data["remedies"][row[10]] for row in data["subnets"]}
+    assert by_reason[Reason.ENDPOINT] == ("", "")
+    assert by_reason[Reason.NAT_GATEWAY][1].startswith("aws ec2 ")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
-"""What to do about a subnet that a heal cannot help: what is unknown and how to find out, or what drops the traffic."""
+"""How to find out where the traffic of an UNRESOLVED_EGRESS subnet leaves."""
 
 from collections.abc import Mapping
 
 from express_path.domain.network.targets import TargetKind
-from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.evaluator import Verdict
 
 _ASK_NETWORK_OWNER = "ask the owner of the network behind it how its traffic to the internet leaves"
@@ -12,7 +11,7 @@ _ASK_APPLIANCE_OWNER = (
     "flow logs of its subnet"
 )
 _DESCRIBE_ENDPOINT = "run aws ec2 describe-vpc-endpoints"
-_HOW_TO_FIND_OUT: Mapping[TargetKind, str] = {
+_BY_LAST_HOP: Mapping[TargetKind, str] = {
     TargetKind.TRANSIT_GATEWAY: (
         "set the rule parameter networkRoleArn to a role in the network account, or scan a dump of the network account "
         "together with this one"
@@ -30,20 +29,12 @@ _APPLIANCES = (TargetKind.APPLIANCE_ENDPOINT, TargetKind.NETWORK_INTERFACE)
 _EXITS = (TargetKind.INTERNET_GATEWAY, TargetKind.EGRESS_ONLY_INTERNET_GATEWAY, TargetKind.GATEWAY_ENDPOINT)
 
 
-def advice(verdict: Verdict) -> str:
-    """Return what is unknown and how to find out, or what to fix; empty for all other verdicts."""
-    if verdict.reason is Reason.DROPPED:
-        return f"AWS drops the traffic, and a gateway endpoint may not fix that: {verdict.note}."
-    if verdict.reason is not Reason.UNRESOLVED_EGRESS:
-        return ""
-    return f"What is unknown: {verdict.note}. How to find out: {_how_to_find_out(verdict)}."
-
-
-def _how_to_find_out(verdict: Verdict) -> str:
+def how_to_find_out(verdict: Verdict) -> str:
+    """Return how to find out what is unknown about a path, by its note and its last hop."""
     if "ec2:" in verdict.note or not verdict.path:
         return "grant the permission and run the command again"
     last = verdict.path[-1].kind
     # Routes show the network behind an appliance, but not what the appliance itself does.
     if last in _EXITS and any(hop.kind in _APPLIANCES for hop in verdict.path):
         return _ASK_APPLIANCE_OWNER
-    return _HOW_TO_FIND_OUT.get(last, _ASK_NETWORK_OWNER)
+    return _BY_LAST_HOP.get(last, _ASK_NETWORK_OWNER)
