@@ -8,8 +8,8 @@ from express_path.domain.path.reasons import Reason
 FREE = "Gateway endpoints are free of charge."
 _ASSOCIATE = f"Associate {{table}} with {{endpoint}}, so that S3 Express traffic no longer crosses {{nat}}. {FREE}"
 ROUTE_WINS = (
-    "{table} already has a route to {endpoint}, but {route} wins for some S3 Express addresses. Delete that route, or "
-    "give it a broader CIDR."
+    "{table} already has a route to {endpoint}, but {route} wins for some S3 Express addresses. Check what else uses "
+    "that route, then delete it or give it a broader CIDR."
 )
 """For a table that is associated with an endpoint, but has a more specific or an equal route."""
 NAT64_WINS = (
