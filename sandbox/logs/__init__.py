@@ -20,7 +20,7 @@ class Logs:
     """
 
     def __init__(self) -> None:
-        """Know no query."""
+        """Start without queries."""
         self.endings: list[str] = []
         self._queries: dict[str, Query] = {}
 
