@@ -19,9 +19,11 @@ NAT64_WINS = (
 """For a table that is associated with an endpoint, in a subnet with DNS64."""
 DEFAULT_ROUTE_WINS = (
     "{table} already has a route to {endpoint}, but it does not match all S3 Express addresses that the subnet uses, "
-    "and {route} sends the rest to {nat}. Use a dual-stack endpoint."
+    "and {route} sends the rest to {nat}. Use a dual-stack endpoint. All subnets of its route "
+    "tables must be dual-stack."
 )
-"""For a table that is associated with an endpoint for one address family only."""
+"""For a table that is associated with an endpoint for one address family only. The type of an endpoint decides which
+prefix lists it routes (https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html)."""
 
 TEXTS: Mapping[Reason, str] = {
     Reason.PARTLY_NAT: ROUTE_WINS
