@@ -1,11 +1,8 @@
 """The page's first sentences: how many subnets reach S3 Express through a NAT, and where they are."""
 
-from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path_cli.result import Result
 from express_path_cli.summary import dropped, exclusions
-
-CROSSES_NAT = NAT_REASONS | {Reason.PARTLY_NAT}
-"""The reasons of subnets with S3 Express traffic that crosses a NAT, all of it or a part."""
+from express_path_cli.worklist import CROSSES_NAT
 
 
 def headline(result: Result) -> str:

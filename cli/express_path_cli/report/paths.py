@@ -10,8 +10,8 @@ from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.target_labels import target_label
-from express_path_cli.report.headline import CROSSES_NAT
 from express_path_cli.result import View
+from express_path_cli.worklist import CROSSES_NAT
 
 
 class TrafficPath(NamedTuple):

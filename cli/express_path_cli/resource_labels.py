@@ -1,0 +1,55 @@
+"""The labels of a verdict's resources: their Name tags, and the tags that the user selected, such as an owner."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from express_path.domain.network.resources import Tags
+from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.result import View
+
+_NO_TAGS: Tags = {}
+
+
+class Names(NamedTuple):
+    """The Name tags of a subnet, its route table and its VPC; empty without one. A tuple, since a scan has many."""
+
+    subnet: str
+    route_table: str
+    vpc: str
+
+
+class ResourceLabels:
+    """The labels of the resources in the networks that were read."""
+
+    def __init__(self, views: Iterable[View], tag_keys: Iterable[str] = ()) -> None:
+        """Look up resources in these views, and the tags with these keys."""
+        self._snapshots = {(view.account.id, view.region): view.tracer.snapshot for view in views}
+        self._tag_keys = tuple(tag_keys)
+
+    def names(self, verdict: Verdict) -> Names:
+        """Return the names of a verdict's subnet, route table and VPC."""
+        subnet, route_table, vpc = (tags.get("Name", "") for tags in self._tags(verdict))
+        return Names(subnet, route_table, vpc)
+
+    def tags(self, verdict: Verdict) -> Mapping[str, str]:
+        """Return the selected tags that a verdict's subnet has, or else its route table, or else its VPC."""
+        if not self._tag_keys:
+            return _NO_TAGS
+        found: dict[str, str] = {}
+        for tags in self._tags(verdict):
+            found |= {key: tags[key] for key in self._tag_keys if key in tags and key not in found}
+        return {key: found[key] for key in self._tag_keys if key in found}
+
+    def _tags(self, verdict: Verdict) -> tuple[Tags, Tags, Tags]:
+        """Return the tags of a verdict's subnet, route table and VPC."""
+        snapshot = self._snapshots.get((verdict.account_id, verdict.region))
+        if snapshot is None:
+            return _NO_TAGS, _NO_TAGS, _NO_TAGS
+        subnet = snapshot.subnets.get(verdict.subnet_id)
+        route_table = snapshot.route_tables.get(verdict.route_table_id or "")
+        vpc = snapshot.vpcs.get(verdict.vpc_id)
+        return (
+            subnet.tags if subnet else _NO_TAGS,
+            route_table.tags if route_table else _NO_TAGS,
+            vpc.tags if vpc else _NO_TAGS,
+        )

@@ -1,0 +1,43 @@
+"""The names and tags of a verdict's resources."""
+
+from express_path.domain.network.resources import RouteTable, Subnet, Tags, Vpc
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Account, Verdict
+from express_path_cli.resource_labels import Names, ResourceLabels
+from express_path_cli.result import View
+
+ACCOUNT, REGION = "111122223333", "us-east-1"
+VERDICT = Verdict(
+    *(ACCOUNT, REGION, "vpc-1", "subnet-1", "use1-az4", "rtb-1"),
+    *(Compliance.NON_COMPLIANT, Reason.NAT_GATEWAY, "NAT_GATEWAY: it crosses a NAT", ()),
+)
+
+
+def _view(subnet: Tags, route_table: Tags, vpc: Tags) -> View:
+    snapshot = Snapshot(
+        ACCOUNT,
+        REGION,
+        vpcs={"vpc-1": Vpc("vpc-1", ACCOUNT, vpc)},
+        subnets={"subnet-1": Subnet("subnet-1", "vpc-1", ACCOUNT, tags=subnet)},
+        route_tables={"rtb-1": RouteTable("rtb-1", "vpc-1", tags=route_table)},
+    )
+    return View(Account(ACCOUNT), Tracer(snapshot), ("subnet-1",))
+
+
+def test_each_resource_has_the_name_in_its_tag() -> None:
+    """A resource without a Name tag, or that was not read, has an empty name."""
+    labels = ResourceLabels([_view({"Name": "app"}, {"name": "other key"}, {"Name": "prod"})])
+    assert labels.names(VERDICT) == Names("app", "", "prod")
+    assert labels.names(VERDICT._replace(route_table_id=None, vpc_id="vpc-2")) == Names("app", "", "")
+    assert labels.names(VERDICT._replace(region="us-west-2")) == Names("", "", "")
+
+
+def test_a_selected_tag_is_that_of_the_nearest_resource() -> None:
+    """The subnet's tag comes before the table's, and the table's before the VPC's; missing tags are left out."""
+    view = _view({"team": "data"}, {"team": "network", "cost": "42"}, {"cost": "7", "owner": "ops"})
+    labels = ResourceLabels([view], ("owner", "team", "cost", "missing"))
+    assert labels.tags(VERDICT) == {"owner": "ops", "team": "data", "cost": "42"}
+    assert list(labels.tags(VERDICT)) == ["owner", "team", "cost"]
+    assert ResourceLabels([view]).tags(VERDICT) == {}
