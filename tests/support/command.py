@@ -1,10 +1,16 @@
 """The command, run in this process."""
 
+from functools import cache
 from pathlib import Path
 
+import typer.testing
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from express_path_cli.main import app
+
+# A runner makes the command for each call from the signatures of all functions, which takes longer than most calls.
+typer.testing._get_command = cache(get_command)  # type: ignore[attr-defined]  # noqa: SLF001  # the only place to patch
 
 
 def arguments(dump: Path, parameters: dict[str, str]) -> list[str]:
