@@ -5,17 +5,19 @@ such as ARNs, become "<LogicalId.Attribute>", so that a test can tell what refer
 """
 
 import json
-import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import boto3
 import yaml
-from cfnlint.decode import decode_str
+from samtranslator.translator import translator
 from samtranslator.translator.transform import transform
+from samtranslator.yaml_helper import yaml_parse
 
 ROOT = Path(__file__).parents[2]
 PSEUDO_PARAMETERS = {
@@ -59,16 +61,29 @@ class NoManagedPolicies:
 @cache
 def source() -> dict[str, Any]:
     """Return the parsed template.yaml with short forms such as !Ref expanded."""
-    template, faults = decode_str((ROOT / "template.yaml").read_text(encoding="utf-8"))
-    assert not faults
-    parsed: dict[str, Any] = json.loads(json.dumps(template))
+    parsed: dict[str, Any] = yaml_parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
     return parsed
 
 
 @cache
 def included(location: str) -> Any:  # noqa: ANN401  # an included file may hold anything
     """Return a parsed file that the template includes, as AWS::Include reads the copy that `sam deploy` uploads."""
-    return yaml.safe_load((ROOT / location).read_text(encoding="utf-8"))
+    return yaml.load((ROOT / location).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)  # noqa: S506  # it is safe
+
+
+# The transform makes a session, and checks its own policy templates against their schema, each time.
+session = cache(boto3.session.Session)
+policy_templates = cache(translator.make_policy_template_for_function_plugin)
+
+
+@contextmanager
+def quick_transform(region: str) -> Iterator[None]:
+    """Let the transform use one session of a Region and one copy of its policy templates."""
+    with (
+        patch.object(boto3.session, "Session", lambda: session(region_name=region)),
+        patch.object(translator, "make_policy_template_for_function_plugin", policy_templates),
+    ):
+        yield
 
 
 class Expanded:
@@ -82,7 +97,7 @@ class Expanded:
         self.values: Mapping[str, Any] = PSEUDO_PARAMETERS | defaults | parameters
         fragment = json.loads(json.dumps(source()))
         fragment["Globals"]["Function"]["CodeUri"] = "s3://artifacts/package"  # as `sam package` would set it
-        with patch.dict(os.environ, AWS_DEFAULT_REGION=self.values["AWS::Region"]):
+        with quick_transform(self.values["AWS::Region"]):
             template = transform(fragment, dict(self.values), NoManagedPolicies(), passthrough_metadata=True)
         self.conditions = template.get("Conditions", {})
         self.logical_ids = template["Resources"].keys()
