@@ -3,11 +3,9 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from typer.testing import Result
@@ -17,6 +15,7 @@ from express_path.heal_steps import repeated_reads
 from express_path_cli import run_watcher
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
+from tests.support import processes
 from tests.support.command import invoke
 from tests.support.heals import APPROVED, HEAL, UNDO, Deployment
 from tests.support.ledgers import LEDGER
@@ -75,15 +74,16 @@ def run_id_of(result: Result) -> str:
 
 
 def started(sandbox: Sandbox, *command_line: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
-    """Yield the command in its own process, which is stopped at the end."""
+    """Run the command in its own process."""
+    environment = {"PATH": os.environ["PATH"], **sandbox.environment()}
     return subprocess.run(
-        [Path(sys.executable).with_name("express-path"), *command_line],
+        [*processes.command(environment), *command_line],
         stdin=stdin,
         capture_output=True,
         text=True,
         check=False,
         timeout=240,
-        env={"PATH": os.environ["PATH"], **sandbox.environment()},
+        env=environment,
     )
 
 

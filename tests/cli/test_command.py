@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from express_path.domain.verdict.parameters import PARAMETERS
+from tests.support import processes
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
 
@@ -18,19 +19,15 @@ NAT = str(dump_of("nat-gateway-zonal"))
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the installed command in its own process."""
-    return subprocess.run(
-        [COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PATH": os.environ["PATH"], "COLUMNS": "120", **environment},
-    )
+    """Run the command in its own process."""
+    env = {"PATH": os.environ["PATH"], "COLUMNS": "120", **environment}
+    line = [*processes.command(env), *arguments]
+    return subprocess.run(line, capture_output=True, text=True, check=False, env=env)
 
 
 def test_command_is_installed() -> None:
     """The environment has the command, and its help describes it."""
-    result = run("--help")
+    result = subprocess.run([COMMAND, "--help"], capture_output=True, text=True, check=False)
     assert result.returncode == 0
     assert "Find subnets that reach S3 Express One Zone through a NAT" in " ".join(result.stdout.split())
     assert {"scan", "collect"} <= set(result.stdout.split())

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,10 @@ import pytest
 from express_path_cli.main import COMMANDS
 from express_path_cli.manual import manual
 from express_path_cli.problems import DEBUG
+from tests.support import processes
 from tests.support.command import invoke
 
 ROOT = Path(__file__).parents[2]
-COMMAND = Path(sys.executable).with_name("express-path")
 
 
 def test_the_document_is_the_manual() -> None:
@@ -45,7 +44,8 @@ def completed(*words: str, **variables: str) -> set[str]:
         "COMP_CWORD": str(len(words) - 1),
         **variables,
     }
-    result = subprocess.run([COMMAND], capture_output=True, text=True, check=False, env=environment, timeout=60)
+    command = processes.command(environment)
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=60)
     return set(result.stdout.split())
 
 

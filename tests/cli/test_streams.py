@@ -11,6 +11,7 @@ import pytest
 
 from express_path_cli.progress import watching
 from sandbox.server import Sandbox
+from tests.support import processes
 from tests.support.command import invoke
 from tests.support.many_subnets import write_dump
 from tests.support.scenarios import dump_of
@@ -25,10 +26,9 @@ UNBUFFERED = {"PYTHONUNBUFFERED": "1"}
 
 
 def start(*arguments: str, stdout: int, **environment: str) -> subprocess.Popen[bytes]:
-    """Start the installed command on a dump in its own process."""
-    return subprocess.Popen(
-        [COMMAND, *arguments], stdout=stdout, stderr=subprocess.PIPE, env={"PATH": os.environ["PATH"], **environment}
-    )
+    """Start the command in its own process."""
+    env = {"PATH": os.environ["PATH"], **environment}
+    return subprocess.Popen([*processes.command(env), *arguments], stdout=stdout, stderr=subprocess.PIPE, env=env)
 
 
 def ended(process: subprocess.Popen[bytes]) -> tuple[int, list[str]]:
