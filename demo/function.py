@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from sandbox.lambda_process import find_emulator
 from sandbox.lambda_runtime import LambdaRuntime, in_process
 from sandbox.server import Sandbox
 
@@ -83,6 +84,7 @@ def build(folder: Path) -> None:
 @contextmanager
 def in_lambda_runtime(sandbox: Sandbox) -> Iterator[Functions]:
     """Build the artifact, start both functions from it in Lambda runtimes, and give ways to invoke them."""
+    find_emulator()  # before the build, which takes longer
     with tempfile.TemporaryDirectory(prefix="express-path-") as name:
         folder = Path(name)
         build(folder)

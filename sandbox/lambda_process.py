@@ -32,6 +32,14 @@ class RuntimeStartError(Exception):
         self.log = log
 
 
+def find_emulator() -> Path:
+    """Return the path of the emulator. RuntimeStartError if it is not there."""
+    emulator = Path(os.environ.get("AWS_LAMBDA_RIE", EMULATOR))
+    if not emulator.is_file():
+        raise RuntimeStartError(f"no Runtime Interface Emulator at {emulator}: 'make test' puts it there")
+    return emulator
+
+
 class EmulatorProcess:
     """A running emulator: it listens on `port` of 127.0.0.1 and keeps what it and the function print.
 
@@ -41,9 +49,7 @@ class EmulatorProcess:
 
     def __init__(self, artifact: Path, handler: str, environment: Mapping[str, str]) -> None:
         """Start it. RuntimeStartError if the emulator is not there or does not come up."""
-        emulator = Path(os.environ.get("AWS_LAMBDA_RIE", EMULATOR))
-        if not emulator.is_file():
-            raise RuntimeStartError(f"no Runtime Interface Emulator at {emulator}: 'make test' puts it there")
+        emulator = find_emulator()
         self._folder = Path(tempfile.mkdtemp(prefix="lambda-runtime-"))
         runtime = _link_runtime(self._folder / "runtime")
         self.port, api_port = _free_ports()
