@@ -46,6 +46,7 @@ def heal(sandbox: Sandbox, functions: Functions) -> Callable[[Plan | None], tupl
         remove_default_vpc(sandbox)
         file = io.StringIO()
         with Automation(sandbox) as automation:
+            automation.knobs.time_scale = 0.001
             stage = Stage(Narrator(Console(file=file, width=80)), sandbox, functions.evaluate)
             runbooks = Runbooks(sandbox, automation, plan or functions.plan)
             Healing(stage, runbooks, without_endpoint(sandbox), owned_by_a_stack(sandbox)).run()
@@ -69,35 +70,6 @@ def call(api: str, **inputs: str) -> dict[str, Any]:
 def written(name: str) -> dict[str, str]:
     """Return the inputs of a step that writes a record of the ledger, with its id in the member of that name."""
     return {"Service": '"dynamodb"', "Api": '"UpdateItem"', name: '{"id":{"S":"TABLE#rtb-1"}}'}
-
-
-def test_heals_and_undoes(heal: Callable[..., tuple[bool, str]]) -> None:
-    """With the real function everything is as expected, and what is shown has the order of the story."""
-    fine, output = heal()
-    assert fine, output
-    order = [
-        "data-private      NON_COMPLIANT",
-        "DryRun=true",
-        "-> CREATE_AND_ASSOCIATE",
-        "It would create a gateway endpoint for com.amazonaws.us-east-1.s3express",
-        "* create               ec2 CreateVpcEndpoint -> vpce-",
-        "* associate            ec2 ModifyVpcEndpoint, adds rtb-",
-        "verifyPath           lambda express-path-plan -> COMPLIANT, ENDPOINT",
-        "data-private   COMPLIANT           gateway endpoint   pl-",
-        "ENDPOINT            new",
-        "RemoveS3ExpressGatewayEndpoint RunId=",
-        "* deleteEndpoint       ec2 DeleteVpcEndpoints",
-        "data-private   NON_COMPLIANT",
-        "was COMPLIANT",
-        "exactly as before the heal",
-        "makePlan             Failed",
-        "OWNED_BY_IAC: vpce-",
-        "# Stack network-reports",
-        'resource "aws_vpc_endpoint_route_table_association"',
-    ]
-    places = [output.find(text) for text in order]
-    assert -1 not in places
-    assert places == sorted(places)
 
 
 def test_plan_that_is_wrong_fails(heal: Callable[..., tuple[bool, str]], functions: Functions) -> None:
