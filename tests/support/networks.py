@@ -1,6 +1,8 @@
 """Random networks in one Region: two VPCs, a transit gateway, and every kind of target, in a small address range."""
 
 from dataclasses import replace
+from functools import cache
+from itertools import permutations
 
 from hypothesis import strategies as st
 
@@ -47,6 +49,7 @@ FAMILIES = st.sampled_from([(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 1
 """ipv6_native, has_ipv6 and dns64."""
 
 
+@cache
 @st.composite
 def _associations(draw: st.DrawFn) -> dict[str, list[Association]]:
     """Each subnet in one table, or moving to another; mains that may be missing; perhaps an edge table."""
@@ -63,6 +66,7 @@ def _associations(draw: st.DrawFn) -> dict[str, list[Association]]:
     return found
 
 
+@cache
 @st.composite
 def route_tables(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, RouteTable]:
     """Return route tables of both VPCs, with routes to the few targets of this network."""
@@ -74,6 +78,7 @@ def route_tables(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, RouteT
     }
 
 
+@cache
 @st.composite
 def subnets(draw: st.DrawFn) -> dict[str, Subnet]:
     """Return subnets in several zones with IPv4, IPv6, or both; some use DNS64, are shared, or are closed."""
@@ -93,7 +98,7 @@ ATTACHED = {
 ATTACHMENT_STATE = mostly("available", "deleting")
 ATTACHMENT_TABLE = mostly("tgw-rtb-1", "tgw-rtb-2", "tgw-rtb-2", "tgw-rtb-unseen", None)
 ENTRIES = {
-    resource: st.lists(st.sampled_from(entries), min_size=1, max_size=2, unique=True).map(tuple)
+    resource: st.sampled_from([*permutations(entries, 1), *permutations(entries, 2)])
     for resource, entries in {
         "vpc-a": ["subnet-a1", "subnet-a2", "subnet-a3"],
         "vpc-b": ["subnet-b1", "subnet-b2"],
@@ -104,6 +109,7 @@ ENTRIES = {
 READABLE = mostly(True, False)
 
 
+@cache
 @st.composite
 def transit_gateway_attachments(draw: st.DrawFn) -> dict[str, TransitGatewayAttachment]:
     """Both VPCs, a VPN and a firewall attached to one transit gateway; associations and subnets may be unseen."""
@@ -122,6 +128,7 @@ def transit_gateway_attachments(draw: st.DrawFn) -> dict[str, TransitGatewayAtta
     return found
 
 
+@cache
 @st.composite
 def transit_gateway_route_tables(draw: st.DrawFn) -> dict[str, TransitGatewayRouteTable]:
     """Two transit gateway route tables, perhaps truncated."""
@@ -131,6 +138,7 @@ def transit_gateway_route_tables(draw: st.DrawFn) -> dict[str, TransitGatewayRou
     }
 
 
+@cache
 @st.composite
 def vpc_endpoints(draw: st.DrawFn) -> dict[str, VpcEndpoint]:
     """Return one endpoint of each kind; those of appliances are in a random subnet."""
@@ -144,6 +152,7 @@ def vpc_endpoints(draw: st.DrawFn) -> dict[str, VpcEndpoint]:
     return found
 
 
+@cache
 @st.composite
 def network_interfaces(draw: st.DrawFn) -> dict[str, NetworkInterface]:
     """Return interfaces with the source/destination check on or off, one of them attached to an instance."""
@@ -161,6 +170,7 @@ BUCKETS = mostly(True, False, None)
 SHARED = st.sampled_from([None, frozenset[str](), frozenset({"subnet-a1", "subnet-b1"})])
 
 
+@cache
 @st.composite
 def snapshots(draw: st.DrawFn, followed: tuple[str, ...] = FOLLOWED) -> Snapshot:
     """Return a snapshot of one Region in which optional parts are sometimes unreadable."""
@@ -183,6 +193,7 @@ def snapshots(draw: st.DrawFn, followed: tuple[str, ...] = FOLLOWED) -> Snapshot
     )
 
 
+@cache
 def parameters() -> st.SearchStrategy[RuleParameters]:
     """Return rule parameters, most of which leave the decision to routing."""
     return st.builds(

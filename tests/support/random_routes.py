@@ -1,6 +1,12 @@
-"""Random routes and prefix lists in a small address range, so that they overlap."""
+"""Random routes and prefix lists in a small address range, so that they overlap.
 
+Strategies are constants, or cached: hypothesis needs much longer to prepare a strategy than to draw from it.
+"""
+
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from random import Random
 from typing import TypeVar
 
 from hypothesis import strategies as st
@@ -29,6 +35,15 @@ def mostly(usual: _Value, *others: _Value) -> st.SearchStrategy[_Value]:
     return st.sampled_from([usual] * 15 * len(others) + list(others))
 
 
+ORDERS = st.integers(0, 63).map(Random)
+"""Sources of an order, for `shuffled`."""
+
+
+def shuffled(values: Sequence[_Value], order: Random) -> list[_Value]:
+    """Return the values in another order. One draw of `ORDERS` is enough for many sequences."""
+    return order.sample(values, len(values))
+
+
 APPLIANCES, FORWARDING, TRANSIT = ("vpce-appliance", "vpce-firewall"), ("eni-open", "eni-forward", "i-1"), ("tgw-1",)
 FOLLOWED = (*APPLIANCES, *FORWARDING, *TRANSIT * 3)
 DEAD_ENDS = (
@@ -38,6 +53,7 @@ DEAD_ENDS = (
 )
 
 
+@cache
 @st.composite
 def targets(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Return the few targets of a network by VPC, so that paths become long; most paths end at a NAT."""
@@ -60,21 +76,21 @@ BASES = {Family.IPV4: parse_cidr("198.51.100.0/27"), Family.IPV6: parse_cidr("20
 NAT64_BASE = parse_cidr("64:ff9b::198.51.100.0/123")
 
 
+def _blocks(base: Cidr, shortest: int = 0) -> list[Cidr]:
+    """Return as many blocks of each length in a range of 32 addresses, so that every length is equally likely."""
+    longer = [(bits, place % (1 << bits)) for bits in range(shortest, 6) for place in range(32)]
+    return [Cidr(base.family, base.network + (place << (5 - bits)), base.length + bits) for bits, place in longer]
+
+
+@cache
 def blocks(base: Cidr, shortest: int = 0) -> st.SearchStrategy[Cidr]:
     """Return blocks inside a range of 32 addresses that are at least the given number of bits longer."""
-
-    def at(bits: int) -> st.SearchStrategy[Cidr]:
-        places = st.integers(0, (1 << bits) - 1)
-        return places.map(lambda place: Cidr(base.family, base.network + (place << (5 - bits)), base.length + bits))
-
-    return st.integers(shortest, 5).flatmap(at)
+    return st.sampled_from(_blocks(base, shortest))
 
 
-DESTINATIONS = st.one_of(
-    blocks(BASES[Family.IPV4]),
-    blocks(BASES[Family.IPV6]),
-    blocks(NAT64_BASE),
-    st.sampled_from([parse_cidr(text) for text in ("198.51.100.0/24", "2001:db8::/64", "0.0.0.0/0", "::/0")]),
+WIDE = [parse_cidr(text) for text in ("198.51.100.0/24", "2001:db8::/64", "0.0.0.0/0", "::/0")]
+DESTINATIONS = st.sampled_from(
+    [*_blocks(BASES[Family.IPV4]), *_blocks(BASES[Family.IPV6]), *_blocks(NAT64_BASE), *WIDE * 48]
 )
 RANKS = mostly(Rank.STATIC, Rank.PROPAGATED)
 
@@ -87,6 +103,7 @@ TWIN = st.sampled_from(["pl-own", "pl-express"])
 ENTRIES = {family: st.lists(blocks(BASES[family], 1), min_size=1, max_size=3, unique=True) for family in Family}
 
 
+@cache
 @st.composite
 def prefix_lists(draw: st.DrawFn) -> dict[str, PrefixList]:
     """Return S3 Express lists for either family or none, and other lists that overlap them, some of them empty."""
@@ -109,27 +126,33 @@ def _route(destination: Cidr | str, target: str, rank: Rank, state: str) -> Rout
     return Route(destination, target, kind, rank, state)
 
 
+any_of = cache(st.sampled_from)
+
+
+@cache
 @st.composite
-def _routes_to_blocks(draw: st.DrawFn, target: st.SearchStrategy[str]) -> list[Route]:
+def _routes_to_blocks(draw: st.DrawFn, targets: tuple[str, ...]) -> list[Route]:
     """Return routes to blocks, at most one of each origin for a block; most include a default route."""
+    target = any_of(targets)
     drawn = [*draw(ROUTED), *((parse_cidr(text), Rank.STATIC) for text in draw(DEFAULTS))]
     return [_route(block, draw(target), rank, draw(STATE)) for block, rank in dict.fromkeys(drawn)]
 
 
+@cache
 @st.composite
 def routes(draw: st.DrawFn, targets: tuple[str, ...]) -> tuple[Route, ...]:
     """Return a VPC's routes: to blocks, to S3 Express through an endpoint, and to other prefix lists."""
-    target = st.sampled_from(targets)
-    found = draw(_routes_to_blocks(target))
+    target = any_of(targets)
+    found = [*draw(_routes_to_blocks(targets))]
     for key in draw(LISTED):
         to = draw(EXPRESS_TARGET if key in EXPRESS else target)
         found.append(_route(key, "vpce-s3" if key == "pl-s3" else to, Rank.STATIC, draw(STATE)))
-    return tuple(draw(st.permutations(found)))
+    return tuple(shuffled(found, draw(ORDERS)))
 
 
 ATTACHMENTS = (
     *("tgw-attach-b", "tgw-attach-b", "tgw-attach-b", "tgw-attach-a", "tgw-attach-f", "tgw-attach-v"),
     "tgw-attach-unseen",
 )
-TRANSIT_GATEWAY_ROUTES = _routes_to_blocks(st.sampled_from(ATTACHMENTS)).map(tuple)
+TRANSIT_GATEWAY_ROUTES = _routes_to_blocks(ATTACHMENTS).map(tuple)
 """A transit gateway's routes to its attachments."""
