@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import (
     Browser,
-    BrowserContext,
     ConsoleMessage,
+    Dialog,
     Page,
     Request,
     Route,
@@ -52,32 +52,38 @@ def launched() -> Iterator[Browser]:
 
 
 class Visit:
-    """Opens report files, and keeps what they ask for beyond themselves and what they complain of."""
+    """Opens report files, and keeps what they ask for beyond themselves and what they complain of.
+
+    There is one page with scripts and one without, because a new page takes several times as long as a new document.
+    """
 
     def __init__(self, browser: Browser) -> None:
         """Nothing is open yet."""
         self._browser = browser
-        self._contexts: list[BrowserContext] = []
+        self._pages: dict[bool, Page] = {}
         self.requests: list[str] = []
         self.complaints: list[str] = []
 
     def open(
         self, file: Path, fragment: str = "", *, size: tuple[int, int] = WIDE, dark: bool = False, script: bool = True
     ) -> Page:
-        """Open a file as a person does, from disk."""
-        context = self._browser.new_context(
-            viewport={"width": size[0], "height": size[1]},
-            color_scheme="dark" if dark else "light",
-            java_script_enabled=script,
-        )
-        self._contexts.append(context)
-        page = context.new_page()
+        """Open a file as a person does, from disk, in place of the one before. Nothing of that one remains."""
+        page = self._pages.get(script) or self._new_page(script=script)
+        page.goto("about:blank")  # another fragment of the same file would not load it again
+        page.emulate_media(media="null", color_scheme="dark" if dark else "light", reduced_motion="null")
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.goto(f"{file.as_uri()}{fragment}")
+        return page
+
+    def _new_page(self, *, script: bool) -> Page:
+        context = self._browser.new_context(java_script_enabled=script)
+        page = self._pages[script] = context.new_page()
         page.set_default_timeout(PATIENCE)
         context.route("**/*", self._keep_here)
         page.on("request", self._note)
         page.on("console", self._hear)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.goto(f"{file.as_uri()}{fragment}")
+        page.on("dialog", self._refuse)
         return page
 
     def _keep_here(self, route: Route) -> None:
@@ -93,7 +99,11 @@ class Visit:
         if message.type in ("error", "warning"):
             self.complaints.append(message.text)
 
+    def _refuse(self, dialog: Dialog) -> None:
+        self.complaints.append(dialog.message)
+        dialog.dismiss()
+
     def close(self) -> None:
         """Close every page."""
-        for context in self._contexts:
-            context.close()
+        for page in self._pages.values():
+            page.context.close()

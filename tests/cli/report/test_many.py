@@ -1,5 +1,6 @@
 """A report of 10,000 subnets opens, filters and sorts without freezing."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from express_path_cli.report.document import as_html
 from tests.cli.report.browser import Visit
-from tests.cli.report.results import as_account, result_of, views_of
+from tests.cli.report.results import as_account, result_of, views_of, written
 from tests.support.command import invoke
 from tests.support.many_subnets import SUBNETS_OF_A_VPC, write_dump
 
@@ -40,24 +40,27 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a dump of 10,000 subnets."""
     folder = tmp_path_factory.mktemp("many")
     write_dump(folder / "dump", VPCS)
-    written = folder / "report.html"
-    assert invoke(["report", "--from-dump", str(folder / "dump"), "--output", str(written)]).exit_code == 1
-    return written
+    report = folder / "report.html"
+    assert invoke(["report", "--from-dump", str(folder / "dump"), "--output", str(report)]).exit_code == 1
+    return report
 
 
 class Watched:
     """A page whose long tasks are counted from its first line on."""
 
-    def __init__(self, page: Page, file: Path) -> None:
-        """Open the file anew."""
+    def __init__(self, page: Page) -> None:
+        """Watch what is loaded from now on."""
         self.page = page
-        self._file = file
         page.add_init_script(WATCH)
-        self.open()
 
-    def open(self) -> float:
+    def show(self, file: Path) -> None:
+        """Open a file unless it is open: 10,000 subnets take a second."""
+        if not self.page.url.startswith(file.as_uri()):
+            self.page.goto(file.as_uri())
+
+    def reload(self) -> float:
         """Open the file anew, and return after how many milliseconds it is complete."""
-        self.page.goto(self._file.as_uri())
+        self.page.reload()
         timing: dict[str, Any] = self.page.evaluate("performance.getEntriesByType('navigation')[0].toJSON()")
         return float(timing["domComplete"])
 
@@ -72,8 +75,7 @@ class Watched:
             self.page.wait_for_timeout(100)  # until that long task, which is not the page's, is reported
             self.page.evaluate("window.tasks = []")
             longest = max(act(), self._longest())
-            after: float = self.page.evaluate(WORK)
-            least = min(least, longest / max(before, after))
+            least = min(least, longest / before)
             if least < PAUSE:
                 break
         return least
@@ -95,48 +97,62 @@ class Watched:
         return float(self.page.evaluate(program))
 
 
+@pytest.fixture(scope="module")
+def window(browsing: Visit, tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    """A watched page for all tests."""
+    empty = tmp_path_factory.mktemp("empty") / "empty.html"
+    empty.write_text("", encoding="utf-8")
+    return Watched(browsing.open(empty))
+
+
 @pytest.fixture
-def watched(visit: Visit, file: Path) -> Watched:
-    """The report of 10,000 subnets, watched."""
-    return Watched(visit.open(file), file)
+def watched(window: Watched, visit: Visit, file: Path) -> Watched:  # noqa: ARG001  # visit looks at what it asks for
+    """The report of 10,000 subnets, watched. It stays open: each test leaves it without a filter."""
+    window.show(file)
+    return window
 
 
 def test_it_opens_and_is_small(watched: Watched, file: Path) -> None:
     """The file is compact, and the page responds fast and makes one page of rows and one drawing."""
     assert file.stat().st_size < MEBIBYTES * 1024 * 1024
+    assert watched.pause(watched.reload) < PAUSE
     expect(watched.page.locator("#shown")).to_have_text(f"{SUBNETS:,} subnets, {SUBNETS // 2:,} through a NAT")
-    assert watched.pause(watched.open) < PAUSE
     assert watched.page.locator("#rows tr").count() == 100
     assert watched.page.get_by_role("img").count() == 1
     assert watched.page.evaluate("document.querySelectorAll('*').length") < 5000
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "event", "count"),
-    [("choose-compliance", "COMPLIANT", "change", 5000), ("search", "private-17 vpc-3", "input", 11 * 11)],
-)
-def test_filters_answer_at_once(watched: Watched, field: str, value: str, event: str, count: int) -> None:
+def test_filters_answer_at_once(watched: Watched) -> None:
     """A choice or a search among 10,000 subnets is answered without a noticeable pause."""
-    choose = (
-        f"const field = document.getElementById('{field}'); field.value = '{value}';"
-        f"field.dispatchEvent(new Event('{event}'))"
-    )
-    assert watched.pause(lambda: watched.until_painted(choose)) < PAUSE
-    expect(watched.page.locator("#shown")).to_contain_text(f"{count:,} of {SUBNETS:,} subnets shown")
+    for field, value, event, count in (
+        ("choose-compliance", "COMPLIANT", "change", 5000),
+        ("search", "private-17 vpc-3", "input", 11 * 11),
+    ):
+        choose = (
+            f"const field = document.getElementById('{field}'); field.value = '{value}';"
+            f"field.dispatchEvent(new Event('{event}'))"
+        )
+        assert watched.pause(lambda act=choose: watched.until_painted(act)) < PAUSE  # type: ignore[misc]
+        expect(watched.page.locator("#shown")).to_contain_text(f"{count:,} of {SUBNETS:,} subnets shown")
+        watched.page.get_by_role("button", name="Clear").click()
 
 
-@pytest.mark.parametrize("column", ["subnet", "path", "table", "vpc", "compliance"])
-def test_sorting_answers_at_once(watched: Watched, column: str) -> None:
+def test_sorting_answers_at_once(watched: Watched) -> None:
     """10,000 subnets are sorted by any column, and back, without a noticeable pause."""
-    press = f"document.querySelector('th[data-column={column}] button').click()"
-    assert watched.pause(lambda: max(watched.until_painted(press) for _ in range(2))) < PAUSE
-    assert watched.page.locator(f"th[data-column={column}]").get_attribute("aria-sort") == "descending"
+    presses = [
+        f"document.querySelector('th[data-column={column}] button').click()"
+        for column in ("subnet", "path", "table", "vpc", "compliance")
+    ]
+    assert watched.pause(lambda: max(watched.until_painted(press) for press in presses for _ in range(2))) < PAUSE
+    heading = watched.page.locator("th[data-column=compliance]")
+    expect(heading).to_have_attribute("aria-sort", re.compile("ascending|descending"))
 
 
 def test_pages_are_turned(watched: Watched) -> None:
     """Every subnet is on one of the pages; the keyboard stays where it was."""
     page = watched.page
     pager = page.get_by_role("navigation", name="Pages of subnets")
+    pager.get_by_role("button", name="First").evaluate("button => button.click()")
     expect(pager.get_by_role("status")).to_have_text(f"1 to 100 of {SUBNETS:,}")
     first = page.locator("#rows tr").first.inner_text()
     pager.get_by_role("button", name="Next").press("Enter")
@@ -153,7 +169,7 @@ def test_every_drawing_can_be_open(watched: Watched) -> None:
     page = watched.page
 
     def open_all() -> float:
-        watched.open()
+        watched.reload()
         page.get_by_role("button", name=f"Show {VPCS - 10} more VPCs").click()
         return watched.until_painted("for (const element of document.querySelectorAll('details')) element.open = true")
 
@@ -170,14 +186,12 @@ def test_paper_gets_a_thousand_rows(watched: Watched) -> None:
     assert page.locator("#rows tr").count() == 100
 
 
-def test_hundreds_of_vpcs_open(visit: Visit, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("visit")
+def test_hundreds_of_vpcs_open(window: Watched, tmp_path: Path) -> None:
     """A report of hundreds of VPCs lists the worst ten at first, and each that is asked for."""
     [view] = views_of("nat-gateway-zonal")
-    result = result_of([as_account(view, 200000000000 + number) for number in range(400)])
-    file = tmp_path / "report.html"
-    file.write_text(as_html(result), encoding="utf-8")
-    watched = Watched(visit.open(file), file)
-    expect(watched.page.locator("#vpcs details")).to_have_count(10)
-    assert watched.pause(watched.open) < PAUSE
-    watched.page.locator("#choose-account").select_option("200000000399")
-    expect(watched.page.locator("#vpcs details")).to_have_count(1)
+    window.show(written(result_of([as_account(view, 200000000000 + number) for number in range(400)]), tmp_path))
+    expect(window.page.locator("#vpcs details")).to_have_count(10)
+    assert window.pause(window.reload) < PAUSE
+    window.page.locator("#choose-account").select_option("200000000399")
+    expect(window.page.locator("#vpcs details")).to_have_count(1)
