@@ -1,5 +1,6 @@
 """What holds for all tests, and the sandbox that those use which talk to AWS."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from tests.support.running import emptied
 # never blocked by a failure that it did not cause.
 settings.register_profile("express-path", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("express-path")
+
+# By default, the garbage collector looks every few seconds at all models of AWS's services, which stay until the end.
+gc.set_threshold(20_000, 20, 50)
 
 TESTS = Path(__file__).parent
 
