@@ -1,21 +1,30 @@
 """Does once what moto repeats for every request. The behavior stays the same."""
 
 import inspect
+import pickle
+from functools import lru_cache
 from typing import Any
 
 import yaml
 from moto import backends
 from moto.core import responses
+from moto.core.serialize import AttributePickerContext, ResponseSerializer, XFormedAttributePicker
+from moto.core.utils import get_value
 from moto.ssm import models as ssm_models
 
+from sandbox.dynamic import Moto
 from sandbox.patches import Patches
+
+_ABSENT = object()
 
 
 def apply(patches: Patches) -> None:
-    """Let moto list its folders once, look methods up by name instead of listing them, and parse YAML in C."""
+    """Let moto list its folders once, look up methods and attributes by name, and parse each YAML document once."""
     modules = tuple(backends.list_of_moto_modules())
     patches.set(backends, "list_of_moto_modules", lambda: modules)
     patches.set(responses, "method_names_from_class", _Methods)
+    patches.set(responses, "XFormedAttributePicker", _AttributePicker)
+    patches.set(ResponseSerializer, "get_value", _get_value)
     patches.set(ssm_models, "yaml", _Yaml)
 
 
@@ -27,12 +36,51 @@ class _Yaml:
     @staticmethod
     def safe_load(content: str) -> object:
         """Parse a document, as `yaml.safe_load` does."""
-        return yaml.load(content, Loader=yaml.CSafeLoader)
+        return pickle.loads(_parsed(content))
 
     @staticmethod
     def dump(content: object) -> str:
         """Write a document, as `yaml.dump` does."""
         return str(yaml.dump(content, Dumper=yaml.CDumper))
+
+
+@lru_cache(maxsize=64)
+def _parsed(content: str) -> bytes:
+    """Return a parsed document, pickled so that every caller has a copy of its own."""
+    return pickle.dumps(yaml.load(content, Loader=yaml.CSafeLoader))
+
+
+class _AttributePicker(XFormedAttributePicker):
+    """Finds the value of a member of an answer under the same names as moto's, which it works out only once."""
+
+    _names: dict[tuple[Moto, ...], tuple[str, ...]] = {}  # noqa: RUF012  # shared by all answers
+
+    def __init__(self, response_transformers: dict[str, Moto] | None) -> None:
+        """Note the members that a transformer may be for: those named like the end of its path."""
+        super().__init__(response_transformers=response_transformers)
+        self.transformed = tuple(path.rpartition(".")[2] for path in self.response_transformers)
+
+    def names(self, context: AttributePickerContext) -> tuple[str, ...]:
+        """Return the names to look for, in order. They depend on the model and on the class of the object."""
+        shape: Moto = context.shape
+        key = (context.key, shape, getattr(shape, "parent", None), type(context.obj))
+        if key not in self._names:
+            self._names[key] = tuple(dict.fromkeys(self.get_possible_keys(context)))
+        return self._names[key]
+
+
+def _get_value(serializer: ResponseSerializer, value: Moto, key: str, shape: Moto) -> Moto:
+    """Return the value of a member of an answer, as moto's method of the same name."""
+    picker = serializer._value_picker  # noqa: SLF001  # moto offers no other way to it
+    context = AttributePickerContext(value, key, shape, serializer.operation_model, serializer.service_model)
+    if not isinstance(picker, _AttributePicker) or key.endswith(picker.transformed):
+        context.key_path = ".".join(serializer.path)
+        return picker(context)
+    for name in picker.names(context):
+        found = get_value(value, name, _ABSENT)
+        if found is not _ABSENT:
+            return found
+    return None
 
 
 class _Methods:
