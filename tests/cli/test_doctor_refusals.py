@@ -33,7 +33,7 @@ def healthy(running_sandbox: Sandbox) -> Iterator[Sandbox]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let retries happen without waiting."""
-    monkeypatch.setattr("botocore.retries.standard.random.random", lambda: 0.0)
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
 
 
 @pytest.fixture
