@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from moto.cloudwatch.models import MetricDatum, cloudwatch_backends
 from moto.cloudwatch.responses import CloudWatchResponse
@@ -50,6 +51,14 @@ class Metrics:
         dimensions = [{"Name": "NatGatewayId", "Value": nat_gateway_id}]
         if zone:
             dimensions.append({"Name": "AvailabilityZone", "Value": zone})
+        common = vars(MetricDatum("AWS/NATGateway", metric, 0, dimensions, None))
         cloudwatch_backends[account_id][region].metric_data += [
-            MetricDatum("AWS/NATGateway", metric, value, dimensions, time) for time, value in points
+            _datum(common | {"value": value, "timestamp": time}) for time, value in points
         ]
+
+
+def _datum(attributes: dict[str, Any]) -> MetricDatum:
+    """Return a datum with these attributes. Its initializer would make the dimensions of thousands of points anew."""
+    datum: MetricDatum = object.__new__(MetricDatum)
+    vars(datum).update(attributes)
+    return datum

@@ -33,7 +33,7 @@ def rows(result: Result) -> list[dict[str, Any]]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let botocore's standard retry mode retry without waiting."""
-    monkeypatch.setattr("botocore.retries.standard.random.random", lambda: 0.0)
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
 
 
 @pytest.fixture
