@@ -1,4 +1,4 @@
-"""Whether a resource has a tag that a parameter names as a key, or as key=value."""
+"""Find the tags that a parameter names as a key, or as key=value."""
 
 from dataclasses import dataclass
 from functools import cache
