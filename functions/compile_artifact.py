@@ -35,7 +35,7 @@ def candidates(version: str) -> Iterator[str]:
 
 
 def is_version(interpreter: str, version: str) -> bool:
-    """Whether `interpreter` starts at all and is CPython of `version`; a pyenv shim on PATH may be neither."""
+    """Return whether `interpreter` starts at all and is CPython of `version`; a pyenv shim on PATH may be neither."""
     ask = "import sys; print(sys.implementation.name, '%d.%d' % sys.version_info[:2])"
     answer = subprocess.run([interpreter, "-c", ask], capture_output=True, text=True, check=False)
     return answer.returncode == 0 and answer.stdout.split() == ["cpython", version]

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from express_path.domain.network.resources import NatGateway
 from express_path.domain.network.snapshot import Snapshot
@@ -50,20 +51,27 @@ class CrossedNat:
         return f"{self.id} {self.region}"
 
 
+class _RegionalHop(NamedTuple):
+    region: str
+    hop: Hop
+
+
 def crossed_nats(views: Sequence[View], verdicts: Iterable[Verdict]) -> list[CrossedNat]:
     """Return every NAT on the path of any S3 Express address of a flagged subnet, by Region and id.
 
     A verdict names only one path, but zones or prefixes can use several NATs.
     """
-    by_account = {(view.account.id, view.region): view for view in views}
-    users: dict[tuple[str, Hop], list[Verdict]] = defaultdict(list)
+    in_region: dict[str, dict[str, View]] = defaultdict(dict)
+    for view in views:
+        in_region[view.region][view.account.id] = view
+    users: dict[_RegionalHop, list[Verdict]] = defaultdict(list)
     snapshots: dict[str, Snapshot] = {}
     for verdict in filter(is_flagged, verdicts):
-        view = by_account[verdict.account_id, verdict.region]
+        view = in_region[verdict.region][verdict.account_id]
         snapshots[verdict.region] = view.tracer.snapshot
         for hop in _nats_of(view, verdict.subnet_id):
-            users[verdict.region, hop].append(verdict)
-    found = [_described(snapshots[region], hop, used_by) for (region, hop), used_by in users.items()]
+            users[_RegionalHop(verdict.region, hop)].append(verdict)
+    found = [_described(snapshots[used.region], used.hop, used_by) for used, used_by in users.items()]
     return sorted(found, key=lambda nat: (nat.region, nat.id))
 
 

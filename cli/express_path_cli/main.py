@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from express_path_cli.commands import collect, cost, diagnose, doctor, explain, heal, heals, report, scan, undo
-from express_path_cli.problems import DEBUG, RootCommand, Subcommand
+from express_path_cli.problems import DEBUG
+from express_path_cli.root_command import RootCommand, Subcommand
 
 app = typer.Typer(
     cls=RootCommand,

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from express_path.errors import ApiError
 from express_path_cli.account_access import AccountAccess
@@ -24,21 +25,26 @@ class OwnedNats:
         return str(self.owner)
 
 
+class _Owner(NamedTuple):
+    account_id: str | None
+    region: str
+
+
 def nats_by_owner(nats: Iterable[CrossedNat], access: AccountAccess, task_pool: TaskPool) -> list[OwnedNats]:
     """Return the NAT gateways by owner. Those whose account cannot be accessed are added to the pool's failures."""
-    by_owner: dict[tuple[str | None, str], list[CrossedNat]] = defaultdict(list)
+    by_owner: dict[_Owner, list[CrossedNat]] = defaultdict(list)
     for nat in nats:
         if nat.kind is not NatKind.INSTANCE:
-            by_owner[nat.account_id, nat.region].append(nat)
+            by_owner[_Owner(nat.account_id, nat.region)].append(nat)
     owned = []
-    for (account_id, region), gateways in by_owner.items():
+    for owner, gateways in by_owner.items():
         try:
-            aws = access.clients(account_id, region)
+            aws = access.clients(owner.account_id, owner.region)
         except ApiError as error:
             task_pool.failures += [Failure(nat.where, error) for nat in gateways]
             continue
-        if aws and account_id:
-            owned.append(OwnedNats(AccountRegion(account_id, aws), tuple(gateways)))
+        if aws and owner.account_id:
+            owned.append(OwnedNats(AccountRegion(owner.account_id, aws), tuple(gateways)))
         else:
             task_pool.failures += [Failure(nat.where, _no_access(nat)) for nat in gateways]
     return owned

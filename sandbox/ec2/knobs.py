@@ -27,7 +27,7 @@ class Knobs:
     """How often an endpoint is still described with the route tables that it had before ModifyVpcEndpoint."""
 
     tokens_outlive_endpoints: bool = False
-    """Whether a repeated ClientToken returns the first answer although its endpoint is deleted, as EC2 does.
+    """If true, a repeated ClientToken returns the first answer although its endpoint is deleted, as EC2 does.
 
     https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
     """
@@ -36,7 +36,7 @@ class Knobs:
     """Quota of gateway endpoints in a Region: https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html."""
 
     undeletable_endpoints: bool = False
-    """Whether DeleteVpcEndpoints refuses every endpoint, as it refuses those that a service manages."""
+    """If true, DeleteVpcEndpoints refuses every endpoint, as it refuses those that a service manages."""
 
     shares: list[Any] = field(default_factory=list)
     """Subnets that are shared with other accounts: set through `Sharing.share_subnet`."""

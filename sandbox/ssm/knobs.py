@@ -32,14 +32,14 @@ class Knobs:
     """At which step the executor dies: set by `Automation.killing`."""
 
     payload_as_object: bool = False
-    """Whether the output Payload of aws:invokeLambdaFunction is the object itself, not the text that Lambda returned.
+    """If true, the output Payload of aws:invokeLambdaFunction is the object itself, not the text that Lambda returned.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-lamb.html says only that it is "the
     JSON representation of the object".
     """
 
     lambda_selectors: bool = True
-    """Whether outputs with selectors such as `$.Payload.name` work on aws:invokeLambdaFunction; not documented."""
+    """If true, outputs with selectors such as `$.Payload.name` work on aws:invokeLambdaFunction; not documented."""
 
     closed_calendars: set[str] = field(default_factory=set)
     """Names of the change calendars that are closed now."""

@@ -191,7 +191,7 @@ class BruteForce:
             yield block_of(route.destination), False
 
     def may_be_overridden(self, address: Address, routes: list[Route], winner: Route | None) -> bool:
-        """Whether a prefix list that cannot be read may send the address elsewhere."""
+        """Return whether a prefix list that cannot be read may send the address elsewhere."""
         own = winner.target_id if winner else None
         for route in routes:
             if isinstance(route.destination, str) and route.state != "blackhole" and route.target_id != own:
@@ -201,7 +201,7 @@ class BruteForce:
         return False
 
     def is_gateway_endpoint(self, route: Route) -> bool:
-        """Whether a route leads to a gateway endpoint."""
+        """Return whether a route leads to a gateway endpoint."""
         found = self.snapshot.vpc_endpoints.get(route.target_id)
         return found is not None and found.endpoint_type == "gateway"
 
@@ -298,7 +298,7 @@ class BruteForce:
         return UNKNOWN
 
     def is_left_out(self, attachment: TransitGatewayAttachment, zone: str) -> bool:
-        """Whether an attachment certainly has no subnet in an Availability Zone."""
+        """Return whether an attachment certainly has no subnet in an Availability Zone."""
         listed = [self.snapshot.subnets.get(subnet_id) for subnet_id in attachment.subnet_ids or ["unseen"]]
         zones = {subnet.availability_zone_id for subnet in listed if subnet}
         parts = zone.split("-")

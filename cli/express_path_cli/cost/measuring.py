@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family
 from express_path_cli.cost.charges import Measured, Price, TimeWindow, charged_bytes, measured
@@ -41,6 +42,13 @@ class Measurement:
     not_recorded: Sequence[NotRecordedError] = ()
 
 
+class _RecordedPart(NamedTuple):
+    """What the records of some NAT gateways contain, and when; one query reads all gateways with the same part."""
+
+    fields: tuple[str, ...]
+    window: TimeWindow
+
+
 def express_blocks(views: Sequence[View], region: str) -> tuple[Cidr, ...]:
     """Return the IPv4 blocks of S3 Express in a Region; NAT gateways translate to no others. Raise OptionError."""
     snapshot = next(view.tracer.snapshot for view in views if view.region == region)
@@ -75,13 +83,14 @@ def _measure_owned(log_group: str, views: Sequence[View], during: TimeWindow, ow
     blocks = express_blocks(views, aws.region)
     group = read_log_group(aws, log_group)
     placements = read_nat_placements(aws, [nat.id for nat in owned.nats])
-    recorded: dict[tuple[tuple[str, ...], TimeWindow], list[NatPlacement]] = defaultdict(list)
+    recorded: dict[_RecordedPart, list[NatPlacement]] = defaultdict(list)
     not_recorded = []
     for nat in owned.nats:
         try:
             placement = placements.get(nat.id, NatPlacement(nat.id, (), "", ""))
             flow_log = recording(placement, log_group, group.flow_logs)
-            recorded[flow_log.fields, _recorded_window(placement, group, flow_log, during)].append(placement)
+            window = _recorded_window(placement, group, flow_log, during)
+            recorded[_RecordedPart(flow_log.fields, window)].append(placement)
         except NotRecordedError as error:
             not_recorded.append(error)
     by_gateway: dict[str, ExpressBytes] = {}

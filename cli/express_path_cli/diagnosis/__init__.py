@@ -1,1 +1,1 @@
-"""Whether NAT gateways throttle traffic."""
+"""Find NAT gateways that throttle traffic."""

@@ -30,7 +30,7 @@ class NatDiagnosis:
 
     @property
     def has_symptoms(self) -> bool:
-        """Whether any of its meters has symptoms."""
+        """Return whether any of its meters has symptoms."""
         return any(diagnosis.state is State.SYMPTOMS for diagnosis in self.diagnoses or ())
 
 

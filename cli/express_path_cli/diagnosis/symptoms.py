@@ -1,4 +1,4 @@
-"""Whether a NAT gateway throttles traffic, from its metrics over a window."""
+"""Decide from its metrics over a window whether a NAT gateway throttles traffic."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

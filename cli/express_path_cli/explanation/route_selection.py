@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import PrefixList, Rank, Route
@@ -92,13 +93,19 @@ class RouteSelection:
     other_routes: int
 
 
+class _SelectionKey(NamedTuple):
+    table_id: str
+    depth: int
+    candidates: tuple[CandidateRoute, ...]
+
+
 def route_selections(tracer: RecordingTracer) -> list[RouteSelection]:
     """Return the selections of every table on the path, in its order; blocks with the same candidates share one."""
-    selections: dict[tuple[str, int, tuple[CandidateRoute, ...]], RouteSelection] = {}
+    selections: dict[_SelectionKey, RouteSelection] = {}
     for lookup in tracer.lookups():
         routes = tracer.routes(lookup)
         candidates = tuple(_candidates(routes, lookup.block, tracer.snapshot.prefix_lists))
-        key = (lookup.table.id, lookup.depth, candidates)
+        key = _SelectionKey(lookup.table.id, lookup.depth, candidates)
         selections[key] = RouteSelection(
             table=lookup.table,
             depth=lookup.depth,

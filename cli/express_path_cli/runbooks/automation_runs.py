@@ -49,7 +49,7 @@ class Run:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the run has ended."""
+        """Return whether the run has ended."""
         return self.status in ENDED
 
 

@@ -41,7 +41,7 @@ class PastHeal:
 
     @property
     def can_be_undone(self) -> bool:
-        """Whether there is something to undo."""
+        """Return whether there is something to undo."""
         return self.state in (HealState.HEALED, HealState.UNFINISHED)
 
 

@@ -40,7 +40,7 @@ class ConfigEvent:
 
     @property
     def is_test(self) -> bool:
-        """Whether AWS Config checks the evaluations without storing them (TestMode)."""
+        """Return whether AWS Config checks the evaluations without storing them (TestMode)."""
         return self.result_token == TEST_TOKEN
 
 

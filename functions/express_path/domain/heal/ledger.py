@@ -81,7 +81,7 @@ class TableRecord:
 
     @property
     def is_undone(self) -> bool:
-        """Whether the last heal was undone, or an undo of it did not finish, and no heal has succeeded since then."""
+        """Return whether the last heal was undone, or its undo did not finish, and no heal has succeeded since."""
         is_claimed = self.state in (TableState.CLAIMED, TableState.FAILED)
         return (
             self.state is TableState.UNDONE

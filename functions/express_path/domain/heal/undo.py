@@ -62,7 +62,7 @@ class Undo:
 
     @property
     def deletes(self) -> bool:
-        """Whether the undo deletes the endpoint after the table no longer uses it."""
+        """Return whether the undo deletes the endpoint after the table no longer uses it."""
         return self.is_live and not self.kept
 
     @property

@@ -34,7 +34,7 @@ class Route:
 
     @property
     def is_blackhole(self) -> bool:
-        """Whether the target no longer exists, so that AWS drops the traffic that the route wins."""
+        """Return whether the target no longer exists, so that AWS drops the traffic that the route wins."""
         return self.state == "blackhole"
 
 
@@ -53,7 +53,7 @@ class Association:
 
     @property
     def counts(self) -> bool:
-        """Whether the association has an effect: it exists, or is being made."""
+        """Return whether the association has an effect: it exists, or is being made."""
         return self.state in ASSOCIATION_STATES
 
 
@@ -114,7 +114,7 @@ class VpcEndpoint:
 
     @property
     def is_network_firewall(self) -> bool:
-        """Whether AWS Network Firewall manages the endpoint, so that it forwards traffic unchanged.
+        """Return whether AWS Network Firewall manages the endpoint, so that it forwards traffic unchanged.
 
         https://docs.aws.amazon.com/network-firewall/latest/developerguide/firewall-components.html
         """

@@ -1,4 +1,4 @@
-"""Whether a resource has a tag that a parameter names as a key, or as key=value."""
+"""Match tags with a parameter that names a key, or key=value."""
 
 from dataclasses import dataclass
 from functools import cache
