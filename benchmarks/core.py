@@ -71,7 +71,7 @@ def _subnets() -> Measured:
     described = []
     for number in range(TABLES):
         governed = range(number, SUBNETS, TABLES)
-        associations = [{"Main": False, "SubnetId": f"subnet-{each}"} for each in governed]
+        associations = [{"Main": False, "SubnetId": f"subnet-{subnet}"} for subnet in governed]
         described.append({**describe_table(number, ROUTES), "Associations": associations})
     network = _network(map(route_table, described), SUBNETS)
     figures = [
@@ -98,7 +98,7 @@ def _judge_all(network: Snapshot) -> list[Verdict]:
 
 
 def _naive_all(network: Snapshot, described: list[Description]) -> list[Verdict]:
-    governing = {each["SubnetId"]: table for table in described for each in table["Associations"]}
+    governing = {association["SubnetId"]: table for table in described for association in table["Associations"]}
     decided: dict[str, set[str]] = {}
     verdicts = []
     for subnet in network.subnets.values():

@@ -80,7 +80,7 @@ def _costs(vpcs: int) -> dict[str, Cost]:
     with _serving(vpcs) as server:
         _run(server, "sweep")  # AWS Config then holds everything, as it does on all days but the first
         runs = [{way: _run(server, way) for way in WAYS} for _ in range(REPEATS)]
-    return {way: Cost(*map(statistics.median, zip(*(each[way] for each in runs), strict=True))) for way in WAYS}
+    return {way: Cost(*map(statistics.median, zip(*(run[way] for run in runs), strict=True))) for way in WAYS}
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def _endpoint(memory: Moto, vpc_id: str, table: Moto) -> None:
 
 def _prefix_list(memory: Moto, name: str) -> ManagedPrefixList:
     lists: Any = memory.managed_prefix_lists.values()
-    return next(each for each in lists if each.prefix_list_name == name)
+    return next(prefix_list for prefix_list in lists if prefix_list.prefix_list_name == name)
 
 
 def _add(table: Moto, route: Route) -> None:

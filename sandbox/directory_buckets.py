@@ -23,6 +23,8 @@ def apply(patches: Patches) -> None:
 
 
 def _listing(original: Moto) -> Moto:
+    """List directory buckets for requests signed for S3 Express, and the other buckets for all others."""
+
     def all_buckets(self: Moto) -> Moto:
         buckets = self.backend.buckets
         directories = {name: bucket for name, bucket in buckets.items() if name.endswith(SUFFIX)}

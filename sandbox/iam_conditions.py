@@ -46,6 +46,8 @@ def apply(patches: Patches) -> None:
 
 
 def _authorizing(original: Moto) -> Moto:
+    """Check a request with the subclass of moto's request class that evaluates policies here."""
+
     def authorize(response: Moto, iam_request_class: Moto, resource: str = "*") -> None:
         class Checked(iam_request_class):  # type: ignore[misc] # moto's class for requests to this service
             """A request whose caller's policies are evaluated here; moto still checks its signature."""

@@ -21,6 +21,8 @@ def apply(patches: Patches) -> None:
 
 
 def _authorizing(original: Moto) -> Moto:
+    """Give the error of a denied request the code, status, and protocol of its service."""
+
     def authorize(self: Moto, resource: str = "*") -> None:
         try:
             original(self, resource)

@@ -72,6 +72,8 @@ def _check_numbers(value: object) -> None:
 
 
 def _creating(original: Moto) -> Moto:
+    """Create a table with its resource policy."""
+
     def create_table(self: Moto) -> Moto:
         policy = self.body.get("ResourcePolicy")
         _check_policy(policy)
@@ -85,6 +87,8 @@ def _creating(original: Moto) -> Moto:
 
 
 def _deleting(original: Moto) -> Moto:
+    """Delete a table and its resource policy."""
+
     def delete_table(self: Moto) -> Moto:
         backend = self.dynamodb_backend
         name = self.body["TableName"].rpartition("/")[2]

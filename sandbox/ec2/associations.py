@@ -93,6 +93,8 @@ def _existing(backend: Moto, table: Moto, target_id: str) -> str | None:
 
 
 def _disassociating(original: Moto) -> Moto:
+    """Reject the disassociation of a main route table."""
+
     def disassociate_route_table(self: Moto) -> ActionResult:
         association_id = self._get_param("AssociationId")
         if any(table.main_association_id == association_id for table in self.ec2_backend.route_tables.values()):

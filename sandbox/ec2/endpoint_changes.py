@@ -32,6 +32,8 @@ def apply(patches: Patches, knobs: Knobs) -> None:
 
 
 def _modifying(original: Moto) -> Moto:
+    """Check the change and apply it to the endpoint's route tables and policy."""
+
     def modify_vpc_endpoint(self: Moto) -> ActionResult:
         backend, parameters = self.ec2_backend, self.params
         endpoint = backend.vpc_end_points.get(parameters["VpcEndpointId"])

@@ -60,6 +60,8 @@ def apply(patches: Patches, knobs: Knobs) -> None:
 
 
 def _matching(original: Moto) -> Moto:
+    """Match a filter if any value of a multi-valued field matches."""
+
     def is_filter_matching(resource: Moto, name: str, wanted: list[str]) -> bool:
         value = resource.get_filter_value(name)
         if isinstance(value, Collection) and not isinstance(value, str):
@@ -70,6 +72,8 @@ def _matching(original: Moto) -> Moto:
 
 
 def _known(original: Moto) -> Moto:
+    """Reject filters that the operation does not have, and filters with too many values."""
+
     def filters_from_querystring(self: Moto) -> dict[str, list[str]]:
         operation = str(self._get_action())
         found: dict[str, list[str]] = original(self)
@@ -94,6 +98,8 @@ def _names(operation: str) -> frozenset[str]:
 
 
 def _of_route_table(original: Moto) -> Moto:
+    """Return the values of the filters on routes and associations, which moto lacks."""
+
     def get_filter_value(self: Moto, filter_name: str, method_name: str | None = None) -> Moto:
         section, _, name = filter_name.partition(".")
         if section == "route":
@@ -108,6 +114,8 @@ def _of_route_table(original: Moto) -> Moto:
 
 
 def _of_id(original: Moto) -> Moto:
+    """Return the values of filters that have another name in moto."""
+
     def get_filter_value(self: Moto, filter_name: str, method_name: str | None = None) -> Moto:
         if filter_name in ALIASES:
             return getattr(self, ALIASES[filter_name])

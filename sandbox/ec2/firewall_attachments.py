@@ -25,6 +25,8 @@ def apply(patches: Patches, knobs: Knobs) -> None:
 
 
 def _creating(original: Moto) -> Moto:
+    """Attach a firewall to the transit gateway that the request names."""
+
     def create_firewall(self: Moto) -> ActionResult:
         gateway_id = self._get_param("TransitGatewayId")
         backend = ec2_backends[self.current_account][self.region]

@@ -40,6 +40,8 @@ def of_service(backend: Moto, service_name: str) -> dict[str, Moto]:
 
 
 def _create_default_pls(original: Moto) -> Moto:
+    """Add the S3 Express lists to the prefix lists of a Region that offers the service."""
+
     def create_default_pls(self: Moto) -> None:
         original(self)
         region = self.region_name

@@ -56,6 +56,8 @@ class _DryRunError(HTTPException):
 
 
 def _serialized(original: Moto) -> Moto:
+    """Serialize EC2's errors, including those that moto raises while it renders an answer, with EC2's status."""
+
     def serialized(self: Moto, action_result: ActionResult) -> tuple[int, dict[str, Any], Any]:
         try:
             status, headers, body = original(self, action_result)

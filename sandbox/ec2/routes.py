@@ -48,6 +48,8 @@ def apply(patches: Patches, knobs: Knobs) -> None:
 
 
 def _creating(original: Moto) -> Moto:
+    """Reject a second route to a destination, and accept the targets that moto does not know."""
+
     def create_route(self: Moto) -> ActionResult:
         table = self.ec2_backend.get_route_table(self.params["RouteTableId"])
         destination = _destination(self.params)
@@ -62,6 +64,8 @@ def _creating(original: Moto) -> Moto:
 
 
 def _replacing(original: Moto) -> Moto:
+    """Reject a change of a gateway endpoint's route, and accept the targets that moto does not know."""
+
     def replace_route(self: Moto) -> ActionResult:
         table = self.ec2_backend.get_route_table(self.params["RouteTableId"])
         route = _find(table, _destination(self.params))
@@ -78,6 +82,8 @@ def _replacing(original: Moto) -> Moto:
 
 
 def _deleting(original: Moto) -> Moto:
+    """Reject the deletion of local routes and of gateway endpoints' routes."""
+
     def delete_route(self: Moto) -> ActionResult:
         table = self.ec2_backend.get_route_table(self.params["RouteTableId"])
         destination = _destination(self.params)

@@ -114,7 +114,7 @@ def test_only_paths_over_a_nat_are_healable(reason: Reason) -> None:
     ids=["endpoint", "internet gateway", "no route", "unresolved", "service not offered", "subnet deleted"],
 )
 def test_nothing_is_done_without_a_nat(found: Snapshot) -> None:
-    """A subnet that is not NON_COMPLIANT is left alone, whatever stands in the way of other subnets."""
+    """A subnet that is not NON_COMPLIANT needs no heal, even if other subnets are blocked."""
     plan = planned(found)
     assert (plan.action, plan.blockers, plan.warnings, plan.patches) == (Action.NOTHING_TO_DO, (), (), {})
 
@@ -166,7 +166,7 @@ def test_table_of_an_excluded_subnet_is_not_changed_for_another() -> None:
 
 
 def test_existing_endpoint_is_associated() -> None:
-    """A VPC that has the endpoint gets no second one; the plan names it, and what the CLI would have to say."""
+    """If the VPC has the endpoint, the plan names it and its CLI patch, and does not create a second one."""
     plan = planned(network(endpoints=(endpoint("vpce-1"),)))
     assert (plan.action, plan.endpoint_id, plan.service_name, plan.ip_address_type) == (
         Action.ASSOCIATE,
@@ -185,7 +185,7 @@ def test_new_endpoint_is_described_in_full() -> None:
 
 
 def test_endpoint_that_an_undo_deletes_is_not_used() -> None:
-    """An undo records the deletion before it deletes, so that no heal begins to use the endpoint meanwhile."""
+    """An undo records the deletion first, so that no heal starts to use the endpoint in the meantime."""
     ledger = LedgerView(TableRecord("rtb-1"), VpcRecord("vpc-1", deleted_ids=frozenset({"vpce-1"})))
     plan = planned(network(endpoints=(endpoint("vpce-1"),)), ledger=ledger)
     assert (plan.action, plan.endpoint_id) == (Action.CREATE_AND_ASSOCIATE, None)
@@ -219,7 +219,7 @@ def test_address_type_follows_all_subnets_of_the_table(
 
 
 def test_address_type_does_not_ask_other_tables() -> None:
-    """A subnet of another table has no say."""
+    """Subnets of other route tables are ignored."""
     other = table("rtb-2", TO_NAT, subnets=("subnet-2",))
     found = network(
         subnets=(DUAL_STACK,),

@@ -1,4 +1,4 @@
-"""Approvals: who may ask, whose request is open, and what the approvers read."""
+"""Approvals: which run may send a request, which request is open, and the text that approvers read."""
 
 import pytest
 
@@ -34,7 +34,7 @@ SUBNETS = ["subnet-1", "subnet-2"]
     ids=["none", "requested", "approved", "expired", "own", "denied", "used"],
 )
 def test_request_of_another_run_is_open_until_answered_or_expired(approval: Approval | None, expected: str) -> None:
-    """One request for each route table: only the runs of others count, and only while they may be answered."""
+    """A route table has one open request: only other runs count, and only while approvers can still answer."""
     assert open_request(approval, "own", 100) == expected
 
 
@@ -61,7 +61,7 @@ def test_only_a_person_asks_again_after_a_no(
 
 
 def test_nobody_is_asked_about_nothing() -> None:
-    """A dry run and a healthy subnet end, a request that is open is waited for by its own run alone."""
+    """Approvers are asked once for each request, and never about a dry run or a healthy subnet."""
     plan = planned(network())
     assert next_step(plan, dry_run=False, is_pending=False) is ApprovalStep.ASK
     assert next_step(plan, dry_run=False, is_pending=True) is ApprovalStep.PENDING

@@ -59,7 +59,7 @@ def test_blocked_plan_still_says_what_it_would_have_done() -> None:
 
 
 def test_four_blockers_may_be_warnings() -> None:
-    """Security groups, network ACLs, policies and DNS are a team's own business, if it says so."""
+    """A team can turn blockers of security groups, network ACLs, policies, and DNS into warnings."""
     plan = planned(network(), EVERYTHING, warn_only=frozenset(Blocker), gateway_endpoint_quota=21)
     assert [finding.blocker for finding in plan.warnings] == TEAMS
     assert blockers(plan) == [Blocker.CHANGE_CALENDAR_CLOSED]
@@ -90,7 +90,7 @@ def test_plan_with_nothing_but_warnings_is_carried_out() -> None:
 
 @pytest.mark.parametrize("blocker", sorted(set(Blocker) - MAY_WARN))
 def test_no_other_blocker_may_be_a_warning(blocker: Blocker) -> None:
-    """What would fail, break others' work or fight with them stays a blocker."""
+    """The blockers of heals that would fail, or conflict with other changes, cannot become warnings."""
     found = network(
         TO_NAT,
         route("198.51.100.9/32", "nat-1"),
@@ -119,7 +119,7 @@ def test_closed_calendar_is_named_beside_what_is_decided_before_routing() -> Non
 
 @pytest.mark.parametrize(("number", "listed"), [(10, 10), (11, 11), (1000, 11)])
 def test_many_blockers_of_one_name_are_listed_briefly(number: int, listed: int) -> None:
-    """Ten show the pattern; a last one counts the others, and no other blocker is lost among them."""
+    """Ten are listed, one more counts the rest, and blockers of other names are all listed."""
     sets = frozenset(frozenset({f"sg-{group}"}) for group in range(number))
     plan = planned(network(), Evidence(group_sets=sets, dns_support=False))
     assert blockers(plan) == [*[Blocker.SECURITY_GROUP_EGRESS] * listed, Blocker.DNS_ATTRIBUTES]

@@ -135,7 +135,7 @@ def test_interrupted_heal_that_associated_the_table_is_finished(state: TableStat
     ids=["healed", "undone", "being undone", "no heal", "another endpoint", "table gone"],
 )
 def test_other_records_are_left_as_they_are(table: TableRecord, heal: RunRecord | None) -> None:
-    """Only a heal that did what it says, and did not come to record it, is finished."""
+    """Only a heal that made its change but stopped before recording it is finished."""
     assert not may_be_finished(planned(ROUTED), table, heal, ROUTED)
 
 

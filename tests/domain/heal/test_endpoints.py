@@ -25,7 +25,7 @@ STACK = {"aws:cloudformation:stack-name": "network", "aws:cloudformation:logical
     ids=["S3", "interface", "other VPC", "other Region"],
 )
 def test_only_gateway_endpoints_of_the_service_and_vpc_count(other: VpcEndpoint) -> None:
-    """An endpoint that is another service's, type's, VPC's or Region's is no reason not to make one."""
+    """An endpoint of another service, type, VPC, or Region does not prevent the creation of one."""
     assert express_endpoints(network(endpoints=(other,)), "vpc-1") == []
     assert planned(network(endpoints=(other,))).action is Action.CREATE_AND_ASSOCIATE
 
@@ -125,7 +125,7 @@ def test_tool_that_owns_another_endpoint_does_not_matter() -> None:
 
 
 def test_table_of_another_endpoint_is_not_taken_over() -> None:
-    """One family by an endpoint of its own: a second endpoint for both cannot be associated beside it."""
+    """If an endpoint already serves one family, a second endpoint for both cannot be associated."""
     found = network(
         TO_NAT,
         route("::/0", "nat-2"),

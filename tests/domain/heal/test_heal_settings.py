@@ -126,7 +126,7 @@ def test_policy_may_be_as_long_as_ec2_takes() -> None:
     ids=["empty", "text", "cut off", "list", "string", "null", "no statement", "other case", "too long"],
 )
 def test_malformed_policy_is_refused(text: str) -> None:
-    """A policy that EC2 would refuse, or that says nothing, is an error before anything is changed."""
+    """A policy that is empty or that EC2 would reject is an error before any change."""
     with pytest.raises(SettingError) as raised:
         with_policy(HealSettings(), text)
     assert raised.value.name == "ENDPOINT_POLICY_PARAMETER"

@@ -69,7 +69,7 @@ def test_time_of_a_heal_is_read_in_any_zone(when: str) -> None:
 
 
 def test_association_that_is_still_there_was_not_reverted() -> None:
-    """A healed table with a new, more specific route has lost nothing: that route alone is named."""
+    """If a healed table gained a more specific route, only that route is named."""
     found = network(
         TO_NAT, route("pl-express", "vpce-express"), route("198.51.100.9/32", "nat-1"), endpoints=(endpoint(),)
     )
@@ -77,7 +77,7 @@ def test_association_that_is_still_there_was_not_reverted() -> None:
 
 
 def record(**more: object) -> LedgerView:
-    """What the ledger says about rtb-1."""
+    """Return the ledger's record of rtb-1."""
     return LedgerView(TableRecord("rtb-1", **more), VpcRecord("vpc-1"))  # type: ignore[arg-type] -- fields of a record
 
 
@@ -129,7 +129,7 @@ def approval(state: ApprovalState, expires_at: int = SECONDS + 1) -> Approval:
     ids=["none", "requested", "denied", "used", "expired"],
 )
 def test_heal_without_an_approval_is_blocked_where_it_needs_one(found: Approval | None, shown: str) -> None:
-    """APPROVAL_REQUIRED says what became of the last request, and how to ask."""
+    """APPROVAL_REQUIRED says how the last request ended, and how to send a new one."""
     plan = planned(network(), ledger=record(approval=found), needs_approval=True)
     assert blockers(plan) == [Blocker.APPROVAL_REQUIRED]
     assert shown in evidence_of(plan, Blocker.APPROVAL_REQUIRED)

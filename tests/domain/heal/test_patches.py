@@ -93,7 +93,7 @@ def test_cloudformation_patch_keeps_the_other_tables() -> None:
 
 
 def test_cloudformation_patch_names_the_stack_and_the_resource() -> None:
-    """The endpoint's own tags say where the patch belongs."""
+    """The tags of the endpoint show which stack the patch belongs to."""
     assert resource(OWNED) == ("Express", {**SAME, "RouteTableIds": ["rtb-1"]})
     keep = "RouteTableIds as below. Keep all other properties of the resource.\n"
     assert OWNED.patches["cloudFormation"].startswith(f"# Stack network: change {keep}")

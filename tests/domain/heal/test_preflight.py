@@ -105,7 +105,7 @@ def test_group_that_keeps_https_in_blocks(rules: tuple[EgressRule, ...]) -> None
     ids=["whole", "half beside a block", "two halves"],
 )
 def test_group_that_names_a_prefix_list_with_the_blocks_is_fine(rules: tuple[EgressRule, ...]) -> None:
-    """A customer's prefix list lets out what its entries say, as blocks in the rule would."""
+    """The entries of a customer's prefix list allow traffic in the same way as blocks in the rule."""
     assert found(replace(groups(web=rules), prefix_lists=LISTS)) == []
 
 
@@ -157,7 +157,7 @@ def test_groups_of_one_interface_are_named_together() -> None:
 
 
 def test_every_list_that_the_endpoint_brings_is_asked() -> None:
-    """A group that lets IPv4 out only is in the way of a dual-stack endpoint."""
+    """A group that allows only IPv4 blocks a dual-stack endpoint."""
     evidence = groups(web=(to("0.0.0.0/0"),))
     assert found(evidence, EXPRESS_LIST, EXPRESS_LIST_6) == [Blocker.SECURITY_GROUP_EGRESS]
     assert found(groups(web=(to("0.0.0.0/0", "::/0"),)), EXPRESS_LIST, EXPRESS_LIST_6) == []

@@ -113,7 +113,7 @@ def _with_routes(table: RouteTable, endpoint: VpcEndpoint, network: Snapshot) ->
 @settings(max_examples=400)
 @given(networks())
 def test_plan_that_is_not_blocked_cures(found: Snapshot) -> None:
-    """Carried out as EC2 would, the change is taken, and the same engine then says COMPLIANT."""
+    """After EC2 applies the plan's change, the evaluator returns COMPLIANT."""
     evaluator = Evaluator(Tracer(found), RuleParameters())
     plan = planned(found)
     event(f"{plan.action} {','.join(sorted(set(blockers(plan))))}")

@@ -53,12 +53,12 @@ def test_route_quota_counts_six_for_the_prefix_list(there: int, blocked: bool) -
 
 
 def test_route_quota_may_be_raised() -> None:
-    """The account's own quota counts."""
+    """If AWS raised the account's quota, the raised value applies."""
     assert planned(network(*filled(900)), route_quota=1000).blockers == ()
 
 
 def test_route_quota_leaves_propagated_routes_out() -> None:
-    """Propagated routes have a quota of their own."""
+    """Propagated routes have a separate quota."""
     learned = route("192.168.0.0/16", "vgw-1", rank=Rank.PROPAGATED)
     assert planned(network(*filled(494, learned))).blockers == ()
 

@@ -1,4 +1,4 @@
-"""The plan of an undo: what the ledger says of a heal, what EC2 shows of it, and what may be removed."""
+"""The plan of an undo, from the ledger's record of the heal and the current state in EC2."""
 
 from dataclasses import replace
 
@@ -41,7 +41,7 @@ CREATED = VpcRecord("vpc-1", created_ids=frozenset({"vpce-express"}))
 
 
 def records(heal: RunRecord = HEAL, *, vpc: VpcRecord = CREATED, last: RunRecord | None = HEAL) -> Records:
-    """What the ledger says of a heal that associated rtb-1."""
+    """Return the ledger's record of a heal that associated rtb-1."""
     return Records(heal, TableRecord("rtb-1"), vpc, last)
 
 
@@ -132,7 +132,7 @@ def test_heal_that_can_be_undone() -> None:
     ],
 )
 def test_other_runs_are_refused(run: RunRecord | None, account_id: str, found: str) -> None:
-    """The error names the run, and what the ledger says of it."""
+    """The error names the run and its state in the ledger."""
     with pytest.raises(UndoError, match=f"run run-1 cannot be undone: {found}") as raised:
         check_heal("run-1", run, account_id)
     assert (raised.value.run_id, raised.value.found) == ("run-1", found)
@@ -167,7 +167,7 @@ def test_heal_that_another_one_replaced_is_refused() -> None:
     ids=["two", "other service", "other type", "other VPC", "other owner", "other owner of the table"],
 )
 def test_what_the_heal_did_not_leave_is_refused(sight: LiveResources, found: str) -> None:
-    """Nothing is removed where EC2 shows something else, and the error says what it shows."""
+    """Nothing is removed if EC2's state differs from the record; the error describes the difference."""
     with pytest.raises(UndoError, match=found.replace(".", r"\.")):
         make_undo(records(), sight, REGION)
 

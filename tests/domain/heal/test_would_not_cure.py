@@ -111,7 +111,7 @@ def test_table_that_uses_an_endpoint_gets_no_patch(used: VpcEndpoint, others: tu
 
 
 def test_table_that_uses_an_endpoint_for_one_family_gets_a_patch() -> None:
-    """A dual-stack endpoint whose IPv6 route is not there yet has something to bring."""
+    """A dual-stack endpoint without its IPv6 route still needs the association."""
     dual = endpoint(ip_address_type="dualstack")
     hijack = route("198.51.100.9/32", "nat-1")
     half = network(TO_NAT, route("pl-express", dual.id), hijack, subnets=(DUAL_STACK,), lists=BOTH, endpoints=(dual,))
@@ -130,7 +130,7 @@ def test_table_that_uses_an_endpoint_for_one_family_gets_a_patch() -> None:
     ids=["elsewhere", "shorter", "propagated and equal", "blackhole", "unreadable with the endpoint's target"],
 )
 def test_route_that_does_not_win_blocks_nothing(harmless: Route) -> None:
-    """Routes that lose to the endpoint's, or carry nothing, are no obstacle."""
+    """Routes that lose to the endpoint's route, or that carry no traffic, do not block."""
     found = network(TO_NAT, harmless, endpoints=(endpoint(),), lists=(EXPRESS_LIST, HIDDEN))
     assert (planned(found).action, planned(found).blockers) == (Action.ASSOCIATE, ())
 
@@ -178,7 +178,7 @@ def test_route_that_does_not_win_blocks_nothing(harmless: Route) -> None:
     ],
 )
 def test_traffic_that_no_endpoint_route_can_win_is_named(found: Snapshot, shown: str) -> None:
-    """WOULD_NOT_CURE names the route in the way, or the table where the addresses themselves cannot be read."""
+    """WOULD_NOT_CURE names the blocking route, or the route table if the addresses cannot be read."""
     plan = planned(found)
     assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.WOULD_NOT_CURE])
     assert evidence_of(plan, Blocker.WOULD_NOT_CURE) == shown
@@ -192,7 +192,7 @@ def test_both_families_are_healed_by_an_endpoint_of_both() -> None:
 
 
 def test_rest_that_leaves_by_an_internet_gateway_follows_the_parameter() -> None:
-    """Where public paths are NON_COMPLIANT, an IPv6 path by an egress-only gateway is in the way; else it is not."""
+    """An IPv6 path through an egress-only gateway blocks only if public paths are NON_COMPLIANT."""
     found = network(TO_NAT, route("::/0", "eigw-1"), subnets=(DUAL_STACK, subnet("subnet-2")), lists=BOTH)
     assert planned(found).blockers == ()
     strict = planned(found, parameters=RuleParameters(public_subnets=Compliance.NON_COMPLIANT))

@@ -29,7 +29,7 @@ def test_reads_what_ipaddress_reads(text: str) -> None:
 
 @given(st.one_of(st.text(max_size=20), st.text("0123456789abcdef.:/-+ ", max_size=20)))
 def test_takes_nothing_that_ipaddress_refuses(text: str) -> None:
-    """Text that is no block is refused with ValueError, whatever it is."""
+    """Text that is not a block raises ValueError."""
     try:
         block = parse_cidr(text)
     except ValueError:
@@ -55,6 +55,6 @@ def test_shortens_as_a_supernet(text: str, data: st.DataObject) -> None:
 
 
 def test_nat64_puts_ipv4_under_the_well_known_prefix() -> None:
-    """An IPv4 block appears to DNS64 hosts under 64:ff9b::/96, as RFC 6052 says."""
+    """DNS64 hosts see an IPv4 block under 64:ff9b::/96 (RFC 6052)."""
     seen = nat64(parse_cidr("198.51.100.0/24"))
     assert seen == Cidr(Family.IPV6, int(ip_address("64:ff9b::198.51.100.0")), 120)

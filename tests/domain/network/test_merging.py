@@ -19,7 +19,7 @@ OWNERS = {"vpc-a": ACCOUNT, "vpc-b": NEIGHBOUR}
 
 
 def owned(whole: Snapshot) -> Snapshot:
-    """The same network where each VPC, and what is in it, belongs to an account of its own."""
+    """The same network, with each VPC and its resources in a separate account."""
     of_vpc = lambda resource: replace(resource, owner_id=OWNERS[resource.vpc_id])  # noqa: E731
     return replace(
         whole,
@@ -67,14 +67,14 @@ def verdicts(network: Snapshot, rule: RuleParameters) -> list[Verdict]:
 @settings(max_examples=150)
 @given(network=snapshots(), rule=parameters())
 def test_two_accounts_views_make_the_whole(network: Snapshot, rule: RuleParameters) -> None:
-    """What each owner sees of its own VPC, put together in either order, gives the verdicts of the whole network."""
+    """The merged views of both owners, in either order, give the same verdicts as the whole network."""
     whole = owned(network)
     views = [view(whole, "vpc-a"), view(whole, "vpc-b")]
     assert verdicts(merged(views), rule) == verdicts(merged(views[::-1]), rule) == verdicts(whole, rule)
 
 
 def test_one_account_is_the_network() -> None:
-    """There is nothing to merge."""
+    """The snapshot of a single account is returned unchanged."""
     alone = snapshot()
     assert merged([alone]) is alone
 
@@ -90,7 +90,7 @@ def test_the_owners_description_counts() -> None:
 
 
 def test_the_subnets_of_others_are_told_apart() -> None:
-    """Paths may lead through them, but the account does not evaluate them."""
+    """Paths may lead through subnets of other accounts, but the account does not evaluate them."""
     views = [
         snapshot(subnets=by_id(subnet("subnet-1"), subnet("subnet-2"))),
         snapshot(subnets=by_id(subnet("subnet-2"), subnet("subnet-3"))),
@@ -102,7 +102,7 @@ def test_the_subnets_of_others_are_told_apart() -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_list_that_one_account_can_read_is_read(order: int) -> None:
-    """A customer's list shows its entries to its owner alone."""
+    """Only the owner of a customer's list can read its entries."""
     hidden = replace(EXPRESS_LIST, cidrs=None)
     views = [snapshot(prefix_lists=by_id(hidden)), snapshot()][::order]
     assert merged(views).prefix_lists == by_id(EXPRESS_LIST)
@@ -110,14 +110,14 @@ def test_a_list_that_one_account_can_read_is_read(order: int) -> None:
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_list_that_one_account_describes_is_known_by_name(order: int) -> None:
-    """An account that may not describe lists tells the entries alone, which do not hide what the list is."""
+    """An account that may not describe lists reads only the entries; the other account's name of the list is kept."""
     nameless = replace(EXPRESS_LIST, name="", aws_owned=False)
     views = [snapshot(prefix_lists=by_id(nameless)), snapshot()][::order]
     assert merged(views).prefix_lists == by_id(EXPRESS_LIST)
 
 
 def test_what_no_account_can_read_stays_unreadable() -> None:
-    """None of them is not none at all."""
+    """Resources that no account can read stay None instead of becoming empty."""
     network = merged([snapshot(), snapshot()])
     assert network.network_interfaces is None
     assert network.transit_gateway_attachments is None

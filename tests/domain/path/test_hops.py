@@ -120,7 +120,7 @@ def test_an_appliance_endpoint_out_of_sight_is_unresolved(change: dict[str, obje
 )
 @pytest.mark.parametrize("target", ["eni-1", "i-1"])
 def test_an_interface_without_the_check_forwards(target: str, beyond: tuple, reason: str) -> None:
-    """To an internet gateway it is a NAT instance, to a NAT an appliance; its own endpoint is no excuse."""
+    """In front of an internet gateway it is a NAT instance, in front of a NAT an appliance, even with an endpoint."""
     verdict = verdict_on(network(route(DEFAULT, target), beyond=beyond, network_interfaces=OPEN))
     assert verdict.reason == reason
     assert verdict.path[0] == ("NETWORK_INTERFACE", "eni-1", DEFAULT)
@@ -128,7 +128,7 @@ def test_an_interface_without_the_check_forwards(target: str, beyond: tuple, rea
 
 @pytest.mark.parametrize(("last", "reason"), [("igw-1", "UNRESOLVED_EGRESS"), ("nat-1", "NAT_BEHIND_APPLIANCE")])
 def test_an_interface_in_front_of_an_appliance_that_may_translate(last: str, reason: str) -> None:
-    """The interface does not certainly lead to the internet gateway behind the appliance: only a NAT is certain."""
+    """Only a NAT is certain: the appliance may not forward to the internet gateway behind it."""
     beyond = replace(APPLIANCE, subnet_ids=("subnet-3",))
     found = network(TO_INTERFACE, beyond=(TO_APPLIANCE,), network_interfaces=OPEN, vpc_endpoints=by_id(beyond))
     third = by_id(table("rtb-3", route(DEFAULT, last), subnets=("subnet-3",)))
@@ -166,7 +166,7 @@ def test_an_interface_that_does_not_forward_is_unresolved(interfaces: dict | Non
 
 
 def test_of_an_instances_interfaces_the_primary_one_counts() -> None:
-    """A route that names an instance alone means its first interface."""
+    """A route that names only an instance uses its primary interface."""
     second = NetworkInterface("eni-0", "subnet-2", source_dest_check=True, instance_id="i-1", device_index=1)
     found = network(route(DEFAULT, "i-1"), beyond=(TO_IGW,), network_interfaces={"eni-0": second, **OPEN})
     assert verdict_on(found).reason == "NAT_INSTANCE"

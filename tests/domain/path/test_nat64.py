@@ -49,7 +49,7 @@ def network(*first: Route, beyond: tuple[Route, ...] = (), of: object = DUAL_STA
     ],
 )
 def test_a_dual_stack_subnet_also_uses_the_synthesized_addresses(routes: tuple[Route, ...], reason: str) -> None:
-    """They count in addition to IPv4 unless they lead nowhere; without DNS64, no host uses them."""
+    """They count in addition to IPv4 unless they have no route; without DNS64, no host uses them."""
     assert verdict_on(network(*routes)).reason == reason
     without = verdict_on(network(*routes, of=replace(DUAL_STACK, dns64=False))).reason
     assert without in ("ENDPOINT", "INTERNET_GATEWAY", "NO_ROUTE")
@@ -70,7 +70,7 @@ def test_a_dual_stack_subnet_also_uses_the_synthesized_addresses(routes: tuple[R
 )
 @pytest.mark.parametrize("of", [DUAL_STACK, NATIVE], ids=["dual stack", "IPv6-native"])
 def test_an_interface_translates_or_passes_them_on(beyond: tuple[Route, ...], reason: str, of: object) -> None:
-    """Both are followed, and the worst counts."""
+    """Both are followed, and the worst result decides."""
     assert verdict_on(network(route(NAT64, "eni-1"), beyond=beyond, of=of)).reason == reason
 
 
@@ -118,6 +118,6 @@ def test_an_ipv4_list_that_cannot_be_read_hides_them_too(routes: tuple[Route, ..
 
 @pytest.mark.parametrize("text", ["198.51.100.0/24", "64:ff9a::/96", "64:ff9b:1::/96", "64:ff9b::/95", "::/0"])
 def test_other_blocks_hold_no_ipv4_addresses(text: str) -> None:
-    """Only 64:ff9b::/96 does, as RFC 6052 says."""
+    """Only 64:ff9b::/96 is translated (RFC 6052)."""
     assert from_nat64(parse_cidr(text)) is None
     assert from_nat64(nat64(parse_cidr("198.51.100.0/24"))) == parse_cidr("198.51.100.0/24")

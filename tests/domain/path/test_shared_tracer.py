@@ -1,4 +1,4 @@
-"""A tracer that threads share gives each of them what a tracer of its own would give."""
+"""A tracer that several threads share gives the same results as one tracer per thread."""
 
 import sys
 from collections.abc import Iterator

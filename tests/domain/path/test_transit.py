@@ -40,14 +40,14 @@ def test_a_nat_beyond_is_found() -> None:
 
 
 def test_traffic_stays_in_its_zone() -> None:
-    """Where the attachment has a subnet in the zone that traffic comes from, the other zone's table is no evidence."""
+    """If the attachment has a subnet in the zone that traffic comes from, the table of the other zone is not used."""
     assert verdict_on(hub(second=TO_VPN)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
     assert verdict_on(hub(first=TO_VPN)).reason == "UNRESOLVED_EGRESS"
 
 
 @pytest.mark.parametrize("second", [TO_VPN, TO_NOTHING], ids=["vpn", "no route"])
 def test_in_appliance_mode_one_zone_with_a_nat_is_enough(second: tuple) -> None:
-    """A flow may take any zone then, so that some flows cross the NAT: the worst of the zones counts."""
+    """A flow may then use any zone, so some flows cross the NAT: the worst zone decides."""
     in_appliance_mode = replace(EGRESS, appliance_mode=True)
     assert verdict_on(hub(second=second, egress=in_appliance_mode)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
     assert verdict_on(hub(first=TO_NOTHING, second=second, egress=in_appliance_mode)).reason == (
@@ -61,7 +61,7 @@ def test_no_route_beyond_is_no_route() -> None:
 
 
 def test_zones_that_split_a_block_differently_are_compared_address_by_address() -> None:
-    """Half of the addresses meet a NAT in either zone: these are certain, whatever happens to the other half."""
+    """Half of the addresses cross a NAT in both zones, so the NAT is certain regardless of the other half."""
     half = (route("198.51.100.0/25", "nat-1"),)
     network = hub(first=half, second=TO_NAT, egress=replace(EGRESS, appliance_mode=True))
     assert verdict_on(network).reason == "NAT_BEYOND_TRANSIT_GATEWAY"

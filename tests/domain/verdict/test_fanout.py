@@ -18,7 +18,7 @@ NETWORK = snapshot(
     ),
     foreign_subnet_ids=frozenset({"subnet-shared"}),
 )
-"""vpc-1 with a main table and another, vpc-2 whose tables are out of sight, and a subnet that only another lists."""
+"""vpc-1 with two tables, vpc-2 without visible tables, and a subnet that only another account lists."""
 
 TABLE, SUBNET, ENDPOINT, NAT, _ = ResourceType
 
@@ -46,7 +46,7 @@ def test_a_change_affects_the_subnets_whose_verdict_it_may_change(change: Change
 
 
 def test_a_former_main_table_is_no_main_table() -> None:
-    """Only an association that counts makes a table the main one."""
+    """A table is the main one only if its association has an effect."""
     former = table("rtb-main", subnets=("subnet-explicit",))
     former = by_id(type(former)(former.id, "vpc-1", (), (*former.associations, Association(main=True, state="failed"))))
     found = snapshot(subnets=by_id(subnet("subnet-explicit")), route_tables=former)
@@ -55,7 +55,7 @@ def test_a_former_main_table_is_no_main_table() -> None:
 
 @pytest.mark.parametrize("cidrs", [None, ()], ids=["unreadable", "none"])
 def test_a_table_concerns_its_subnets_whatever_is_known_of_the_addresses(cidrs: tuple[()] | None) -> None:
-    """It may gain a route, or a tag that excludes it, where there is no address yet to follow from it."""
+    """The table may gain a route or a tag that excludes it, even if there is no address to look up in it yet."""
     ipv6 = PrefixList("pl-ipv6", "com.amazonaws.us-east-1.ipv6.s3express", Family.IPV6, cidrs)
     found = snapshot(
         subnets=by_id(subnet("subnet-1", ipv6_native=True, has_ipv6=True), subnet("subnet-2", ipv6_native=True)),

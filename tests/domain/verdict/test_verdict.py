@@ -57,14 +57,14 @@ NOBODY_HAS_BUCKETS = {"has_directory_buckets": False, "shared_subnet_ids": froze
 
 
 def test_a_subnet_that_is_gone() -> None:
-    """Of a subnet that the snapshot does not hold there is no VPC, zone or table to name."""
+    """If the subnet is not in the snapshot, the verdict has no VPC, zone, or route table."""
     verdict = verdict_on(one(), "subnet-9")
     assert verdict == deleted_verdict(Account(ACCOUNT), "us-east-1", "subnet-9")
     assert (verdict.vpc_id, verdict.route_table_id, verdict.reason) == ("", None, "DELETED")
 
 
 def test_a_subnet_that_left_the_rules_scope() -> None:
-    """It is no longer this rule's, whatever its path."""
+    """The rule no longer evaluates it, regardless of its path."""
     verdict = out_of_scope(Account(ACCOUNT), "us-east-1", "subnet-1")
     assert (verdict.compliance, verdict.reason) == ("NOT_APPLICABLE", "EXCLUDED")
 
@@ -130,13 +130,13 @@ def test_a_tag_excludes_on_subnet_table_or_vpc(holder: str) -> None:
     ],
 )
 def test_keys_and_values_may_hold_an_equals_sign(wanted: str, has: bool) -> None:
-    """Every reading of key=value counts."""
+    """Every way to split the text into key=value is considered."""
     assert has_tag({"a": "b=c", "a=b": "c", "e": ""}, wanted) is has
 
 
 @pytest.mark.parametrize(("owner", "reason"), [(ACCOUNT, "EXCLUDED"), (NEIGHBOUR, "NOT_OWNED")])
 def test_a_subnet_that_vpc_ids_leaves_out_needs_no_network(owner: str, reason: str) -> None:
-    """What its item tells gives the same verdict, word for word, as the whole network would."""
+    """The verdict from the configuration item equals the verdict from the whole network."""
     verdict = outside_vpc_ids(Account(ACCOUNT), "us-east-1", "subnet-1", owner)
     routed = verdict_on(one(subnets=by_id(subnet(owner_id=owner))), vpc_ids=frozenset({"vpc-2"}))
     assert verdict.reason == reason
@@ -213,7 +213,7 @@ def test_the_governing_table(tables: list, governing: str | None) -> None:
 
 
 def test_a_more_specific_route_hijacks_its_part() -> None:
-    """Part of the addresses cross a NAT although the endpoint is there; the annotation names the route in the way."""
+    """Some addresses cross a NAT although the endpoint exists; the annotation names the route that they follow."""
     verdict = verdict_on(one(TO_ENDPOINT, route("198.51.100.64/26", "nat-1")))
     assert (verdict.compliance, verdict.reason) == ("NON_COMPLIANT", "PARTLY_NAT")
     assert "198.51.100.64/26 -> nat-1 in rtb-1" in verdict.annotation
@@ -254,7 +254,7 @@ def test_families_of_a_subnet(described: dict[str, bool], reason: str) -> None:
 
 
 def test_nat64_addresses_that_no_nat_translates_reach_nothing() -> None:
-    """64:ff9b::/96 by an egress-only internet gateway is no way to IPv4."""
+    """An egress-only internet gateway does not translate 64:ff9b::/96 to IPv4."""
     native = subnet(has_ipv6=True, ipv6_native=True, dns64=True)
     assert verdict_on(one(route("::/0", "eigw-1"), subnets=by_id(native))).reason == "NO_ROUTE"
 
@@ -355,5 +355,5 @@ def test_crosses_names_the_hops_of_a_path() -> None:
     ],
 )
 def test_the_service_is_known_by_name_and_region(name: str, known: bool) -> None:
-    """Of any partition, in either family, and of this Region alone."""
+    """A list counts in any partition and for either family, but only in this Region."""
     assert is_express_service(name, "us-east-1") is known
