@@ -17,6 +17,11 @@ class Names(NamedTuple):
     route_table: str
     vpc: str
 
+    def fields(self) -> dict[str, str]:
+        """Return the names as documents have them, without those that are empty."""
+        named = {"subnet": self.subnet, "routeTable": self.route_table, "vpc": self.vpc}
+        return {field: name for field, name in named.items() if name}
+
 
 def notes_on_tags(views: Sequence[View], tag_keys: Iterable[str]) -> list[str]:
     """Return a note for each selected key that no resource has: it is misspelled, or nobody has set the tag yet."""
