@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer
@@ -56,6 +57,7 @@ class Result:
 
     unlisted: the verdicts that were made and are not shown. filters: the --vpc and --tag options, as "--vpc vpc-1".
     history: what earlier scans and this one covered and found, the oldest first; empty without --history.
+    tag_keys: the keys of the tags to show with each subnet.
     """
 
     verdicts: Sequence[Verdict]
@@ -65,6 +67,7 @@ class Result:
     notes: Sequence[str] = ()
     parameters: RuleParameters = field(default_factory=RuleParameters)
     unlisted: Sequence[Verdict] = field(default=(), repr=False)
+    tag_keys: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
     history: Sequence[HistoryPoint] = ()
 
@@ -75,11 +78,10 @@ class Result:
 
     def as_point(self) -> HistoryPoint:
         """Return what this scan covered and found, as a point of a history."""
-        verdicts = (*self.verdicts, *self.unlisted)
         return HistoryPoint(
             self.made_at.astimezone(UTC).replace(microsecond=0),
-            Counter(str(verdict.compliance) for verdict in verdicts),
-            Counter(str(verdict.reason) for verdict in verdicts),
+            Counter(str(verdict.compliance) for verdict in chain(self.verdicts, self.unlisted)),
+            Counter(str(verdict.reason) for verdict in chain(self.verdicts, self.unlisted)),
             tuple(sorted(f"{view.account.id} {view.region}" for view in self.views)),
             tuple(failure.where for failure in self.failures),
             self.filters,

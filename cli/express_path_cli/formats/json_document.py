@@ -8,13 +8,19 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.json_rows import json_document
 from express_path_cli.history import TIME
 from express_path_cli.problems import one_line
+from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
 from express_path_cli.scan_document import SCHEMA_VERSION
 
 
 def as_json(result: Result) -> Iterator[str]:
-    """Yield all verdicts as one JSON document; routeTableId is null if the subnet's route table cannot be read."""
-    return json_document({**_scan(result), "subnets": []}, "subnets", map(_row, result.verdicts))
+    """Yield all verdicts as one JSON document; routeTableId is null if the subnet's route table cannot be read.
+
+    `names` and `tags` contain only those that exist.
+    """
+    labels = ResourceLabels(result.views, result.tag_keys)
+    rows = (_row(verdict, labels) for verdict in result.verdicts)
+    return json_document({**_scan(result), "subnets": []}, "subnets", rows)
 
 
 def _scan(result: Result) -> dict[str, Any]:
@@ -35,7 +41,7 @@ def _scan(result: Result) -> dict[str, Any]:
     }
 
 
-def _row(verdict: Verdict) -> dict[str, Any]:
+def _row(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:
     return {
         "accountId": verdict.account_id,
         "region": verdict.region,
@@ -47,4 +53,6 @@ def _row(verdict: Verdict) -> dict[str, Any]:
         "reason": verdict.reason,
         "annotation": verdict.annotation,
         "path": [{"kind": hop.kind, "id": hop.id, "destination": hop.destination} for hop in verdict.path],
+        "names": labels.names(verdict).fields(),
+        "tags": labels.tags(verdict),
     }
