@@ -11,9 +11,9 @@ import typer
 from express_path.adapters.memory import gc_paused
 from express_path_cli import options
 from express_path_cli.formats.registry import Format
-from express_path_cli.history import HistoryPoint, read_history
+from express_path_cli.history import HistoryPoint, read_history, trend
 from express_path_cli.output import show_failures_and_notes, write_result
-from express_path_cli.problems import UNDETERMINED
+from express_path_cli.problems import UNDETERMINED, say
 from express_path_cli.progress import watching
 from express_path_cli.result import Result, is_flagged
 from express_path_cli.selection import Selection, evaluate_all
@@ -83,4 +83,7 @@ def _report(
         if earlier:
             result = replace(result, history=(*earlier, result.as_point()))
         write_result(result, Format.HTML, output, quiet=quiet)
+        if earlier and not quiet:
+            for line in trend(result.history):
+                say(line)
     return UNDETERMINED if network.failures else any(map(is_flagged, verdicts))

@@ -11,13 +11,15 @@ from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
+from express_path_cli.baseline import Baseline, notes_on_scope
+from express_path_cli.baseline_file import read_baseline
 from express_path_cli.formats.registry import Format, format_of
 from express_path_cli.output import show_failures_and_notes, write_result
 from express_path_cli.problems import UNDETERMINED, OptionError
 from express_path_cli.progress import watching
 from express_path_cli.resource_labels import notes_on_tags
 from express_path_cli.result import NetworkViews, Result
-from express_path_cli.selection import NEVER, WORDS, Selection, evaluate_all, matches, parse_words
+from express_path_cli.selection import NEVER, NEW, WORDS, Selection, evaluate_all, matches, parse_words
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 
@@ -26,6 +28,7 @@ express-path scan  # this account, in the Region of your AWS settings
 express-path scan --all-regions --verdict NON_COMPLIANT  # every Region, only what should change
 express-path scan --organization --role-name Audit  # every account
 express-path scan --from-dump dump --format json  # without AWS
+express-path scan --baseline last.json --fail-on new  # for a pipeline: only new findings fail it
 express-path scan --format sarif --output paths.sarif  # for code scanning
 """
 
@@ -35,8 +38,8 @@ def _complete_word(incomplete: str) -> list[str]:
     return [word.lower() if incomplete.islower() else word for word in WORDS]
 
 
-def _complete_word_or_never(incomplete: str) -> list[str]:
-    return [*_complete_word(incomplete), NEVER]
+def _complete_failing(incomplete: str) -> list[str]:
+    return [*_complete_word(incomplete), NEW, NEVER]
 
 
 VpcIds = Annotated[
@@ -56,9 +59,18 @@ FailOn = Annotated[
     list[str] | None,
     typer.Option(
         metavar="WORD",
-        autocompletion=_complete_word_or_never,
+        autocompletion=_complete_failing,
         help="Exit with status 1 if a subnet has this compliance or reason; repeatable. Default: NON_COMPLIANT. "
-        "Use `never` to always exit 0, unless a read failed.",
+        "`new`: only if a finding is not in the --baseline. `never`: always exit 0, unless a read failed.",
+        rich_help_panel=options.WHAT,
+    ),
+]
+BaselineFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="The JSON output of an earlier scan. Findings are marked as new, unchanged, fixed, or unknown.",
         rich_help_panel=options.WHAT,
     ),
 ]
@@ -86,11 +98,12 @@ OutputFormat = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What to scan, which words for verdicts make the scan fail and which are shown, and the tags to show."""
+    """What to scan and compare, which words for verdicts make the scan fail and are shown, and the tags to show."""
 
     source: Source
     parameters: RuleParameters
     selection: Selection
+    baseline: Baseline | None
     failing: frozenset[str]
     shown: frozenset[str]
     tag_keys: tuple[str, ...]
@@ -110,6 +123,7 @@ def scan(
     parameter: options.Parameters = None,
     vpc: VpcIds = None,
     tag: Tags = None,
+    baseline: BaselineFile = None,
     fail_on: FailOn = None,
     verdict: Shown = None,
     tags: options.TagKeys = None,
@@ -125,27 +139,40 @@ def scan(
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = Source(from_dump, aggregator, live), options.rule_parameters(parameter)
     shown = parse_words("--verdict", verdict or WORDS)
-    request = _Request(source, parameters, _selection(vpc, tag), _failing(fail_on), shown, options.tag_keys(tags))
+    failing = _failing(fail_on, baseline)
+    earlier = read_baseline(baseline) if baseline else None
+    request = _Request(source, parameters, _selection(vpc, tag), earlier, failing, shown, options.tag_keys(tags))
     raise typer.Exit(_scan(request, output_format or format_of(output), output, quiet=quiet))
 
 
 def _scan(request: _Request, output_format: Format, output: Path | None, *, quiet: bool) -> int:
     """Read, evaluate and write, and return the exit status."""
     network, verdicts = _read(request, quiet=quiet)
+    result = Result(
+        made_at=datetime.now(UTC),
+        failures=network.failures,
+        views=network.views,
+        notes=network.notes,
+        parameters=request.parameters,
+        verdicts=[verdict for verdict in verdicts if matches(verdict, request.shown)],
+        unlisted=[verdict for verdict in verdicts if not matches(verdict, request.shown)],
+        tag_keys=request.tag_keys,
+        filters=request.selection.options,
+    )
+    if request.baseline:
+        result = _compared(result, request.baseline, quiet=quiet)
     if network.views or not network.failures:
-        result = Result(
-            made_at=datetime.now(UTC),
-            failures=network.failures,
-            views=network.views,
-            notes=network.notes,
-            parameters=request.parameters,
-            verdicts=[verdict for verdict in verdicts if matches(verdict, request.shown)],
-            unlisted=[verdict for verdict in verdicts if not matches(verdict, request.shown)],
-            tag_keys=request.tag_keys,
-            filters=request.selection.options,
-        )
         write_result(result, output_format, output, quiet=quiet)
-    return UNDETERMINED if network.failures else any(matches(verdict, request.failing) for verdict in verdicts)
+    has_new = NEW in request.failing and result.comparison is not None and bool(result.comparison.new)
+    fails = has_new or any(matches(verdict, request.failing) for verdict in verdicts)
+    return UNDETERMINED if network.failures else fails
+
+
+def _compared(result: Result, baseline: Baseline, *, quiet: bool) -> Result:
+    """Return a result with its comparison, and report what the baseline did not cover in the same way."""
+    notes = notes_on_scope(baseline, result.as_point())
+    show_failures_and_notes((), notes, quiet=quiet)
+    return replace(result, comparison=result.compared_with(baseline), notes=[*result.notes, *notes])
 
 
 def _read(request: _Request, *, quiet: bool) -> tuple[NetworkViews, list[Verdict]]:
@@ -168,8 +195,10 @@ def _selection(vpc_ids: list[str] | None, tags: list[str] | None) -> Selection:
     return Selection(frozenset(vpc_ids or ()), tuple(tags or ()))
 
 
-def _failing(given: list[str] | None) -> frozenset[str]:
-    words = parse_words("--fail-on", given or ["NON_COMPLIANT"], NEVER)
+def _failing(given: list[str] | None, baseline: Path | None) -> frozenset[str]:
+    words = parse_words("--fail-on", given or ["NON_COMPLIANT"], NEW, NEVER)
+    if NEW in words and baseline is None:
+        raise OptionError("--fail-on new needs a baseline", "add --baseline FILE, the JSON output of an earlier scan")
     if NEVER in words and len(words) > 1:
         raise OptionError("--fail-on never and another --fail-on cannot be used together", "leave one of them out")
     return words
