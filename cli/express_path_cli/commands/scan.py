@@ -1,25 +1,20 @@
 """express-path scan: a verdict on every subnet."""
 
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from express_path.adapters.memory import gc_paused
-from express_path.domain.verdict.evaluator import Verdict
-from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
-from express_path_cli.baseline import Baseline, notes_on_scope
 from express_path_cli.baseline_file import read_baseline
 from express_path_cli.formats.registry import Format, format_of
-from express_path_cli.output import show_failures_and_notes, write_result
-from express_path_cli.problems import UNDETERMINED, OptionError
-from express_path_cli.progress import watching
-from express_path_cli.resource_labels import notes_on_tags
-from express_path_cli.result import NetworkViews, Result
-from express_path_cli.selection import NEVER, NEW, WORDS, Selection, evaluate_all, matches, parse_words
+from express_path_cli.formats.terminal_table import TableOptions
+from express_path_cli.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping
+from express_path_cli.next_commands import ScanOptions
+from express_path_cli.problems import OptionError
+from express_path_cli.scanning import ScanRequest, scan_and_write
+from express_path_cli.selection import NEVER, NEW, WORDS, Selection, parse_words
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 
@@ -40,6 +35,10 @@ def _complete_word(incomplete: str) -> list[str]:
 
 def _complete_failing(incomplete: str) -> list[str]:
     return [*_complete_word(incomplete), NEW, NEVER]
+
+
+def _complete_grouping() -> list[str]:
+    return [*GROUPINGS, TAG]
 
 
 VpcIds = Annotated[
@@ -84,6 +83,23 @@ Shown = Annotated[
         rich_help_panel=options.HOW,
     ),
 ]
+Details = Annotated[
+    bool,
+    typer.Option(
+        "--details",
+        help="List subnets, one per line, not the worklist. COMPLIANT ones are listed with --verdict COMPLIANT.",
+        rich_help_panel=options.HOW,
+    ),
+]
+GroupBy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="table|vpc|account|region|reason|tag:KEY",
+        autocompletion=_complete_grouping,
+        help="Count the subnets of each route table, VPC, account, Region, reason, or value of a tag.",
+        rich_help_panel=options.HOW,
+    ),
+]
 OutputFormat = Annotated[
     Format | None,
     typer.Option(
@@ -94,19 +110,6 @@ OutputFormat = Annotated[
         rich_help_panel=options.HOW,
     ),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """What to scan and compare, which words for verdicts make the scan fail and are shown, and the tags to show."""
-
-    source: Source
-    parameters: RuleParameters
-    selection: Selection
-    baseline: Baseline | None
-    failing: frozenset[str]
-    shown: frozenset[str]
-    tag_keys: tuple[str, ...]
 
 
 def scan(
@@ -126,12 +129,17 @@ def scan(
     baseline: BaselineFile = None,
     fail_on: FailOn = None,
     verdict: Shown = None,
+    details: Details = False,
+    group_by: GroupBy = None,
     tags: options.TagKeys = None,
     output_format: OutputFormat = None,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show which path each subnet takes to reach S3 Express.
+    """Find the route tables that send S3 Express traffic through a NAT.
+
+    A table shows the totals, the route tables to fix, worst first, how to fix them, and the next command to run. In a
+    pipe or a file, it is not wrapped: every row is one line. The other formats contain every subnet.
 
     Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something could not be determined. What could not be read
     is named on standard error, and the rest is still reported.
@@ -139,53 +147,24 @@ def scan(
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = Source(from_dump, aggregator, live), options.rule_parameters(parameter)
     shown = parse_words("--verdict", verdict or WORDS)
+    grouping, selection, tag_keys = parse_grouping(group_by or BY_TABLE), _selection(vpc, tag), options.tag_keys(tags)
+    chosen = output_format or format_of(output)
+    _check_table(chosen, {"--details": details, "--group-by": bool(group_by)})
+    scanned = ScanOptions(source, tuple(parameter or ()), selection, tag_keys)
+    table = TableOptions(details, grouping, bool(verdict), scanned)
     failing = _failing(fail_on, baseline)
     earlier = read_baseline(baseline) if baseline else None
-    request = _Request(source, parameters, _selection(vpc, tag), earlier, failing, shown, options.tag_keys(tags))
-    raise typer.Exit(_scan(request, output_format or format_of(output), output, quiet=quiet))
+    request = ScanRequest(source, parameters, selection, earlier, failing, shown, table)
+    raise typer.Exit(scan_and_write(request, chosen, output, quiet=quiet))
 
 
-def _scan(request: _Request, output_format: Format, output: Path | None, *, quiet: bool) -> int:
-    """Read, evaluate and write, and return the exit status."""
-    network, verdicts = _read(request, quiet=quiet)
-    result = Result(
-        made_at=datetime.now(UTC),
-        failures=network.failures,
-        views=network.views,
-        notes=network.notes,
-        parameters=request.parameters,
-        verdicts=[verdict for verdict in verdicts if matches(verdict, request.shown)],
-        unlisted=[verdict for verdict in verdicts if not matches(verdict, request.shown)],
-        tag_keys=request.tag_keys,
-        filters=request.selection.options,
-    )
-    if request.baseline:
-        result = _compared(result, request.baseline, quiet=quiet)
-    if network.views or not network.failures:
-        write_result(result, output_format, output, quiet=quiet)
-    has_new = NEW in request.failing and result.comparison is not None and bool(result.comparison.new)
-    fails = has_new or any(matches(verdict, request.failing) for verdict in verdicts)
-    return UNDETERMINED if network.failures else fails
-
-
-def _compared(result: Result, baseline: Baseline, *, quiet: bool) -> Result:
-    """Return a result with its comparison, and report what the baseline did not cover in the same way."""
-    notes = notes_on_scope(baseline, result.as_point())
-    show_failures_and_notes((), notes, quiet=quiet)
-    return replace(result, comparison=result.compared_with(baseline), notes=[*result.notes, *notes])
-
-
-def _read(request: _Request, *, quiet: bool) -> tuple[NetworkViews, list[Verdict]]:
-    """Read the network, evaluate the selected subnets, and report what could not be read or found."""
-    source, selection = request.source, request.selection
-    with gc_paused(), watching(quiet=quiet) as watch:
-        network = source.read(request.parameters, watch)
-        missing = (*selection.missing_vpcs(network.views, source.elsewhere), *selection.missing_tags(network.views))
-        network = replace(network, failures=[*network.failures, *missing])
-        verdicts = evaluate_all(network.views, request.parameters, selection)
-    network = replace(network, notes=[*network.notes, *notes_on_tags(network.views, request.tag_keys)])
-    show_failures_and_notes(network.failures, network.notes, quiet=quiet)
-    return network, verdicts
+def _check_table(chosen: Format, given: Mapping[str, bool]) -> None:
+    """Raise OptionError for an option that only a table has."""
+    for option, is_given in given.items():
+        if is_given and chosen is not Format.TABLE:
+            raise OptionError(
+                f"{option} and --format {chosen} cannot be used together", f"leave {option} out: it is for the table"
+            )
 
 
 def _selection(vpc_ids: list[str] | None, tags: list[str] | None) -> Selection:
