@@ -42,12 +42,12 @@ PAST = (Mark.FIXED, Mark.UNKNOWN, Mark.REPLACED)
 
 
 class Cause(StrEnum):
-    """Why it is unknown whether a finding is fixed. Each value completes the sentence that starts with the subnet."""
+    """Why it is unknown whether a finding is fixed. The values are for people, the names for JSON."""
 
     NOT_READ = "its account and Region were not read"
-    NOT_SELECTED = "it was not selected"
-    NOT_LISTED = "it is not listed any longer"
-    PATH_UNKNOWN = "its path was not followed to the end"
+    NOT_SELECTED = "the subnet was not selected"
+    NOT_LISTED = "the subnet is no longer listed"
+    PATH_UNKNOWN = "its path is not known"
     OTHER_PARAMETERS = "the rule parameters were different"
 
 
@@ -103,7 +103,7 @@ class Comparison:
 
     def mark(self, verdict: Verdict) -> Mark | None:
         """Return what happened to the finding of a subnet: new, unchanged, fixed, or unknown. None without one."""
-        return self.marks.get(_subnet_of(verdict))
+        return self.marks.get(subnet_of(verdict))
 
 
 def compare(
@@ -120,14 +120,14 @@ def compare(
     current = {_finding_of(verdict): verdict for verdict in verdicts if verdict.compliance is _FLAGGED}
     new = [current[finding] for finding in sorted(current) if finding not in baseline.findings]
     unchanged = [current[finding] for finding in sorted(current) if finding in baseline.findings]
-    by_subnet = {_subnet_of(verdict): verdict for verdict in verdicts}
+    by_subnet = {subnet_of(verdict): verdict for verdict in verdicts}
     past = [
         _past(finding, vpc_id, by_subnet.get(finding[:3]), listed, not_read)
         for finding, vpc_id in sorted(baseline.findings.items())
         if finding not in current
     ]
     marks = {item.finding[:3]: item.mark for item in past if item.now}
-    marks |= dict.fromkeys(map(_subnet_of, unchanged), Mark.UNCHANGED) | dict.fromkeys(map(_subnet_of, new), Mark.NEW)
+    marks |= dict.fromkeys(map(subnet_of, unchanged), Mark.UNCHANGED) | dict.fromkeys(map(subnet_of, new), Mark.NEW)
     return Comparison(new, unchanged, past, marks)
 
 
@@ -173,8 +173,9 @@ def _cause(
 
 
 def _finding_of(verdict: Verdict) -> Finding:
-    return Finding(*_subnet_of(verdict), verdict.reason)
+    return Finding(*subnet_of(verdict), verdict.reason)
 
 
-def _subnet_of(verdict: Verdict) -> tuple[str, str, str]:
+def subnet_of(verdict: Verdict) -> tuple[str, str, str]:
+    """Return the account, the Region, and the ID of a verdict's subnet."""
     return verdict.account_id, verdict.region, verdict.subnet_id

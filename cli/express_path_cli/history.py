@@ -85,18 +85,17 @@ def read_history(folder: Path) -> Sequence[HistoryPoint]:
 
 def trend(history: Sequence[HistoryPoint]) -> list[str]:
     """Return how the number of NON_COMPLIANT subnets changed, and where the scans before and after do not compare."""
-    first, last = history[0], history[-1]
-    lines = [f"trend of {len(history)} scans: {_numbers_of(first)}; {_numbers_of(last)}"]
+    first, last = _flagged_of(history[0]), _flagged_of(history[-1])
+    lines = [f"trend of {len(history)} scans: NON_COMPLIANT subnets went from {first} to {last}"]
     for before, after in pairwise(history):
         changes = scope_changes(before, after)
         if changes:
-            lines.append(f"trend: at {after.made_at:%Y-%m-%d %H:%M} the scope changed: {'; '.join(changes)}")
+            lines.append(f"the scope of the scans changed on {after.made_at:%Y-%m-%d}: {'; '.join(changes)}")
     return lines
 
 
-def _numbers_of(point: HistoryPoint) -> str:
-    subnets = f"{point.evaluated} subnet{'' if point.evaluated == 1 else 's'}"
-    return f"{point.flagged} of {subnets} NON_COMPLIANT on {point.made_at:%Y-%m-%d}"
+def _flagged_of(point: HistoryPoint) -> str:
+    return f"{point.flagged} of {point.evaluated} ({point.made_at:%Y-%m-%d})"
 
 
 def scope_changes(before: HistoryPoint, after: HistoryPoint) -> list[str]:

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from express_path_cli.formats.asff_batches import asff_batches
+from express_path_cli.formats.baseline_lines import comparison_text
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.screen import Screen
 from express_path_cli.formats.terminal_table import TableOptions, as_table, as_text_table
@@ -36,6 +37,8 @@ def write_result(
         write_file(file, as_text_table(result, table) if chosen is Format.TABLE else RENDER[chosen](result))
         if not quiet:
             say(f"wrote {file}: {summary(result.verdicts, result.evaluated)}")
+            if result.comparison:
+                say(comparison_text(result.comparison))
     elif chosen is Format.TABLE:
         console = Console()
         console.file.writelines(as_table(result, Screen(console), table))

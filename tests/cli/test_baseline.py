@@ -16,6 +16,8 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.baseline import PAST, Baseline, Cause, Finding, Mark, compare
+from express_path_cli.baseline_file import read_baseline
+from express_path_cli.formats.baseline_lines import comparison_lines
 from tests.support.changing_network import dump_with
 from tests.support.command import invoke
 
@@ -295,7 +297,51 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     last = baseline_of(folder, BEFORE)
     dump = dump_with(folder / "after", AFTER)
     command = ["scan", "--from-dump", str(dump), "--baseline", str(last), "--format"]
-    return {form: invoke([*command, form]).stdout for form in ("csv", "markdown", "sarif", "junit", "ocsf", "asff")}
+    formats = ("csv", "markdown", "sarif", "junit", "ocsf", "asff", "table")
+    outputs = {form: invoke([*command, form]).stdout for form in formats}
+    return outputs | {"details": invoke([*command, "table", "--details"]).stdout}
+
+
+def test_the_table_counts_and_names_findings(compared: dict[str, str]) -> None:
+    """The counts come first, then what is new, fixed, or unknown; each row of the worklist counts its new subnets."""
+    lines = compared["table"].splitlines()
+    assert lines[1].startswith("Compared with the baseline: 3 new (1 NON_COMPLIANT before, for another reason), 1 unch")
+    assert "  new: 123456789012 us-east-1 vpc-app subnet-worse NAT_GATEWAY -> PARTLY_NAT" in lines
+    assert "  fixed: 123456789012 us-east-1 vpc-app subnet-healed NAT_GATEWAY -> ENDPOINT" in lines
+    assert len([line for line in lines if line.startswith("  unknown: ")]) == 3
+    new = {line.split()[3]: line.split()[1] for line in lines if " rtb-" in line and " nat-app" in line[-10:]}
+    assert (new["rtb-added"], new["rtb-kept"]) == ("1", "0")
+
+
+def test_details_have_a_column(compared: dict[str, str]) -> None:
+    """With --details, the line of each subnet has its mark, so that grep finds new findings."""
+    marked = [line.split() for line in compared["details"].splitlines() if " rtb-" in line]
+    assert {words[3] for words in marked if "new" in words} == {"subnet-added", "subnet-good", "subnet-worse"}
+
+
+def test_a_terminal_shows_some_findings_of_each_kind(tmp_path: Path) -> None:
+    """In a terminal, a long list ends with how many more there are; in a pipe it is complete."""
+    last = baseline_of(tmp_path, {"a": "endpoint"})
+    document = scanned(dump_with(tmp_path / "after", {f"n{number}": "nat" for number in range(25)}))
+    verdicts = [
+        Verdict(row["accountId"], row["region"], row["vpcId"], row["subnetId"], "", None, *FLAGGED, "x")
+        for row in document["subnets"]
+        if row["compliance"] == "NON_COMPLIANT"
+    ]
+    comparison = compare(read_baseline(last), verdicts, {})
+    assert len(list(comparison_lines(comparison))) == 25
+    *first, rest = comparison_lines(comparison, 20)
+    assert len(first) == 20
+    assert rest == "new: 5 more, which --format json lists"
+
+
+def test_a_file_is_summarized_with_its_comparison(tmp_path: Path) -> None:
+    """With --output, standard error says how many findings are new; the file may be the baseline itself."""
+    last = baseline_of(tmp_path, {"a": "nat"})
+    dump = dump_with(tmp_path / "after", {"a": "nat", "b": "nat"})
+    result = invoke(["scan", "--from-dump", str(dump), "--baseline", str(last), "--output", str(last)])
+    assert "Compared with the baseline: 1 new, 1 unchanged, 0 fixed, 0 unknown\n" in result.stderr
+    assert subnets(json.loads(last.read_text(encoding="utf-8"))["subnets"], "baseline")["b"] == ("new",)
 
 
 def test_csv_has_a_column(compared: dict[str, str]) -> None:
@@ -313,8 +359,8 @@ def test_markdown_has_a_column_and_lists(compared: dict[str, str]) -> None:
         "**Compared with the baseline: 3 new (1 NON\\_COMPLIANT before, for another reason), 1 unchanged, 3 fixed, "
         "3 unknown**\n"
     ) in text
-    assert "- fixed 123456789012 us-east-1 vpc-app subnet-healed NAT\\_GATEWAY -> ENDPOINT\n" in text
-    assert "subnet-deleted NAT\\_GATEWAY (it is not listed any longer)\n" in text
+    assert "- fixed: 123456789012 us-east-1 vpc-app subnet-healed NAT\\_GATEWAY -> ENDPOINT\n" in text
+    assert "subnet-deleted NAT\\_GATEWAY (the subnet is no longer listed)\n" in text
     [header] = [line for line in text.splitlines() if "| Account |" in line]
     assert header.endswith("| Baseline |")
     [row] = [line for line in text.splitlines() if "`subnet-added`" in line]
@@ -377,6 +423,7 @@ def test_asff_names_the_mark(compared: dict[str, str]) -> None:
     assert (fields["subnet-added"], fields["subnet-healed"], fields["subnet-public"]) == ("new", "fixed", None)
 
 
+FLAGGED = (Compliance.NON_COMPLIANT, Reason.NAT_GATEWAY)
 NOW = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(list(Reason)))
 PAST_FINDINGS = st.dictionaries(st.sampled_from("abcde"), st.sampled_from(["NAT_GATEWAY", "PARTLY_NAT", "ENDPOINT"]))
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.formats.baseline_lines import comparison_text, past_lines
+from express_path_cli.formats.baseline_lines import comparison_lines, comparison_text
 from express_path_cli.remedies import Remedies, counted_remedies
 from express_path_cli.resource_labels import Names, ResourceLabels
 from express_path_cli.result import Result
@@ -44,10 +44,10 @@ def _lines(result: Result) -> Iterator[str]:
 
 
 def _baseline(result: Result) -> Iterator[str]:
-    """Yield how many findings are new, unchanged, fixed, or unknown, and list those that only the baseline has."""
+    """Yield how many findings are new, unchanged, fixed, or unknown, and list all but the unchanged ones."""
     if result.comparison:
         yield from (f"**{_plain(comparison_text(result.comparison))}**", "")
-        lines = [f"- {_path_in_line(line)}" for line in past_lines(result.comparison)]
+        lines = [f"- {_path_in_line(line)}" for line in comparison_lines(result.comparison)]
         yield from [*lines, ""] if lines else []
 
 

@@ -6,20 +6,20 @@ from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.text_columns import aligned
 from express_path_cli.resource_labels import ResourceLabels
-from express_path_cli.result import is_flagged
+from express_path_cli.result import Result, is_flagged
 from express_path_cli.wording import path_text
 
 _TITLES = ("Account", "Region", "VPC", "Subnet", "Route table", "Compliance", "Reason")
 _NAMES = ("Subnet name", "Table name", "VPC name")
 
 
-def subnet_lines(verdicts: Sequence[Verdict], labels: ResourceLabels, tag_keys: Sequence[str]) -> Iterator[str]:
+def subnet_lines(verdicts: Sequence[Verdict], labels: ResourceLabels, result: Result) -> Iterator[str]:
     """Yield a header and the subnets in this order.
 
     The columns up to the reason contain no spaces, so that they can be selected by their number. The path is last.
     """
-    header = (*_TITLES, *_NAMES, *tag_keys, "Path")
-    return aligned([header, *(_row(verdict, labels, tag_keys) for verdict in verdicts)])
+    header = (*_TITLES, *_NAMES, *result.tag_keys, *(["Baseline"] if result.comparison else []), "Path")
+    return aligned([header, *(_row(verdict, labels, result) for verdict in verdicts)])
 
 
 def in_order_of_work(verdict: Verdict) -> tuple[bool, int, str, str, str, str, str]:
@@ -28,7 +28,7 @@ def in_order_of_work(verdict: Verdict) -> tuple[bool, int, str, str, str, str, s
     return not is_flagged(verdict), SEVERITY_ORDER[verdict.reason], *place
 
 
-def _row(verdict: Verdict, labels: ResourceLabels, tag_keys: Sequence[str]) -> tuple[str, ...]:
+def _row(verdict: Verdict, labels: ResourceLabels, result: Result) -> tuple[str, ...]:
     tags = labels.tags(verdict)
     return (
         verdict.account_id,
@@ -39,7 +39,8 @@ def _row(verdict: Verdict, labels: ResourceLabels, tag_keys: Sequence[str]) -> t
         verdict.compliance,
         verdict.reason,
         *labels.names(verdict),
-        *(tags.get(key, "") for key in tag_keys),
+        *(tags.get(key, "") for key in result.tag_keys),
+        *([result.mark(verdict) or ""] if result.comparison else []),
         _path(verdict),
     )
 

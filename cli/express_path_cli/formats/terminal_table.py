@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from express_path.domain.path.reasons import Compliance, Reason
+from express_path_cli.baseline import Comparison
+from express_path_cli.formats.baseline_lines import comparison_lines, comparison_text
 from express_path_cli.formats.screen import Screen, printable
 from express_path_cli.formats.subnet_lines import in_order_of_work, subnet_lines
 from express_path_cli.formats.text_columns import record_lines
@@ -22,6 +24,8 @@ STYLES = {
     Compliance.COMPLIANT: "green",
     Compliance.NOT_APPLICABLE: "dim",
 }
+_MAX_FINDINGS = 20
+"""How many new, fixed, and unknown findings of each kind a terminal shows."""
 _MAX_REMEDIES = 3
 """How many remedies of one reason are shown. The others differ only in their IDs."""
 
@@ -71,6 +75,8 @@ class _Table:
         """Yield every line."""
         details, grouping = self._options.details, self._options.grouping
         yield from self._screen.folded(summary(self._result.verdicts, self._result.evaluated))
+        if self._result.comparison:
+            yield from self._compared(self._result.comparison)
         if grouping:
             yield from self._groups(grouping)
         if details:
@@ -79,6 +85,12 @@ class _Table:
             yield from self._rows()
             yield from self._remedies()
         yield from self._closing()
+
+    def _compared(self, comparison: Comparison) -> Iterator[str]:
+        """Yield how many findings are new, unchanged, fixed, or unknown, and which ones are not unchanged."""
+        yield from self._screen.folded(comparison_text(comparison))
+        for line in comparison_lines(comparison, None if self._screen.width is None else _MAX_FINDINGS):
+            yield from self._screen.folded(line, "  ")
 
     def _rows(self) -> Iterator[str]:
         """Yield the worklist, and if they are wanted, the subnets that need no work."""
@@ -103,7 +115,7 @@ class _Table:
         yield ""
         for line in self._screen.folded(f"{title}{min(places) if is_one_place else ''}{meaning}"):
             yield self._screen.paint(line, style)
-        records = [row_record(row, self._labels, self._result.tag_keys) for row in rows]
+        records = [row_record(row, self._labels, self._result) for row in rows]
         yield from record_lines(records, ROW_LAYOUTS, self._screen, hidden)
 
     def _groups(self, grouping: Grouping) -> Iterator[str]:
@@ -127,7 +139,7 @@ class _Table:
         ]
         if wanted:
             yield ""
-            yield from subnet_lines(sorted(wanted, key=in_order_of_work), self._labels, self._result.tag_keys)
+            yield from subnet_lines(sorted(wanted, key=in_order_of_work), self._labels, self._result)
         hidden = len(self._result.verdicts) - len(wanted)
         if hidden:
             yield ""

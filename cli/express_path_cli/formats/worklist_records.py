@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.baseline import Mark
 from express_path_cli.formats.text_columns import Layout, Record
 from express_path_cli.grouping import Group, Grouping
 from express_path_cli.resource_labels import ResourceLabels
-from express_path_cli.result import is_flagged
+from express_path_cli.result import Result, is_flagged
 from express_path_cli.unresolved_egress import how_to_find_out
 from express_path_cli.wording import path_text
 from express_path_cli.worklist import WorklistRow
@@ -15,17 +16,18 @@ from express_path_cli.worklist import WorklistRow
 PLACE = ("Account", "Region")
 """The titles of the columns that are not shown if all rows have the same values."""
 ROW_LAYOUTS: Sequence[Layout] = (
-    [("Subnets",), ("Route table", "Table name"), ("VPC", "VPC name"), ("Reason", "NAT"), PLACE],
-    [("Subnets",), ("Route table", "Reason", "Table name"), ("VPC", "NAT", "VPC name"), PLACE],
+    [("Subnets", "New"), ("Route table", "Table name"), ("VPC", "VPC name"), ("Reason", "NAT"), PLACE],
+    [("Subnets", "New"), ("Route table", "Reason", "Table name"), ("VPC", "NAT", "VPC name"), PLACE],
 )
 """The rows of the worklist in about 100 and in 80 columns, with whole IDs."""
 
 
-def row_record(row: WorklistRow, labels: ResourceLabels, tag_keys: Sequence[str]) -> Record:
+def row_record(row: WorklistRow, labels: ResourceLabels, result: Result) -> Record:
     """Return a row of the worklist, with the selected tags, and what to do if no remedy is shown for it."""
     names = labels.names(row.verdicts[0])
     cells: dict[str, Sequence[str]] = {
         "Subnets": [str(len(row.verdicts))],
+        **_new(row, result),
         "Reason": [row.reason],
         "Route table": [row.route_table_id or "unknown"],
         "Table name": [names.route_table],
@@ -36,7 +38,14 @@ def row_record(row: WorklistRow, labels: ResourceLabels, tag_keys: Sequence[str]
     }
     if is_flagged(row.verdicts[0]):
         cells["NAT"] = row.nat_ids
-    return Record(cells, _tags(row, labels, tag_keys) | _notes(row))
+    return Record(cells, _tags(row, labels, result.tag_keys) | _notes(row))
+
+
+def _new(row: WorklistRow, result: Result) -> dict[str, Sequence[str]]:
+    """Return how many subnets of a row have a finding that the baseline does not have; empty without a baseline."""
+    if result.comparison is None:
+        return {}
+    return {"New": [str(sum(result.mark(verdict) is Mark.NEW for verdict in row.verdicts))]}
 
 
 def _tags(row: WorklistRow, labels: ResourceLabels, tag_keys: Sequence[str]) -> dict[str, Sequence[str]]:
