@@ -1,9 +1,10 @@
 """The labels of a verdict's resources: their Name tags, and the tags that the user selected, such as an owner."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from express_path.domain.network.resources import Tags
+from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import View
 
@@ -17,6 +18,30 @@ class Names(NamedTuple):
     route_table: str
     vpc: str
 
+    def fields(self) -> dict[str, str]:
+        """Return the names as documents have them, without those that are empty."""
+        named = {"subnet": self.subnet, "routeTable": self.route_table, "vpc": self.vpc}
+        return {field: name for field, name in named.items() if name}
+
+
+def notes_on_tags(views: Sequence[View], tag_keys: Iterable[str]) -> list[str]:
+    """Return a note for each selected key that no resource has: it is misspelled, or nobody has set the tag yet."""
+    missing = (key for key in tag_keys if not any(key in tags for tags in _all_tags(views)))
+    return [
+        f"no subnet, route table or VPC that was read has the tag {key} (keys are case-sensitive)"
+        for key in missing
+        if views
+    ]
+
+
+def _all_tags(views: Iterable[View]) -> Iterator[Tags]:
+    """Yield the tags of every resource once; the accounts of one Region share a snapshot."""
+    for tracer in dict.fromkeys(view.tracer for view in views):
+        snapshot = tracer.snapshot
+        for resources in (snapshot.subnets, snapshot.route_tables, snapshot.vpcs):
+            for resource in resources.values():
+                yield resource.tags
+
 
 class ResourceLabels:
     """The labels of the resources in the networks that were read."""
@@ -28,8 +53,7 @@ class ResourceLabels:
 
     def names(self, verdict: Verdict) -> Names:
         """Return the names of a verdict's subnet, route table and VPC."""
-        subnet, route_table, vpc = (tags.get("Name", "") for tags in self._tags(verdict))
-        return Names(subnet, route_table, vpc)
+        return _names(self._tags(verdict))
 
     def tags(self, verdict: Verdict) -> Mapping[str, str]:
         """Return the selected tags that a verdict's subnet has, or else its route table, or else its VPC."""
@@ -43,13 +67,25 @@ class ResourceLabels:
     def _tags(self, verdict: Verdict) -> tuple[Tags, Tags, Tags]:
         """Return the tags of a verdict's subnet, route table and VPC."""
         snapshot = self._snapshots.get((verdict.account_id, verdict.region))
-        if snapshot is None:
-            return _NO_TAGS, _NO_TAGS, _NO_TAGS
-        subnet = snapshot.subnets.get(verdict.subnet_id)
-        route_table = snapshot.route_tables.get(verdict.route_table_id or "")
-        vpc = snapshot.vpcs.get(verdict.vpc_id)
-        return (
-            subnet.tags if subnet else _NO_TAGS,
-            route_table.tags if route_table else _NO_TAGS,
-            vpc.tags if vpc else _NO_TAGS,
-        )
+        return _tags_in(snapshot, verdict) if snapshot else (_NO_TAGS, _NO_TAGS, _NO_TAGS)
+
+
+def names_in(snapshot: Snapshot, verdict: Verdict) -> Names:
+    """Return the names that a verdict's subnet, route table and VPC have in a snapshot."""
+    return _names(_tags_in(snapshot, verdict))
+
+
+def _names(tags: Iterable[Tags]) -> Names:
+    subnet, route_table, vpc = (of_resource.get("Name", "") for of_resource in tags)
+    return Names(subnet, route_table, vpc)
+
+
+def _tags_in(snapshot: Snapshot, verdict: Verdict) -> tuple[Tags, Tags, Tags]:
+    subnet = snapshot.subnets.get(verdict.subnet_id)
+    route_table = snapshot.route_tables.get(verdict.route_table_id or "")
+    vpc = snapshot.vpcs.get(verdict.vpc_id)
+    return (
+        subnet.tags if subnet else _NO_TAGS,
+        route_table.tags if route_table else _NO_TAGS,
+        vpc.tags if vpc else _NO_TAGS,
+    )

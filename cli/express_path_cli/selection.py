@@ -11,6 +11,7 @@ from express_path_cli.problems import OptionError
 from express_path_cli.result import Failure, View
 
 NEVER = "never"
+NEW = "new"
 WORDS = (*Compliance, *Reason)
 """The words for verdicts: each compliance and each reason."""
 
@@ -21,6 +22,11 @@ class Selection:
 
     vpc_ids: frozenset[str] = frozenset()
     tags: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that select these subnets, sorted."""
+        return (*(f"--tag {tag}" for tag in sorted(self.tags)), *(f"--vpc {vpc_id}" for vpc_id in sorted(self.vpc_ids)))
 
     def missing_vpcs(self, views: Sequence[View], hint: str) -> list[Failure]:
         """Return a failure for each selected VPC that no view has. The hint says where else it may be."""

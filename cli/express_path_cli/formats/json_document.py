@@ -1,21 +1,73 @@
-"""Verdicts as JSON, in the shape that other tools rely on."""
+"""Verdicts as JSON, in the shape that other tools rely on. `history.py` and `baseline.py` read it."""
 
 from collections.abc import Iterator
 from typing import Any
 
+from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.baseline import PAST, PastFinding
 from express_path_cli.formats.json_rows import json_document
+from express_path_cli.history import TIME
+from express_path_cli.problems import one_line
+from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
-
-SCHEMA_VERSION = 1
+from express_path_cli.scan_document import SCHEMA_VERSION
 
 
 def as_json(result: Result) -> Iterator[str]:
-    """Yield all verdicts as one JSON document; routeTableId is null if the subnet's route table cannot be read."""
-    return json_document({"schemaVersion": SCHEMA_VERSION, "subnets": []}, "subnets", map(_row, result.verdicts))
+    """Yield all verdicts as one JSON document; routeTableId is null if the subnet's route table cannot be read.
+
+    `names` and `tags` contain only those that exist.
+    """
+    labels = ResourceLabels(result.views, result.tag_keys)
+    rows = (_row(verdict, labels) | _mark(verdict, result) for verdict in result.verdicts)
+    return json_document({**_scan(result), "subnets": [], **_past(result)}, "subnets", rows)
 
 
-def _row(verdict: Verdict) -> dict[str, Any]:
+def _scan(result: Result) -> dict[str, Any]:
+    """Return what the scan covered and found. The totals also count subnets that are not shown."""
+    point = result.as_point()
+    return {
+        "schemaVersion": SCHEMA_VERSION,
+        "madeAt": point.made_at.strftime(TIME),
+        "parameters": point.parameters,
+        "accounts": point.accounts,
+        "filters": point.filters,
+        "notRead": [{"where": failure.where, "error": one_line(failure.error)} for failure in result.failures],
+        "totals": {
+            "evaluated": point.evaluated,
+            "compliances": {compliance: point.compliances.get(compliance, 0) for compliance in Compliance},
+            "reasons": dict(sorted(point.reasons.items())),
+        },
+    }
+
+
+def _mark(verdict: Verdict, result: Result) -> dict[str, Any]:
+    """Return what happened to a finding since the baseline, null if there is none."""
+    return {"baseline": result.mark(verdict)} if result.comparison else {}
+
+
+def _past(result: Result) -> dict[str, Any]:
+    """Return the findings of the baseline that are not in this scan; empty without a baseline."""
+    if result.comparison is None:
+        return {}
+    return {mark: [_past_finding(past) for past in result.comparison.past if past.mark is mark] for mark in PAST}
+
+
+def _past_finding(past: PastFinding) -> dict[str, Any]:
+    """Return a finding of the baseline. `now` is null if its subnet was not evaluated, `cause` if it is known."""
+    return {
+        "accountId": past.finding.account_id,
+        "region": past.finding.region,
+        "vpcId": past.vpc_id,
+        "subnetId": past.finding.subnet_id,
+        "reason": past.finding.reason,
+        "now": past.now.reason if past.now else None,
+        "cause": past.cause.name if past.cause else None,
+    }
+
+
+def _row(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:
     return {
         "accountId": verdict.account_id,
         "region": verdict.region,
@@ -27,4 +79,6 @@ def _row(verdict: Verdict) -> dict[str, Any]:
         "reason": verdict.reason,
         "annotation": verdict.annotation,
         "path": [{"kind": hop.kind, "id": hop.id, "destination": hop.destination} for hop in verdict.path],
+        "names": labels.names(verdict).fields(),
+        "tags": labels.tags(verdict),
     }

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.baseline import Mark, PastFinding
+from express_path_cli.formats.baseline_lines import past_text
 from express_path_cli.formats.json_rows import json_document
 from express_path_cli.remedies import PAGES, Remedies
 from express_path_cli.remedy_texts import general_remedy
+from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
 from express_path_cli.wording import path_text, reason_text, subnet_arn, subnet_uid
@@ -20,8 +24,14 @@ _REASONS = list(Reason)
 
 def as_sarif(result: Result) -> Iterator[str]:
     """Yield one run: a rule for each reason, a result for each subnet, a notification for each failure."""
-    remedies = Remedies(result.views)
-    return json_document(_log(result), "results", (_result(verdict, remedies) for verdict in result.verdicts))
+    remedies, labels = Remedies(result.views), ResourceLabels(result.views, result.tag_keys)
+    results = (_result(verdict, remedies, labels) | _baseline_state(result, verdict) for verdict in result.verdicts)
+    fixed = (
+        _result(past.now, remedies, labels) | _absent(past, past.now)
+        for past in (result.comparison.fixed if result.comparison else ())
+        if past.now
+    )
+    return json_document(_log(result), "results", chain(results, fixed))
 
 
 def _log(result: Result) -> dict[str, Any]:
@@ -31,7 +41,7 @@ def _log(result: Result) -> dict[str, Any]:
             {
                 "executionSuccessful": not result.failures,
                 "endTimeUtc": result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-                "toolExecutionNotifications": [_notification(failure) for failure in result.failures],
+                "toolExecutionNotifications": [*map(_notification, result.failures), *_unknown(result)],
             }
         ],
         "results": [],  # one for each verdict
@@ -57,7 +67,7 @@ def _driver() -> dict[str, Any]:
     return {"name": "express-path", "version": version("express-path"), "rules": rules}
 
 
-def _result(verdict: Verdict, remedies: Remedies) -> dict[str, Any]:
+def _result(verdict: Verdict, remedies: Remedies, labels: ResourceLabels) -> dict[str, Any]:
     kind = _KIND[verdict.compliance]
     # A network has no files. Viewers group by physical location, so it is the subnet's position in the network.
     location = "/".join((verdict.account_id, verdict.region, verdict.vpc_id or "unknown", verdict.subnet_id))
@@ -76,7 +86,42 @@ def _result(verdict: Verdict, remedies: Remedies) -> dict[str, Any]:
             }
         ],
         "partialFingerprints": {"subnet/v1": subnet_uid(verdict)},
-        "properties": {"routeTableId": verdict.route_table_id, "path": path_text(verdict)} | _remedy(verdict, remedies),
+        "properties": _properties(verdict, labels) | _remedy(verdict, remedies),
+    }
+
+
+def _baseline_state(result: Result, verdict: Verdict) -> dict[str, str]:
+    """Return the state of a finding relative to the baseline (section 3.27.24); empty without a baseline."""
+    mark = result.mark(verdict)
+    return {"baselineState": mark} if mark in (Mark.NEW, Mark.UNCHANGED) else {}
+
+
+def _absent(past: PastFinding, now: Verdict) -> dict[str, Any]:
+    """Return what the result of a fixed finding has instead. It passes, because some viewers ignore baselineState."""
+    reason = past.finding.reason
+    return {
+        "ruleId": reason,
+        "ruleIndex": _REASONS.index(Reason(reason)) if reason in _REASONS else -1,
+        "kind": "pass",
+        "level": "none",
+        "message": {"text": f"{reason} is fixed; now {now.annotation}"},
+        "baselineState": "absent",
+    }
+
+
+def _unknown(result: Result) -> Iterator[dict[str, Any]]:
+    """Yield a notification for each finding of the baseline of which it is unknown whether it is fixed."""
+    for past in result.comparison.unknown if result.comparison else ():
+        yield {"level": "note", "message": {"text": f"baseline: {past_text(past)}"}}
+
+
+def _properties(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:
+    """Return the properties that every result has. SARIF defines `tags` as a list of words (section 3.8.2)."""
+    return {
+        "routeTableId": verdict.route_table_id,
+        "path": path_text(verdict),
+        "names": labels.names(verdict).fields(),
+        "resourceTags": labels.tags(verdict),
     }
 
 
