@@ -14,6 +14,7 @@ import pytest
 from express_path.heal_steps import repeated_reads
 from express_path_cli import run_watcher
 from express_path_cli.main import app
+from express_path_cli.runbooks import run_queue
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.command import invoke
@@ -28,6 +29,7 @@ LOOK = ("ssm", "GetAutomationExecution")
 def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """Deploy the heal and undo runbooks and a stack whose outputs name them."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+    monkeypatch.setattr(run_queue, "START_SECONDS", 0)
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
     monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
     monkeypatch.setattr(run_watcher, "POLL_SECONDS", 0.3)
