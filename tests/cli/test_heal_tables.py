@@ -220,7 +220,7 @@ def test_approvers_are_asked_for_each_table(
     [
         (["rtb-0123456789abcdef0"], "rtb-0123456789abcdef0 does not exist (name its --region and --profile)"),
         (["rtb-1"], "rtb-1 is not a subnet or a route table (give the whole ID"),
-        ([], "nothing to heal was named (name subnets or route tables, or use --from FILE)"),
+        ([], "name a subnet, a route table, or --from FILE (express-path heal --help shows the options)"),
         (["rtb-01234567", "--from", "scan.json"], "targets and --from cannot be used together"),
         (
             ["--from", "missing.json"],

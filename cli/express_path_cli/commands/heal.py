@@ -11,7 +11,6 @@ import typer
 
 from express_path.domain.path.reasons import Reason
 from express_path_cli import options
-from express_path_cli.account_region import AccountRegion
 from express_path_cli.healing.heal_tables import BLOCKED, HealOptions, done_lines, heal_tables
 from express_path_cli.healing.scan_file import FlaggedSubnet, read_flagged
 from express_path_cli.healing.table_targets import Network
@@ -72,31 +71,25 @@ def heal(
     there is nothing to heal; 1 blocked or declined; 2 it failed, or the result is unknown. If the stack is in mode
     APPROVAL, --apply asks the approvers, and each heal starts once one of them approves.
     """
-    named = list(dict.fromkeys(targets or ()))
-    _check(named, from_scan)
+    named = _checked(targets or (), from_scan)
     flagged = read_flagged(from_scan) if from_scan else []
     deployment = deployment_of(stack, region, profile)
     if len(named) == 1 and named[0].startswith("subnet-"):
         _heal_subnet(deployment, named[0], apply=apply, yes=yes)
         return
     again = f"--from {shlex.quote(str(from_scan))}" if from_scan else " ".join(named)
-    flagged_here = [row.subnet_id for row in flagged if _is_here(row, deployment.account_region)]
-    for line in _skipped(flagged, deployment.account_region, again, profile):
-        say(line)
-    network = Network(deployment.account_region)
-    ids = named or _existing(network, flagged_here)
-    if not ids:
-        typer.echo("nothing to heal: the scan has no NON_COMPLIANT subnet that exists here")
-        return
     given = HealOptions(again, apply=apply, yes=yes, keep_going=keep_going)
-    raise typer.Exit(heal_tables(deployment, network.targets(ids), given))
+    flagged_here = list(_flagged_here(flagged, deployment, f"express-path heal {again}", profile))
+    network = Network(deployment.account_region)
+    raise typer.Exit(heal_tables(deployment, network.targets(named or _existing(network, flagged_here)), given))
 
 
-def _check(named: Sequence[str], from_scan: Path | None) -> None:
-    """Raise OptionError unless either targets or a file are given, and each target is an ID."""
+def _checked(targets: Sequence[str], from_scan: Path | None) -> list[str]:
+    """Return each target once. Raise OptionError unless either IDs or a file are given."""
+    named = list(dict.fromkeys(targets))
     if bool(named) == bool(from_scan):
-        problem = "targets and --from cannot be used together" if named else "nothing to heal was named"
-        raise OptionError(problem, "name subnets or route tables, or use --from FILE")
+        both, neither = "targets and --from cannot be used together", "name a subnet, a route table, or --from FILE"
+        raise OptionError(both if named else neither, "express-path heal --help shows the options")
     for target in named:
         if not _TARGET.fullmatch(target):
             raise OptionError(
@@ -104,21 +97,26 @@ def _check(named: Sequence[str], from_scan: Path | None) -> None:
                 "give the whole ID: that of a subnet looks like subnet-0a1b2c3d4e5f60718, that of a route table like "
                 "rtb-0a1b2c3d4e5f60718",
             )
+    return named
 
 
-def _skipped(flagged: Sequence[FlaggedSubnet], here: AccountRegion, again: str, profile: str | None) -> Iterator[str]:
-    """Yield how to heal the subnets of each other account and Region in a scan."""
-    others = Counter((row.account_id, row.region) for row in flagged if not _is_here(row, here))
+def _flagged_here(
+    flagged: Sequence[FlaggedSubnet], deployment: Deployment, command: str, profile: str | None
+) -> Iterator[str]:
+    """Yield the subnets of this account and Region in a scan, and say how to heal those of others."""
+    here = deployment.account_region
+    others: Counter[tuple[str, str]] = Counter()
+    for row in flagged:
+        if (row.account_id, row.region) == (here.account_id, here.aws.region):
+            yield row.subnet_id
+        else:
+            others[row.account_id, row.region] += 1
     for (account_id, region), number in sorted(others.items()):
         is_ours = account_id == here.account_id
         selected = options.as_command_line({"--region": region, "--profile": profile if is_ours else None})
         run = "run" if is_ours else "with credentials of that account, run"
         subnets = "1 NON_COMPLIANT subnet" if number == 1 else f"{number} NON_COMPLIANT subnets"
-        yield f"skipped {subnets} of account {account_id} {region} ({run}: express-path heal {again}{selected})"
-
-
-def _is_here(row: FlaggedSubnet, here: AccountRegion) -> bool:
-    return (row.account_id, row.region) == (here.account_id, here.aws.region)
+        say(f"skipped {subnets} of account {account_id} {region} ({run}: {command}{selected})")
 
 
 def _existing(network: Network, subnet_ids: Sequence[str]) -> list[str]:

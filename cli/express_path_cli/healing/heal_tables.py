@@ -33,6 +33,9 @@ class HealOptions:
 
 def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions) -> int:
     """Plan the heal of every route table, ask once, heal, and return the exit status."""
+    if not targets:
+        typer.echo("nothing to heal: the scan has no NON_COMPLIANT subnet that exists here")
+        return 0
     planned, unknown = _plan(deployment, targets, given)
     typer.echo(f"plan for {_count(targets)} in {deployment.account_region}:")
     for line in plan_lines(planned):
