@@ -173,19 +173,12 @@ def test_a_failed_function_is_reported_without_its_trace(deployment: Deployment,
 
 
 @pytest.mark.usefixtures("deployment")
-@pytest.mark.parametrize(
-    ("subnet", "message"),
-    [
-        ("subnet-00000000000000000", "this subnet does not exist (name its --region"),
-        ("vpc-1", "(give the whole ID: that of a subnet looks like subnet-0a1b2c3d4e5f60718"),
-    ],
-)
-def test_a_missing_subnet_is_not_compliant(subnet: str, message: str) -> None:
+def test_a_missing_subnet_is_not_compliant() -> None:
     """The subnet may be in another Region, so the error is one line and the status is 2."""
-    result = invoke(["heal", subnet])
+    result = invoke(["heal", "subnet-00000000000000000"])
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
-    assert message in line
+    assert "this subnet does not exist (name its --region" in line
 
 
 Spoil = Callable[[Sandbox], None]
