@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -23,6 +24,7 @@ _ERROR_MESSAGE = re.compile(r'"errorMessage": *("(?:[^"\\]|\\.)*")')
 
 StackName = Annotated[str, typer.Option(metavar="NAME", help="The stack that deployed the runbooks.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+KeepGoing = Annotated[bool, typer.Option("--keep-going", help="With several runs: start the others after a failure.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +50,41 @@ def deployment_of(stack: str, region: str | None, profile: str | None) -> Deploy
 
 def run_document(deployment: Deployment, document: str, parameters: dict[str, str], title: str) -> Run:
     """Start a runbook, watch its run, and return it. If it fails, print why and how to undo it, and exit."""
-    changes = document == deployment.stack.heal_document and parameters.get("DryRun") != "true"
+    changes = changes_by_heal(deployment, document, parameters)
     aws = deployment.account_region.aws
     with locating_errors(deployment.account_region):
         run_id = start_run(aws, document, parameters)
         typer.echo(f"{title}: {document}, run {run_id}")
         undo = f"express-path undo {run_id}{deployment.options}"
-        show = _show_command(run_id, deployment)
+        show = show_command(run_id, deployment)
         try:
             run = watch_run(aws, run_id, show)
         except (KeyboardInterrupt, ApiError):
             if changes:
                 typer.echo(f"to undo its changes after it has ended: {undo}")
             raise
-    if run.status not in ("Success", "CompletedWithSuccess"):
-        say(f"run {run_id} ended with {run.status}: {_failure(run) or 'AWS gives no reason'} ({show})")
+    if not has_succeeded(run):
+        say(failure_line(run, deployment))
         if changes:
             typer.echo(f"to undo its changes, if any: {undo}")
         raise typer.Exit(UNDETERMINED)
     return run
+
+
+def changes_by_heal(deployment: Deployment, document: str, parameters: Mapping[str, str]) -> bool:
+    """Return whether a run of this runbook heals, so that there may be something to undo."""
+    return document == deployment.stack.heal_document and parameters.get("DryRun") != "true"
+
+
+def has_succeeded(run: Run) -> bool:
+    """Return whether a run that has ended succeeded."""
+    return run.status in ("Success", "CompletedWithSuccess")
+
+
+def failure_line(run: Run, deployment: Deployment) -> str:
+    """Return how a run ended, why, and how to see more of it."""
+    cause = _failure(run) or "AWS gives no reason"
+    return f"run {run.id} ended with {run.status}: {cause} ({show_command(run.id, deployment)})"
 
 
 def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None:
@@ -76,11 +94,17 @@ def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None
         run_id = start_run(deployment.account_region.aws, document, parameters)
     typer.echo(f"asking the approvers: {document}, run {run_id}")
     typer.echo("nothing is changed until one of them approves; without an answer within a day, nothing is changed")
-    typer.echo(f"to check: {_show_command(run_id, deployment)}")
+    typer.echo(f"to check: {show_command(run_id, deployment)}")
 
 
-def _show_command(run_id: str, deployment: Deployment) -> str:
+def show_command(run_id: str, deployment: Deployment) -> str:
+    """Return the command that shows a run."""
     return f"aws ssm get-automation-execution --automation-execution-id {run_id}{deployment.aws_options}"
+
+
+def failed_steps(run: Run) -> list[str]:
+    """Return each failed step and its cause. A run can continue after a step that failed."""
+    return [f"{step.name} failed: {_cause(step.failure)}" for step in run.steps if step.failure]
 
 
 def _failure(run: Run) -> str:

@@ -1,21 +1,22 @@
 """A stack with the heal and undo runbooks, for tests of the commands that start them."""
 
+import io
 import json
 import os
+import pty
 import subprocess
-import time
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from typer.testing import Result
 
-from express_path.adapters.run_states import ENDED
 from express_path.heal_steps import repeated_reads
 from express_path_cli import run_watcher
+from express_path_cli.main import app
+from express_path_cli.runbooks import run_queue
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.support import processes
 from tests.support.command import invoke
 from tests.support.heals import APPROVED, HEAL, UNDO, Deployment
 from tests.support.ledgers import LEDGER
@@ -27,9 +28,11 @@ LOOK = ("ssm", "GetAutomationExecution")
 @contextmanager
 def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """Deploy the heal and undo runbooks and a stack whose outputs name them."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+    monkeypatch.setattr(run_queue, "START_SECONDS", 0)
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
     monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
-    monkeypatch.setattr(run_watcher, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(run_watcher, "POLL_SECONDS", 0.3)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
@@ -67,35 +70,25 @@ def verdict(subnet_id: str) -> str:
     return str(found["compliance"])
 
 
-def run_id_of(result: Result) -> str:
+def run_id_of(shown: str) -> str:
     """Return the run id in the printed undo command."""
-    [line] = [line for line in result.stdout.splitlines() if line.startswith("to undo: ")]
+    [line] = [line for line in shown.splitlines() if line.startswith("to undo: ")]
     return line.split()[4]
 
 
-def started(sandbox: Sandbox, *command_line: str, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
-    """Run the command in its own process."""
-    environment = {"PATH": os.environ["PATH"], **sandbox.environment()}
-    return subprocess.run(
-        [*processes.command(environment), *command_line],
-        stdin=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-        env=environment,
-    )
-
-
-def ended(sandbox: Sandbox, run_id: str) -> str:
-    """Wait for a run to end and return its status."""
-    ssm = sandbox.client("ssm")
-    for _ in range(2400):
-        found = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
-        if found["AutomationExecutionStatus"] in ENDED:
-            break
-        time.sleep(0.05)
-    return str(found["AutomationExecutionStatus"])
+def invoke_at_terminal(command_line: list[str], answer: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in this process, with a terminal as its standard input where a person types an answer."""
+    ours, theirs = pty.openpty()
+    os.write(ours, answer.encode())
+    outputs = [io.BytesIO(), io.BytesIO()]
+    shown, errors = (io.TextIOWrapper(output, encoding="utf-8", write_through=True) for output in outputs)
+    with os.fdopen(ours), os.fdopen(theirs, encoding="utf-8") as keyboard, pytest.MonkeyPatch.context() as patches:
+        for name, stream in (("stdin", keyboard), ("stdout", shown), ("stderr", errors)):
+            patches.setattr(sys, name, stream)
+        with pytest.raises(SystemExit) as end:
+            app(command_line)
+    texts = [output.getvalue().decode() for output in outputs]
+    return subprocess.CompletedProcess(command_line, int(end.value.code or 0), *texts)
 
 
 def reported_run_id(shown: str, what: str) -> str:

@@ -1,7 +1,5 @@
 """express-path heal: starts and follows the real runbooks on the sandbox's Systems Manager."""
 
-import os
-import pty
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -11,9 +9,17 @@ from express_path_cli import run_watcher
 from express_path_cli.connections import connect
 from express_path_cli.runbooks.automation_runs import start_run
 from sandbox.server import Sandbox
-from tests.cli.healing_stack import LOOK, deployed, ended, make_stack, reported_run_id, run_id_of, started, verdict
+from tests.cli.healing_stack import (
+    LOOK,
+    deployed,
+    invoke_at_terminal,
+    make_stack,
+    reported_run_id,
+    run_id_of,
+    verdict,
+)
 from tests.support.command import invoke
-from tests.support.heals import APPROVED, HEAL, Deployment, Vpc
+from tests.support.heals import APPROVED, HEAL, Deployment, Vpc, status
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
@@ -44,30 +50,26 @@ def test_a_dry_run_is_the_default(deployment: Deployment, vpc: Vpc) -> None:
     assert verdict(vpc.subnet) == "NON_COMPLIANT"
 
 
-def test_heal_and_undo(deployment: Deployment, vpc: Vpc) -> None:
-    """With --apply --yes the subnet becomes COMPLIANT; the printed undo command restores the original state."""
-    healed = invoke(["heal", vpc.subnet, "--apply", "--yes"])
-    assert healed.exit_code == 0, healed.stderr
+def test_heal_and_undo_at_a_terminal(deployment: Deployment, vpc: Vpc) -> None:
+    """After a yes, the subnet becomes COMPLIANT and is left alone; the printed undo restores the original state."""
+    healed = invoke_at_terminal(["heal", vpc.subnet, "--apply"], "y\n")
+    assert healed.returncode == 0, healed.stderr
+    assert "Heal it now?" in healed.stdout
     for step in ("plan", "create", "associate", "verify"):
         assert f"done       {step}" in healed.stdout
     assert verdict(vpc.subnet) == "COMPLIANT"
-    assert deployment.ledger.item(f"TABLE#{vpc.table}")["runId"] == run_id_of(healed)
-    undone = invoke(["undo", run_id_of(healed), "--yes"])
-    assert undone.exit_code == 0, undone.stderr
+    run_id = run_id_of(healed.stdout)
+    assert deployment.ledger.item(f"TABLE#{vpc.table}")["runId"] == run_id
+    again = invoke(["heal", vpc.subnet, "--apply"])
+    assert again.exit_code == 0, again.stderr
+    assert "NOTHING_TO_DO" in again.stdout
+    undone = invoke_at_terminal(["undo", run_id], "y\n")
+    assert undone.returncode == 0, undone.stderr
+    assert "Undo it now?" in undone.stdout
     assert vpc.table in undone.stdout
     assert "deleted: vpce-" in undone.stdout
     assert verdict(vpc.subnet) == "NON_COMPLIANT"
     assert deployment.endpoints(vpc.id) == []
-
-
-def test_a_healed_subnet_is_left_alone(deployment: Deployment, vpc: Vpc) -> None:
-    """A second heal does nothing, does not prompt, and starts no second run."""
-    assert invoke(["heal", vpc.subnet, "--apply", "--yes"]).exit_code == 0
-    deployment.sandbox.calls.clear()
-    again = invoke(["heal", vpc.subnet, "--apply"])
-    assert again.exit_code == 0, again.stderr
-    assert "NOTHING_TO_DO" in again.stdout
-    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
 
 
 def test_what_another_healed_meanwhile_is_not_undone_by_this_run(
@@ -139,20 +141,12 @@ def test_without_a_terminal_apply_needs_yes(deployment: Deployment, vpc: Vpc) ->
     assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
 
 
-@pytest.mark.parametrize(("answer", "status", "compliance"), [("y\n", 0, "COMPLIANT"), ("\n", 1, "NON_COMPLIANT")])
-def test_at_a_terminal_apply_prompts(
-    sandbox: Sandbox, deployment: Deployment, vpc: Vpc, answer: str, status: int, compliance: str
-) -> None:
-    """At a terminal, --apply prompts: yes heals, any other answer changes nothing."""
-    assert deployment.endpoints(vpc.id) == []
-    ours, theirs = pty.openpty()
-    os.write(ours, answer.encode())
-    result = started(sandbox, "heal", vpc.subnet, "--apply", stdin=theirs)
-    os.close(ours)
-    os.close(theirs)
-    assert result.returncode == status, result.stderr
+def test_without_a_yes_nothing_changes(deployment: Deployment, vpc: Vpc) -> None:
+    """At a terminal, every answer but yes changes nothing, and the status is 1."""
+    result = invoke_at_terminal(["heal", vpc.subnet, "--apply"], "\n")
+    assert result.returncode == 1, result.stderr
     assert "Heal it now?" in result.stdout
-    assert verdict(vpc.subnet) == compliance
+    assert deployment.changes() == []
 
 
 def test_a_run_that_fails_says_where(deployment: Deployment, vpc: Vpc) -> None:
@@ -179,28 +173,33 @@ def test_a_failed_function_is_reported_without_its_trace(deployment: Deployment,
 
 
 @pytest.mark.usefixtures("deployment")
-@pytest.mark.parametrize(
-    ("subnet", "message"),
-    [
-        ("subnet-00000000000000000", "this subnet does not exist (name its --region"),
-        ("vpc-1", "(give the whole ID: that of a subnet looks like subnet-0a1b2c3d4e5f60718"),
-    ],
-)
-def test_a_missing_subnet_is_not_compliant(subnet: str, message: str) -> None:
+def test_a_missing_subnet_is_not_compliant() -> None:
     """The subnet may be in another Region, so the error is one line and the status is 2."""
-    result = invoke(["heal", subnet])
+    result = invoke(["heal", "subnet-00000000000000000"])
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
-    assert message in line
+    assert "this subnet does not exist (name its --region" in line
 
 
-def test_a_run_that_cannot_be_followed_continues(deployment: Deployment, vpc: Vpc) -> None:
-    """The error includes the run's id and how to follow it."""
-    deployment.sandbox.faults.deny("ssm", "GetAutomationExecution")
+Spoil = Callable[[Sandbox], None]
+UNSEEN: dict[str, tuple[Spoil, str, str]] = {
+    "denied": (lambda it: it.faults.deny(*LOOK), "AccessDeniedException", "allow ssm:GetAutomationExecution"),
+    "throttled": (lambda it: it.faults.throttle(*LOOK), "ThrottlingException", "try again later"),
+    "expired": (lambda it: it.faults.fail(*LOOK, "ExpiredTokenException", 400), "ExpiredToken", "sign in again"),
+}
+
+
+@pytest.mark.parametrize("how", UNSEEN)
+def test_a_run_that_cannot_be_followed_continues(deployment: Deployment, vpc: Vpc, how: str) -> None:
+    """The output has how to follow the run, and the error what to do; the status is 2."""
+    spoil, code, hint = UNSEEN[how]
+    spoil(deployment.sandbox)
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 2
     assert "the run continues: aws ssm get-automation-execution" in result.stdout
-    assert "ssm:GetAutomationExecution failed with AccessDeniedException" in result.stderr
+    [line] = result.stderr.splitlines()
+    assert f"ssm:GetAutomationExecution failed with {code}" in line
+    assert hint in line
 
 
 @pytest.mark.usefixtures("sandbox")
@@ -226,32 +225,20 @@ def test_ctrl_c_does_not_stop_the_run(deployment: Deployment, vpc: Vpc, monkeypa
     assert "the run continues: aws ssm get-automation-execution" in result.stdout
 
 
-Spoil = Callable[[Sandbox], None]
-UNSEEN: dict[str, tuple[Spoil, str]] = {
-    "denied": (lambda it: it.faults.deny(*LOOK), "allow ssm:GetAutomationExecution"),
-    "throttled": (lambda it: it.faults.throttle(*LOOK), "try again later"),
-    "expired": (lambda it: it.faults.fail(*LOOK, "ExpiredTokenException", 400), "sign in again"),
-}
-
-
-@pytest.mark.parametrize("how", UNSEEN)
-def test_a_heal_that_cannot_be_followed_can_be_undone(
-    sandbox: Sandbox, deployment: Deployment, vpc: Vpc, how: str
-) -> None:
+def test_a_heal_that_cannot_be_followed_can_be_undone(sandbox: Sandbox, deployment: Deployment, vpc: Vpc) -> None:
     """If a heal can no longer be read, the output has its id and how to follow and undo it."""
-    spoil, hint = UNSEEN[how]
     starts = iter(range(2))
-    sandbox.faults.before("ssm", "StartAutomationExecution", lambda: spoil(sandbox) if next(starts) else None, times=2)
-    lost = started(sandbox, "heal", vpc.subnet, "--apply", "--yes")
+    sandbox.faults.before(
+        "ssm", "StartAutomationExecution", lambda: sandbox.faults.deny(*LOOK) if next(starts) else None, times=2
+    )
+    lost = invoke(["heal", vpc.subnet, "--apply", "--yes"])
     run_id = reported_run_id(lost.stdout, "heal")
     assert f"to undo its changes after it has ended: express-path undo {run_id}\n" in lost.stdout
-    [line] = lost.stderr.splitlines()
-    assert (lost.returncode, hint in line) == (2, True), line
+    assert (lost.exit_code, len(lost.stderr.splitlines())) == (2, 1)
     sandbox.faults.clear()
-    assert ended(sandbox, run_id) == "Success"
+    assert status(deployment.automation.wait(run_id)) == "Success"
     assert verdict(vpc.subnet) == "COMPLIANT"
-    assert invoke(["undo", run_id, "--yes"]).exit_code == 0
-    assert deployment.endpoints(vpc.id) == []
+    assert invoke(["heals", "--run", run_id]).exit_code == 0
 
 
 @pytest.mark.usefixtures("deployment")
@@ -259,9 +246,9 @@ def test_throttling_that_passes_is_waited_for(sandbox: Sandbox, vpc: Vpc) -> Non
     """Throttled starts and reads are retried."""
     sandbox.faults.throttle("ssm", "StartAutomationExecution", times=2)
     sandbox.faults.throttle(*LOOK, times=2)
-    healed = started(sandbox, "heal", vpc.subnet, "--apply", "--yes")
-    assert (healed.returncode, healed.stderr) == (0, "")
-    assert verdict(vpc.subnet) == "COMPLIANT"
+    planned = invoke(["heal", vpc.subnet])
+    assert (planned.exit_code, planned.stderr) == (0, "")
+    assert "CREATE_AND_ASSOCIATE" in planned.stdout
 
 
 @pytest.mark.parametrize("command", ["heal", "undo"])
@@ -270,9 +257,9 @@ def test_a_run_that_may_not_be_started_is_one_line(
 ) -> None:
     """If the start is denied, one line names the permission, and there is no run to follow."""
     sandbox.faults.deny("ssm", "StartAutomationExecution")
-    refused = started(sandbox, command, vpc.subnet, "--yes")
+    refused = invoke([command, vpc.subnet, "--yes"])
     [line] = refused.stderr.splitlines()
-    assert (refused.returncode, refused.stdout) == (2, "")
+    assert (refused.exit_code, refused.stdout) == (2, "")
     assert "allow ssm:StartAutomationExecution" in line
     assert deployment.changes() == []
 

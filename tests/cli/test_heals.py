@@ -9,25 +9,28 @@ import pytest
 from sandbox.server import Sandbox
 from tests.cli.healing_stack import deployed
 from tests.support.command import invoke
-from tests.support.heals import Deployment
-from tests.support.ledgers import TIME, LedgerTable, heal_id
+from tests.support.ledgers import LEDGER, TIME, LedgerTable, heal_id
+from tests.support.running import emptied
 
 VPC, OTHER_VPC = "vpc-0a1b2c3d4e5f60718", "vpc-1a1b2c3d4e5f60718"
 TABLE, ENDPOINT = "rtb-0a1b2c3d4e5f60718", "vpce-0a1b2c3d4e5f60718"
 UNDO_RUN, LATER = heal_id(90), "2026-11-22T13:30:00+00:00"
 
 
-@pytest.fixture
-def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """Yield the stack that owns the ledger."""
-    with deployed(sandbox, monkeypatch) as made:
-        yield made
+@pytest.fixture(scope="module")
+def ledger(running_sandbox: Sandbox) -> Iterator[LedgerTable]:
+    """Yield a ledger with a heal in every state and a run that changed nothing. The tests only read it."""
+    with (
+        pytest.MonkeyPatch.context() as patches,
+        emptied(running_sandbox, patches) as sandbox,
+        deployed(sandbox, patches) as made,
+    ):
+        fill(made.ledger)
+        yield made.ledger
 
 
-@pytest.fixture
-def ledger(deployment: Deployment) -> LedgerTable:
-    """Return a ledger with a heal in every state and a run that changed nothing."""
-    found = deployment.ledger
+def fill(found: LedgerTable) -> None:
+    """Write a heal in every state and a run that changed nothing."""
     found.write_heal(heal_id(1), VPC, TABLE, ENDPOINT, created=True)
     undone = {"kind": "UNDO", "startedBy": "PERSON", "healRunId": heal_id(1), "deletedAt": LATER, "finishedAt": LATER}
     found.write(f"RUN#{UNDO_RUN}", **undone)
@@ -38,7 +41,6 @@ def ledger(deployment: Deployment) -> LedgerTable:
     found.write_heal(heal_id(4), OTHER_VPC, "rtb-4", "vpce-4", created=True)
     found.write(f"RUN#{heal_id(4)}", finishedAt=None)
     found.write(f"RUN#{heal_id(5)}", kind="HEAL", startedBy="PERSON", startedAt=TIME)
-    return found
 
 
 @pytest.mark.usefixtures("ledger")
@@ -125,19 +127,22 @@ def test_a_run_without_changes_is_not_found(run_id: str) -> None:
     assert f"no heal with the run ID {run_id}" in line
 
 
-def test_many_heals_come_in_pages(deployment: Deployment) -> None:
+def test_many_heals_come_in_pages(ledger: LedgerTable) -> None:
     """All pages are read, because a scan of the ledger returns at most 1 MB."""
-    for number in range(3):
-        deployment.ledger.write_heal(heal_id(number), VPC, f"rtb-{number}", ENDPOINT, created=False)
-        deployment.ledger.write(f"NOTE#{number}", note="x" * 390_000)
-    assert invoke(["heals"]).stdout.splitlines()[-1].startswith("3 heals: 3 HEALED")
-    assert len(deployment.sandbox.calls.of("dynamodb", "Scan")) > 1
+    notes = [f"NOTE#{number}" for number in range(3)]
+    for note in notes:
+        ledger.write(note, note="x" * 390_000)
+    ledger.sandbox.calls.clear()
+    assert invoke(["heals"]).stdout.splitlines()[-1].startswith("4 heals: ")
+    assert len(ledger.sandbox.calls.of("dynamodb", "Scan")) > 1
+    for note in notes:
+        ledger.dynamodb.delete_item(TableName=LEDGER, Key={"id": {"S": note}})
 
 
-def test_a_denied_ledger_is_one_line(sandbox: Sandbox, deployment: Deployment) -> None:
+def test_a_denied_ledger_is_one_line(ledger: LedgerTable) -> None:
     """One line names the missing permission."""
-    assert deployment.ledger
-    sandbox.faults.deny("dynamodb", "Scan")
+    ledger.sandbox.faults.deny("dynamodb", "Scan")
     result = invoke(["heals"])
+    ledger.sandbox.faults.clear()
     assert (result.exit_code, result.stdout) == (2, "")
     assert "allow dynamodb:Scan" in result.stderr

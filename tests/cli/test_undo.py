@@ -1,16 +1,14 @@
 """express-path undo: shows the changes, prompts, then runs."""
 
-import os
-import pty
 from collections.abc import Iterator
 from itertools import count
 
 import pytest
 
 from sandbox.server import Sandbox
-from tests.cli.healing_stack import LOOK, deployed, ended, reported_run_id, started
+from tests.cli.healing_stack import LOOK, deployed, invoke_at_terminal, reported_run_id
 from tests.support.command import invoke
-from tests.support.heals import Deployment, Vpc
+from tests.support.heals import Deployment, Vpc, status
 from tests.support.network import Builder
 
 
@@ -66,21 +64,14 @@ def test_an_endpoint_that_stays_is_named(deployment: Deployment, builder: Builde
     assert result.stdout.splitlines()[-1] == f"kept: {theirs} stays: no heal created it"
 
 
-@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("\n", 1)])
-def test_at_a_terminal_it_prompts_after_the_plan(
-    sandbox: Sandbox, deployment: Deployment, vpc: Vpc, healed: str, answer: str, status: int
-) -> None:
-    """Yes undoes the heal; any other answer changes nothing."""
-    ours, theirs = pty.openpty()
-    os.write(ours, answer.encode())
-    result = started(sandbox, "undo", healed, stdin=theirs)
-    os.close(ours)
-    os.close(theirs)
-    assert result.returncode == status, result.stderr
+def test_it_asks_after_the_plan(deployment: Deployment, vpc: Vpc, healed: str) -> None:
+    """At a terminal, every answer but yes changes nothing."""
+    result = invoke_at_terminal(["undo", healed], "\n")
+    assert result.returncode == 1, result.stderr
     shown, question, _ = result.stdout.partition("Undo it now?")
     assert question
     assert f"{vpc.subnet} will use {vpc.nat}" in shown
-    assert bool(deployment.endpoints(vpc.id)) is bool(status)
+    assert len(deployment.endpoints(vpc.id)) == 1
 
 
 def test_without_a_terminal_it_shows_the_changes_and_makes_none(deployment: Deployment, vpc: Vpc, healed: str) -> None:
@@ -110,9 +101,9 @@ def test_an_undo_that_cannot_be_followed_continues(
     sandbox.faults.before(
         "ssm", "StartAutomationExecution", lambda: sandbox.faults.deny(*LOOK) if next(starts) == 2 else None, times=2
     )
-    lost = started(sandbox, "undo", healed, "--yes")
+    lost = invoke(["undo", healed, "--yes"])
     run_id = reported_run_id(lost.stdout, "undo")
-    assert (lost.returncode, len(lost.stderr.splitlines())) == (2, 1)
+    assert (lost.exit_code, len(lost.stderr.splitlines())) == (2, 1)
     sandbox.faults.clear()
-    assert ended(sandbox, run_id) == "Success"
+    assert status(deployment.automation.wait(run_id)) == "Success"
     assert deployment.endpoints(vpc.id) == []
