@@ -85,13 +85,17 @@ class _Grid:
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield each row in one line. A column is as wide as its widest value, and empty values are dashes."""
-    shown = [tuple([printable(value) or _NONE for value in row]) for row in rows]
+    shown = [tuple(row) if _is_plain(row) else tuple([printable(value) or _NONE for value in row]) for row in rows]
     columns = list(zip(*shown, strict=True))
     widths = [max(map(len if "".join(column).isascii() else text_width, column)) for column in columns]
     sides = ["" if all(map(_is_number, column[1:])) else "-" for column in columns]
     pattern = _GAP.join(f"%{side}{width}s" for side, width in zip(sides, widths, strict=True))
     # The pattern is several times as fast, but counts characters, not the columns that they take.
-    return ((pattern % row).rstrip() if "".join(row).isascii() else _joined(row, widths) for row in shown)
+    return (line.rstrip() if line.isascii() else _joined(row, widths) for row in shown for line in [pattern % row])
+
+
+def _is_plain(row: Sequence[str]) -> bool:
+    return all(row) and "".join(row).isprintable()
 
 
 def _plain_row(record: Record) -> list[str]:
