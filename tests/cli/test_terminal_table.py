@@ -173,6 +173,7 @@ def test_many_tables_fit_a_screen(eight_tables: str) -> None:
     assert len([line for line in lines if line.startswith("aws ec2 modify-vpc-endpoint ")]) == 3
     assert any(line.startswith("140 subnets: changes like these, in other route tables.") for line in lines)
     assert "10 route tables send 200 of 400 subnets through a NAT." in lines
+    assert f"  express-path report --from-dump {eight_tables}" in lines
     assert len(lines) < 40
 
 

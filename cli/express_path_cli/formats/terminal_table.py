@@ -146,8 +146,9 @@ class _Table:
                 yield from self._screen.folded(f"{_subnets(number)}: {remedy.text}")
                 yield from map(printable, filter(None, [remedy.command]))
             if more:
-                others = f"{_subnets(more)}: changes like these, in other route tables."
-                yield from self._screen.folded(f"{others} express-path report shows each of them with its command.")
+                others = f"{_subnets(more)}: changes like these, in other route tables. To see each with its command:"
+                yield from self._screen.folded(others)
+                yield f"  {printable(self._options.scan.report())}"
 
     def _remedies_of(self, rows: Iterable[WorklistRow]) -> Iterator[tuple[Remedy, int]]:
         """Yield each remedy of the rows, and for how many subnets it is. It is worked out when it is needed."""
