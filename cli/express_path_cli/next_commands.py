@@ -42,6 +42,10 @@ class ScanOptions:
         if healable and not self.source.from_dump and not self._reads_many_accounts():
             yield NextCommand("To see the plan of a heal, which changes nothing", self._heal(healable[0]))
 
+    def report(self) -> str:
+        """Return the command that writes the report, with every change."""
+        return shlex.join(["express-path", "report", *self.source.options(), *self._parameters()])
+
     def _reads_many_accounts(self) -> bool:
         return bool(self.source.aggregator or self.source.live.organization)
 

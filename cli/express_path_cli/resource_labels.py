@@ -75,9 +75,9 @@ def names_in(snapshot: Snapshot, verdict: Verdict) -> Names:
     return _names(_tags_in(snapshot, verdict))
 
 
-def _names(tags: Iterable[Tags]) -> Names:
-    subnet, route_table, vpc = (of_resource.get("Name", "") for of_resource in tags)
-    return Names(subnet, route_table, vpc)
+def _names(tags: tuple[Tags, Tags, Tags]) -> Names:
+    subnet, route_table, vpc = tags
+    return Names(subnet.get("Name", ""), route_table.get("Name", ""), vpc.get("Name", ""))
 
 
 def _tags_in(snapshot: Snapshot, verdict: Verdict) -> tuple[Tags, Tags, Tags]:

@@ -91,7 +91,7 @@ def test_commands_have_the_options_of_the_scan(options: ScanOptions, commands: l
     """Each command reads the same network, and can be pasted; explain and heal name the Region of their row."""
     assert printed(options) == commands
     assert printed(options, details=True) == commands[1:]
-    assert all(map(accepted, commands))
+    assert all(map(accepted, [*commands, options.report()]))
 
 
 def test_explain_of_a_dump_selects_the_region_of_its_subnet() -> None:

@@ -171,8 +171,9 @@ def test_many_tables_fit_a_screen(eight_tables: str) -> None:
     lines = invoke(["scan", "--from-dump", eight_tables]).stdout.splitlines()
     assert len([line for line in lines if re.match(r" +20  NAT_GATEWAY  rtb-", line)]) == 10
     assert len([line for line in lines if line.startswith("aws ec2 modify-vpc-endpoint ")]) == 3
-    assert any(line.startswith("140 subnets: 7 more changes like these.") for line in lines)
+    assert any(line.startswith("140 subnets: changes like these, in other route tables.") for line in lines)
     assert "10 route tables send 200 of 400 subnets through a NAT." in lines
+    assert f"  express-path report --from-dump {eight_tables}" in lines
     assert len(lines) < 40
 
 

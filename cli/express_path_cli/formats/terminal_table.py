@@ -1,8 +1,9 @@
 """A scan as text: the totals, what to fix, how to fix it, and the next command."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path_cli.baseline import Comparison
@@ -13,7 +14,7 @@ from express_path_cli.formats.text_columns import record_lines
 from express_path_cli.formats.worklist_records import PLACE, ROW_LAYOUTS, group_layouts, group_record, row_record
 from express_path_cli.grouping import Grouping, groups
 from express_path_cli.next_commands import ScanOptions
-from express_path_cli.remedies import Remedies, counted_remedies
+from express_path_cli.remedies import Remedies, Remedy
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
 from express_path_cli.summary import EXCLUDED_FIX, closing, summary
@@ -27,7 +28,7 @@ STYLES = {
 _MAX_FINDINGS = 20
 """How many new, fixed, and unknown findings of each kind a terminal shows."""
 _MAX_REMEDIES = 3
-"""How many remedies of one reason are shown. The others differ only in their IDs."""
+"""How many remedies of one reason are shown. The others differ mainly in their IDs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,18 +148,26 @@ class _Table:
 
     def _remedies(self) -> Iterator[str]:
         """Yield what to do about NON_COMPLIANT subnets, worst first. A command is one line that can be copied."""
-        listed = counted_remedies(self._result.verdicts, Remedies(self._result.views))
-        for reason, of_reason in groupby(listed, key=lambda counted: counted[0]):
-            remedies = list(of_reason)
+        for reason, of_reason in groupby(self._worklist.flagged, key=lambda row: row.reason):
+            rows = list(of_reason)
+            more = sum(len(row.verdicts) for row in rows)
             yield ""
             yield self._screen.paint(f"What to do: {reason}", "bold")
-            for _, remedy, number in remedies[:_MAX_REMEDIES]:
+            for remedy, number in islice(self._remedies_of(rows), _MAX_REMEDIES):
+                more -= number
                 yield from self._screen.folded(f"{_subnets(number)}: {remedy.text}")
                 yield from map(printable, filter(None, [remedy.command]))
-            more = sum(number for _, _, number in remedies[_MAX_REMEDIES:])
             if more:
-                others = f"{_subnets(more)}: {len(remedies) - _MAX_REMEDIES} more changes like these."
-                yield from self._screen.folded(f"{others} express-path report shows each of them with its command.")
+                others = f"{_subnets(more)}: changes like these, in other route tables. To see each with its command:"
+                yield from self._screen.folded(others)
+                yield f"  {printable(self._options.scan.report())}"
+
+    def _remedies_of(self, rows: Iterable[WorklistRow]) -> Iterator[tuple[Remedy, int]]:
+        """Yield each remedy of the rows, and for how many subnets it is. It is worked out when it is needed."""
+        remedies = Remedies(self._result.views)
+        for row in rows:
+            counts = Counter(map(remedies.of, row.verdicts))
+            yield from ((remedy, number) for remedy, number in counts.items() if remedy)
 
     def _closing(self) -> Iterator[str]:
         """Yield what the result means, and what to run next."""
