@@ -12,9 +12,9 @@ from rich.console import Console
 
 from express_path_cli.formats.asff_batches import asff_batches
 from express_path_cli.formats.registry import RENDER, Format
-from express_path_cli.formats.terminal_table import as_table
+from express_path_cli.formats.screen import Screen
+from express_path_cli.formats.terminal_table import TableOptions, as_table, as_text_table
 from express_path_cli.problems import OptionError, one_line, print_trace, say
-from express_path_cli.remedies import Remedies
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import summary
 
@@ -22,17 +22,23 @@ STDOUT = Path("-")
 """The file name that stands for standard output."""
 
 
-def write_result(result: Result, chosen: Format, file: Path | None, *, quiet: bool) -> None:
-    """Write a result to standard output, or to a file and, unless quiet, its summary to standard error."""
+def write_result(
+    result: Result, chosen: Format, file: Path | None, table: TableOptions | None = None, *, quiet: bool
+) -> None:
+    """Write a result to standard output, or to a file and, unless quiet, its summary to standard error.
+
+    The options apply only to the table.
+    """
+    table = table or TableOptions()
     if file and file != STDOUT and chosen is Format.ASFF:
         _write_batches(result, file, quiet=quiet)
     elif file and file != STDOUT:
-        write_file(file, RENDER[chosen](result))
+        write_file(file, as_text_table(result, table) if chosen is Format.TABLE else RENDER[chosen](result))
         if not quiet:
             say(f"wrote {file}: {summary(result.verdicts, result.evaluated)}")
     elif chosen is Format.TABLE:
         console = Console()
-        console.file.writelines(as_table(result.verdicts, console, Remedies(result.views), result.evaluated))
+        console.file.writelines(as_table(result, Screen(console), table))
     elif sys.stdout:
         document = typer.get_binary_stream("stdout")  # documents are always UTF-8
         document.writelines(map(str.encode, RENDER[chosen](result)))

@@ -49,6 +49,7 @@ def test_a_missing_vpc_is_named() -> None:
         (["scan", "--vpc", ""], "--vpc"),
         (["scan", "--vpc", "vpc-1", "--vpc", ""], "--vpc"),
         (["scan", "--tag", ""], "--tag"),
+        (["scan", "--tags", ""], "--tags"),
         (["scan", "--region", ""], "--region"),
         (["explain", ""], "SUBNET"),
         (["diagnose", ""], "SUBNET"),
@@ -204,7 +205,7 @@ def test_conflicting_options_are_refused(options: list[str]) -> None:
         ("out.junit", "<?xml"),
         ("out.SARIF", "{"),
         ("out.html", "<!doctype html>"),
-        ("out.txt", "vpc-"),
+        ("out.txt", "2 subnets: "),
     ],
 )
 def test_the_suffix_of_the_file_is_its_format(tmp_path: Path, name: str, start: str) -> None:

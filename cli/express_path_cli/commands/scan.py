@@ -1,5 +1,6 @@
 """express-path scan: a verdict on every subnet."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +13,13 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
 from express_path_cli.formats.registry import Format, format_of
+from express_path_cli.formats.terminal_table import TableOptions
+from express_path_cli.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping
+from express_path_cli.next_commands import ScanOptions
 from express_path_cli.output import show_failures_and_notes, write_result
 from express_path_cli.problems import UNDETERMINED, OptionError
 from express_path_cli.progress import watching
+from express_path_cli.resource_labels import notes_on_tags
 from express_path_cli.result import NetworkViews, Result
 from express_path_cli.selection import NEVER, WORDS, Selection, evaluate_all, matches, parse_words
 from express_path_cli.sources.live import LiveOptions
@@ -36,6 +41,10 @@ def _complete_word(incomplete: str) -> list[str]:
 
 def _complete_word_or_never(incomplete: str) -> list[str]:
     return [*_complete_word(incomplete), NEVER]
+
+
+def _complete_grouping() -> list[str]:
+    return [*GROUPINGS, TAG]
 
 
 VpcIds = Annotated[
@@ -71,6 +80,23 @@ Shown = Annotated[
         rich_help_panel=options.HOW,
     ),
 ]
+Details = Annotated[
+    bool,
+    typer.Option(
+        "--details",
+        help="List subnets, one per line, not the worklist. COMPLIANT ones are listed with --verdict COMPLIANT.",
+        rich_help_panel=options.HOW,
+    ),
+]
+GroupBy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="table|vpc|account|region|reason|tag:KEY",
+        autocompletion=_complete_grouping,
+        help="Count the subnets of each route table, VPC, account, Region, reason, or value of a tag.",
+        rich_help_panel=options.HOW,
+    ),
+]
 OutputFormat = Annotated[
     Format | None,
     typer.Option(
@@ -85,13 +111,14 @@ OutputFormat = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What to scan, which words for verdicts make the scan fail, and which are shown."""
+    """What to scan, which words for verdicts make the scan fail and which are shown, and how a table shows them."""
 
     source: Source
     parameters: RuleParameters
     selection: Selection
     failing: frozenset[str]
     shown: frozenset[str]
+    table: TableOptions
 
 
 def scan(
@@ -110,11 +137,17 @@ def scan(
     tag: Tags = None,
     fail_on: FailOn = None,
     verdict: Shown = None,
+    details: Details = False,
+    group_by: GroupBy = None,
+    tags: options.TagKeys = None,
     output_format: OutputFormat = None,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show which path each subnet takes to reach S3 Express.
+    """Find the route tables that send S3 Express traffic through a NAT.
+
+    A table shows the totals, the route tables to fix, worst first, how to fix them, and the next command to run. In a
+    pipe or a file, it is not wrapped: every row is one line. The other formats contain every subnet.
 
     Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something could not be determined. What could not be read
     is named on standard error, and the rest is still reported.
@@ -122,8 +155,22 @@ def scan(
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = Source(from_dump, aggregator, live), options.rule_parameters(parameter)
     shown = parse_words("--verdict", verdict or WORDS)
-    request = _Request(source, parameters, _selection(vpc, tag), _failing(fail_on), shown)
-    raise typer.Exit(_scan(request, output_format or format_of(output), output, quiet=quiet))
+    grouping, selection, tag_keys = parse_grouping(group_by or BY_TABLE), _selection(vpc, tag), options.tag_keys(tags)
+    chosen = output_format or format_of(output)
+    _check_table(chosen, {"--details": details, "--group-by": bool(group_by)})
+    scanned = ScanOptions(source, tuple(parameter or ()), selection, tag_keys)
+    table = TableOptions(details, grouping, bool(verdict), scanned)
+    request = _Request(source, parameters, selection, _failing(fail_on), shown, table)
+    raise typer.Exit(_scan(request, chosen, output, quiet=quiet))
+
+
+def _check_table(chosen: Format, given: Mapping[str, bool]) -> None:
+    """Raise OptionError for an option that only a table has."""
+    for option, is_given in given.items():
+        if is_given and chosen is not Format.TABLE:
+            raise OptionError(
+                f"{option} and --format {chosen} cannot be used together", f"leave {option} out: it is for the table"
+            )
 
 
 def _scan(request: _Request, output_format: Format, output: Path | None, *, quiet: bool) -> int:
@@ -132,9 +179,10 @@ def _scan(request: _Request, output_format: Format, output: Path | None, *, quie
     if network.views or not network.failures:
         listed = [verdict for verdict in verdicts if matches(verdict, request.shown)]
         result = Result(
-            listed, datetime.now(UTC), network.failures, network.views, network.notes, request.parameters, len(verdicts)
+            *(listed, datetime.now(UTC), network.failures, network.views, network.notes),
+            *(request.parameters, len(verdicts), request.table.tag_keys),
         )
-        write_result(result, output_format, output, quiet=quiet)
+        write_result(result, output_format, output, request.table, quiet=quiet)
     return UNDETERMINED if network.failures else any(matches(verdict, request.failing) for verdict in verdicts)
 
 
@@ -146,6 +194,7 @@ def _read(request: _Request, *, quiet: bool) -> tuple[NetworkViews, list[Verdict
         missing = (*selection.missing_vpcs(network.views, source.elsewhere), *selection.missing_tags(network.views))
         network = replace(network, failures=[*network.failures, *missing])
         verdicts = evaluate_all(network.views, request.parameters, selection)
+    network = replace(network, notes=[*network.notes, *notes_on_tags(network.views, request.table.tag_keys)])
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
     return network, verdicts
 
