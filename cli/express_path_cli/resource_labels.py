@@ -52,8 +52,8 @@ class ResourceLabels:
 
     def names(self, verdict: Verdict) -> Names:
         """Return the names of a verdict's subnet, route table and VPC."""
-        subnet, route_table, vpc = (tags.get("Name", "") for tags in self._tags(verdict))
-        return Names(subnet, route_table, vpc)
+        subnet, route_table, vpc = self._tags(verdict)
+        return Names(subnet.get("Name", ""), route_table.get("Name", ""), vpc.get("Name", ""))
 
     def tags(self, verdict: Verdict) -> Mapping[str, str]:
         """Return the selected tags that a verdict's subnet has, or else its route table, or else its VPC."""

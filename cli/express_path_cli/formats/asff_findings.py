@@ -4,13 +4,14 @@ https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-findings-fo
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.formats.json_rows import json_array
-from express_path_cli.remedies import Remedies
-from express_path_cli.resource_labels import ResourceLabels
+from express_path_cli.formats.findings import Finding, findings
+from express_path_cli.formats.json_rows import json_array, rows_as_json
+from express_path_cli.remedies import Remedy
 from express_path_cli.result import Result
 from express_path_cli.wording import (
     RULE_NAME,
@@ -35,15 +36,13 @@ _MAX_TEXT = 512
 def as_asff(result: Result) -> Iterator[str]:
     """Yield a list of findings, one for each subnet, with the same ids in every scan. One call imports up to 100."""
     stamp = result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    remedies, labels = Remedies(result.views), ResourceLabels(result.views, result.tag_keys)
-    yield from json_array(
-        _finding(verdict, stamp, labels) | _remediation(verdict, remedies) for verdict in result.verdicts
-    )
+    yield from json_array(rows_as_json(findings(result), partial(_finding, stamp=stamp)))
     yield "\n"
 
 
-def _finding(verdict: Verdict, stamp: str, labels: ResourceLabels) -> dict[str, Any]:
-    failed, names = verdict.compliance is Compliance.NON_COMPLIANT, labels.names(verdict)
+def _finding(finding: Finding, stamp: str) -> dict[str, Any]:
+    verdict, names = finding.verdict, finding.names
+    failed = verdict.compliance is Compliance.NON_COMPLIANT
     arn = f"arn:{partition(verdict.region)}:securityhub:{verdict.region}:{verdict.account_id}"
     return {
         "SchemaVersion": "2018-10-08",
@@ -65,15 +64,15 @@ def _finding(verdict: Verdict, stamp: str, labels: ResourceLabels) -> dict[str, 
             "express-path/path": path_text(verdict) or "none",
             **_not_blank({"express-path/routeTableName": names.route_table, "express-path/vpcName": names.vpc}),
         },
-        "Resources": [_resource(verdict, {"Name": names.subnet, **labels.tags(verdict)})],
+        "Resources": [_resource(verdict, {"Name": names.subnet, **finding.tags})],
         "Compliance": {"Status": _STATUS[verdict.compliance]},
         "RecordState": "ACTIVE",
+        **_remediation(finding.remedy),
     }
 
 
-def _remediation(verdict: Verdict, remedies: Remedies) -> dict[str, Any]:
+def _remediation(remedy: Remedy | None) -> dict[str, Any]:
     """Return the remedy of a finding; empty if nothing has to change."""
-    remedy = remedies.of(verdict)
     if remedy is None:
         return {}
     text = str(remedy) if len(str(remedy)) <= _MAX_TEXT else remedy.text[:_MAX_TEXT]

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.formats.json_rows import json_document
-from express_path_cli.resource_labels import ResourceLabels
+from express_path_cli.formats.findings import Finding, findings
+from express_path_cli.formats.json_rows import json_document, rows_as_json
 from express_path_cli.result import Result
 
 SCHEMA_VERSION = 1
@@ -16,12 +15,12 @@ def as_json(result: Result) -> Iterator[str]:
 
     `names` and `tags` contain only those that exist.
     """
-    labels = ResourceLabels(result.views, result.tag_keys)
-    rows = (_row(verdict, labels) for verdict in result.verdicts)
+    rows = rows_as_json(findings(result), _row)
     return json_document({"schemaVersion": SCHEMA_VERSION, "subnets": []}, "subnets", rows)
 
 
-def _row(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:
+def _row(finding: Finding) -> dict[str, Any]:
+    verdict = finding.verdict
     return {
         "accountId": verdict.account_id,
         "region": verdict.region,
@@ -33,6 +32,6 @@ def _row(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:
         "reason": verdict.reason,
         "annotation": verdict.annotation,
         "path": [{"kind": hop.kind, "id": hop.id, "destination": hop.destination} for hop in verdict.path],
-        "names": labels.names(verdict).fields(),
-        "tags": labels.tags(verdict),
+        "names": finding.names.fields(),
+        "tags": finding.tags,
     }
