@@ -70,11 +70,15 @@ class Remedies:
         """Return the remedy of a verdict; None if nothing has to change, such as for COMPLIANT subnets."""
         if not needs_remedy(verdict):
             return None
-        subnet_id = verdict.subnet_id if verdict.reason is Reason.PARTLY_NAT else ""
-        key = (verdict[:_SUBNET_ID], subnet_id, verdict[_ROUTE_TABLE_ID:])
+        key = self.key(verdict)
         if key not in self._remedies:
             self._remedies[key] = remedy(verdict, self._tracer(verdict))
         return self._remedies[key]
+
+    def key(self, verdict: Verdict) -> Hashable:
+        """Return all that decides a remedy: subnets differ only if the reason is PARTLY_NAT, and zones never do."""
+        subnet_id = verdict.subnet_id if verdict.reason is Reason.PARTLY_NAT else ""
+        return verdict[:_SUBNET_ID], subnet_id, verdict[_ROUTE_TABLE_ID:]
 
     def _tracer(self, verdict: Verdict) -> Tracer | None:
         tracer = self._tracers.get((verdict.account_id, verdict.region))

@@ -9,7 +9,7 @@ from typing import Any
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.formats.findings import Finding, findings
+from express_path_cli.formats.findings import Finding
 from express_path_cli.formats.json_rows import json_array, rows_as_json
 from express_path_cli.remedies import Remedy
 from express_path_cli.result import Result
@@ -36,7 +36,7 @@ _MAX_TEXT = 512
 def as_asff(result: Result) -> Iterator[str]:
     """Yield a list of findings, one for each subnet, with the same ids in every scan. One call imports up to 100."""
     stamp = result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    yield from json_array(rows_as_json(findings(result), partial(_finding, stamp=stamp)))
+    yield from json_array(rows_as_json(result, partial(_finding, stamp=stamp)))
     yield "\n"
 
 

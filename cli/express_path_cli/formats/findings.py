@@ -1,6 +1,6 @@
 """What a format shows of a subnet: the verdict, the labels of its resources, and the remedy."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable
 from typing import NamedTuple
 
 from express_path.domain.network.resources import Tags
@@ -19,8 +19,29 @@ class Finding(NamedTuple):
     remedy: Remedy | None
 
 
-def findings(result: Result) -> Iterator[Finding]:
-    """Yield the findings of a result, one for each subnet."""
-    remedies, labels = Remedies(result.views), ResourceLabels(result.views, result.tag_keys)
-    for verdict in result.verdicts:
-        yield Finding(verdict, labels.names(verdict), labels.tags(verdict), remedies.of(verdict))
+class OwnTexts(NamedTuple):
+    """The texts that a finding does not share with those of other subnets of the same route table."""
+
+    subnet_id: str
+    subnet_name: str
+    availability_zone_id: str
+
+
+class Findings:
+    """Makes findings from verdicts."""
+
+    def __init__(self, result: Result) -> None:
+        """Look up labels and remedies in the networks of a result."""
+        self._remedies, self._labels = Remedies(result.views), ResourceLabels(result.views, result.tag_keys)
+
+    def of(self, verdict: Verdict) -> Finding:
+        """Return the finding of a verdict."""
+        return Finding(verdict, self._labels.names(verdict), self._labels.tags(verdict), self._remedies.of(verdict))
+
+    def own_texts(self, verdict: Verdict) -> OwnTexts:
+        """Return the texts in which findings with the same shared_key may differ."""
+        return OwnTexts(verdict.subnet_id, self._labels.subnet_name(verdict), verdict.availability_zone_id)
+
+    def shared_key(self, verdict: Verdict) -> Hashable:
+        """Return a key that verdicts have in common if their findings differ in nothing but their own texts."""
+        return self._remedies.key(verdict), tuple(self._labels.tags(verdict).items())

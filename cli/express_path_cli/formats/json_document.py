@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from express_path_cli.formats.findings import Finding, findings
+from express_path_cli.formats.findings import Finding
 from express_path_cli.formats.json_rows import json_document, rows_as_json
 from express_path_cli.result import Result
 
@@ -15,7 +15,7 @@ def as_json(result: Result) -> Iterator[str]:
 
     `names` and `tags` contain only those that exist.
     """
-    rows = rows_as_json(findings(result), _row)
+    rows = rows_as_json(result, _row)
     return json_document({"schemaVersion": SCHEMA_VERSION, "subnets": []}, "subnets", rows)
 
 

@@ -1,5 +1,9 @@
 """Which route table governs a subnet."""
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
 from express_path.domain.network.resources import ASSOCIATION_STATES, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 
@@ -27,6 +31,7 @@ class GoverningTables:
                     _claim(main_by_vpc[association.state], table.vpc_id, table)
         self._by_subnet = _by_precedence(by_subnet)
         self._main_by_vpc = _by_precedence(main_by_vpc)
+        self._snapshot = snapshot
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """Return the explicitly associated table, else the main table of the subnet's own VPC.
@@ -40,6 +45,19 @@ class GoverningTables:
         if subnet.id in self._by_subnet:
             return self._by_subnet[subnet.id]
         return self._main_by_vpc.get(subnet.vpc_id)
+
+    def governed_subnets(self, table: RouteTable) -> Sequence[Subnet]:
+        """Return the subnets that a table governs, in the order of the snapshot."""
+        return self._governed.get(table.id, ())
+
+    @cached_property
+    def _governed(self) -> Mapping[str, Sequence[Subnet]]:
+        found: defaultdict[str, list[Subnet]] = defaultdict(list)
+        for subnet in self._snapshot.subnets.values():
+            table = self.governing_table(subnet)
+            if table:
+                found[table.id].append(subnet)
+        return dict(found)
 
 
 def _by_precedence(claims_by_state: dict[str, _Claims]) -> _Claims:

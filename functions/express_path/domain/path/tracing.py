@@ -1,6 +1,6 @@
 """Tracing: from a subnet's route table, for every S3 Express address, to the point where its traffic leaves."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -87,6 +87,10 @@ class Tracer:
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """Return the route table that governs a subnet; None if it cannot be seen."""
         return self._governing.governing_table(subnet)
+
+    def governed_subnets(self, table: RouteTable) -> Sequence[Subnet]:
+        """Return the subnets that a route table governs."""
+        return self._governing.governed_subnets(table)
 
     def origin_of(self, table: RouteTable, subnet: Subnet) -> Origin:
         """Return the origin of traffic from a subnet that this table governs."""
