@@ -3,14 +3,14 @@
 https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-findings-format.html
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.findings import Finding
-from express_path_cli.formats.json_rows import json_array, rows_as_json
+from express_path_cli.formats.json_rows import JsonRows, json_array
 from express_path_cli.remedies import Remedy
 from express_path_cli.result import Result
 from express_path_cli.wording import (
@@ -35,8 +35,17 @@ _MAX_TEXT = 512
 
 def as_asff(result: Result) -> Iterator[str]:
     """Yield a list of findings, one for each subnet, with the same ids in every scan. One call imports up to 100."""
-    stamp = result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    yield from json_array(rows_as_json(result, partial(_finding, stamp=stamp)))
+    yield from asff_list(asff_rows(result), result.verdicts)
+
+
+def asff_rows(result: Result) -> JsonRows:
+    """Return what makes the findings of a result."""
+    return JsonRows(result, partial(_finding, stamp=result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")))
+
+
+def asff_list(rows: JsonRows, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield a list of the findings of these verdicts."""
+    yield from json_array(rows.of(verdicts))
     yield "\n"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from express_path_cli.formats.findings import Finding
-from express_path_cli.formats.json_rows import json_document, rows_as_json
+from express_path_cli.formats.json_rows import JsonRows, json_document
 from express_path_cli.result import Result
 
 SCHEMA_VERSION = 1
@@ -15,7 +15,7 @@ def as_json(result: Result) -> Iterator[str]:
 
     `names` and `tags` contain only those that exist.
     """
-    rows = rows_as_json(result, _row)
+    rows = JsonRows(result, _row).of(result.verdicts)
     return json_document({"schemaVersion": SCHEMA_VERSION, "subnets": []}, "subnets", rows)
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from uuid import uuid4
 
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.findings import Finding, Findings, OwnTexts
 from express_path_cli.result import Result
 
@@ -36,24 +37,29 @@ def json_document(document: Mapping[str, object], field: str, rows: Iterable[str
     yield f"{after}\n"
 
 
-def rows_as_json(result: Result, row: Callable[[Finding], object]) -> Iterator[str]:
-    """Yield the row of each verdict as JSON. A row contains each of a finding's own texts unchanged, or not at all.
+class JsonRows:
+    """Makes the rows of findings as JSON. Findings that differ only in their own texts share a template.
 
-    Making a row takes ten times as long as filling in a template, so findings that differ only in their own texts
-    share one.
+    Making a row takes ten times as long as filling in a template.
     """
-    findings = Findings(result)
-    templates: dict[Hashable, _Template] = {}
-    for verdict in result.verdicts:
-        texts = findings.own_texts(verdict)
-        # A format may leave out a blank text, so it is a part of the template.
-        key = (findings.shared_key(verdict), *[None if text.strip() else text for text in texts])
-        template = templates.get(key)
-        if template is None:
-            if len(templates) >= _MAX_TEMPLATES:
-                templates.clear()
-            template = templates[key] = _template(findings.of(verdict), texts, row)
-        yield template.fill([_encode(text)[1:-1] for text in texts])
+
+    def __init__(self, result: Result, row: Callable[[Finding], object]) -> None:
+        """Look up labels and remedies in a result. A row contains each of a finding's own texts unchanged, or not."""
+        self._findings, self._row = Findings(result), row
+        self._templates: dict[Hashable, _Template] = {}
+
+    def of(self, verdicts: Iterable[Verdict]) -> Iterator[str]:
+        """Yield the row of each verdict."""
+        for verdict in verdicts:
+            texts = self._findings.own_texts(verdict)
+            # A format may leave out a blank text, so it is a part of the template.
+            key = (self._findings.shared_key(verdict), *[None if text.strip() else text for text in texts])
+            template = self._templates.get(key)
+            if template is None:
+                if len(self._templates) >= _MAX_TEMPLATES:
+                    self._templates.clear()
+                template = self._templates[key] = _template(self._findings.of(verdict), texts, self._row)
+            yield template.fill([_encode(text)[1:-1] for text in texts])
 
 
 class _Template:

@@ -8,7 +8,7 @@ from typing import Any
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.findings import Finding
-from express_path_cli.formats.json_rows import json_array, rows_as_json
+from express_path_cli.formats.json_rows import JsonRows, json_array
 from express_path_cli.remedies import Remedy
 from express_path_cli.result import Result
 from express_path_cli.wording import (
@@ -33,7 +33,7 @@ def as_ocsf(result: Result) -> Iterator[str]:
     """Yield a list of findings, one for each subnet, with the cloud profile."""
     milliseconds = round(result.made_at.timestamp() * 1000)
     row = partial(_finding, milliseconds=milliseconds, metadata=_metadata())
-    yield from json_array(rows_as_json(result, row))
+    yield from json_array(JsonRows(result, row).of(result.verdicts))
     yield "\n"
 
 

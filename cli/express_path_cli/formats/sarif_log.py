@@ -6,7 +6,7 @@ from typing import Any
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path_cli.formats.findings import Finding
-from express_path_cli.formats.json_rows import json_document, rows_as_json
+from express_path_cli.formats.json_rows import JsonRows, json_document
 from express_path_cli.remedies import PAGES, Remedy
 from express_path_cli.remedy_texts import general_remedy
 from express_path_cli.result import Failure, Result
@@ -20,7 +20,7 @@ _REASONS = list(Reason)
 
 def as_sarif(result: Result) -> Iterator[str]:
     """Yield one run: a rule for each reason, a result for each subnet, a notification for each failure."""
-    return json_document(_log(result), "results", rows_as_json(result, _result))
+    return json_document(_log(result), "results", JsonRows(result, _result).of(result.verdicts))
 
 
 def _log(result: Result) -> dict[str, Any]:
