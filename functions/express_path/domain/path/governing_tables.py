@@ -51,12 +51,12 @@ class GoverningTables:
         return self._governed.get(table.id, ())
 
     @cached_property
-    def _governed(self) -> Mapping[str, Sequence[Subnet]]:
-        found: defaultdict[str, list[Subnet]] = defaultdict(list)
+    def _governed(self) -> Mapping[str | None, Sequence[Subnet]]:
+        """The subnets by the id of the table that governs them; None if it cannot be seen."""
+        found: defaultdict[str | None, list[Subnet]] = defaultdict(list)
         for subnet in self._snapshot.subnets.values():
             table = self.governing_table(subnet)
-            if table:
-                found[table.id].append(subnet)
+            found[table.id if table else None].append(subnet)
         return dict(found)
 
 
