@@ -6,6 +6,7 @@ from importlib import import_module
 BENCHMARKS = {
     "core": "the core: subnets judged per second, microseconds per route table",
     "sweep": "a sweep of an account: API calls, processor and wall time, peak memory",
+    "command": "the command on a dump of 100,000 subnets: processor time of each step and format, peak memory",
     "cold_start": "the packaged function in the Lambda runtime: initialisation and memory",
 }
 """Each benchmark is the module of that name, whose `main()` prints its figures; here, what it measures."""

@@ -51,7 +51,7 @@ class Cause(StrEnum):
     OTHER_PARAMETERS = "the rule parameters were different"
 
 
-class Finding(NamedTuple):
+class FindingId(NamedTuple):
     """The identity of a finding. A tuple, because findings are sorted, and a scan has many."""
 
     account_id: str
@@ -67,7 +67,7 @@ class PastFinding:
     now: the verdict on the subnet in this scan, None if it was not evaluated. cause: why the finding is UNKNOWN.
     """
 
-    finding: Finding
+    finding: FindingId
     vpc_id: str
     mark: Mark
     now: Verdict | None
@@ -78,7 +78,7 @@ class PastFinding:
 class Baseline:
     """The findings of an earlier scan, each with its VPC, and what that scan covered, None if its file lacks that."""
 
-    findings: Mapping[Finding, str]
+    findings: Mapping[FindingId, str]
     point: HistoryPoint | None = None
 
 
@@ -140,7 +140,7 @@ def notes_on_scope(baseline: Baseline, now: HistoryPoint) -> list[str]:
 
 
 def _past(
-    finding: Finding,
+    finding: FindingId,
     vpc_id: str,
     now: Verdict | None,
     listed: Mapping[tuple[str, str], Collection[str]],
@@ -153,7 +153,7 @@ def _past(
 
 
 def _cause(
-    finding: Finding,
+    finding: FindingId,
     now: Verdict | None,
     listed: Mapping[tuple[str, str], Collection[str]],
     not_read: Collection[str],
@@ -172,8 +172,8 @@ def _cause(
     return Cause.PATH_UNKNOWN if now.reason in _WITHOUT_A_PATH else None
 
 
-def _finding_of(verdict: Verdict) -> Finding:
-    return Finding(*subnet_of(verdict), verdict.reason)
+def _finding_of(verdict: Verdict) -> FindingId:
+    return FindingId(*subnet_of(verdict), verdict.reason)
 
 
 def subnet_of(verdict: Verdict) -> tuple[str, str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from express_path.adapters.fields import Description, identifier, optional_identifier, rows
 from express_path.domain.path.reasons import Compliance
 from express_path.errors import RecordError
-from express_path_cli.baseline import Baseline, Cause, Finding
+from express_path_cli.baseline import Baseline, Cause, FindingId
 from express_path_cli.history import point_in
 from express_path_cli.problems import OptionError
 from express_path_cli.scan_document import DOCUMENT, faults_in, read_scan
@@ -38,9 +38,9 @@ def _compliance(row: Description) -> Compliance:
         raise RecordError(_subnet(row), "compliance", found, f"one of {', '.join(Compliance)}") from error
 
 
-def _finding(row: Description) -> tuple[Finding, str]:
+def _finding(row: Description) -> tuple[FindingId, str]:
     fields = (identifier(row, name, _subnet(row)) for name in ("accountId", "region", "subnetId", "reason"))
-    return Finding(*fields), optional_identifier(row, "vpcId", _subnet(row))
+    return FindingId(*fields), optional_identifier(row, "vpcId", _subnet(row))
 
 
 def _subnet(row: Description) -> str:

@@ -40,6 +40,8 @@ PAGES = {
 """The page of the AWS documentation to read about each reason."""
 _NEEDS_ENDPOINT = NAT_REASONS | {Reason.INTERNET_GATEWAY}
 _NAT64 = ip_network("64:ff9b::/96")
+_SUBNET_ID, _ROUTE_TABLE_ID = Verdict._fields.index("subnet_id"), Verdict._fields.index("route_table_id")
+"""Positions in a verdict. Only the Availability Zone is between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,15 @@ class Remedies:
         """Return the remedy of a verdict; None if nothing has to change, such as for COMPLIANT subnets."""
         if not needs_remedy(verdict):
             return None
-        subnet_id = verdict.subnet_id if verdict.reason is Reason.PARTLY_NAT else ""
-        key = verdict._replace(subnet_id=subnet_id, availability_zone_id="")
+        key = self.key(verdict)
         if key not in self._remedies:
             self._remedies[key] = remedy(verdict, self._tracer(verdict))
         return self._remedies[key]
+
+    def key(self, verdict: Verdict) -> Hashable:
+        """Return all that decides a remedy: subnets differ only if the reason is PARTLY_NAT, and zones never do."""
+        subnet_id = verdict.subnet_id if verdict.reason is Reason.PARTLY_NAT else ""
+        return verdict[:_SUBNET_ID], subnet_id, verdict[_ROUTE_TABLE_ID:]
 
     def _tracer(self, verdict: Verdict) -> Tracer | None:
         tracer = self._tracers.get((verdict.account_id, verdict.region))

@@ -55,6 +55,12 @@ class ResourceLabels:
         """Return the names of a verdict's subnet, route table and VPC."""
         return _names(self._tags(verdict))
 
+    def subnet_name(self, verdict: Verdict) -> str:
+        """Return the name of a verdict's subnet, empty without one."""
+        snapshot = self._snapshots.get((verdict.account_id, verdict.region))
+        subnet = snapshot.subnets.get(verdict.subnet_id) if snapshot else None
+        return subnet.tags.get("Name", "") if subnet else ""
+
     def tags(self, verdict: Verdict) -> Mapping[str, str]:
         """Return the selected tags that a verdict's subnet has, or else its route table, or else its VPC."""
         if not self._tag_keys:

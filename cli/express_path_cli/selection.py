@@ -1,6 +1,6 @@
 """Select the subnets to evaluate, the verdicts to show, and those that make a scan fail."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from express_path.domain.network.tags import has_tag
@@ -56,13 +56,10 @@ class Selection:
 
 def evaluate_all(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> list[Verdict]:
     """Return the verdict on every selected subnet, sorted by account, Region and subnet."""
-    verdicts = _verdicts(views, parameters, selection)
-    return sorted(verdicts, key=lambda verdict: (verdict.account_id, verdict.region, verdict.subnet_id))
-
-
-def _verdicts(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> Iterator[Verdict]:
-    for view in views:
-        yield from map(view.evaluator(parameters).verdict, selection.subnet_ids(view))
+    verdicts: list[Verdict] = []
+    for view in sorted(views, key=lambda view: (view.account.id, view.region)):
+        verdicts.extend(map(view.evaluator(parameters).verdict, sorted(selection.subnet_ids(view))))
+    return verdicts
 
 
 def parse_words(option: str, given: Sequence[str], *more: str) -> frozenset[str]:

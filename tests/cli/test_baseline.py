@@ -15,7 +15,7 @@ from py_ocsf_models.events.findings.compliance_finding import ComplianceFinding
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.baseline import PAST, Baseline, Cause, Finding, Mark, compare
+from express_path_cli.baseline import PAST, Baseline, Cause, FindingId, Mark, compare
 from express_path_cli.baseline_file import read_baseline
 from express_path_cli.formats.baseline_lines import comparison_lines
 from tests.support.changing_network import dump_with
@@ -441,7 +441,7 @@ def test_every_finding_has_one_mark(now: dict[str, Reason], past: dict[str, str]
         for name, reason in now.items()
         if is_read
     ]
-    baseline = Baseline({Finding("1", "r", name, reason): "v" for name, reason in past.items()})
+    baseline = Baseline({FindingId("1", "r", name, reason): "v" for name, reason in past.items()})
     listed = {("1", "r"): {*now, "d"}} if is_read else {}
     comparison = compare(baseline, verdicts, listed, ["account 1 r"] if failed else [])
     flagged = {verdict for verdict in verdicts if verdict.compliance is Compliance.NON_COMPLIANT}

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from express_path.adapters.fields import Description, Record
+from express_path.adapters.fields import Description, Record, are_objects
 from express_path.errors import DumpError, RecordError
 
 
@@ -81,7 +81,8 @@ def by_id(path: Path, records: Iterable[Record]) -> dict[str, Record]:
     """Return records by ID; pages may overlap. Raise DumpError if two descriptions of a record differ."""
     found: dict[str, Record] = {}
     for record in records:
-        if found.setdefault(record.id, record) != record:
+        known = found.setdefault(record.id, record)
+        if known is not record and known != record:
             raise DumpError(
                 str(path), f"describes {record.id} twice, with differences", "create it again with one command"
             )
@@ -170,7 +171,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _list_of(response: Description, field: str, path: Path, command: str) -> list[Description]:
     found = response.get(field)
-    if not isinstance(found, list) or not all(isinstance(row, Mapping) for row in found):
+    if not are_objects(found):
         fields = ", ".join(sorted(map(str, response))) or "nothing"
         raise DumpError(
             str(path),

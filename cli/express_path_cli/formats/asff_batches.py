@@ -7,7 +7,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from express_path_cli.formats.asff_findings import as_asff
+from express_path_cli.formats.asff_findings import asff_list, asff_rows
+from express_path_cli.formats.json_rows import JsonRows
 from express_path_cli.result import Result
 
 MAX_FINDINGS = 100
@@ -16,15 +17,19 @@ MAX_FINDINGS = 100
 
 
 class Batch(NamedTuple):
-    """The findings of one call: the file to write, its findings, and the command that imports them."""
+    """The findings of one call: the file to write, its findings, and the command that imports them.
+
+    All batches share rows, which makes the findings.
+    """
 
     file: Path
     result: Result
     command: str
+    rows: JsonRows
 
     def pieces(self) -> Iterator[str]:
         """Return the text of the file."""
-        return as_asff(self.result)
+        return asff_list(self.rows, self.result.verdicts)
 
 
 def asff_batches(result: Result, file: Path) -> list[Batch]:
@@ -39,13 +44,14 @@ def asff_batches(result: Result, file: Path) -> list[Batch]:
         for region, verdicts in by_place
         for start in range(0, len(verdicts), MAX_FINDINGS)
     ]
+    rows = asff_rows(result)
     if len(batches) == 1:
-        return [Batch(file, result, _command(file, batches[0][0]))]
+        return [Batch(file, result, _command(file, batches[0][0]), rows)]
     files = [file.with_name(f"{file.stem}-{number}{file.suffix}") for number in range(1, len(batches) + 1)]
     return [
-        Batch(batch_file, replace(result, verdicts=verdicts), _command(batch_file, region))
+        Batch(batch_file, replace(result, verdicts=verdicts), _command(batch_file, region), rows)
         for batch_file, (region, verdicts) in zip(files, batches, strict=True)
-    ] or [Batch(file, result, "")]
+    ] or [Batch(file, result, "", rows)]
 
 
 def _command(file: Path, region: str) -> str:

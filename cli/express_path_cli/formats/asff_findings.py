@@ -3,14 +3,15 @@
 https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-findings-format.html
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.formats.json_rows import json_array
-from express_path_cli.remedies import Remedies
-from express_path_cli.resource_labels import ResourceLabels
+from express_path_cli.formats.findings import Finding
+from express_path_cli.formats.json_rows import JsonRows, json_array
+from express_path_cli.remedies import Remedy
 from express_path_cli.result import Result
 from express_path_cli.wording import (
     RULE_NAME,
@@ -34,17 +35,23 @@ _MAX_TEXT = 512
 
 def as_asff(result: Result) -> Iterator[str]:
     """Yield a list of findings, one for each subnet, with the same ids in every scan. One call imports up to 100."""
-    stamp = result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    remedies, labels = Remedies(result.views), ResourceLabels(result.views, result.tag_keys)
-    yield from json_array(
-        _finding(verdict, stamp, labels, result.mark(verdict) or "") | _remediation(verdict, remedies)
-        for verdict in result.verdicts
-    )
+    yield from asff_list(asff_rows(result), result.verdicts)
+
+
+def asff_rows(result: Result) -> JsonRows:
+    """Return what makes the findings of a result."""
+    return JsonRows(result, partial(_finding, stamp=result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")))
+
+
+def asff_list(rows: JsonRows, verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Yield a list of the findings of these verdicts."""
+    yield from json_array(rows.of(verdicts))
     yield "\n"
 
 
-def _finding(verdict: Verdict, stamp: str, labels: ResourceLabels, mark: str) -> dict[str, Any]:
-    failed, names = verdict.compliance is Compliance.NON_COMPLIANT, labels.names(verdict)
+def _finding(finding: Finding, stamp: str) -> dict[str, Any]:
+    verdict, names = finding.verdict, finding.names
+    failed = verdict.compliance is Compliance.NON_COMPLIANT
     arn = f"arn:{partition(verdict.region)}:securityhub:{verdict.region}:{verdict.account_id}"
     return {
         "SchemaVersion": "2018-10-08",
@@ -65,17 +72,17 @@ def _finding(verdict: Verdict, stamp: str, labels: ResourceLabels, mark: str) ->
             "express-path/routeTableId": verdict.route_table_id or "unknown",
             "express-path/path": path_text(verdict) or "none",
             **_not_blank({"express-path/routeTableName": names.route_table, "express-path/vpcName": names.vpc}),
-            **_not_blank({"express-path/baseline": mark}),
+            **_not_blank({"express-path/baseline": finding.mark or ""}),
         },
-        "Resources": [_resource(verdict, {"Name": names.subnet, **labels.tags(verdict)})],
+        "Resources": [_resource(verdict, {"Name": names.subnet, **finding.tags})],
         "Compliance": {"Status": _STATUS[verdict.compliance]},
         "RecordState": "ACTIVE",
+        **_remediation(finding.remedy),
     }
 
 
-def _remediation(verdict: Verdict, remedies: Remedies) -> dict[str, Any]:
+def _remediation(remedy: Remedy | None) -> dict[str, Any]:
     """Return the remedy of a finding; empty if nothing has to change."""
-    remedy = remedies.of(verdict)
     if remedy is None:
         return {}
     text = str(remedy) if len(str(remedy)) <= _MAX_TEXT else remedy.text[:_MAX_TEXT]

@@ -1,15 +1,15 @@
 """Verdicts as JSON, in the shape that other tools rely on. `history.py` and `baseline.py` read it."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from express_path.domain.path.reasons import Compliance
-from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.baseline import PAST, PastFinding
-from express_path_cli.formats.json_rows import json_document
+from express_path_cli.formats.findings import Finding
+from express_path_cli.formats.json_rows import JsonRows, json_document
 from express_path_cli.history import TIME
 from express_path_cli.problems import one_line
-from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
 from express_path_cli.scan_document import SCHEMA_VERSION
 
@@ -19,8 +19,7 @@ def as_json(result: Result) -> Iterator[str]:
 
     `names` and `tags` contain only those that exist.
     """
-    labels = ResourceLabels(result.views, result.tag_keys)
-    rows = (_row(verdict, labels) | _mark(verdict, result) for verdict in result.verdicts)
+    rows = JsonRows(result, partial(_row, compared=result.comparison is not None)).of(result.verdicts)
     return json_document({**_scan(result), "subnets": [], **_past(result)}, "subnets", rows)
 
 
@@ -40,11 +39,6 @@ def _scan(result: Result) -> dict[str, Any]:
             "reasons": dict(sorted(point.reasons.items())),
         },
     }
-
-
-def _mark(verdict: Verdict, result: Result) -> dict[str, Any]:
-    """Return what happened to a finding since the baseline, null if there is none."""
-    return {"baseline": result.mark(verdict)} if result.comparison else {}
 
 
 def _past(result: Result) -> dict[str, Any]:
@@ -67,7 +61,9 @@ def _past_finding(past: PastFinding) -> dict[str, Any]:
     }
 
 
-def _row(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:
+def _row(finding: Finding, *, compared: bool) -> dict[str, Any]:
+    """Return the row of a finding. With a baseline, `baseline` is null if the subnet has no finding."""
+    verdict = finding.verdict
     return {
         "accountId": verdict.account_id,
         "region": verdict.region,
@@ -79,6 +75,7 @@ def _row(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:
         "reason": verdict.reason,
         "annotation": verdict.annotation,
         "path": [{"kind": hop.kind, "id": hop.id, "destination": hop.destination} for hop in verdict.path],
-        "names": labels.names(verdict).fields(),
-        "tags": labels.tags(verdict),
+        "names": finding.names.fields(),
+        "tags": finding.tags,
+        **({"baseline": finding.mark} if compared else {}),
     }

@@ -10,34 +10,55 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.baseline import Mark
 from express_path_cli.remedies import Remedies
 from express_path_cli.resource_labels import ResourceLabels
-from express_path_cli.result import Failure, Result
+from express_path_cli.result import Failure, Result, is_flagged
 from express_path_cli.summary import dropped, exclusions
 from express_path_cli.wording import RULE_NAME
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot contain (https://www.w3.org/TR/xml/#charsets); a dump from elsewhere may have them."""
+_EMPTY_SUITE = "<testsuite />"
 
 
-def as_junit(result: Result) -> str:
-    """Return the document. NON_COMPLIANT fails, NOT_APPLICABLE is skipped; what could not be determined is an error.
+def as_junit(result: Result) -> Iterator[str]:
+    """Yield the document, suite by suite.
+
+    NON_COMPLIANT fails, NOT_APPLICABLE is skipped, and what could not be determined is an error.
 
     It has the elements and attributes that Jenkins accepts
     (https://github.com/jenkinsci/xunit-plugin/tree/master/src/main/resources/org/jenkinsci/plugins/xunit/types).
     """
-    root = Element("testsuites", name=RULE_NAME)
+    root = Element("testsuites", {"name": RULE_NAME, **_totals(result)})
+    if result.verdicts or result.failures:
+        SubElement(root, "testsuite")  # where the suites go
+    before, *after = _as_text(root, level=0, xml_declaration=True).split(_EMPTY_SUITE)
+    yield before
+    for number, suite in enumerate(_suites(result)):
+        yield ("\n  " if number else "") + _as_text(suite, level=1)
+    yield from (*after, "\n")
+
+
+def _as_text(element: Element, level: int, *, xml_declaration: bool = False) -> str:
+    indent(element, level=level)
+    return _NOT_XML.sub("\ufffd", tostring(element, encoding="unicode", xml_declaration=xml_declaration))
+
+
+def _totals(result: Result) -> dict[str, str]:
+    errors = len(result.failures)
+    flagged = sum(map(is_flagged, result.verdicts))
+    return {"tests": str(len(result.verdicts) + errors), "failures": str(flagged), "errors": str(errors)}
+
+
+def _suites(result: Result) -> Iterator[Element]:
     stamp = result.made_at.isoformat(timespec="seconds")
     remedies, labels = Remedies(result.views), ResourceLabels(result.views, result.tag_keys)
     for name, verdicts in groupby(sorted(result.verdicts, key=_in_vpc_order), key=_suite_name):
         of_vpc = list(verdicts)
-        suite = _suite(root, name, of_vpc, stamp, labels.names(of_vpc[0]).vpc)
+        suite = _suite(name, of_vpc, stamp, labels.names(of_vpc[0]).vpc)
         for verdict in of_vpc:
             _case(suite, verdict, remedies, "\n".join(_label_lines(verdict, labels, result.mark(verdict))))
+        yield suite
     if result.failures:
-        _not_determined(root, result.failures, stamp)
-    for name in ("tests", "failures", "errors"):
-        root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
-    indent(root)
-    return _NOT_XML.sub("\ufffd", tostring(root, encoding="unicode", xml_declaration=True)) + "\n"
+        yield _not_determined(result.failures, stamp)
 
 
 def _in_vpc_order(verdict: Verdict) -> tuple[str, str, str, str]:
@@ -48,8 +69,8 @@ def _suite_name(verdict: Verdict) -> str:
     return f"{verdict.account_id}/{verdict.region}/{verdict.vpc_id}"
 
 
-def _suite(root: Element, name: str, verdicts: Sequence[Verdict], stamp: str, vpc_name: str) -> Element:
-    """Add the suite of a VPC, without its tests."""
+def _suite(name: str, verdicts: Sequence[Verdict], stamp: str, vpc_name: str) -> Element:
+    """Return the suite of a VPC, without its tests."""
     counts = {
         "tests": len(verdicts),
         "failures": sum(verdict.compliance is Compliance.NON_COMPLIANT for verdict in verdicts),
@@ -57,7 +78,7 @@ def _suite(root: Element, name: str, verdicts: Sequence[Verdict], stamp: str, vp
         "skipped": sum(verdict.compliance is Compliance.NOT_APPLICABLE for verdict in verdicts),
     }
     attributes = {key: str(value) for key, value in counts.items()}
-    suite = SubElement(root, "testsuite", attributes, name=name, timestamp=stamp, time="0")
+    suite = Element("testsuite", attributes, name=name, timestamp=stamp, time="0")
     _properties(suite, verdicts, vpc_name)
     return suite
 
@@ -101,10 +122,12 @@ def _properties(suite: Element, verdicts: Sequence[Verdict], vpc_name: str) -> N
             SubElement(properties, "property", name=name, value=value)
 
 
-def _not_determined(root: Element, failures: Sequence[Failure], stamp: str) -> None:
+def _not_determined(failures: Sequence[Failure], stamp: str) -> Element:
+    """Return the suite of what could not be determined."""
     number = str(len(failures))
     attributes = {"tests": number, "failures": "0", "errors": number, "skipped": "0", "timestamp": stamp, "time": "0"}
-    suite = SubElement(root, "testsuite", attributes, name="could not be determined")
+    suite = Element("testsuite", attributes, name="could not be determined")
     for failure in failures:
         case = SubElement(suite, "testcase", name=failure.where, classname="could not be determined", time="0")
         SubElement(case, "error", message=str(failure.error), type=type(failure.error).__name__)
+    return suite

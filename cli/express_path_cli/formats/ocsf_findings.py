@@ -1,15 +1,16 @@
 """Verdicts as Compliance Findings of the Open Cybersecurity Schema Framework (https://schema.ocsf.io, class 2003)."""
 
 from collections.abc import Iterator
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.baseline import Mark
-from express_path_cli.formats.json_rows import json_array
-from express_path_cli.remedies import Remedies
-from express_path_cli.resource_labels import ResourceLabels
+from express_path_cli.formats.findings import Finding
+from express_path_cli.formats.json_rows import JsonRows, json_array
+from express_path_cli.remedies import Remedy
 from express_path_cli.result import Result
 from express_path_cli.wording import (
     RULE_NAME,
@@ -35,19 +36,13 @@ _STATES = {Mark.NEW: (1, "New"), Mark.FIXED: (4, "Resolved")}
 def as_ocsf(result: Result) -> Iterator[str]:
     """Yield a list of findings, one for each subnet, with the cloud profile."""
     milliseconds = round(result.made_at.timestamp() * 1000)
-    metadata, remedies = _metadata(), Remedies(result.views)
-    labels = ResourceLabels(result.views, result.tag_keys)
-    yield from json_array(
-        _finding(verdict, milliseconds, metadata)
-        | _activity(result.mark(verdict))
-        | {"resources": [_resource(verdict, labels)]}
-        | _remediation(verdict, remedies)
-        for verdict in result.verdicts
-    )
+    row = partial(_finding, milliseconds=milliseconds, metadata=_metadata())
+    yield from json_array(JsonRows(result, row).of(result.verdicts))
     yield "\n"
 
 
-def _finding(verdict: Verdict, milliseconds: int, metadata: dict[str, Any]) -> dict[str, Any]:
+def _finding(finding: Finding, milliseconds: int, metadata: dict[str, Any]) -> dict[str, Any]:
+    verdict = finding.verdict
     failed = verdict.compliance is Compliance.NON_COMPLIANT
     return {
         "category_uid": 2,
@@ -62,6 +57,9 @@ def _finding(verdict: Verdict, milliseconds: int, metadata: dict[str, Any]) -> d
         "finding_info": _finding_info(verdict, milliseconds),
         "compliance": _compliance(verdict),
         "cloud": _cloud(verdict),
+        **_activity(finding.mark),
+        "resources": [_resource(finding)],
+        **_remediation(finding.remedy),
     }
 
 
@@ -77,9 +75,8 @@ def _activity(mark: Mark | None) -> dict[str, Any]:
     } | ({"status_id": status_id, "status": status} if status else {})
 
 
-def _remediation(verdict: Verdict, remedies: Remedies) -> dict[str, Any]:
+def _remediation(remedy: Remedy | None) -> dict[str, Any]:
     """Return the remedy of a finding; empty if nothing has to change."""
-    remedy = remedies.of(verdict)
     return {"remediation": {"desc": str(remedy), "references": [remedy.url]}} if remedy else {}
 
 
@@ -115,9 +112,9 @@ def _finding_info(verdict: Verdict, milliseconds: int) -> dict[str, Any]:
     }
 
 
-def _resource(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:
+def _resource(finding: Finding) -> dict[str, Any]:
     """Return the subnet, by its name if it has one; its labels are the selected tags."""
-    names, tags = labels.names(verdict), labels.tags(verdict)
+    verdict, names, tags = finding.verdict, finding.names, finding.tags
     return {
         "uid": subnet_arn(verdict),
         "name": names.subnet or verdict.subnet_id,

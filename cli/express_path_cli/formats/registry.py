@@ -56,7 +56,7 @@ RENDER: Mapping[Format, Render] = {
     Format.CSV: _as_one_piece(as_csv),
     Format.MARKDOWN: _as_one_piece(as_markdown),
     Format.HTML: _as_one_piece(as_html),
-    Format.JUNIT: _as_one_piece(as_junit),
+    Format.JUNIT: as_junit,
     Format.SARIF: as_sarif,
     Format.ASFF: as_asff,
     Format.OCSF: as_ocsf,

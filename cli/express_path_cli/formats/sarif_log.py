@@ -1,5 +1,6 @@
 """Verdicts as SARIF 2.1.0, for code scanning and editors (https://docs.oasis-open.org/sarif/sarif/v2.1.0/)."""
 
+import json
 from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import chain
@@ -9,10 +10,10 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.baseline import Mark, PastFinding
 from express_path_cli.formats.baseline_lines import past_text
-from express_path_cli.formats.json_rows import json_document
-from express_path_cli.remedies import PAGES, Remedies
+from express_path_cli.formats.findings import Finding, Findings
+from express_path_cli.formats.json_rows import JsonRows, json_document
+from express_path_cli.remedies import PAGES, Remedy
 from express_path_cli.remedy_texts import general_remedy
-from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
 from express_path_cli.wording import path_text, reason_text, subnet_arn, subnet_uid
@@ -24,10 +25,10 @@ _REASONS = list(Reason)
 
 def as_sarif(result: Result) -> Iterator[str]:
     """Yield one run: a rule for each reason, a result for each subnet, a notification for each failure."""
-    remedies, labels = Remedies(result.views), ResourceLabels(result.views, result.tag_keys)
-    results = (_result(verdict, remedies, labels) | _baseline_state(result, verdict) for verdict in result.verdicts)
+    findings = Findings(result)
+    results = JsonRows(result, _result).of(result.verdicts)
     fixed = (
-        _result(past.now, remedies, labels) | _absent(past, past.now)
+        json.dumps(_result(findings.of(past.now)) | _absent(past, past.now))
         for past in (result.comparison.fixed if result.comparison else ())
         if past.now
     )
@@ -67,7 +68,8 @@ def _driver() -> dict[str, Any]:
     return {"name": "express-path", "version": version("express-path"), "rules": rules}
 
 
-def _result(verdict: Verdict, remedies: Remedies, labels: ResourceLabels) -> dict[str, Any]:
+def _result(finding: Finding) -> dict[str, Any]:
+    verdict = finding.verdict
     kind = _KIND[verdict.compliance]
     # A network has no files. Viewers group by physical location, so it is the subnet's position in the network.
     location = "/".join((verdict.account_id, verdict.region, verdict.vpc_id or "unknown", verdict.subnet_id))
@@ -86,13 +88,13 @@ def _result(verdict: Verdict, remedies: Remedies, labels: ResourceLabels) -> dic
             }
         ],
         "partialFingerprints": {"subnet/v1": subnet_uid(verdict)},
-        "properties": _properties(verdict, labels) | _remedy(verdict, remedies),
+        "properties": _properties(finding) | _remedy(finding.remedy),
+        **_baseline_state(finding.mark),
     }
 
 
-def _baseline_state(result: Result, verdict: Verdict) -> dict[str, str]:
+def _baseline_state(mark: Mark | None) -> dict[str, str]:
     """Return the state of a finding relative to the baseline (section 3.27.24); empty without a baseline."""
-    mark = result.mark(verdict)
     return {"baselineState": mark} if mark in (Mark.NEW, Mark.UNCHANGED) else {}
 
 
@@ -115,19 +117,18 @@ def _unknown(result: Result) -> Iterator[dict[str, Any]]:
         yield {"level": "note", "message": {"text": f"baseline: {past_text(past)}"}}
 
 
-def _properties(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:
+def _properties(finding: Finding) -> dict[str, Any]:
     """Return the properties that every result has. SARIF defines `tags` as a list of words (section 3.8.2)."""
     return {
-        "routeTableId": verdict.route_table_id,
-        "path": path_text(verdict),
-        "names": labels.names(verdict).fields(),
-        "resourceTags": labels.tags(verdict),
+        "routeTableId": finding.verdict.route_table_id,
+        "path": path_text(finding.verdict),
+        "names": finding.names.fields(),
+        "resourceTags": finding.tags,
     }
 
 
-def _remedy(verdict: Verdict, remedies: Remedies) -> dict[str, str]:
+def _remedy(remedy: Remedy | None) -> dict[str, str]:
     """Return the properties that a result with a remedy has."""
-    remedy = remedies.of(verdict)
     if remedy is None:
         return {}
     return {"remedy": remedy.text, "remedyUrl": remedy.url} | ({"command": remedy.command} if remedy.command else {})

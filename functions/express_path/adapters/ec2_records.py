@@ -67,19 +67,26 @@ def vpc(description: Description) -> Vpc:
 def subnet(description: Description) -> Subnet:
     """Return the record of an entry of DescribeSubnets."""
     subnet_id = identifier(description, "SubnetId", "Subnets")
-    ipv6 = rows(description, "Ipv6CidrBlockAssociationSet", subnet_id)
-    states = [nested(association, "Ipv6CidrBlockState", subnet_id) for association in ipv6]
     return Subnet(
         id=subnet_id,
         vpc_id=identifier(description, "VpcId", subnet_id),
         owner_id=identifier(description, "OwnerId", subnet_id),
         availability_zone_id=optional_identifier(description, "AvailabilityZoneId", subnet_id),
         ipv6_native=flag(description, "Ipv6Native", subnet_id),
-        has_ipv6=any(optional_identifier(state, "State", subnet_id) == "associated" for state in states),
+        has_ipv6=_has_ipv6(description, subnet_id),
         dns64=flag(description, "EnableDns64", subnet_id),
         tags=_tags(description, subnet_id),
         internet_closed=_is_closed(description, subnet_id),
     )
+
+
+def _has_ipv6(description: Description, subnet_id: str) -> bool:
+    """Return whether one of a subnet's IPv6 CIDR blocks is associated."""
+    associations = rows(description, "Ipv6CidrBlockAssociationSet", subnet_id)
+    if not associations:  # the usual case
+        return False
+    states = [nested(association, "Ipv6CidrBlockState", subnet_id) for association in associations]
+    return any(optional_identifier(state, "State", subnet_id) == "associated" for state in states)
 
 
 def _is_closed(description: Description, subnet_id: str) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeGuard, TypeVar
 
 from express_path.domain.network.addresses import Cidr, parse_cidr
 from express_path.errors import RecordError
@@ -25,7 +25,8 @@ Record = TypeVar("Record", bound=Identified)
 
 def identifier(description: Description, field: str, resource: str) -> str:
     """Return a field that must be an id or an AWS keyword: a non-empty string without control characters."""
-    return _without_control(free_text(description, field, resource), field, resource)
+    found = free_text(description, field, resource)
+    return found if found.isprintable() else _without_control(found, field, resource)
 
 
 def free_text(description: Description, field: str, resource: str) -> str:
@@ -38,7 +39,8 @@ def free_text(description: Description, field: str, resource: str) -> str:
 
 def optional_identifier(description: Description, field: str, resource: str) -> str:
     """Return a field that must be an id or an AWS keyword, empty if it is absent or null."""
-    return _without_control(optional_free_text(description, field, resource), field, resource)
+    found = optional_free_text(description, field, resource)
+    return found if found.isprintable() else _without_control(found, field, resource)
 
 
 def optional_free_text(description: Description, field: str, resource: str) -> str:
@@ -70,11 +72,16 @@ def number(description: Description, field: str, resource: str) -> int | None:
 def rows(description: Description, field: str, resource: str) -> list[Description]:
     """Return a field that must be a list of objects; absent or null means empty."""
     found = description.get(field)
-    if found is None:
+    if found is None or found == []:
         return []
-    if not isinstance(found, list) or not all(isinstance(row, Mapping) for row in found):
+    if not are_objects(found):
         raise RecordError(resource, field, found, "a list of objects")
     return found
+
+
+def are_objects(found: object) -> TypeGuard[list[Description]]:
+    """Return whether a value is a list of JSON objects; JSON and boto3 have no other types for them."""
+    return isinstance(found, list) and {dict}.issuperset(map(type, found))
 
 
 def nested(description: Description, field: str, resource: str) -> Description:

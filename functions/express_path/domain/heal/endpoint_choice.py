@@ -95,8 +95,7 @@ def _ip_address_type(tracer: Tracer, table: RouteTable, offered: set[Family]) ->
 
 def _widest_ip_address_type(tracer: Tracer, table: RouteTable) -> str:
     """Return the widest IP address type that all subnets of a table accept."""
-    subnets = tracer.snapshot.subnets.values()
-    families = {families_of(subnet) for subnet in subnets if tracer.governing_table(subnet) is table}
+    families = {families_of(subnet) for subnet in tracer.governed_subnets(table)}
     if families and all(used.ipv6 and used.ipv4 for used in families):
         return "dualstack"
     return "ipv6" if families and all(used.ipv6 and not used.ipv4 for used in families) else "ipv4"

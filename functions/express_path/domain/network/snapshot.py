@@ -19,6 +19,14 @@ from express_path.domain.network.resources import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class AttachedVpc:
+    """A VPC that is attached to a transit gateway."""
+
+    transit_gateway_id: str
+    vpc_id: str
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """The network of one Region as account_id sees it; mappings have resource ids as keys.
@@ -52,6 +60,16 @@ class Snapshot:
         return tuple(
             self.subnets[subnet_id] for subnet_id in sorted(self.subnets) if subnet_id not in self.foreign_subnet_ids
         )
+
+    @cached_property
+    def vpc_attachments(self) -> Mapping[AttachedVpc, TransitGatewayAttachment]:
+        """The available transit gateway attachment of each VPC, the first by id if there are several."""
+        found: dict[AttachedVpc, TransitGatewayAttachment] = {}
+        attachments = self.transit_gateway_attachments or {}
+        for _, attachment in sorted(attachments.items()):
+            if attachment.resource_type == "vpc" and attachment.state == "available":
+                found.setdefault(AttachedVpc(attachment.transit_gateway_id, attachment.resource_id), attachment)
+        return found
 
     @cached_property
     def express_prefix_lists(self) -> tuple[PrefixList, ...]:

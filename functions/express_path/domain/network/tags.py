@@ -13,7 +13,10 @@ def has_tag(tags: Tags, wanted: str) -> bool:
     """
     if not tags:
         return False
-    return wanted in tags or any(tags.get(tag.key) == tag.value for tag in _possible_tags(wanted))
+    if wanted in tags:
+        return True
+    possible = _possible_tags(wanted)
+    return bool(possible) and any(tags.get(tag.key) == tag.value for tag in possible)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,9 @@
 """Which route table governs a subnet."""
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
 from express_path.domain.network.resources import ASSOCIATION_STATES, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 
@@ -12,21 +16,22 @@ class GoverningTables:
 
     def __init__(self, snapshot: Snapshot) -> None:
         """Index the associations that count, of tables that may govern a subnet."""
-        self._by_subnet: dict[str, _Claims] = {state: {} for state in ASSOCIATION_STATES}
-        self._main_by_vpc: dict[str, _Claims] = {state: {} for state in ASSOCIATION_STATES}
+        by_subnet: dict[str, _Claims] = {state: {} for state in ASSOCIATION_STATES}
+        main_by_vpc: dict[str, _Claims] = {state: {} for state in ASSOCIATION_STATES}
         regional = {gateway.route_table_id for gateway in snapshot.nat_gateways.values()}
         for table in snapshot.route_tables.values():
-            if table.id not in regional:
-                self._index(table)
-
-    def _index(self, table: RouteTable) -> None:
-        for association in table.associations:
-            if not association.counts or association.gateway_id:
+            if table.id in regional:
                 continue
-            if association.subnet_id:
-                _claim(self._by_subnet[association.state], association.subnet_id, table)
-            elif association.main:
-                _claim(self._main_by_vpc[association.state], table.vpc_id, table)
+            for association in table.associations:
+                if not association.counts or association.gateway_id:
+                    continue
+                if association.subnet_id:
+                    _claim(by_subnet[association.state], association.subnet_id, table)
+                elif association.main:
+                    _claim(main_by_vpc[association.state], table.vpc_id, table)
+        self._by_subnet = _by_precedence(by_subnet)
+        self._main_by_vpc = _by_precedence(main_by_vpc)
+        self._snapshot = snapshot
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """Return the explicitly associated table, else the main table of the subnet's own VPC.
@@ -37,11 +42,30 @@ class GoverningTables:
         (https://docs.aws.amazon.com/vpc/latest/userguide/gateway-route-tables.html,
         https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateways-regional.html).
         """
-        for claims, owner_id in ((self._by_subnet, subnet.id), (self._main_by_vpc, subnet.vpc_id)):
-            for state in ASSOCIATION_STATES:
-                if owner_id in claims[state]:
-                    return claims[state][owner_id]
-        return None
+        if subnet.id in self._by_subnet:
+            return self._by_subnet[subnet.id]
+        return self._main_by_vpc.get(subnet.vpc_id)
+
+    def governed_subnets(self, table: RouteTable) -> Sequence[Subnet]:
+        """Return the subnets that a table governs, in the order of the snapshot."""
+        return self._governed.get(table.id, ())
+
+    @cached_property
+    def _governed(self) -> Mapping[str | None, Sequence[Subnet]]:
+        """The subnets by the id of the table that governs them; None if it cannot be seen."""
+        found: defaultdict[str | None, list[Subnet]] = defaultdict(list)
+        for subnet in self._snapshot.subnets.values():
+            table = self.governing_table(subnet)
+            found[table.id if table else None].append(subnet)
+        return dict(found)
+
+
+def _by_precedence(claims_by_state: dict[str, _Claims]) -> _Claims:
+    """Return the claims of all states. If several states have a claim, the first state in ASSOCIATION_STATES counts."""
+    found: _Claims = {}
+    for state in reversed(ASSOCIATION_STATES):
+        found.update(claims_by_state[state])
+    return found
 
 
 def _claim(claims: _Claims, owner_id: str, table: RouteTable) -> None:

@@ -1,7 +1,7 @@
 """The records of a traced path: hops, outcomes, and the addresses that share them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from express_path.domain.network.addresses import Family
@@ -37,7 +37,7 @@ class Outcome:
 
     def via(self, hop: Hop, route: Route) -> "Outcome":
         """Return the same outcome, seen from one hop earlier."""
-        return replace(self, path=(hop, *self.path), route=route)
+        return Outcome(self.reason, (hop, *self.path), route, self.note)
 
 
 class TracedAddresses(NamedTuple):

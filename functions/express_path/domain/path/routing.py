@@ -110,6 +110,9 @@ class RoutingIndex:
         https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html
         """
         inside = sorted(self._inside(block), key=lambda prefix: (prefix.network, prefix.length))
+        if not inside:  # the usual case
+            yield RoutedBlocks(AddressSet(block), self._routes_covering(block))
+            return
         open_prefixes = [_OpenPrefix(block, self._routes_covering(block))]
         for prefix in inside:
             while not contains(open_prefixes[-1].block, prefix):

@@ -1,6 +1,6 @@
 """Tracing: from a subnet's route table, for every S3 Express address, to the point where its traffic leaves."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -9,7 +9,6 @@ from express_path.domain.network.addresses import Cidr, Family, nat64
 from express_path.domain.network.resources import PrefixList, Route, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
-from express_path.domain.path.families import Families, families_of
 from express_path.domain.path.governing_tables import GoverningTables
 from express_path.domain.path.hops import (
     UNREADABLE_TARGETS,
@@ -22,6 +21,7 @@ from express_path.domain.path.hops import (
 from express_path.domain.path.indexes import RoutingIndexes
 from express_path.domain.path.interfaces import follow_network_interface
 from express_path.domain.path.onward import AnyRouteTable, Follow
+from express_path.domain.path.origins import Origin, Origins
 from express_path.domain.path.outcomes import (
     MAX_ROUTE_TABLES,
     Outcome,
@@ -59,18 +59,6 @@ _UNTRANSLATED = "nothing on the path translates 64:ff9b::/96 to IPv4"
 _ENTRIES_UNREADABLE = "the prefix list's entries cannot be read (ec2:GetManagedPrefixListEntries)"
 
 
-class Origin(NamedTuple):
-    """Everything that decides where S3 Express traffic from a subnet leads: subnets with equal origins share a trace.
-
-    zone is empty if no transit gateway is known, because only transit gateways distinguish zones.
-    """
-
-    table_id: str
-    families: Families
-    zone: str
-    internet_closed: bool | None
-
-
 class _TraceKey(NamedTuple):
     """Everything that decides where a block leads from a route table, except the tables before it."""
 
@@ -92,6 +80,7 @@ class Tracer:
         self.snapshot = snapshot
         self._governing = GoverningTables(snapshot)
         self.indexes = RoutingIndexes(snapshot)
+        self._origins = Origins(self.indexes, has_transit_gateways=bool(snapshot.transit_gateway_attachments))
         self._from_origins: dict[Origin, Trace] = {}
         self._beyond_hops: dict[_TraceKey, Trace] = {}
 
@@ -99,10 +88,13 @@ class Tracer:
         """Return the route table that governs a subnet; None if it cannot be seen."""
         return self._governing.governing_table(subnet)
 
+    def governed_subnets(self, table: RouteTable) -> Sequence[Subnet]:
+        """Return the subnets that a route table governs."""
+        return self._governing.governed_subnets(table)
+
     def origin_of(self, table: RouteTable, subnet: Subnet) -> Origin:
         """Return the origin of traffic from a subnet that this table governs."""
-        zone = subnet.availability_zone_id if self.snapshot.transit_gateway_attachments else ""
-        return Origin(table.id, families_of(subnet), zone, subnet.internet_closed)
+        return self._origins.origin_of(table, subnet)
 
     def trace_subnet(self, table: RouteTable, subnet: Subnet) -> Trace:
         """Trace every S3 Express address from a subnet that this table governs."""

@@ -1,10 +1,10 @@
 """Follow a route through a transit gateway into the VPC that its own route table leads to."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 from express_path.domain.network.resources import Route, TransitGatewayAttachment
+from express_path.domain.network.snapshot import AttachedVpc
 from express_path.domain.path.onward import NextTable, RouteTracer, trace_from, trace_from_any
 from express_path.domain.path.outcomes import Outcome, Trace, TraceState, hop_of, terminal, unresolved, without_hop
 from express_path.domain.path.reasons import NAT_REASONS, NO_WAY_OUT, Reason
@@ -28,10 +28,9 @@ def follow_transit_gateway(tracer: RouteTracer, route: Route, addresses: Address
     """
     if state.skip_gateway_endpoints:
         return unresolved(route, addresses, _NOT_CERTAIN)
-    attachments = tracer.snapshot.transit_gateway_attachments
-    if attachments is None:
+    if tracer.snapshot.transit_gateway_attachments is None:
         return unresolved(route, addresses, _ATTACHMENTS_NEEDED)
-    attachment = _attachment_of(attachments, route.target_id, state.vpc_id)
+    attachment = tracer.snapshot.vpc_attachments.get(AttachedVpc(route.target_id, state.vpc_id))
     if attachment is None:
         return unresolved(route, addresses, f"no attachment of {state.vpc_id} is listed; {_ATTACHMENTS_NEEDED}")
     if not _may_enter(tracer, attachment, state.zone):
@@ -39,20 +38,6 @@ def follow_transit_gateway(tracer: RouteTracer, route: Route, addresses: Address
         return terminal(route, addresses, Reason.DROPPED, fix)
     beyond = _trace_from_table_of(tracer, attachment, addresses, state)
     return beyond.map(_certain_beyond_transit_gateway).via(hop_of(route), route)
-
-
-def _attachment_of(
-    attachments: Mapping[str, TransitGatewayAttachment], transit_gateway_id: str, vpc_id: str
-) -> TransitGatewayAttachment | None:
-    matching = (
-        attachment
-        for attachment in attachments.values()
-        if attachment.transit_gateway_id == transit_gateway_id
-        and attachment.resource_type == "vpc"
-        and attachment.resource_id == vpc_id
-        and attachment.state == "available"
-    )
-    return min(matching, key=lambda attachment: attachment.id, default=None)
 
 
 def _may_enter(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> bool:

@@ -1,17 +1,19 @@
 """The verdict on a subnet: compliance, reason, and path."""
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import NamedTuple, Self
 
-from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.tags import has_tag
-from express_path.domain.path.outcomes import Hop, Outcome, Trace
-from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Compliance, Reason
-from express_path.domain.path.routing import AddressSet
-from express_path.domain.path.tracing import Origin, Tracer
+from express_path.domain.path.origins import Origin
+from express_path.domain.path.outcomes import Hop, Outcome
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.annotation import annotate
+from express_path.domain.verdict.decision import Decision, decision_by, worst_decision
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 
 
@@ -63,26 +65,9 @@ class Account:
         return self.has_directory_buckets is False
 
 
-@dataclass(frozen=True, slots=True)
-class _Decision:
-    """The part of a verdict that subnets with the same origin share."""
-
-    compliance: Compliance
-    reason: Reason
-    annotation: str
-    path: tuple[Hop, ...]
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
-class _WorstOutcome:
-    """The worst of the outcomes that addresses may have."""
-
-    addresses: AddressSet
-    outcome: Outcome
-
-
 _NOT_LISTED = "vpcIds does not list its VPC"
+_shared_fields = attrgetter(*(field.name for field in fields(Subnet) if field.name not in ("id", "tags")))
+"""Return what a subnet may have in common with others: all its fields but its id and its tags."""
 
 
 class Evaluator:
@@ -97,7 +82,8 @@ class Evaluator:
         self.snapshot = tracer.snapshot
         self._account = account or Account.of(self.snapshot)
         self._parameters = parameters
-        self._decisions: dict[Origin, _Decision] = {}
+        self._decisions: dict[Hashable, Decision] = {}
+        self._from_origins: dict[Origin, Decision] = {}
 
     def for_snapshot(self, snapshot: Snapshot) -> "Evaluator":
         """Return an evaluator of another snapshot, for the same account and parameters."""
@@ -125,17 +111,28 @@ class Evaluator:
             decision.note,
         )
 
-    def _decide(self, subnet: Subnet, table: RouteTable | None) -> _Decision:
+    def _decide(self, subnet: Subnet, table: RouteTable | None) -> Decision:
+        """Decide once for all subnets with the same route table that differ only in their ids and in other tags."""
+        if has_tag(subnet.tags, self._parameters.exclude_tag):
+            return self._decide_on(subnet, table)
+        key = (table.id if table else None, _shared_fields(subnet), self._lacks_directory_buckets(subnet))
+        decision = self._decisions.get(key)
+        if decision is None:
+            decision = self._decisions[key] = self._decide_on(subnet, table)
+        return decision
+
+    def _decide_on(self, subnet: Subnet, table: RouteTable | None) -> Decision:
         before_routing = self._before_routing(subnet, table)
         if before_routing:
-            return self._decision(before_routing, None)
+            return decision_by(before_routing, None, self._parameters)
         if table is None:
             note = "its route table cannot be seen (ec2:DescribeRouteTables)"
-            return self._decision(Outcome(Reason.UNRESOLVED_EGRESS, note=note), None)
+            return decision_by(Outcome(Reason.UNRESOLVED_EGRESS, note=note), None, self._parameters)
         origin = self.tracer.origin_of(table, subnet)
-        decision = self._decisions.get(origin)
+        decision = self._from_origins.get(origin)
         if decision is None:
-            decision = self._decisions[origin] = self._worst(self.tracer.trace_subnet(table, subnet), table)
+            trace = self.tracer.trace_subnet(table, subnet)
+            decision = self._from_origins[origin] = worst_decision(trace, table, self._parameters)
         return decision
 
     def _before_routing(self, subnet: Subnet, table: RouteTable | None) -> Outcome | None:
@@ -145,11 +142,14 @@ class Evaluator:
         exclusion = self._exclusion(subnet, table)
         if exclusion:
             return Outcome(Reason.EXCLUDED, note=exclusion)
-        if self._parameters.scope is Scope.DIRECTORY_BUCKETS and self._account.lacks_directory_buckets(subnet.id):
+        if self._lacks_directory_buckets(subnet):
             return Outcome(Reason.NO_DIRECTORY_BUCKETS)
         if not self.snapshot.express_prefix_lists:
             return Outcome(Reason.SERVICE_NOT_OFFERED)
         return None
+
+    def _lacks_directory_buckets(self, subnet: Subnet) -> bool:
+        return self._parameters.scope is Scope.DIRECTORY_BUCKETS and self._account.lacks_directory_buckets(subnet.id)
 
     def _exclusion(self, subnet: Subnet, table: RouteTable | None) -> str:
         """Return which rule parameter excludes a subnet, and by which tag of which resource; empty if none does."""
@@ -160,32 +160,6 @@ class Evaluator:
             if resource and has_tag(resource.tags, tag):
                 return f"tag {tag} on {resource.id}"
         return ""
-
-    def _worst(self, trace: Trace, table: RouteTable) -> _Decision:
-        """Decide by the worst outcome of all addresses."""
-        worst = [_WorstOutcome(traced.addresses, min(traced.outcomes, key=self._severity)) for traced in trace.results]
-        reasons = {found.outcome.reason for found in worst}
-        is_partly_nat = Reason.ENDPOINT in reasons and not reasons.isdisjoint(NAT_REASONS)
-        if is_partly_nat:
-            worst = [found for found in worst if found.outcome.reason in NAT_REASONS]
-        if not worst:
-            return self._decision(Outcome(Reason.NO_ROUTE), table)
-        deciding = min(worst, key=lambda found: (self._severity(found.outcome), found.addresses))
-        reason = Reason.PARTLY_NAT if is_partly_nat else deciding.outcome.reason
-        return self._decision(deciding.outcome, table, reason, deciding.addresses.block.family)
-
-    def _severity(self, outcome: Outcome) -> tuple[bool, int, tuple[Hop, ...], str]:
-        """Return a sort key, worst first: NON_COMPLIANT, then by reason; path and note make the order unambiguous."""
-        is_harmless = self._parameters.compliance_of(outcome.reason) is not Compliance.NON_COMPLIANT
-        return is_harmless, SEVERITY_ORDER[outcome.reason], outcome.path, outcome.note
-
-    def _decision(
-        self, deciding: Outcome, table: RouteTable | None, reason: Reason | None = None, family: Family = Family.IPV4
-    ) -> _Decision:
-        """Return a decision by one outcome; its reason is the outcome's unless another is given."""
-        reason = reason or deciding.reason
-        compliance = self._parameters.compliance_of(reason)
-        return _Decision(compliance, reason, annotate(reason, deciding, table, family), deciding.path, deciding.note)
 
 
 def out_of_scope(account: Account, region: str, subnet_id: str) -> Verdict:

@@ -1,0 +1,58 @@
+"""Origins: which subnets share a trace, because S3 Express traffic from them leads to the same places."""
+
+from typing import NamedTuple
+
+from express_path.domain.network.resources import RouteTable, Subnet
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.families import Families, families_of
+from express_path.domain.path.hops import UNREADABLE_TARGETS
+from express_path.domain.path.indexes import RoutingIndexes
+
+_ENDS = frozenset(
+    {
+        TargetKind.LOCAL,
+        TargetKind.NAT_GATEWAY,
+        TargetKind.INTERNET_GATEWAY,
+        TargetKind.EGRESS_ONLY_INTERNET_GATEWAY,
+        *UNREADABLE_TARGETS,
+    }
+)
+"""The kinds of targets where every path ends; a path also ends at a gateway endpoint."""
+
+
+class Origin(NamedTuple):
+    """Everything that decides where S3 Express traffic from a subnet leads: subnets with equal origins share a trace.
+
+    zone is empty if no path from the route table can lead to a transit gateway, because only these distinguish zones.
+    """
+
+    table_id: str
+    families: Families
+    zone: str
+    internet_closed: bool | None
+
+
+class Origins:
+    """Finds the origins of the subnets of one snapshot."""
+
+    def __init__(self, indexes: RoutingIndexes, *, has_transit_gateways: bool) -> None:
+        """Start without knowing any route table."""
+        self._indexes = indexes
+        self._has_transit_gateways = has_transit_gateways
+        self._distinguishes_zones: dict[str, bool] = {}
+
+    def origin_of(self, table: RouteTable, subnet: Subnet) -> Origin:
+        """Return the origin of traffic from a subnet that a table governs."""
+        zone = ""
+        if self._has_transit_gateways and self._may_lead_to_transit_gateway(table):
+            zone = subnet.availability_zone_id
+        return Origin(table.id, families_of(subnet), zone, subnet.internet_closed)
+
+    def _may_lead_to_transit_gateway(self, table: RouteTable) -> bool:
+        """Return whether a path from a table may lead to a transit gateway, at once or beyond other hops."""
+        found = self._distinguishes_zones.get(table.id)
+        if found is None:
+            routes = self._indexes.routes_of(table, skip_gateway_endpoints=True)
+            found = any(route.target_kind not in _ENDS for route in routes)
+            self._distinguishes_zones[table.id] = found
+        return found
