@@ -123,6 +123,16 @@ Parameters = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
+TagKeys = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tags",
+        metavar="KEY,...",
+        help="Also show the tags with these keys, such as an owner: from the subnet, else from its route table, else "
+        "from its VPC; repeatable.",
+        rich_help_panel=HOW,
+    ),
+]
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Do not show progress or notes. Errors are still shown.", rich_help_panel=HOW),
@@ -141,6 +151,14 @@ def as_command_line(options: Mapping[str, str | None]) -> str:
 def unique(regions: Sequence[str] | None) -> tuple[str, ...]:
     """Return each given Region once, in their order."""
     return tuple(dict.fromkeys(regions or ()))
+
+
+def tag_keys(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return each tag key in comma-separated lists once, in their order. Raise OptionError for an empty key."""
+    keys = [key.strip() for keys in given or () for key in keys.split(",")]
+    if "" in keys:
+        raise OptionError(f"--tags {','.join(given or ())} has an empty key", "use KEY or KEY,KEY, such as owner,stage")
+    return tuple(dict.fromkeys(keys))
 
 
 def metered_source(from_dump: Path | None, aggregator: str | None, live: LiveOptions) -> Source:

@@ -1,6 +1,6 @@
 """The labels of a verdict's resources: their Name tags, and the tags that the user selected, such as an owner."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from express_path.domain.network.resources import Tags
@@ -16,6 +16,30 @@ class Names(NamedTuple):
     subnet: str
     route_table: str
     vpc: str
+
+    def fields(self) -> dict[str, str]:
+        """Return the names as documents have them, without those that are empty."""
+        named = {"subnet": self.subnet, "routeTable": self.route_table, "vpc": self.vpc}
+        return {field: name for field, name in named.items() if name}
+
+
+def notes_on_tags(views: Sequence[View], tag_keys: Iterable[str]) -> list[str]:
+    """Return a note for each selected key that no resource has: it is misspelled, or nobody has set the tag yet."""
+    missing = (key for key in tag_keys if not any(key in tags for tags in _all_tags(views)))
+    return [
+        f"no subnet, route table or VPC that was read has the tag {key} (keys are case-sensitive)"
+        for key in missing
+        if views
+    ]
+
+
+def _all_tags(views: Iterable[View]) -> Iterator[Tags]:
+    """Yield the tags of every resource once; the accounts of one Region share a snapshot."""
+    for tracer in dict.fromkeys(view.tracer for view in views):
+        snapshot = tracer.snapshot
+        for resources in (snapshot.subnets, snapshot.route_tables, snapshot.vpcs):
+            for resource in resources.values():
+                yield resource.tags
 
 
 class ResourceLabels:

@@ -53,6 +53,7 @@ class Result:
     """The verdicts to show, sorted by account, Region and subnet, when and how they were made, and what is missing.
 
     evaluated: how many subnets were evaluated, if some verdicts are not shown; None if all are.
+    tag_keys: the keys of the tags to show with each subnet.
     """
 
     verdicts: Sequence[Verdict]
@@ -62,6 +63,7 @@ class Result:
     notes: Sequence[str] = ()
     parameters: RuleParameters = field(default_factory=RuleParameters)
     evaluated: int | None = None
+    tag_keys: tuple[str, ...] = ()
 
 
 Render = Callable[[Result], Iterable[str]]

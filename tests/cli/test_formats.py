@@ -91,9 +91,14 @@ def test_csv_has_a_row_for_each_subnet(recording: str) -> None:
     rows = list(csv.DictReader(io.StringIO(written(recording, Format.CSV), newline="")))
     expected = verdicts_of(recording)
     for row, subnet in zip(rows, expected, strict=True):
-        path = subnet.pop("path")
+        path, names, tags = (subnet.pop(field) for field in ("path", "names", "tags"))
         assert row.pop("path") == ", then ".join(f"{hop['destination']} -> {hop['id']}" for hop in path)
-        assert row == {name: value or "" for name, value in subnet.items()}
+        assert {field: row.pop(f"{field}Name") for field in ("subnet", "routeTable", "vpc")} == {
+            "subnet": "",
+            "routeTable": "",
+            "vpc": "",
+        } | names
+        assert (row, tags) == ({name: value or "" for name, value in subnet.items()}, {})
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)

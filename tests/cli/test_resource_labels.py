@@ -5,7 +5,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Verdict
-from express_path_cli.resource_labels import Names, ResourceLabels
+from express_path_cli.resource_labels import Names, ResourceLabels, notes_on_tags
 from express_path_cli.result import View
 
 ACCOUNT, REGION = "111122223333", "us-east-1"
@@ -41,3 +41,12 @@ def test_a_selected_tag_is_that_of_the_nearest_resource() -> None:
     assert labels.tags(VERDICT) == {"owner": "ops", "team": "data", "cost": "42"}
     assert list(labels.tags(VERDICT)) == ["owner", "team", "cost"]
     assert ResourceLabels([view]).tags(VERDICT) == {}
+
+
+def test_a_tag_that_no_resource_has_is_noted() -> None:
+    """The key may be misspelled, and a missing owner is a result, not an error."""
+    view = _view({"team": "data"}, {"cost": "42"}, {"owner": "ops"})
+    assert notes_on_tags([view, view], ("team", "cost", "owner", "Owner")) == [
+        "no subnet, route table or VPC that was read has the tag Owner (keys are case-sensitive)"
+    ]
+    assert notes_on_tags([], ("owner",)) == []

@@ -49,6 +49,7 @@ def test_a_missing_vpc_is_named() -> None:
         (["scan", "--vpc", ""], "--vpc"),
         (["scan", "--vpc", "vpc-1", "--vpc", ""], "--vpc"),
         (["scan", "--tag", ""], "--tag"),
+        (["scan", "--tags", ""], "--tags"),
         (["scan", "--region", ""], "--region"),
         (["explain", ""], "SUBNET"),
         (["diagnose", ""], "SUBNET"),

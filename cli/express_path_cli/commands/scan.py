@@ -15,6 +15,7 @@ from express_path_cli.formats.registry import Format, format_of
 from express_path_cli.output import show_failures_and_notes, write_result
 from express_path_cli.problems import UNDETERMINED, OptionError
 from express_path_cli.progress import watching
+from express_path_cli.resource_labels import notes_on_tags
 from express_path_cli.result import NetworkViews, Result
 from express_path_cli.selection import NEVER, WORDS, Selection, evaluate_all, matches, parse_words
 from express_path_cli.sources.live import LiveOptions
@@ -85,13 +86,14 @@ OutputFormat = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What to scan, which words for verdicts make the scan fail, and which are shown."""
+    """What to scan, which words for verdicts make the scan fail and which are shown, and the tags to show."""
 
     source: Source
     parameters: RuleParameters
     selection: Selection
     failing: frozenset[str]
     shown: frozenset[str]
+    tag_keys: tuple[str, ...]
 
 
 def scan(
@@ -110,6 +112,7 @@ def scan(
     tag: Tags = None,
     fail_on: FailOn = None,
     verdict: Shown = None,
+    tags: options.TagKeys = None,
     output_format: OutputFormat = None,
     output: options.Output = None,
     quiet: options.Quiet = False,
@@ -122,7 +125,7 @@ def scan(
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = Source(from_dump, aggregator, live), options.rule_parameters(parameter)
     shown = parse_words("--verdict", verdict or WORDS)
-    request = _Request(source, parameters, _selection(vpc, tag), _failing(fail_on), shown)
+    request = _Request(source, parameters, _selection(vpc, tag), _failing(fail_on), shown, options.tag_keys(tags))
     raise typer.Exit(_scan(request, output_format or format_of(output), output, quiet=quiet))
 
 
@@ -132,7 +135,8 @@ def _scan(request: _Request, output_format: Format, output: Path | None, *, quie
     if network.views or not network.failures:
         listed = [verdict for verdict in verdicts if matches(verdict, request.shown)]
         result = Result(
-            listed, datetime.now(UTC), network.failures, network.views, network.notes, request.parameters, len(verdicts)
+            *(listed, datetime.now(UTC), network.failures, network.views, network.notes),
+            *(request.parameters, len(verdicts), request.tag_keys),
         )
         write_result(result, output_format, output, quiet=quiet)
     return UNDETERMINED if network.failures else any(matches(verdict, request.failing) for verdict in verdicts)
@@ -146,6 +150,7 @@ def _read(request: _Request, *, quiet: bool) -> tuple[NetworkViews, list[Verdict
         missing = (*selection.missing_vpcs(network.views, source.elsewhere), *selection.missing_tags(network.views))
         network = replace(network, failures=[*network.failures, *missing])
         verdicts = evaluate_all(network.views, request.parameters, selection)
+    network = replace(network, notes=[*network.notes, *notes_on_tags(network.views, request.tag_keys)])
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
     return network, verdicts
 

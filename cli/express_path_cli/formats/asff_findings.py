@@ -3,13 +3,14 @@
 https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-findings-format.html
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.json_rows import json_array
 from express_path_cli.remedies import Remedies
+from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
 from express_path_cli.wording import (
     RULE_NAME,
@@ -34,13 +35,15 @@ _MAX_TEXT = 512
 def as_asff(result: Result) -> Iterator[str]:
     """Yield a list of findings, one for each subnet, with the same ids in every scan. One call imports up to 100."""
     stamp = result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")
-    remedies = Remedies(result.views)
-    yield from json_array(_finding(verdict, stamp) | _remediation(verdict, remedies) for verdict in result.verdicts)
+    remedies, labels = Remedies(result.views), ResourceLabels(result.views, result.tag_keys)
+    yield from json_array(
+        _finding(verdict, stamp, labels) | _remediation(verdict, remedies) for verdict in result.verdicts
+    )
     yield "\n"
 
 
-def _finding(verdict: Verdict, stamp: str) -> dict[str, Any]:
-    failed = verdict.compliance is Compliance.NON_COMPLIANT
+def _finding(verdict: Verdict, stamp: str, labels: ResourceLabels) -> dict[str, Any]:
+    failed, names = verdict.compliance is Compliance.NON_COMPLIANT, labels.names(verdict)
     arn = f"arn:{partition(verdict.region)}:securityhub:{verdict.region}:{verdict.account_id}"
     return {
         "SchemaVersion": "2018-10-08",
@@ -60,8 +63,9 @@ def _finding(verdict: Verdict, stamp: str) -> dict[str, Any]:
             "express-path/reason": verdict.reason,
             "express-path/routeTableId": verdict.route_table_id or "unknown",
             "express-path/path": path_text(verdict) or "none",
+            **_not_blank({"express-path/routeTableName": names.route_table, "express-path/vpcName": names.vpc}),
         },
-        "Resources": [_resource(verdict)],
+        "Resources": [_resource(verdict, {"Name": names.subnet, **labels.tags(verdict)})],
         "Compliance": {"Status": _STATUS[verdict.compliance]},
         "RecordState": "ACTIVE",
     }
@@ -76,7 +80,13 @@ def _remediation(verdict: Verdict, remedies: Remedies) -> dict[str, Any]:
     return {"Remediation": {"Recommendation": {"Text": text, "Url": remedy.url}}}
 
 
-def _resource(verdict: Verdict) -> dict[str, Any]:
+def _not_blank(values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values that are not blank, because Security Hub rejects a finding with a blank one."""
+    return {key: value for key, value in values.items() if value.strip()}
+
+
+def _resource(verdict: Verdict, tags: Mapping[str, str]) -> dict[str, Any]:
+    shown_tags = _not_blank(tags)
     known = {"SubnetId": verdict.subnet_id, "VpcId": verdict.vpc_id, "AvailabilityZoneId": verdict.availability_zone_id}
     return {
         "Type": "AwsEc2Subnet",
@@ -84,4 +94,4 @@ def _resource(verdict: Verdict) -> dict[str, Any]:
         "Partition": partition(verdict.region),
         "Region": verdict.region,
         "Details": {"AwsEc2Subnet": {key: value for key, value in known.items() if value}},
-    }
+    } | ({"Tags": shown_tags} if shown_tags else {})

@@ -4,6 +4,7 @@ import csv
 import io
 
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
 from express_path_cli.wording import path_text
 
@@ -18,7 +19,11 @@ COLUMNS = (
     "reason",
     "annotation",
     "path",
+    "subnetName",
+    "routeTableName",
+    "vpcName",
 )
+"""The columns of every scan. A column for each selected tag follows, such as tag:owner."""
 
 
 def as_csv(result: Result) -> str:
@@ -29,13 +34,17 @@ def as_csv(result: Result) -> str:
     """
     written = io.StringIO(newline="")
     writer = csv.writer(written)
-    writer.writerow(COLUMNS)
-    writer.writerows(map(_cell, _row(verdict)) for verdict in result.verdicts)
+    labels = ResourceLabels(result.views, result.tag_keys)
+    writer.writerow((*COLUMNS, *(f"tag:{key}" for key in result.tag_keys)))
+    for verdict in result.verdicts:
+        tags = labels.tags(verdict)
+        row = (*_row(verdict), *labels.names(verdict), *(tags.get(key, "") for key in result.tag_keys))
+        writer.writerow(map(_cell, row))
     return written.getvalue()
 
 
 def _row(verdict: Verdict) -> tuple[str | None, ...]:
-    """Return the values in the order of COLUMNS."""
+    """Return the values that the verdict itself contains, in the order of COLUMNS."""
     return (
         verdict.account_id,
         verdict.region,

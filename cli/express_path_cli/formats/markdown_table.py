@@ -7,6 +7,7 @@ from functools import lru_cache
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.remedies import Remedies, counted_remedies
+from express_path_cli.resource_labels import Names, ResourceLabels
 from express_path_cli.result import Result
 from express_path_cli.summary import advice, summary
 from express_path_cli.wording import path_text
@@ -28,9 +29,14 @@ def _lines(result: Result) -> Iterator[str]:
         yield from (f"- {_plain(f'{failure.where}: {failure.error}')}" for failure in result.failures)
         yield ""
     yield from _remedies(result)
-    yield "| | Account | Region | VPC | Subnet | Route table | Reason | Path |"
-    yield "|---|---|---|---|---|---|---|---|"
-    yield from map(_row, result.verdicts)
+    labels = ResourceLabels(result.views, result.tag_keys)
+    columns = ["", "Account", "Region", "VPC", "Subnet", "Route table", "Reason", "Path", *map(_plain, result.tag_keys)]
+    yield f"| {' | '.join(columns)} |"
+    yield "|---" * len(columns) + "|"
+    for verdict in result.verdicts:
+        tags = labels.tags(verdict)
+        cells = (*_cells(verdict, labels.names(verdict)), *(_plain(tags.get(key, "")) for key in result.tag_keys))
+        yield f"| {' | '.join(cells)} |"
 
 
 def _remedies(result: Result) -> Iterator[str]:
@@ -44,18 +50,22 @@ def _remedies(result: Result) -> Iterator[str]:
         yield ""
 
 
-def _row(verdict: Verdict) -> str:
-    cells = (
+def _cells(verdict: Verdict, names: Names) -> tuple[str, ...]:
+    return (
         f"{_MARK[verdict.compliance]} {verdict.compliance}",
         _plain(verdict.account_id),
         _plain(verdict.region),
-        _plain(verdict.vpc_id),
-        _code(verdict.subnet_id),
-        _code(verdict.route_table_id) if verdict.route_table_id else "unknown",
+        _named(_plain(verdict.vpc_id), names.vpc),
+        _named(_code(verdict.subnet_id), names.subnet),
+        _named(_code(verdict.route_table_id), names.route_table) if verdict.route_table_id else "unknown",
         verdict.reason,
         _plain(_path(verdict)).replace(r"-\>", "->"),  # inside a cell, > needs no escape
     )
-    return "| " + " | ".join(cells) + " |"
+
+
+def _named(resource: str, name: str) -> str:
+    """Return a resource with its name, if it has one."""
+    return f"{resource} {_plain(name)}" if name else resource
 
 
 def _path(verdict: Verdict) -> str:

@@ -8,6 +8,7 @@ from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.json_rows import json_array
 from express_path_cli.remedies import Remedies
+from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
 from express_path_cli.wording import (
     RULE_NAME,
@@ -31,8 +32,12 @@ def as_ocsf(result: Result) -> Iterator[str]:
     """Yield a list of findings, one for each subnet, with the cloud profile."""
     milliseconds = round(result.made_at.timestamp() * 1000)
     metadata, remedies = _metadata(), Remedies(result.views)
+    labels = ResourceLabels(result.views, result.tag_keys)
     yield from json_array(
-        _finding(verdict, milliseconds, metadata) | _remediation(verdict, remedies) for verdict in result.verdicts
+        _finding(verdict, milliseconds, metadata)
+        | {"resources": [_resource(verdict, labels)]}
+        | _remediation(verdict, remedies)
+        for verdict in result.verdicts
     )
     yield "\n"
 
@@ -56,7 +61,6 @@ def _finding(verdict: Verdict, milliseconds: int, metadata: dict[str, Any]) -> d
         "finding_info": _finding_info(verdict, milliseconds),
         "compliance": _compliance(verdict),
         "cloud": _cloud(verdict),
-        "resources": [_resource(verdict)],
     }
 
 
@@ -98,10 +102,12 @@ def _finding_info(verdict: Verdict, milliseconds: int) -> dict[str, Any]:
     }
 
 
-def _resource(verdict: Verdict) -> dict[str, Any]:
+def _resource(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:
+    """Return the subnet, by its name if it has one; its labels are the selected tags."""
+    names, tags = labels.names(verdict), labels.tags(verdict)
     return {
         "uid": subnet_arn(verdict),
-        "name": verdict.subnet_id,
+        "name": names.subnet or verdict.subnet_id,
         "type": "AWS::EC2::Subnet",
         "region": verdict.region,
         "cloud_partition": partition(verdict.region),
@@ -110,5 +116,6 @@ def _resource(verdict: Verdict) -> dict[str, Any]:
             "routeTableId": verdict.route_table_id,
             "availabilityZoneId": verdict.availability_zone_id,
             "path": path_text(verdict),
+            "names": names.fields(),
         },
-    }
+    } | ({"labels": [f"{key}:{value}" for key, value in tags.items()]} if tags else {})

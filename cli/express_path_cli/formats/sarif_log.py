@@ -9,6 +9,7 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.json_rows import json_document
 from express_path_cli.remedies import PAGES, Remedies
 from express_path_cli.remedy_texts import general_remedy
+from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
 from express_path_cli.wording import path_text, reason_text, subnet_arn, subnet_uid
@@ -20,8 +21,8 @@ _REASONS = list(Reason)
 
 def as_sarif(result: Result) -> Iterator[str]:
     """Yield one run: a rule for each reason, a result for each subnet, a notification for each failure."""
-    remedies = Remedies(result.views)
-    return json_document(_log(result), "results", (_result(verdict, remedies) for verdict in result.verdicts))
+    remedies, labels = Remedies(result.views), ResourceLabels(result.views, result.tag_keys)
+    return json_document(_log(result), "results", (_result(verdict, remedies, labels) for verdict in result.verdicts))
 
 
 def _log(result: Result) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def _driver() -> dict[str, Any]:
     return {"name": "express-path", "version": version("express-path"), "rules": rules}
 
 
-def _result(verdict: Verdict, remedies: Remedies) -> dict[str, Any]:
+def _result(verdict: Verdict, remedies: Remedies, labels: ResourceLabels) -> dict[str, Any]:
     kind = _KIND[verdict.compliance]
     # A network has no files. Viewers group by physical location, so it is the subnet's position in the network.
     location = "/".join((verdict.account_id, verdict.region, verdict.vpc_id or "unknown", verdict.subnet_id))
@@ -76,7 +77,17 @@ def _result(verdict: Verdict, remedies: Remedies) -> dict[str, Any]:
             }
         ],
         "partialFingerprints": {"subnet/v1": subnet_uid(verdict)},
-        "properties": {"routeTableId": verdict.route_table_id, "path": path_text(verdict)} | _remedy(verdict, remedies),
+        "properties": _properties(verdict, labels) | _remedy(verdict, remedies),
+    }
+
+
+def _properties(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:
+    """Return the properties that every result has. SARIF defines `tags` as a list of words (section 3.8.2)."""
+    return {
+        "routeTableId": verdict.route_table_id,
+        "path": path_text(verdict),
+        "names": labels.names(verdict).fields(),
+        "resourceTags": labels.tags(verdict),
     }
 
 
