@@ -15,19 +15,25 @@ from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.terminal_table import as_table
 from express_path_cli.problems import OptionError, one_line, print_trace, say
 from express_path_cli.remedies import Remedies
-from express_path_cli.result import Failure, Result
+from express_path_cli.result import Failure, Render, Result
 from express_path_cli.summary import summary
 
 STDOUT = Path("-")
 """The file name that stands for standard output."""
 
 
-def write_result(result: Result, chosen: Format, file: Path | None, *, quiet: bool) -> None:
-    """Write a result to standard output, or to a file and, unless quiet, its summary to standard error."""
+def write_result(
+    result: Result, chosen: Format, file: Path | None, *, quiet: bool, render: Render | None = None
+) -> None:
+    """Write a result to standard output, or to a file and, unless quiet, its summary to standard error.
+
+    render: the function to use instead of the format's own one.
+    """
+    render = render or RENDER[chosen]
     if file and file != STDOUT and chosen is Format.ASFF:
         _write_batches(result, file, quiet=quiet)
     elif file and file != STDOUT:
-        write_file(file, RENDER[chosen](result))
+        write_file(file, render(result))
         if not quiet:
             say(f"wrote {file}: {summary(result.verdicts, result.evaluated)}")
     elif chosen is Format.TABLE:
@@ -35,7 +41,7 @@ def write_result(result: Result, chosen: Format, file: Path | None, *, quiet: bo
         console.file.writelines(as_table(result.verdicts, console, Remedies(result.views), result.evaluated))
     elif sys.stdout:
         document = typer.get_binary_stream("stdout")  # documents are always UTF-8
-        document.writelines(map(str.encode, RENDER[chosen](result)))
+        document.writelines(map(str.encode, render(result)))
         document.flush()
 
 

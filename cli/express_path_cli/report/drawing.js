@@ -2,11 +2,14 @@
 
 let pictures = 0;
 
-function pictureOf(vpc) {
-    const { width, height, nodes, edges } = layoutOf(vpc);
+const SMALLEST = 0.85;
+
+/** A drawing that is made smaller, but not so small that nobody can read it, if its place is narrower. */
+function pictureOf(vpc, room) {
+    const { width, height, nodes, edges } = layoutOf(vpc, room);
     pictures += 1;
     const [titleId, descId] = [`picture-${pictures}`, `picture-${pictures}-words`];
-    return drawn(
+    const picture = drawn(
         "svg",
         {
             width,
@@ -21,6 +24,8 @@ function pictureOf(vpc) {
         ...[...edges].reverse().map(edgeOf),
         ...nodes.map(boxOf),
     );
+    picture.style.minInlineSize = `${Math.floor(width * SMALLEST)}px`;
+    return picture;
 }
 
 function descriptionOf(vpc) {
