@@ -1,8 +1,10 @@
 """What a scan found: verdicts, and what could not be read."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import chain
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer
@@ -10,6 +12,7 @@ from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ExpressPathError
 from express_path_cli.account_access import AccountAccess
+from express_path_cli.history import HistoryPoint, parameter_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,8 @@ class NetworkViews:
 class Result:
     """The verdicts to show, sorted by account, Region and subnet, when and how they were made, and what is missing.
 
-    evaluated: how many subnets were evaluated, if some verdicts are not shown; None if all are.
+    unlisted: the verdicts that were made and are not shown. filters: the --vpc and --tag options, as "--vpc vpc-1".
+    history: what earlier scans and this one covered and found, the oldest first; empty without --history.
     tag_keys: the keys of the tags to show with each subnet.
     """
 
@@ -62,8 +66,27 @@ class Result:
     views: Sequence[View] = field(default=(), repr=False)
     notes: Sequence[str] = ()
     parameters: RuleParameters = field(default_factory=RuleParameters)
-    evaluated: int | None = None
+    unlisted: Sequence[Verdict] = field(default=(), repr=False)
     tag_keys: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
+    history: Sequence[HistoryPoint] = ()
+
+    @property
+    def evaluated(self) -> int:
+        """How many subnets were evaluated, shown or not."""
+        return len(self.verdicts) + len(self.unlisted)
+
+    def as_point(self) -> HistoryPoint:
+        """Return what this scan covered and found, as a point of a history."""
+        return HistoryPoint(
+            self.made_at.astimezone(UTC).replace(microsecond=0),
+            Counter(str(verdict.compliance) for verdict in chain(self.verdicts, self.unlisted)),
+            Counter(str(verdict.reason) for verdict in chain(self.verdicts, self.unlisted)),
+            tuple(sorted(f"{view.account.id} {view.region}" for view in self.views)),
+            tuple(failure.where for failure in self.failures),
+            self.filters,
+            parameter_values(self.parameters),
+        )
 
 
 Render = Callable[[Result], Iterable[str]]

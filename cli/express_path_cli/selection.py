@@ -22,6 +22,11 @@ class Selection:
     vpc_ids: frozenset[str] = frozenset()
     tags: tuple[str, ...] = ()
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that select these subnets, sorted."""
+        return (*(f"--tag {tag}" for tag in sorted(self.tags)), *(f"--vpc {vpc_id}" for vpc_id in sorted(self.vpc_ids)))
+
     def missing_vpcs(self, views: Sequence[View], hint: str) -> list[Failure]:
         """Return a failure for each selected VPC that no view has. The hint says where else it may be."""
         known = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}

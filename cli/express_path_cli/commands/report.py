@@ -1,6 +1,7 @@
 """express-path report: the whole result as one HTML file to read, search and share."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
 from express_path_cli.cost.nat_costs import read_costs
 from express_path_cli.formats.registry import Format
+from express_path_cli.history import HistoryPoint, read_history
 from express_path_cli.output import show_failures_and_notes, write_result
 from express_path_cli.problems import UNDETERMINED
 from express_path_cli.progress import watching
@@ -29,6 +31,7 @@ express-path report --all-regions --output paths.html  # every Region
 express-path report --organization --role-name Audit  # every account
 express-path report --from-dump dump  # without AWS
 express-path report --tags owner --cost cost.json  # filters by owner, and what each NAT costs
+express-path report --history scans  # with the trend of the scans in this folder
 express-path scan --format html --vpc vpc-0a1b2c3d4e5f60718 --output vpc.html  # the same, for some subnets only
 """
 
@@ -52,6 +55,14 @@ ConsoleLinks = Annotated[
         rich_help_panel=options.HOW,
     ),
 ]
+History = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="A folder of earlier scans (scan --format json), to show the trend.",
+        rich_help_panel=options.HOW,
+    ),
+]
 
 
 def report(
@@ -68,6 +79,7 @@ def report(
     parameter: options.Parameters = None,
     tags: options.TagKeys = None,
     cost: CostFile = None,
+    history: History = None,
     console_links: ConsoleLinks = False,
     output: OutputFile = Path("express-path.html"),
     quiet: options.Quiet = False,
@@ -79,20 +91,24 @@ def report(
     reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
-    additions = Additions(read_costs(cost) if cost else None, console_links)
     request = _Request(
-        Source(from_dump, aggregator, live), options.rule_parameters(parameter), options.tag_keys(tags), additions
+        Source(from_dump, aggregator, live),
+        options.rule_parameters(parameter),
+        options.tag_keys(tags),
+        read_history(history) if history else (),
+        Additions(read_costs(cost) if cost else None, console_links),
     )
     raise typer.Exit(_report(request, output, quiet=quiet))
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What to read, and what to show."""
+    """What to read, and what to show: tags, earlier scans, and additions."""
 
     source: Source
     parameters: RuleParameters
     tag_keys: tuple[str, ...]
+    earlier: Sequence[HistoryPoint]
     additions: Additions
 
 
@@ -113,5 +129,7 @@ def _report(request: _Request, output: Path, *, quiet: bool) -> int:
             request.parameters,
             tag_keys=request.tag_keys,
         )
+        if request.earlier:
+            result = replace(result, history=(*request.earlier, result.as_point()))
         write_result(result, Format.HTML, output, quiet=quiet, render=lambda found: [as_html(found, request.additions)])
     return UNDETERMINED if network.failures else any(map(is_flagged, verdicts))

@@ -133,10 +133,16 @@ def _scan(request: _Request, output_format: Format, output: Path | None, *, quie
     """Read, evaluate and write, and return the exit status."""
     network, verdicts = _read(request, quiet=quiet)
     if network.views or not network.failures:
-        listed = [verdict for verdict in verdicts if matches(verdict, request.shown)]
         result = Result(
-            *(listed, datetime.now(UTC), network.failures, network.views, network.notes),
-            *(request.parameters, len(verdicts), request.tag_keys),
+            made_at=datetime.now(UTC),
+            failures=network.failures,
+            views=network.views,
+            notes=network.notes,
+            parameters=request.parameters,
+            verdicts=[verdict for verdict in verdicts if matches(verdict, request.shown)],
+            unlisted=[verdict for verdict in verdicts if not matches(verdict, request.shown)],
+            tag_keys=request.tag_keys,
+            filters=request.selection.options,
         )
         write_result(result, output_format, output, quiet=quiet)
     return UNDETERMINED if network.failures else any(matches(verdict, request.failing) for verdict in verdicts)

@@ -1,14 +1,16 @@
-"""Verdicts as JSON, in the shape that other tools rely on."""
+"""Verdicts as JSON, in the shape that other tools rely on. `history.py` and `baseline.py` read it."""
 
 from collections.abc import Iterator
 from typing import Any
 
+from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.json_rows import json_document
+from express_path_cli.history import TIME
+from express_path_cli.problems import one_line
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
-
-SCHEMA_VERSION = 1
+from express_path_cli.scan_document import SCHEMA_VERSION
 
 
 def as_json(result: Result) -> Iterator[str]:
@@ -18,7 +20,25 @@ def as_json(result: Result) -> Iterator[str]:
     """
     labels = ResourceLabels(result.views, result.tag_keys)
     rows = (_row(verdict, labels) for verdict in result.verdicts)
-    return json_document({"schemaVersion": SCHEMA_VERSION, "subnets": []}, "subnets", rows)
+    return json_document({**_scan(result), "subnets": []}, "subnets", rows)
+
+
+def _scan(result: Result) -> dict[str, Any]:
+    """Return what the scan covered and found. The totals also count subnets that are not shown."""
+    point = result.as_point()
+    return {
+        "schemaVersion": SCHEMA_VERSION,
+        "madeAt": point.made_at.strftime(TIME),
+        "parameters": point.parameters,
+        "accounts": point.accounts,
+        "filters": point.filters,
+        "notRead": [{"where": failure.where, "error": one_line(failure.error)} for failure in result.failures],
+        "totals": {
+            "evaluated": point.evaluated,
+            "compliances": {compliance: point.compliances.get(compliance, 0) for compliance in Compliance},
+            "reasons": dict(sorted(point.reasons.items())),
+        },
+    }
 
 
 def _row(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:

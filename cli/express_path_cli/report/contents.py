@@ -13,12 +13,15 @@ from express_path_cli.formats.csv_rows import COLUMNS
 from express_path_cli.remedies import Remedies
 from express_path_cli.report.additions import NO_ADDITIONS, Additions, console_address
 from express_path_cli.report.paths import LINE_STYLES, TrafficPath, deciding_path, hop_labels, other_paths
+from express_path_cli.report.trend import trend
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
 from express_path_cli.summary import COMPLIANCES
 from express_path_cli.wording import reason_text
 from express_path_cli.worklist import Worklist, worklist
 
+TABLE_ID, TABLE_NAME = "\ue000", "\ue001"
+"""What stands for the id of a subnet's route table in remedies: characters that no text contains."""
 _REASON_INDEXES = {reason: index for index, reason in enumerate(Reason)}
 
 
@@ -100,7 +103,8 @@ class Contents:
         if remedy is None:
             return self._lists["remedies"].index(("", "", "", ""))
         patches = (remedy.patches.get("cloudFormation", ""), remedy.patches.get("terraform", ""))
-        return self._lists["remedies"].index((remedy.text, remedy.command, *patches))
+        texts = (_without_table(text, verdict.route_table_id) for text in (remedy.text, remedy.command, *patches))
+        return self._lists["remedies"].index(tuple(texts))
 
     def _worklist_rows(self, listed: Worklist) -> list[list[Any]]:
         return [
@@ -127,6 +131,13 @@ class Contents:
         return self._lists["paths"].index((_REASON_INDEXES[path.reason], hops))
 
 
+def _without_table(text: str, table_id: str | None) -> str:
+    """Return a text that all tables share: the page puts the id, and the id with underscores, back in."""
+    if not table_id:
+        return text
+    return text.replace(table_id, TABLE_ID).replace(table_id.replace("-", "_"), TABLE_NAME)
+
+
 def _name(resources: Mapping[str, Any], key: str | None) -> str:
     resource = resources.get(key or "")
     tags: Tags = resource.tags if resource else {}
@@ -143,6 +154,7 @@ def contents(result: Result, additions: Additions = NO_ADDITIONS) -> dict[str, A
         ],
         **Contents(result).lists(),
         "csvColumns": [*COLUMNS, *(f"tag:{key}" for key in result.tag_keys)],
+        "history": trend(result.history),
         "costs": _costs(additions.costs) if additions.costs else None,
         "consoles": _consoles(result) if additions.console_links else {},
     }

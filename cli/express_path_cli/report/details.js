@@ -66,17 +66,18 @@ function remedy(subnet) {
 
 /** What to do about a subnet and all others of its row of the worklist: in words, as patches, and as commands. */
 function remedyOf(subnet) {
-    const { remedy, reason, vpc } = subnet;
+    const { remedy, reason, table, vpc } = subnet;
+    const filled = (text) => text.replaceAll("\ue000", table.id).replaceAll("\ue001", table.id.replaceAll("-", "_"));
     const where = ` --region ${vpc.region}`;
     const patches = [
-        ["AWS CLI", remedy.command],
-        ["CloudFormation", remedy.cloudFormation],
-        ["Terraform", remedy.terraform],
+        ["AWS CLI", filled(remedy.command)],
+        ["CloudFormation", filled(remedy.cloudFormation)],
+        ["Terraform", filled(remedy.terraform)],
     ].filter(([, text]) => text);
     const commands = [`express-path explain ${subnet.id}${where}`];
     if (reason.heals) commands.push(`express-path heal ${subnet.id}${where}`);
     return [
-        element("p", {}, remedy.text || "Nothing to do."),
+        element("p", {}, filled(remedy.text) || "Nothing to do."),
         ...patches.flatMap(([title, text], place) => patch(title, text, place === 0)),
         ...patch("express-path", commands.join("\n"), true),
     ];

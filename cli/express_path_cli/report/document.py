@@ -20,6 +20,7 @@ SCRIPTS = (
     "model.js",
     "filters.js",
     "summary.js",
+    "trend.js",
     "rollups.js",
     "resources.js",
     "details.js",

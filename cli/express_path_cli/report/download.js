@@ -1,6 +1,6 @@
 // The filtered rows as a CSV file, with the columns of `express-path scan --format csv`.
 
-/** A value that a spreadsheet would run as a formula gets an apostrophe: https://owasp.org/www-community/attacks/CSV_Injection */
+/** A value that a spreadsheet would run as a formula gets an apostrophe. */
 function csvCell(value) {
     const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

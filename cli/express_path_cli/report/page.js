@@ -34,6 +34,7 @@ function makeTheme() {
 byId("without-script").remove();
 makeTheme();
 makeSummary(changed);
+makeTrend();
 makeParameters();
 if (subnets.length > 0) {
     readFragment();

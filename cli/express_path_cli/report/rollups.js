@@ -23,6 +23,7 @@ function rollup(key, changed) {
             class: "action",
             onclick: () => {
                 body.append(...shown.slice(FIRST_VALUES));
+                more.nextElementSibling.remove();
                 more.remove();
                 shown[FIRST_VALUES].querySelector("button").focus();
             },
@@ -48,7 +49,7 @@ function rollup(key, changed) {
             ),
             body,
         ),
-        rows.length > FIRST_VALUES ? more : null,
+        ...(rows.length > FIRST_VALUES ? [more, moreOnScreen(rows.length - FIRST_VALUES, "row")] : []),
     );
 }
 

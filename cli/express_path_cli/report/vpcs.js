@@ -34,7 +34,7 @@ function makeVpcs() {
     byId("networks").append(
         element("ul", { class: "legend", "aria-label": "Meaning of the lines" }, ...samples),
         element("div", { id: "vpcs" }),
-        element("p", { id: "more-vpcs" }),
+        element("div", { id: "more-vpcs" }),
     );
     byId("networks").hidden = false;
 }
@@ -57,7 +57,7 @@ function listVpcs() {
         { type: "button", class: "action", onclick: showMoreVpcs },
         left > MORE_VPCS ? `Show ${MORE_VPCS} more of ${numbers.format(left)} VPCs` : `Show ${count(left, "more VPC")}`,
     );
-    byId("more-vpcs").replaceChildren(...(left > 0 ? [more] : []));
+    byId("more-vpcs").replaceChildren(...(left > 0 ? [more, moreOnScreen(left, "VPC")] : []));
     byId("networks").hidden = listedVpcs.length === 0;
 }
 

@@ -85,13 +85,16 @@ function listRows(section) {
             element("thead", { role: "rowgroup" }, row({}, ...heads)),
             element("tbody", { role: "rowgroup" }, ...rows.slice(0, shownRows[kind]).flatMap(workRows)),
         ),
-        left > 0
-            ? element(
-                  "p",
-                  { class: "more" },
-                  element("button", { type: "button", class: "action", onclick: showMore }, text),
-              )
-            : "",
+        ...(left > 0
+            ? [
+                  element(
+                      "p",
+                      { class: "more" },
+                      element("button", { type: "button", class: "action", onclick: showMore }, text),
+                  ),
+                  moreOnScreen(left, "row"),
+              ]
+            : []),
     );
 }
 

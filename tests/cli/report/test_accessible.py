@@ -79,7 +79,7 @@ def test_keyboard_reaches_everything_in_order(visit: Visit, file: Path) -> None:
     expect(page.get_by_role("link", name="Skip to the subnets")).to_be_focused()
     expect(page.get_by_role("link", name="Skip to the subnets")).to_be_in_viewport()
     stops = []
-    for _ in range(40):
+    for _ in range(70):
         page.keyboard.press("Tab")
         stop = page.evaluate(
             """() => {
@@ -92,7 +92,10 @@ def test_keyboard_reaches_everything_in_order(visit: Visit, file: Path) -> None:
         stops.append(stop[0])
     order = [
         next(place for place, stop in enumerate(stops) if mark in stop)
-        for mark in ('id="theme"', "tile", 'class="reason"', 'id="search"', "choose-vpc", "<summary", "canvas")
+        for mark in (
+            *('id="theme"', "tile", 'class="reason"', 'class="value"', 'id="search"', "choose-vpc", "opener"),
+            *("<summary", "canvas"),
+        )
     ]
     assert order == sorted(order)
 
@@ -109,10 +112,10 @@ def test_skip_link_leads_to_the_table(visit: Visit, file: Path) -> None:
 
 def test_landmarks_tables_and_pictures_have_names(visit: Visit, file: Path) -> None:
     """What is read aloud: landmarks, the table with its headings, the drawing with its paths in words, the count."""
-    page = visit.open(file, size=NARROW)
+    page = visit.open(file)
     for role in ("banner", "main", "search"):
         expect(page.get_by_role(role)).to_have_count(1)  # type: ignore[arg-type]
-    for name in ("Totals", "VPCs", "Subnets"):
+    for name in ("Totals", "What to fix", "VPCs", "Subnets", "Rule parameters"):
         expect(page.get_by_role("region", name=name, exact=True)).to_have_count(1)
     table = page.get_by_role("table", name="The subnets and their paths")
     assert table.get_by_role("columnheader").count() == 9

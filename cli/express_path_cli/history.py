@@ -1,0 +1,125 @@
+"""Earlier scans as a history: what each of them covered and found, so that a trend compares like with like."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from express_path.adapters.fields import Description, identifier, ids, nested, number, rows
+from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
+from express_path.domain.verdict.parameters import NO_TAG, PARAMETERS, RuleParameters
+from express_path.errors import RecordError
+from express_path_cli.problems import OptionError
+from express_path_cli.scan_document import DOCUMENT, faults_in, read_scan
+
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+"""How a document spells a time, which is in UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
+    """What one scan covered and found. All numbers are numbers of subnets.
+
+    made_at: when it was made, in UTC. compliances, reasons: how many subnets have each; those with none may be missing.
+    accounts: the accounts and Regions that it read, such as "111122223333 us-east-1". not_read: the places that it
+    could not read. filters: its --vpc and --tag options. parameters: its rule parameters by name, those with a value.
+    """
+
+    made_at: datetime
+    compliances: Mapping[str, int]
+    reasons: Mapping[str, int]
+    accounts: tuple[str, ...] = ()
+    not_read: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def evaluated(self) -> int:
+        """How many subnets were evaluated. If this differs between two scans, their other numbers do not compare."""
+        return sum(self.compliances.values())
+
+    @property
+    def flagged(self) -> int:
+        """How many subnets are NON_COMPLIANT."""
+        return self.compliances.get(Compliance.NON_COMPLIANT, 0)
+
+    @property
+    def crossing_nat(self) -> int:
+        """How many subnets reach S3 Express through a NAT, with all of their addresses or with some."""
+        return sum(self.reasons.get(reason, 0) for reason in (*NAT_REASONS, Reason.PARTLY_NAT))
+
+    @property
+    def dropped(self) -> int:
+        """How many subnets are DROPPED."""
+        return self.reasons.get(Reason.DROPPED, 0)
+
+    @property
+    def unresolved(self) -> int:
+        """How many subnets are UNRESOLVED_EGRESS."""
+        return self.reasons.get(Reason.UNRESOLVED_EGRESS, 0)
+
+    @property
+    def excluded(self) -> int:
+        """How many subnets are EXCLUDED."""
+        return self.reasons.get(Reason.EXCLUDED, 0)
+
+
+def read_history(folder: Path) -> Sequence[HistoryPoint]:
+    """Return what each scan in a folder covered and found, the oldest first. Copies of a scan count once.
+
+    Raise OptionError if the folder has no JSON file, or one that is not the output of `scan --format json`.
+    """
+    if not folder.is_dir():
+        raise OptionError(f"--history {folder}: this folder does not exist", _hint(folder))
+    points: list[HistoryPoint] = []
+    for file in sorted(folder.glob("*.json")):
+        with faults_in(file):
+            point = point_in(read_scan(file))
+        if point not in points:
+            points.append(point)
+    if not points:
+        raise OptionError(f"--history {folder}: this folder contains no JSON file", _hint(folder))
+    return sorted(points, key=lambda point: point.made_at)
+
+
+def _hint(folder: Path) -> str:
+    return f"add a scan to it with: express-path scan --output {folder / 'scan.json'}"
+
+
+def point_in(document: Description) -> HistoryPoint:
+    """Return what the scan in a document covered and found. Raise RecordError if a field is missing or not valid."""
+    totals, parameters = nested(document, "totals", DOCUMENT), nested(document, "parameters", DOCUMENT)
+    return HistoryPoint(
+        _made_at(document),
+        _numbers(nested(totals, "compliances", "totals"), tuple(Compliance)),
+        _numbers(nested(totals, "reasons", "totals")),
+        ids(document, "accounts", DOCUMENT),
+        tuple(identifier(place, "where", "notRead") for place in rows(document, "notRead", DOCUMENT)),
+        ids(document, "filters", DOCUMENT),
+        {name: identifier(parameters, name, "parameters") for name in parameters},
+    )
+
+
+def _made_at(document: Description) -> datetime:
+    found = identifier(document, "madeAt", DOCUMENT)
+    try:
+        made_at = datetime.fromisoformat(found)
+        return made_at.astimezone(UTC) if made_at.tzinfo else made_at.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
+        raise RecordError(DOCUMENT, "madeAt", found, "a time such as 2026-02-13T05:48:51Z") from error
+
+
+def _numbers(counts: Description, required: Sequence[str] = ()) -> dict[str, int]:
+    found = {name: number(counts, name, "totals") for name in (*required, *counts)}
+    for name, value in found.items():
+        if value is None or value < 0:
+            raise RecordError("totals", name, value, "a number of subnets")
+    return {name: value for name, value in found.items() if value}
+
+
+def parameter_values(parameters: RuleParameters) -> dict[str, str]:
+    """Return the rule parameters that have a value, by name, spelled as --parameter accepts them."""
+    fields = {name: getattr(parameters, parameter.field) for name, parameter in PARAMETERS.items()}
+    texts = {name: ",".join(sorted(value)) if isinstance(value, frozenset) else value for name, value in fields.items()}
+    texts["excludeTag"] = parameters.exclude_tag or NO_TAG
+    return {name: str(text) for name, text in texts.items() if text}
