@@ -2,9 +2,10 @@
 
 let pictures = 0;
 
-const SMALLEST = 0.85;
+/** The least factor by which a drawing is made smaller, so that its texts stay legible. */
+const SMALLEST = 0.76;
 
-/** A drawing that is made smaller, but not so small that nobody can read it, if its place is narrower. */
+/** A drawing, which is made smaller if its place is narrower. */
 function pictureOf(vpc, room) {
     const { width, height, nodes, edges } = layoutOf(vpc, room);
     pictures += 1;

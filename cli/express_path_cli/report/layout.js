@@ -2,7 +2,7 @@
 
 const BOX = { pad: 10, line: 17, gap: 14, listed: 5, apart: 4 };
 /** The least and the most that the boxes of a column, and the lines between two columns, may be wide. */
-const WIDTHS = { subnets: [150, 370], other: [132, 208], lane: [26, 64] };
+const WIDTHS = { subnets: [150, 370], other: [132, 208], lane: [18, 64] };
 const END = WIDTHS.other[1] - 2 * BOX.pad;
 
 /** The drawing of a VPC, to fit into a width if it can: { width, height, nodes, edges }; a node has x, y, width, height, lines and ports. */
@@ -182,18 +182,22 @@ function columnsOf(nodes, room) {
         const wanted = Math.min(most, Math.max(least, wantedWidth(box)));
         widths[box.column] = Math.max(widths[box.column] ?? 0, wanted);
     }
-    const needed = widths.reduce((sum, width) => sum + width, 2);
     const [least, most] = WIDTHS.lane;
-    const lane = Math.max(least, Math.min(most, (room - needed) / Math.max(1, widths.length - 1)));
-    const tooWide = needed + lane * (widths.length - 1) - room;
-    // The names beside the ids of subnets are cut first: tables of ids and hops are useless when they are cut.
-    if (tooWide > 0) widths[0] = Math.max(WIDTHS.subnets[0] + 34, widths[0] - tooWide);
-    return { widths, lane };
+    const needed = widths.reduce((sum, width) => sum + width, 2);
+    const tooWide = needed + least * (widths.length - 1) - room;
+    if (tooWide > 0) {
+        // The names beside the ids of subnets are cut first: an id that is cut is useless.
+        const ids = nodes.filter((box) => box.column === 0).map((box) => wantedWidth(box, false));
+        widths[0] = Math.min(widths[0], Math.max(...ids, widths[0] - tooWide));
+    }
+    const left = room - widths.reduce((sum, width) => sum + width, 2);
+    return { widths, lane: Math.max(least, Math.min(most, left / Math.max(1, widths.length - 1))) };
 }
 
 /** The width at which no text of a box is cut. */
-function wantedWidth({ lines, ports }) {
-    const texts = lines.map(({ text, look, aside }) => widthOf(text, look) + (aside ? widthOf(aside, "plain") + 10 : 0));
+function wantedWidth({ lines, ports }, withAsides = true) {
+    const asideOf = (aside) => (aside && withAsides ? widthOf(aside, "plain") + 10 : 0);
+    const texts = lines.map(({ text, look, aside }) => widthOf(text, look) + asideOf(aside));
     const routes = ports.map(({ text, line }) => widthOf(text, "mono") + (line === "nat" ? 34 : 0));
     return Math.ceil(Math.max(...texts, ...routes)) + 2 * BOX.pad + 1;
 }
