@@ -198,7 +198,7 @@ function columnsOf(nodes, room) {
 function wantedWidth({ lines, ports }, withAsides = true) {
     const asideOf = (aside) => (aside && withAsides ? widthOf(aside, "plain") + 10 : 0);
     const texts = lines.map(({ text, look, aside }) => widthOf(text, look) + asideOf(aside));
-    const routes = ports.map(({ text, line }) => widthOf(text, "mono") + (line === "nat" ? 34 : 0));
+    const routes = ports.map(({ text }) => widthOf(text, "mono") + 34);
     return Math.ceil(Math.max(...texts, ...routes)) + 2 * BOX.pad + 1;
 }
 
