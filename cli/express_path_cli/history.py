@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 from express_path.adapters.fields import Description, identifier, ids, nested, number, rows
@@ -80,6 +81,48 @@ def read_history(folder: Path) -> Sequence[HistoryPoint]:
     if not points:
         raise OptionError(f"--history {folder}: this folder contains no JSON file", _hint(folder))
     return sorted(points, key=lambda point: point.made_at)
+
+
+def trend(history: Sequence[HistoryPoint]) -> list[str]:
+    """Return how the number of NON_COMPLIANT subnets changed, and where the scans before and after do not compare."""
+    first, last = _flagged_of(history[0]), _flagged_of(history[-1])
+    lines = [f"trend of {len(history)} scans: NON_COMPLIANT subnets went from {first} to {last}"]
+    for before, after in pairwise(history):
+        changes = scope_changes(before, after)
+        if changes:
+            lines.append(f"the scope of the scans changed on {after.made_at:%Y-%m-%d}: {'; '.join(changes)}")
+    return lines
+
+
+def _flagged_of(point: HistoryPoint) -> str:
+    return f"{point.flagged} of {point.evaluated} ({point.made_at:%Y-%m-%d})"
+
+
+def scope_changes(before: HistoryPoint, after: HistoryPoint) -> list[str]:
+    """Return how two scans differ in what they covered. If they do, fewer findings are not an improvement."""
+    changes = [
+        *_difference(after.accounts, before.accounts, "added"),
+        *_difference(before.accounts, after.accounts, "not read"),
+    ]
+    if before.filters != after.filters:
+        changes.append(f"the filters changed from {_listed(before.filters)} to {_listed(after.filters)}")
+    for name in sorted({*before.parameters, *after.parameters}):
+        old, new = before.parameters.get(name, "none"), after.parameters.get(name, "none")
+        if old != new:
+            changes.append(f"{name} changed from {old} to {new}")
+    return changes
+
+
+def _difference(more: Sequence[str], fewer: Sequence[str], what: str) -> list[str]:
+    names = sorted(set(more) - set(fewer))
+    if not names:
+        return []
+    others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return [f"{names[0]}{others} {'was' if len(names) == 1 else 'were'} {what}"]
+
+
+def _listed(filters: Sequence[str]) -> str:
+    return " ".join(filters) or "none"
 
 
 def _hint(folder: Path) -> str:

@@ -12,6 +12,7 @@ from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ExpressPathError
 from express_path_cli.account_access import AccountAccess
+from express_path_cli.baseline import Baseline, Comparison, Mark, compare
 from express_path_cli.history import HistoryPoint, parameter_values
 
 
@@ -56,6 +57,7 @@ class Result:
     """The verdicts to show, sorted by account, Region and subnet, when and how they were made, and what is missing.
 
     unlisted: the verdicts that were made and are not shown. filters: the --vpc and --tag options, as "--vpc vpc-1".
+    comparison: with the baseline, None without one.
     history: what earlier scans and this one covered and found, the oldest first; empty without --history.
     tag_keys: the keys of the tags to show with each subnet.
     """
@@ -69,12 +71,23 @@ class Result:
     unlisted: Sequence[Verdict] = field(default=(), repr=False)
     tag_keys: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
+    comparison: Comparison | None = None
     history: Sequence[HistoryPoint] = ()
 
     @property
     def evaluated(self) -> int:
         """How many subnets were evaluated, shown or not."""
         return len(self.verdicts) + len(self.unlisted)
+
+    def mark(self, verdict: Verdict) -> Mark | None:
+        """Return what happened to the finding of a subnet since the baseline, None without a baseline or a finding."""
+        return self.comparison.mark(verdict) if self.comparison else None
+
+    def compared_with(self, baseline: Baseline) -> Comparison:
+        """Return how the findings, shown or not, differ from those of a baseline."""
+        listed = {(view.account.id, view.region): frozenset(view.subnet_ids) for view in self.views}
+        not_read = [failure.where for failure in self.failures]
+        return compare(baseline, [*self.verdicts, *self.unlisted], listed, not_read)
 
     def as_point(self) -> HistoryPoint:
         """Return what this scan covered and found, as a point of a history."""

@@ -11,6 +11,7 @@ from express_path_cli.problems import OptionError
 from express_path_cli.result import Failure, View
 
 NEVER = "never"
+NEW = "new"
 WORDS = (*Compliance, *Reason)
 """The words for verdicts: each compliance and each reason."""
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.worklist import CROSSES_NAT, Worklist, WorklistRow
 
 COMPLIANCES = (Compliance.NON_COMPLIANT, Compliance.COMPLIANT, Compliance.NOT_APPLICABLE)
 """The compliances in the order of the summary."""
@@ -32,6 +33,41 @@ def summary(verdicts: Sequence[Verdict], evaluated: int | None = None) -> str:
     subnets = f"subnet{'' if total == 1 else 's'}"
     shown = f"{total} {subnets}" if total == len(verdicts) else f"{len(verdicts)} of {total} {subnets} shown"
     return f"{shown}: {listed}" + (f" ({details})" if details else "")
+
+
+def closing(verdicts: Sequence[Verdict], rows: Worklist, evaluated: int | None = None) -> list[str]:
+    """Return what the worklist of these verdicts means, in sentences; none if it cannot be said.
+
+    If not all verdicts are shown, nothing is said about those that are not.
+    """
+    total = len(verdicts) if evaluated is None else evaluated
+    sentences = [*_through_nats(rows, total), *_flagged_otherwise(rows, total)]
+    if sentences or total != len(verdicts):
+        return sentences
+    if not total:
+        return ["No subnet was found."]
+    unresolved = sum(len(row.verdicts) for row in rows.unresolved)
+    unknown = f" The egress path of {unresolved} could not be determined." if unresolved else ""
+    return [f"No subnet is NON_COMPLIANT: none of {total} sends S3 Express traffic through a NAT.{unknown}"]
+
+
+def _through_nats(rows: Worklist, total: int) -> Iterator[str]:
+    crossing = [row for row in rows.flagged if row.reason in CROSSES_NAT]
+    if crossing:
+        tables = len({(row.region, row.vpc_id, row.route_table_id) for row in crossing})
+        send = "route table sends" if tables == 1 else "route tables send"
+        yield f"{tables} {send} {_part(crossing, total)} through a NAT."
+
+
+def _flagged_otherwise(rows: Worklist, total: int) -> Iterator[str]:
+    others = [row for row in rows.flagged if row.reason not in CROSSES_NAT]
+    if others:
+        reasons = ", ".join(dict.fromkeys(row.reason for row in others))
+        yield f"NON_COMPLIANT for another reason ({reasons}): {_part(others, total)}."
+
+
+def _part(rows: Sequence[WorklistRow], total: int) -> str:
+    return f"{sum(len(row.verdicts) for row in rows)} of {total} subnet{'' if total == 1 else 's'}"
 
 
 def _details(verdicts: Sequence[Verdict]) -> Iterator[str]:

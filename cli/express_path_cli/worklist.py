@@ -55,10 +55,17 @@ def worklist(verdicts: Iterable[Verdict]) -> Worklist:
             dropped.append(verdict)
         elif verdict.reason is Reason.UNRESOLVED_EGRESS:
             unresolved.append(verdict)
-    return Worklist(_rows(flagged), _rows(dropped), _rows(unresolved))
+    return Worklist(worklist_rows(flagged), worklist_rows(dropped), worklist_rows(unresolved))
 
 
-def _rows(verdicts: Iterable[Verdict]) -> Sequence[WorklistRow]:
+def other_rows(verdicts: Iterable[Verdict]) -> Sequence[WorklistRow]:
+    """Return rows of the subnets that no worklist contains."""
+    todo = (Reason.DROPPED, Reason.UNRESOLVED_EGRESS)
+    return worklist_rows(verdict for verdict in verdicts if not is_flagged(verdict) and verdict.reason not in todo)
+
+
+def worklist_rows(verdicts: Iterable[Verdict]) -> Sequence[WorklistRow]:
+    """Return a row for each route table and reason: the worst reason first, then the most subnets."""
     groups: defaultdict[tuple[str, str, str, str | None, Reason], list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         place = (verdict.account_id, verdict.region, verdict.vpc_id)

@@ -11,7 +11,7 @@ import pytest
 from express_path.domain.path.reasons import Reason
 from express_path.errors import ApiError
 from express_path_cli.formats.json_document import as_json
-from express_path_cli.history import HistoryPoint, read_history
+from express_path_cli.history import HistoryPoint, read_history, scope_changes
 from express_path_cli.problems import OptionError
 from express_path_cli.result import Failure, Result
 from tests.support.command import invoke
@@ -93,14 +93,39 @@ def test_separately_counted_subnets_are_in_the_history() -> None:
     assert (point.dropped, point.unresolved, point.excluded) == (2, 3, 4)
 
 
-def test_a_report_gets_the_history_and_its_own_scan(tmp_path: Path) -> None:
-    """`report --history` reads the folder, also if it is the first scan, and keeps the exit status."""
-    scan_into(tmp_path / "scans" / "1.json", NAT)
+def test_a_report_has_the_history_and_its_own_scan(tmp_path: Path) -> None:
+    """`report --history` summarizes the trend, and says if the scans do not cover the same."""
+    older = scan_into(tmp_path / "scans" / "1.json", NAT, "--parameter", "publicSubnets=NON_COMPLIANT")
+    older |= {"madeAt": "2026-02-13T05:48:51Z", "accounts": ["210987654321 eu-west-1", *older["accounts"]]}
+    (tmp_path / "scans" / "1.json").write_text(json.dumps(older), encoding="utf-8")
     file = tmp_path / "paths.html"
     command = ["report", "--from-dump", str(ENDPOINT), "--history", str(tmp_path / "scans"), "--output", str(file)]
     result = invoke(command)
     assert (result.exit_code, result.stdout) == (0, "")
     assert file.exists()
+    today = datetime.now(UTC).date()
+    _, trend, scope = result.stderr.splitlines()
+    assert trend.startswith(
+        "express-path: trend of 2 scans: NON_COMPLIANT subnets went from 2 of 2 (2026-02-13) to 0 of"
+    )
+    assert trend.endswith(f"({today})")
+    assert scope == (
+        f"express-path: the scope of the scans changed on {today}: 210987654321 eu-west-1 was not read; "
+        "publicSubnets changed from NON_COMPLIANT to COMPLIANT"
+    )
+    assert invoke([*command, "--quiet"]).stderr == ""
+
+
+def test_differences_in_scope_are_in_words() -> None:
+    """Several accounts are one difference, and filters are shown as they were given."""
+    before = HistoryPoint(EARLIER, {}, {}, ("1 r", "2 r"), filters=("--vpc vpc-1",))
+    after = HistoryPoint(EARLIER, {}, {}, ("3 r",))
+    assert scope_changes(before, after) == [
+        "3 r was added",
+        "1 r and 1 more were not read",
+        "the filters changed from --vpc vpc-1 to none",
+    ]
+    assert scope_changes(before, before) == []
 
 
 @pytest.mark.parametrize(

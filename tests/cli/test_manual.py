@@ -55,7 +55,7 @@ def test_shells_complete_commands_options_and_words() -> None:
     assert "--from-dump" in completed("express-path", "scan", "--fr")
     assert completed("express-path", "scan", "--format", "sa") == {"sarif"}
     assert completed("express-path", "scan", "--verdict", "NAT_I") == {"NAT_INSTANCE"}
-    assert completed("express-path", "scan", "--fail-on", "ne") == {"never"}
+    assert completed("express-path", "scan", "--fail-on", "ne") == {"never", "new"}
     assert completed("express-path", "scan", "--fail-on", "nat_i") == {"nat_instance"}
     assert completed("express-path", "scan", "--parameter", "pub") == {"publicSubnets="}
     assert completed("express-path", "scan", "--region", "eu-north") == {"eu-north-1"}

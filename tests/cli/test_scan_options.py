@@ -205,7 +205,7 @@ def test_conflicting_options_are_refused(options: list[str]) -> None:
         ("out.junit", "<?xml"),
         ("out.SARIF", "{"),
         ("out.html", "<!doctype html>"),
-        ("out.txt", "vpc-"),
+        ("out.txt", "2 subnets: "),
     ],
 )
 def test_the_suffix_of_the_file_is_its_format(tmp_path: Path, name: str, start: str) -> None:

@@ -1,20 +1,18 @@
 """The sentence that counts a result's subnets, including those that are dropped or excluded."""
 
-import io
 import json
 from xml.etree.ElementTree import fromstring
-
-from rich.console import Console
 
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.registry import RENDER, Format
-from express_path_cli.formats.terminal_table import as_table
+from express_path_cli.formats.terminal_table import as_text_table
 from express_path_cli.report.headline import separate_counts
 from express_path_cli.result import Result
-from express_path_cli.summary import advice, summary
+from express_path_cli.summary import EXCLUDED_FIX, advice, closing, summary
+from express_path_cli.worklist import worklist
 from tests.cli.test_formats import MADE_AT
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
@@ -52,11 +50,36 @@ def test_the_report_counts_them_in_words() -> None:
 
 
 def test_the_table_says_what_to_fix() -> None:
-    """The fix is below the hops, and a general one below the summary."""
-    text = "".join(as_table([DROPPED, CROSSES], Console(file=io.StringIO(), width=120)))
-    assert "to fix: blackhole: delete it" in text
-    assert text.count("to fix:") == 1
-    assert "exclude the subnet from VPC Block Public Access" in " ".join(text.split())
+    """The fix of a drop is in its row, and exclusions have a general one."""
+    text = "".join(as_text_table(Result([DROPPED, CROSSES, TAGGED], MADE_AT)))
+    [row] = [line for line in text.splitlines() if "DROPPED  rtb-1" in line]
+    assert row.endswith("0.0.0.0/0 -> nat-1  blackhole: delete it")
+    assert f"EXCLUDED: {EXCLUDED_FIX}\n" in text
+
+
+def test_the_closing_says_what_the_worklist_means() -> None:
+    """It counts route tables and subnets, and never claims anything about verdicts that are not shown."""
+
+    def said(verdicts: list[Verdict], evaluated: int | None = None) -> list[str]:
+        return closing(verdicts, worklist(verdicts), evaluated)
+
+    other_table = CROSSES._replace(route_table_id="rtb-2", reason=Reason.PARTLY_NAT)
+    public = CROSSES._replace(reason=Reason.INTERNET_GATEWAY)
+    unresolved = DROPPED._replace(reason=Reason.UNRESOLVED_EGRESS)
+    assert said([CROSSES]) == ["1 route table sends 1 of 1 subnet through a NAT."]
+    assert said([CROSSES, CROSSES, other_table, DROPPED]) == ["2 route tables send 3 of 4 subnets through a NAT."]
+    assert said([CROSSES, public], 9) == [
+        "1 route table sends 1 of 9 subnets through a NAT.",
+        "NON_COMPLIANT for another reason (INTERNET_GATEWAY): 1 of 9 subnets.",
+    ]
+    assert said([DROPPED, unresolved]) == [
+        (
+            "No subnet is NON_COMPLIANT: none of 2 sends S3 Express traffic through a NAT. "
+            "The egress path of 1 could not be determined."
+        )
+    ]
+    assert said([DROPPED], 9) == []
+    assert said([]) == ["No subnet was found."]
 
 
 def test_documents_for_other_tools_count_them() -> None:

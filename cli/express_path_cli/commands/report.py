@@ -13,9 +13,9 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
 from express_path_cli.cost.nat_costs import read_costs
 from express_path_cli.formats.registry import Format
-from express_path_cli.history import HistoryPoint, read_history
+from express_path_cli.history import HistoryPoint, read_history, trend
 from express_path_cli.output import show_failures_and_notes, write_result
-from express_path_cli.problems import UNDETERMINED
+from express_path_cli.problems import UNDETERMINED, say
 from express_path_cli.progress import watching
 from express_path_cli.report.additions import Additions
 from express_path_cli.report.document import as_html
@@ -132,4 +132,7 @@ def _report(request: _Request, output: Path, *, quiet: bool) -> int:
         if request.earlier:
             result = replace(result, history=(*request.earlier, result.as_point()))
         write_result(result, Format.HTML, output, quiet=quiet, render=lambda found: [as_html(found, request.additions)])
+        if request.earlier and not quiet:
+            for line in trend(result.history):
+                say(line)
     return UNDETERMINED if network.failures else any(map(is_flagged, verdicts))

@@ -1,23 +1,20 @@
 """express-path scan: a verdict on every subnet."""
 
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from express_path.adapters.memory import gc_paused
-from express_path.domain.verdict.evaluator import Verdict
-from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
+from express_path_cli.baseline_file import read_baseline
 from express_path_cli.formats.registry import Format, format_of
-from express_path_cli.output import show_failures_and_notes, write_result
-from express_path_cli.problems import UNDETERMINED, OptionError
-from express_path_cli.progress import watching
-from express_path_cli.resource_labels import notes_on_tags
-from express_path_cli.result import NetworkViews, Result
-from express_path_cli.selection import NEVER, WORDS, Selection, evaluate_all, matches, parse_words
+from express_path_cli.formats.terminal_table import TableOptions
+from express_path_cli.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping
+from express_path_cli.next_commands import ScanOptions
+from express_path_cli.problems import OptionError
+from express_path_cli.scanning import ScanRequest, scan_and_write
+from express_path_cli.selection import NEVER, NEW, WORDS, Selection, parse_words
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 
@@ -26,6 +23,7 @@ express-path scan  # this account, in the Region of your AWS settings
 express-path scan --all-regions --verdict NON_COMPLIANT  # every Region, only what should change
 express-path scan --organization --role-name Audit  # every account
 express-path scan --from-dump dump --format json  # without AWS
+express-path scan --baseline last.json --fail-on new  # for a pipeline: only new findings fail it
 express-path scan --format sarif --output paths.sarif  # for code scanning
 """
 
@@ -35,8 +33,12 @@ def _complete_word(incomplete: str) -> list[str]:
     return [word.lower() if incomplete.islower() else word for word in WORDS]
 
 
-def _complete_word_or_never(incomplete: str) -> list[str]:
-    return [*_complete_word(incomplete), NEVER]
+def _complete_failing(incomplete: str) -> list[str]:
+    return [*_complete_word(incomplete), NEW, NEVER]
+
+
+def _complete_grouping() -> list[str]:
+    return [*GROUPINGS, TAG]
 
 
 VpcIds = Annotated[
@@ -56,9 +58,18 @@ FailOn = Annotated[
     list[str] | None,
     typer.Option(
         metavar="WORD",
-        autocompletion=_complete_word_or_never,
+        autocompletion=_complete_failing,
         help="Exit with status 1 if a subnet has this compliance or reason; repeatable. Default: NON_COMPLIANT. "
-        "Use `never` to always exit 0, unless a read failed.",
+        "`new`: only if a finding is not in the --baseline. `never`: always exit 0, unless a read failed.",
+        rich_help_panel=options.WHAT,
+    ),
+]
+BaselineFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="The JSON output of an earlier scan. Findings are marked as new, unchanged, fixed, or unknown.",
         rich_help_panel=options.WHAT,
     ),
 ]
@@ -72,6 +83,23 @@ Shown = Annotated[
         rich_help_panel=options.HOW,
     ),
 ]
+Details = Annotated[
+    bool,
+    typer.Option(
+        "--details",
+        help="List subnets, one per line, not the worklist. COMPLIANT ones are listed with --verdict COMPLIANT.",
+        rich_help_panel=options.HOW,
+    ),
+]
+GroupBy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="table|vpc|account|region|reason|tag:KEY",
+        autocompletion=_complete_grouping,
+        help="Count the subnets of each route table, VPC, account, Region, reason, or value of a tag.",
+        rich_help_panel=options.HOW,
+    ),
+]
 OutputFormat = Annotated[
     Format | None,
     typer.Option(
@@ -82,18 +110,6 @@ OutputFormat = Annotated[
         rich_help_panel=options.HOW,
     ),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """What to scan, which words for verdicts make the scan fail and which are shown, and the tags to show."""
-
-    source: Source
-    parameters: RuleParameters
-    selection: Selection
-    failing: frozenset[str]
-    shown: frozenset[str]
-    tag_keys: tuple[str, ...]
 
 
 def scan(
@@ -110,14 +126,20 @@ def scan(
     parameter: options.Parameters = None,
     vpc: VpcIds = None,
     tag: Tags = None,
+    baseline: BaselineFile = None,
     fail_on: FailOn = None,
     verdict: Shown = None,
+    details: Details = False,
+    group_by: GroupBy = None,
     tags: options.TagKeys = None,
     output_format: OutputFormat = None,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show which path each subnet takes to reach S3 Express.
+    """Find the route tables that send S3 Express traffic through a NAT.
+
+    A table shows the totals, the route tables to fix, worst first, how to fix them, and the next command to run. In a
+    pipe or a file, it is not wrapped: every row is one line. The other formats contain every subnet.
 
     Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something could not be determined. What could not be read
     is named on standard error, and the rest is still reported.
@@ -125,40 +147,24 @@ def scan(
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = Source(from_dump, aggregator, live), options.rule_parameters(parameter)
     shown = parse_words("--verdict", verdict or WORDS)
-    request = _Request(source, parameters, _selection(vpc, tag), _failing(fail_on), shown, options.tag_keys(tags))
-    raise typer.Exit(_scan(request, output_format or format_of(output), output, quiet=quiet))
+    grouping, selection, tag_keys = parse_grouping(group_by or BY_TABLE), _selection(vpc, tag), options.tag_keys(tags)
+    chosen = output_format or format_of(output)
+    _check_table(chosen, {"--details": details, "--group-by": bool(group_by)})
+    scanned = ScanOptions(source, tuple(parameter or ()), selection, tag_keys)
+    table = TableOptions(details, grouping, bool(verdict), scanned)
+    failing = _failing(fail_on, baseline)
+    earlier = read_baseline(baseline) if baseline else None
+    request = ScanRequest(source, parameters, selection, earlier, failing, shown, table)
+    raise typer.Exit(scan_and_write(request, chosen, output, quiet=quiet))
 
 
-def _scan(request: _Request, output_format: Format, output: Path | None, *, quiet: bool) -> int:
-    """Read, evaluate and write, and return the exit status."""
-    network, verdicts = _read(request, quiet=quiet)
-    if network.views or not network.failures:
-        result = Result(
-            made_at=datetime.now(UTC),
-            failures=network.failures,
-            views=network.views,
-            notes=network.notes,
-            parameters=request.parameters,
-            verdicts=[verdict for verdict in verdicts if matches(verdict, request.shown)],
-            unlisted=[verdict for verdict in verdicts if not matches(verdict, request.shown)],
-            tag_keys=request.tag_keys,
-            filters=request.selection.options,
-        )
-        write_result(result, output_format, output, quiet=quiet)
-    return UNDETERMINED if network.failures else any(matches(verdict, request.failing) for verdict in verdicts)
-
-
-def _read(request: _Request, *, quiet: bool) -> tuple[NetworkViews, list[Verdict]]:
-    """Read the network, evaluate the selected subnets, and report what could not be read or found."""
-    source, selection = request.source, request.selection
-    with gc_paused(), watching(quiet=quiet) as watch:
-        network = source.read(request.parameters, watch)
-        missing = (*selection.missing_vpcs(network.views, source.elsewhere), *selection.missing_tags(network.views))
-        network = replace(network, failures=[*network.failures, *missing])
-        verdicts = evaluate_all(network.views, request.parameters, selection)
-    network = replace(network, notes=[*network.notes, *notes_on_tags(network.views, request.tag_keys)])
-    show_failures_and_notes(network.failures, network.notes, quiet=quiet)
-    return network, verdicts
+def _check_table(chosen: Format, given: Mapping[str, bool]) -> None:
+    """Raise OptionError for an option that only a table has."""
+    for option, is_given in given.items():
+        if is_given and chosen is not Format.TABLE:
+            raise OptionError(
+                f"{option} and --format {chosen} cannot be used together", f"leave {option} out: it is for the table"
+            )
 
 
 def _selection(vpc_ids: list[str] | None, tags: list[str] | None) -> Selection:
@@ -168,8 +174,10 @@ def _selection(vpc_ids: list[str] | None, tags: list[str] | None) -> Selection:
     return Selection(frozenset(vpc_ids or ()), tuple(tags or ()))
 
 
-def _failing(given: list[str] | None) -> frozenset[str]:
-    words = parse_words("--fail-on", given or ["NON_COMPLIANT"], NEVER)
+def _failing(given: list[str] | None, baseline: Path | None) -> frozenset[str]:
+    words = parse_words("--fail-on", given or ["NON_COMPLIANT"], NEW, NEVER)
+    if NEW in words and baseline is None:
+        raise OptionError("--fail-on new needs a baseline", "add --baseline FILE, the JSON output of an earlier scan")
     if NEVER in words and len(words) > 1:
         raise OptionError("--fail-on never and another --fail-on cannot be used together", "leave one of them out")
     return words

@@ -37,12 +37,13 @@ def as_asff(result: Result) -> Iterator[str]:
     stamp = result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ")
     remedies, labels = Remedies(result.views), ResourceLabels(result.views, result.tag_keys)
     yield from json_array(
-        _finding(verdict, stamp, labels) | _remediation(verdict, remedies) for verdict in result.verdicts
+        _finding(verdict, stamp, labels, result.mark(verdict) or "") | _remediation(verdict, remedies)
+        for verdict in result.verdicts
     )
     yield "\n"
 
 
-def _finding(verdict: Verdict, stamp: str, labels: ResourceLabels) -> dict[str, Any]:
+def _finding(verdict: Verdict, stamp: str, labels: ResourceLabels, mark: str) -> dict[str, Any]:
     failed, names = verdict.compliance is Compliance.NON_COMPLIANT, labels.names(verdict)
     arn = f"arn:{partition(verdict.region)}:securityhub:{verdict.region}:{verdict.account_id}"
     return {
@@ -64,6 +65,7 @@ def _finding(verdict: Verdict, stamp: str, labels: ResourceLabels) -> dict[str, 
             "express-path/routeTableId": verdict.route_table_id or "unknown",
             "express-path/path": path_text(verdict) or "none",
             **_not_blank({"express-path/routeTableName": names.route_table, "express-path/vpcName": names.vpc}),
+            **_not_blank({"express-path/baseline": mark}),
         },
         "Resources": [_resource(verdict, {"Name": names.subnet, **labels.tags(verdict)})],
         "Compliance": {"Status": _STATUS[verdict.compliance]},

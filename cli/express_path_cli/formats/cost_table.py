@@ -12,7 +12,7 @@ from express_path_cli.cost.costing import NatCost
 from express_path_cli.cost.report import CostReport
 from express_path_cli.crossed_nats import CrossedNat, NatKind
 from express_path_cli.formats.cost_wording import HOURLY_CHARGES, PRICE_BASIS, UPPER_BOUND
-from express_path_cli.formats.terminal_table import FILE_WIDTH
+from express_path_cli.formats.screen import FILE_WIDTH
 
 _NONE = "No flagged path crosses a NAT, so there is nothing to save."
 

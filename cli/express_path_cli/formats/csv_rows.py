@@ -23,7 +23,8 @@ COLUMNS = (
     "routeTableName",
     "vpcName",
 )
-"""The columns of every scan. A column for each selected tag follows, such as tag:owner."""
+"""The columns of every scan. A column for each selected tag follows, such as tag:owner, and with a baseline, the column
+baseline."""
 
 
 def as_csv(result: Result) -> str:
@@ -35,11 +36,12 @@ def as_csv(result: Result) -> str:
     written = io.StringIO(newline="")
     writer = csv.writer(written)
     labels = ResourceLabels(result.views, result.tag_keys)
-    writer.writerow((*COLUMNS, *(f"tag:{key}" for key in result.tag_keys)))
+    baseline = ("baseline",) if result.comparison else ()
+    writer.writerow((*COLUMNS, *(f"tag:{key}" for key in result.tag_keys), *baseline))
     for verdict in result.verdicts:
         tags = labels.tags(verdict)
         row = (*_row(verdict), *labels.names(verdict), *(tags.get(key, "") for key in result.tag_keys))
-        writer.writerow(map(_cell, row))
+        writer.writerow((*map(_cell, row), *(result.mark(verdict) for _ in baseline)))
     return written.getvalue()
 
 

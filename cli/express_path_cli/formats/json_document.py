@@ -5,6 +5,7 @@ from typing import Any
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.baseline import PAST, PastFinding
 from express_path_cli.formats.json_rows import json_document
 from express_path_cli.history import TIME
 from express_path_cli.problems import one_line
@@ -19,8 +20,8 @@ def as_json(result: Result) -> Iterator[str]:
     `names` and `tags` contain only those that exist.
     """
     labels = ResourceLabels(result.views, result.tag_keys)
-    rows = (_row(verdict, labels) for verdict in result.verdicts)
-    return json_document({**_scan(result), "subnets": []}, "subnets", rows)
+    rows = (_row(verdict, labels) | _mark(verdict, result) for verdict in result.verdicts)
+    return json_document({**_scan(result), "subnets": [], **_past(result)}, "subnets", rows)
 
 
 def _scan(result: Result) -> dict[str, Any]:
@@ -38,6 +39,31 @@ def _scan(result: Result) -> dict[str, Any]:
             "compliances": {compliance: point.compliances.get(compliance, 0) for compliance in Compliance},
             "reasons": dict(sorted(point.reasons.items())),
         },
+    }
+
+
+def _mark(verdict: Verdict, result: Result) -> dict[str, Any]:
+    """Return what happened to a finding since the baseline, null if there is none."""
+    return {"baseline": result.mark(verdict)} if result.comparison else {}
+
+
+def _past(result: Result) -> dict[str, Any]:
+    """Return the findings of the baseline that are not in this scan; empty without a baseline."""
+    if result.comparison is None:
+        return {}
+    return {mark: [_past_finding(past) for past in result.comparison.past if past.mark is mark] for mark in PAST}
+
+
+def _past_finding(past: PastFinding) -> dict[str, Any]:
+    """Return a finding of the baseline. `now` is null if its subnet was not evaluated, `cause` if it is known."""
+    return {
+        "accountId": past.finding.account_id,
+        "region": past.finding.region,
+        "vpcId": past.vpc_id,
+        "subnetId": past.finding.subnet_id,
+        "reason": past.finding.reason,
+        "now": past.now.reason if past.now else None,
+        "cause": past.cause.name if past.cause else None,
     }
 
 

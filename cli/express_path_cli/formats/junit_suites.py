@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.baseline import Mark
 from express_path_cli.remedies import Remedies
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Failure, Result
@@ -30,7 +31,7 @@ def as_junit(result: Result) -> str:
         of_vpc = list(verdicts)
         suite = _suite(root, name, of_vpc, stamp, labels.names(of_vpc[0]).vpc)
         for verdict in of_vpc:
-            _case(suite, verdict, remedies, "\n".join(_label_lines(verdict, labels)))
+            _case(suite, verdict, remedies, "\n".join(_label_lines(verdict, labels, result.mark(verdict))))
     if result.failures:
         _not_determined(root, result.failures, stamp)
     for name in ("tests", "failures", "errors"):
@@ -76,8 +77,10 @@ def _case(suite: Element, verdict: Verdict, remedies: Remedies, labels: str) -> 
         SubElement(case, "system-out").text = "\n".join(written)
 
 
-def _label_lines(verdict: Verdict, labels: ResourceLabels) -> Iterator[str]:
-    """Yield the names of a subnet and its route table, and the selected tags, each in one line."""
+def _label_lines(verdict: Verdict, labels: ResourceLabels, mark: Mark | None) -> Iterator[str]:
+    """Yield the baseline's mark, the names of a subnet and its route table, and the selected tags, one in each line."""
+    if mark:
+        yield f"baseline: {mark}"
     names = labels.names(verdict)
     if names.subnet:
         yield f"subnet name: {names.subnet}"

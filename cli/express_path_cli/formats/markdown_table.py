@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.formats.baseline_lines import comparison_lines, comparison_text
 from express_path_cli.remedies import Remedies, counted_remedies
 from express_path_cli.resource_labels import Names, ResourceLabels
 from express_path_cli.result import Result
@@ -22,6 +23,7 @@ def as_markdown(result: Result) -> str:
 
 def _lines(result: Result) -> Iterator[str]:
     yield from ("## Paths to S3 Express One Zone", "", f"**{_plain(summary(result.verdicts, result.evaluated))}**", "")
+    yield from _baseline(result)
     for paragraph in advice(result.verdicts):
         yield from (_plain(paragraph), "")
     if result.failures:
@@ -31,12 +33,22 @@ def _lines(result: Result) -> Iterator[str]:
     yield from _remedies(result)
     labels = ResourceLabels(result.views, result.tag_keys)
     columns = ["", "Account", "Region", "VPC", "Subnet", "Route table", "Reason", "Path", *map(_plain, result.tag_keys)]
+    columns += ["Baseline"] if result.comparison else []
     yield f"| {' | '.join(columns)} |"
     yield "|---" * len(columns) + "|"
     for verdict in result.verdicts:
         tags = labels.tags(verdict)
         cells = (*_cells(verdict, labels.names(verdict)), *(_plain(tags.get(key, "")) for key in result.tag_keys))
-        yield f"| {' | '.join(cells)} |"
+        marks = [result.mark(verdict) or ""] if result.comparison else []
+        yield f"| {' | '.join([*cells, *marks])} |"
+
+
+def _baseline(result: Result) -> Iterator[str]:
+    """Yield how many findings are new, unchanged, fixed, or unknown, and list all but the unchanged ones."""
+    if result.comparison:
+        yield from (f"**{_plain(comparison_text(result.comparison))}**", "")
+        lines = [f"- {_path_in_line(line)}" for line in comparison_lines(result.comparison)]
+        yield from [*lines, ""] if lines else []
 
 
 def _remedies(result: Result) -> Iterator[str]:
@@ -59,8 +71,13 @@ def _cells(verdict: Verdict, names: Names) -> tuple[str, ...]:
         _named(_code(verdict.subnet_id), names.subnet),
         _named(_code(verdict.route_table_id), names.route_table) if verdict.route_table_id else "unknown",
         verdict.reason,
-        _plain(_path(verdict)).replace(r"-\>", "->"),  # inside a cell, > needs no escape
+        _path_in_line(_path(verdict)),
     )
+
+
+def _path_in_line(text: str) -> str:
+    """Escape all Markdown in a text with arrows, which need no escape inside a line."""
+    return _plain(text).replace(r"-\>", "->")
 
 
 def _named(resource: str, name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.baseline import Mark
 from express_path_cli.formats.json_rows import json_array
 from express_path_cli.remedies import Remedies
 from express_path_cli.resource_labels import ResourceLabels
@@ -20,12 +21,15 @@ from express_path_cli.wording import (
 )
 
 SCHEMA_VERSION = "1.5.0"
-_CLASS, _CREATE = 2003, 1
+_CLASS = 2003
 _STATUS = {
     Compliance.COMPLIANT: (1, "Pass"),
     Compliance.NON_COMPLIANT: (3, "Fail"),
     Compliance.NOT_APPLICABLE: (99, "Not applicable"),
 }
+_ACTIVITIES = {Mark.UNCHANGED: (2, "Update"), Mark.UNKNOWN: (2, "Update"), Mark.FIXED: (3, "Close")}
+_STATES = {Mark.NEW: (1, "New"), Mark.FIXED: (4, "Resolved")}
+"""https://schema.ocsf.io/1.5.0/classes/compliance_finding"""
 
 
 def as_ocsf(result: Result) -> Iterator[str]:
@@ -35,6 +39,7 @@ def as_ocsf(result: Result) -> Iterator[str]:
     labels = ResourceLabels(result.views, result.tag_keys)
     yield from json_array(
         _finding(verdict, milliseconds, metadata)
+        | _activity(result.mark(verdict))
         | {"resources": [_resource(verdict, labels)]}
         | _remediation(verdict, remedies)
         for verdict in result.verdicts
@@ -49,10 +54,6 @@ def _finding(verdict: Verdict, milliseconds: int, metadata: dict[str, Any]) -> d
         "category_name": "Findings",
         "class_uid": _CLASS,
         "class_name": "Compliance Finding",
-        "activity_id": _CREATE,
-        "activity_name": "Create",
-        "type_uid": _CLASS * 100 + _CREATE,
-        "type_name": "Compliance Finding: Create",
         "time": milliseconds,
         "severity_id": 3 if failed else 1,
         "severity": "Medium" if failed else "Informational",
@@ -62,6 +63,18 @@ def _finding(verdict: Verdict, milliseconds: int, metadata: dict[str, Any]) -> d
         "compliance": _compliance(verdict),
         "cloud": _cloud(verdict),
     }
+
+
+def _activity(mark: Mark | None) -> dict[str, Any]:
+    """Return what happened to a finding since the baseline: without a baseline, it is created."""
+    activity_id, activity = (mark and _ACTIVITIES.get(mark)) or (1, "Create")
+    status_id, status = (mark and _STATES.get(mark)) or (0, "")
+    return {
+        "activity_id": activity_id,
+        "activity_name": activity,
+        "type_uid": _CLASS * 100 + activity_id,
+        "type_name": f"Compliance Finding: {activity}",
+    } | ({"status_id": status_id, "status": status} if status else {})
 
 
 def _remediation(verdict: Verdict, remedies: Remedies) -> dict[str, Any]:

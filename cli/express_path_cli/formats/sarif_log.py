@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.baseline import Mark, PastFinding
+from express_path_cli.formats.baseline_lines import past_text
 from express_path_cli.formats.json_rows import json_document
 from express_path_cli.remedies import PAGES, Remedies
 from express_path_cli.remedy_texts import general_remedy
@@ -22,7 +25,13 @@ _REASONS = list(Reason)
 def as_sarif(result: Result) -> Iterator[str]:
     """Yield one run: a rule for each reason, a result for each subnet, a notification for each failure."""
     remedies, labels = Remedies(result.views), ResourceLabels(result.views, result.tag_keys)
-    return json_document(_log(result), "results", (_result(verdict, remedies, labels) for verdict in result.verdicts))
+    results = (_result(verdict, remedies, labels) | _baseline_state(result, verdict) for verdict in result.verdicts)
+    fixed = (
+        _result(past.now, remedies, labels) | _absent(past, past.now)
+        for past in (result.comparison.fixed if result.comparison else ())
+        if past.now
+    )
+    return json_document(_log(result), "results", chain(results, fixed))
 
 
 def _log(result: Result) -> dict[str, Any]:
@@ -32,7 +41,7 @@ def _log(result: Result) -> dict[str, Any]:
             {
                 "executionSuccessful": not result.failures,
                 "endTimeUtc": result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-                "toolExecutionNotifications": [_notification(failure) for failure in result.failures],
+                "toolExecutionNotifications": [*map(_notification, result.failures), *_unknown(result)],
             }
         ],
         "results": [],  # one for each verdict
@@ -79,6 +88,31 @@ def _result(verdict: Verdict, remedies: Remedies, labels: ResourceLabels) -> dic
         "partialFingerprints": {"subnet/v1": subnet_uid(verdict)},
         "properties": _properties(verdict, labels) | _remedy(verdict, remedies),
     }
+
+
+def _baseline_state(result: Result, verdict: Verdict) -> dict[str, str]:
+    """Return the state of a finding relative to the baseline (section 3.27.24); empty without a baseline."""
+    mark = result.mark(verdict)
+    return {"baselineState": mark} if mark in (Mark.NEW, Mark.UNCHANGED) else {}
+
+
+def _absent(past: PastFinding, now: Verdict) -> dict[str, Any]:
+    """Return what the result of a fixed finding has instead. It passes, because some viewers ignore baselineState."""
+    reason = past.finding.reason
+    return {
+        "ruleId": reason,
+        "ruleIndex": _REASONS.index(Reason(reason)) if reason in _REASONS else -1,
+        "kind": "pass",
+        "level": "none",
+        "message": {"text": f"{reason} is fixed; now {now.annotation}"},
+        "baselineState": "absent",
+    }
+
+
+def _unknown(result: Result) -> Iterator[dict[str, Any]]:
+    """Yield a notification for each finding of the baseline of which it is unknown whether it is fixed."""
+    for past in result.comparison.unknown if result.comparison else ():
+        yield {"level": "note", "message": {"text": f"baseline: {past_text(past)}"}}
 
 
 def _properties(verdict: Verdict, labels: ResourceLabels) -> dict[str, Any]:

@@ -1,133 +1,180 @@
-"""Verdicts as tables for the terminal, with a summary."""
+"""A scan as text: the totals, what to fix, how to fix it, and the next command."""
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from io import StringIO
-from itertools import groupby, zip_longest
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.control import strip_control_codes
-from rich.text import Text
+from dataclasses import dataclass, field
+from itertools import groupby
 
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.baseline import Comparison
+from express_path_cli.formats.baseline_lines import comparison_lines, comparison_text
+from express_path_cli.formats.screen import Screen, printable
+from express_path_cli.formats.subnet_lines import in_order_of_work, subnet_lines
+from express_path_cli.formats.text_columns import record_lines
+from express_path_cli.formats.worklist_records import PLACE, ROW_LAYOUTS, group_layouts, group_record, row_record
+from express_path_cli.grouping import Grouping, groups
+from express_path_cli.next_commands import ScanOptions
 from express_path_cli.remedies import Remedies, counted_remedies
+from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
-from express_path_cli.summary import advice, summary
+from express_path_cli.summary import EXCLUDED_FIX, closing, summary
+from express_path_cli.worklist import WorklistRow, other_rows, worklist
 
 STYLES = {
     Compliance.NON_COMPLIANT: "bold red",
     Compliance.COMPLIANT: "green",
     Compliance.NOT_APPLICABLE: "dim",
 }
+_MAX_FINDINGS = 20
+"""How many new, fixed, and unknown findings of each kind a terminal shows."""
+_MAX_REMEDIES = 3
+"""How many remedies of one reason are shown. The others differ only in their IDs."""
 
 
-FILE_WIDTH = 120
-"""The width of a table in a file, in columns."""
-_HEADER = (("Subnet", "Zone, route table"), ("Verdict", "Path to S3 Express"))
-_GAP = "   "
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """What the table of a scan shows.
 
-
-class _Screen:
-    """The console that shows a table. It is used directly, since rich's own tables take 30 s for 100,000 subnets."""
-
-    def __init__(self, console: Console) -> None:
-        self.width = console.width
-        self.dash = "-" if console.options.ascii_only else "─"
-        self.folded = lru_cache(maxsize=1 << 14)(self._fold)
-        self._codes = lru_cache(maxsize=None)(self._look_up)
-        self._console = console
-
-    def paint(self, text: str, style: str) -> str:
-        """Return a text with the control codes of a style around it, if the console has colors."""
-        return text.join(self._codes(style))
-
-    def _fold(self, text: str, width: int) -> Sequence[str]:
-        """Return a text in lines of at most width columns, broken between words if possible."""
-        if cell_len(text) <= width and "\n" not in text:
-            return (text,)
-        return tuple(line.plain.rstrip() for line in Text(text).wrap(self._console, width, overflow="fold"))
-
-    def _look_up(self, style: str) -> Sequence[str]:
-        with self._console.capture() as captured:
-            self._console.print(Text("|", style), end="")
-        return captured.get().split("|")
-
-
-def as_text_table(result: Result) -> Iterator[str]:
-    """Return the tables without colors, for a file."""
-    console = Console(file=StringIO(), width=FILE_WIDTH, color_system=None)
-    return as_table(result.verdicts, console, Remedies(result.views), result.evaluated)
-
-
-def as_table(
-    verdicts: Sequence[Verdict], console: Console, remedies: Remedies | None = None, evaluated: int | None = None
-) -> Iterator[str]:
-    """Yield a table for each VPC, with subnet, verdict and path, the remedies, and a summary.
-
-    All are in the console's width and colors.
+    details: the subnets, one per line, not the worklist. grouping: other groups than route tables.
+    with_all: also the subnets that need no work. scan: the options for the next commands.
     """
-    by_vpc = groupby(sorted(verdicts, key=in_vpc_order), key=_vpc_title)
-    screen = _Screen(console)
-    for title, of_vpc in by_vpc:
-        titles = (screen.paint(line, "bold") for line in screen.folded(title, screen.width))
-        lines = (*titles, *_vpc_table(list(of_vpc), screen))
-        yield strip_control_codes("\n".join((*lines, "", "")))
-    yield from map(strip_control_codes, _remedies(verdicts, remedies or Remedies(), screen))
-    closing = (summary(verdicts, evaluated), *advice(verdicts))
-    yield "\n".join((*(line for paragraph in closing for line in screen.folded(paragraph, screen.width)), ""))
+
+    details: bool = False
+    grouping: Grouping | None = None
+    with_all: bool = False
+    scan: ScanOptions = field(default_factory=ScanOptions)
+
+    @property
+    def tag_keys(self) -> tuple[str, ...]:
+        """The keys of the tags to show."""
+        grouped = (self.grouping.tag_key,) if self.grouping and self.grouping.tag_key else ()
+        return tuple(dict.fromkeys((*self.scan.tag_keys, *grouped)))
 
 
-def _remedies(verdicts: Sequence[Verdict], remedies: Remedies, screen: _Screen) -> Iterator[str]:
-    """Yield what to do about NON_COMPLIANT subnets, worst first. A command is one line that can be copied."""
-    for reason, remedy, number in counted_remedies(verdicts, remedies):
-        title = screen.paint(f"What to do: {reason}, {number} subnet{'' if number == 1 else 's'}", "bold")
-        lines = (title, *screen.folded(remedy.text, screen.width), *filter(None, [remedy.command]))
-        yield "\n".join((*lines, "", ""))
+_DEFAULT = TableOptions()
 
 
-def in_vpc_order(verdict: Verdict) -> tuple[str, str, str, str]:
-    """Return the key that sorts verdicts by account, Region, VPC and subnet."""
-    return verdict.account_id, verdict.region, verdict.vpc_id, verdict.subnet_id
+def as_text_table(result: Result, options: TableOptions = _DEFAULT) -> Iterator[str]:
+    """Return the table for a file."""
+    return as_table(result, Screen(), options)
 
 
-def _vpc_title(verdict: Verdict) -> str:
-    return f"{verdict.vpc_id}  {verdict.region}  account {verdict.account_id}"
+def as_table(result: Result, screen: Screen, options: TableOptions = _DEFAULT) -> Iterator[str]:
+    """Yield the table, in the width and colors of a screen."""
+    return (f"{line}\n" for line in _Table(result, screen, options).lines())
 
 
-def _vpc_table(verdicts: Sequence[Verdict], screen: _Screen) -> Iterator[str]:
-    """Yield two lines for each subnet, so that ids and hops fit 80 columns; ids are never broken."""
-    ids = [_ids(verdict) for verdict in verdicts]
-    width = max(cell_len(line) for lines in (_HEADER[0], *ids) for line in lines)
-    room = max(screen.width - width - len(_GAP), *map(len, _HEADER[1]))
-    paths = [
-        [line for text in _verdict_and_path(verdict) for line in screen.folded(text, room)] for verdict in verdicts
-    ]
-    longest = max(cell_len(line) for lines in (_HEADER[1], *paths) for line in lines)
-    for left, right in zip(*_HEADER, strict=True):
-        yield screen.paint(f"{left:{width}}{_GAP}{right}", "bold")
-    yield screen.dash * (width + len(_GAP) + longest)
-    for verdict, lefts, rights in zip(verdicts, ids, paths, strict=True):
-        for number, (left, right) in enumerate(zip_longest(lefts, rights, fillvalue="")):
-            gap = " " * (width - cell_len(left)) + _GAP
-            if number:
-                yield f"{screen.paint(left, 'dim') if left else ''}{gap}{right}"
-            else:
-                compliance = screen.paint(verdict.compliance, STYLES[verdict.compliance])
-                yield f"{left}{gap}{compliance}{right.removeprefix(verdict.compliance)}"
+class _Table:
+    """A table of one result."""
+
+    def __init__(self, result: Result, screen: Screen, options: TableOptions) -> None:
+        self._result, self._screen, self._options = result, screen, options
+        self._labels = ResourceLabels(result.views, result.tag_keys)
+        self._worklist = worklist(result.verdicts)
+
+    def lines(self) -> Iterator[str]:
+        """Yield every line."""
+        details, grouping = self._options.details, self._options.grouping
+        yield from self._screen.folded(summary(self._result.verdicts, self._result.evaluated))
+        if self._result.comparison:
+            yield from self._compared(self._result.comparison)
+        if grouping:
+            yield from self._groups(grouping)
+        if details:
+            yield from self._subnets()
+        if not grouping and not details:
+            yield from self._rows()
+            yield from self._remedies()
+        yield from self._closing()
+
+    def _compared(self, comparison: Comparison) -> Iterator[str]:
+        """Yield how many findings are new, unchanged, fixed, or unknown, and which ones are not unchanged."""
+        yield from self._screen.folded(comparison_text(comparison))
+        for line in comparison_lines(comparison, None if self._screen.width is None else _MAX_FINDINGS):
+            yield from self._screen.folded(line, "  ")
+
+    def _rows(self) -> Iterator[str]:
+        """Yield the worklist, and if they are wanted, the subnets that need no work."""
+        found = self._worklist
+        yield from self._section(Compliance.NON_COMPLIANT, "", found.flagged)
+        yield from self._section(
+            Reason.DROPPED, ": AWS drops the traffic, so S3 Express cannot be reached", found.dropped
+        )
+        yield from self._section(
+            Reason.UNRESOLVED_EGRESS, ": the egress path could not be determined", found.unresolved
+        )
+        if self._options.with_all:
+            yield from self._section("Other subnets", "", other_rows(self._result.verdicts))
+
+    def _section(self, title: str, meaning: str, rows: Sequence[WorklistRow]) -> Iterator[str]:
+        if not rows:
+            return
+        places = {f", account {row.account_id} {row.region}" for row in rows}
+        is_one_place = self._screen.width is not None and len(places) == 1
+        hidden = (*(PLACE if is_one_place else ()), *(["Reason"] if title in list(Reason) else []))
+        style = STYLES[Compliance.NON_COMPLIANT] if title == Compliance.NON_COMPLIANT else "bold"
+        yield ""
+        for line in self._screen.folded(f"{title}{min(places) if is_one_place else ''}{meaning}"):
+            yield self._screen.paint(line, style)
+        records = [row_record(row, self._labels, self._result) for row in rows]
+        yield from record_lines(records, ROW_LAYOUTS, self._screen, hidden)
+
+    def _groups(self, grouping: Grouping) -> Iterator[str]:
+        found = groups(self._result.verdicts, grouping, self._labels)
+        shown = [group for group in found if group.needs_work or self._options.with_all]
+        if shown:
+            yield ""
+            records = [group_record(group, grouping) for group in shown]
+            yield from record_lines(records, group_layouts(grouping), self._screen)
+        hidden = len(found) - len(shown)
+        if hidden:
+            yield ""
+            yield f"{hidden} more without a subnet that is NON_COMPLIANT, DROPPED, or UNRESOLVED_EGRESS"
+
+    def _subnets(self) -> Iterator[str]:
+        """Yield the subnets, without COMPLIANT ones unless they are wanted."""
+        wanted = [
+            verdict
+            for verdict in self._result.verdicts
+            if self._options.with_all or verdict.compliance is not Compliance.COMPLIANT
+        ]
+        if wanted:
+            yield ""
+            yield from subnet_lines(sorted(wanted, key=in_order_of_work), self._labels, self._result)
+        hidden = len(self._result.verdicts) - len(wanted)
+        if hidden:
+            yield ""
+            yield f"{hidden} COMPLIANT not listed; --verdict COMPLIANT lists them"
+
+    def _remedies(self) -> Iterator[str]:
+        """Yield what to do about NON_COMPLIANT subnets, worst first. A command is one line that can be copied."""
+        listed = counted_remedies(self._result.verdicts, Remedies(self._result.views))
+        for reason, of_reason in groupby(listed, key=lambda counted: counted[0]):
+            remedies = list(of_reason)
+            yield ""
+            yield self._screen.paint(f"What to do: {reason}", "bold")
+            for _, remedy, number in remedies[:_MAX_REMEDIES]:
+                yield from self._screen.folded(f"{_subnets(number)}: {remedy.text}")
+                yield from map(printable, filter(None, [remedy.command]))
+            more = sum(number for _, _, number in remedies[_MAX_REMEDIES:])
+            if more:
+                others = f"{_subnets(more)}: {len(remedies) - _MAX_REMEDIES} more changes like these."
+                yield from self._screen.folded(f"{others} express-path report shows each of them with its command.")
+
+    def _closing(self) -> Iterator[str]:
+        """Yield what the result means, and what to run next."""
+        result = self._result
+        sentences = closing(result.verdicts, self._worklist, result.evaluated)
+        if any(verdict.reason is Reason.EXCLUDED for verdict in result.verdicts):
+            sentences.append(f"{Reason.EXCLUDED}: {EXCLUDED_FIX}")
+        for sentence in sentences:
+            yield ""
+            yield from self._screen.folded(sentence)
+        commands = self._options.scan.next_commands(self._worklist, details=self._options.details)
+        for purpose, command in commands:
+            yield ""
+            yield from self._screen.folded(f"{purpose}:")
+            yield f"  {printable(command)}"
 
 
-def _ids(verdict: Verdict) -> tuple[str, str]:
-    return verdict.subnet_id, f"{verdict.availability_zone_id}  {verdict.route_table_id or 'unknown table'}"
-
-
-def _verdict_and_path(verdict: Verdict) -> Iterator[str]:
-    """Yield the verdict, each hop, and what to fix; the annotation without its reason if no hop was followed."""
-    yield f"{verdict.compliance}  {verdict.reason}"
-    for number, hop in enumerate(verdict.path):
-        yield f"{'then ' if number else ''}{hop.destination} -> {hop.id}"
-    if not verdict.path:
-        yield verdict.annotation.removeprefix(f"{verdict.reason}: ")
-    elif verdict.reason is Reason.DROPPED:
-        yield f"to fix: {verdict.note}"
+def _subnets(number: int) -> str:
+    return f"{number} subnet{'' if number == 1 else 's'}"

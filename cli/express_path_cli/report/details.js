@@ -64,8 +64,8 @@ function remedy(subnet) {
     ];
 }
 
-/** What to do about a subnet and all others of its row of the worklist: in words, as patches, and as commands. */
-function remedyOf(subnet) {
+/** What to do about a subnet, or about the route table to heal: in words, as patches, and as commands. */
+function remedyOf(subnet, healed = subnet.id) {
     const { remedy, reason, table, vpc } = subnet;
     const filled = (text) => text.replaceAll("\ue000", table.id).replaceAll("\ue001", table.id.replaceAll("-", "_"));
     const where = ` --region ${vpc.region}`;
@@ -75,7 +75,7 @@ function remedyOf(subnet) {
         ["Terraform", filled(remedy.terraform)],
     ].filter(([, text]) => text);
     const commands = [`express-path explain ${subnet.id}${where}`];
-    if (reason.heals) commands.push(`express-path heal ${subnet.id}${where}`);
+    if (reason.heals) commands.push(`express-path heal ${healed}${where}`);
     return [
         element("p", {}, filled(remedy.text) || "Nothing to do."),
         ...patches.flatMap(([title, text], place) => patch(title, text, place === 0)),

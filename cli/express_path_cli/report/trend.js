@@ -71,7 +71,7 @@ function chartOf(points) {
 }
 
 function trendTable(points) {
-    const heads = ["Scan", "Through a NAT", "Dropped", "Unresolved", "Subnets", "Compared with the scan before"];
+    const heads = ["Scan", "Through a NAT", "Dropped", "Unresolved", "Subnets", "Changes of the scope"];
     const rows = [...points].reverse().map(({ madeAt, crossing, dropped, unresolved, evaluated, changes }) =>
         element(
             "tr",
@@ -80,7 +80,7 @@ function trendTable(points) {
             ...[crossing, dropped, unresolved, evaluated].map((number) =>
                 element("td", { class: "number" }, numbers.format(number)),
             ),
-            element("td", {}, changes.length ? `◆ ${changes.join(", ")}` : ""),
+            element("td", {}, changes.length ? `◆ ${changes.join("; ")}` : ""),
         ),
     );
     return element(

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from express_path_cli.history import TIME, HistoryPoint
+from express_path_cli.history import TIME, HistoryPoint, scope_changes
 
 
 def trend(history: Sequence[HistoryPoint]) -> list[Mapping[str, Any]]:
     """Return a row for each scan: time, numbers of subnets, and what it covered differently from the scan before."""
-    changes = ([], *(_changes(before, point) for before, point in pairwise(history)))
+    changes = ([], *(scope_changes(before, point) for before, point in pairwise(history)))
     return [
         {
             "madeAt": point.made_at.strftime(TIME),
@@ -21,14 +21,3 @@ def trend(history: Sequence[HistoryPoint]) -> list[Mapping[str, Any]]:
         }
         for point, changed in zip(history, changes, strict=False)
     ]
-
-
-def _changes(before: HistoryPoint, point: HistoryPoint) -> list[str]:
-    """Return why the numbers of two scans do not compare; empty if they do."""
-    pairs = {
-        "other accounts or Regions": (before.accounts, point.accounts),
-        "other places could not be read": (before.not_read, point.not_read),
-        "other filters": (before.filters, point.filters),
-        "other rule parameters": (before.parameters, point.parameters),
-    }
-    return [text for text, (old, new) in pairs.items() if old != new]

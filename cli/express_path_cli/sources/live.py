@@ -55,6 +55,15 @@ class LiveOptions:
         }
         return [name for name, value in options.items() if value]
 
+    def options(self) -> list[str]:
+        """Return the options on the command line that select these accounts and Regions."""
+        given = [("--region", region) for region in self.regions]
+        given += [("--profile", self.profile or ""), ("--role-name", self.role_name or "")]
+        given += [("--external-id", self.external_id)]
+        flags = {"--all-regions": self.all_regions, "--organization": self.organization}
+        words = [word for option in given if option[1] for word in option]
+        return [*(flag for flag, is_given in flags.items() if is_given), *words]
+
     def check(self) -> None:
         """Raise OptionError if the options cannot be used together."""
         if self.regions and self.all_regions:

@@ -43,6 +43,11 @@ class Source:
             return "a scan without --vpc lists all subnets with their VPCs"
         return "name its --profile" if self.live.all_regions else "name its --region and --profile"
 
+    def options(self) -> list[str]:
+        """Return the options on the command line that select this source."""
+        given = [("--from-dump", str(self.from_dump or "")), ("--aggregator", self.aggregator or "")]
+        return [*(word for option in given if option[1] for word in option), *self.live.options()]
+
     def check(self) -> None:
         """Raise OptionError for an option that this source would ignore."""
         given = self.live.given()

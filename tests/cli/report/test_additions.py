@@ -118,7 +118,7 @@ def test_the_trend_says_which_scans_do_not_compare() -> None:
         point(0, 9, 20),
         point(1, 8, 20),
         point(2, 4, 10, accounts=("1 us-east-1", "2 us-east-1"), filters=("--vpc vpc-1",)),
-        point(3, 4, 10, not_read=("account 3",), parameters={"scope": "ALL"}),
+        point(3, 4, 10, parameters={"scope": "ALL"}),
     ]
     rows = trend(history)
     assert [row["crossing"] for row in rows] == [9, 8, 4, 4]
@@ -131,8 +131,8 @@ def test_the_trend_says_which_scans_do_not_compare() -> None:
     }
     assert [row["changes"] for row in rows[1:]] == [
         [],
-        ["other accounts or Regions", "other filters"],
-        ["other accounts or Regions", "other places could not be read", "other filters", "other rule parameters"],
+        ["2 us-east-1 was added", "the filters changed from none to --vpc vpc-1"],
+        ["2 us-east-1 was not read", "the filters changed from --vpc vpc-1 to none", "scope changed from none to ALL"],
     ]
     assert trend(()) == []
 

@@ -117,12 +117,13 @@ def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, re
                 strict=True,
             )
         )
-        where = f"{row.verdicts[0].subnet_id} --region {row.region}"
+        where = f"--region {row.region}"
         assert shown == {
             "AWS CLI": remedy.command,
             "CloudFormation": remedy.patches["cloudFormation"].rstrip(),
             "Terraform": remedy.patches["terraform"].rstrip(),
-            "express-path": f"express-path explain {where}\nexpress-path heal {where}",
+            "express-path": f"express-path explain {row.verdicts[0].subnet_id} {where}\n"
+            f"express-path heal {row.route_table_id} {where}",
         }
         link = detail.get_by_role("link", name=row.route_table_id).first
         assert link.get_attribute("href") == (
@@ -207,7 +208,7 @@ def test_the_trend_shows_each_scan(visit: Visit, file: Path, result: Result) -> 
     section.locator("summary").click()
     shown = section.locator("tbody tr").evaluate_all("all => all.map(row => Number(row.children[1].textContent))")
     assert shown == crossing[::-1]
-    expect(section.locator("tbody tr").nth(1)).to_contain_text("other accounts or Regions")
+    expect(section.locator("tbody tr").nth(1)).to_contain_text("more were added")
 
 
 def test_nothing_to_fix_is_said(visit: Visit, tmp_path: Path) -> None:
