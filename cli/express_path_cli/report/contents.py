@@ -21,7 +21,7 @@ from express_path_cli.wording import reason_text
 from express_path_cli.worklist import Worklist, worklist
 
 TABLE_ID, TABLE_NAME = "\ue000", "\ue001"
-"""What stands for the id of a subnet's route table in remedies: characters that no text contains."""
+"""What stands for the id of a subnet's route table in patches: characters that no text contains."""
 _REASON_INDEXES = {reason: index for index, reason in enumerate(Reason)}
 
 
@@ -49,7 +49,7 @@ class Contents:
         self._views = {(view.account.id, view.region): view for view in result.views}
         self._remedies = Remedies(result.views)
         self._tag_keys, self._labels = result.tag_keys, ResourceLabels(result.views, result.tag_keys)
-        names = ("vpcs", "zones", "tables", "annotations", "paths", "otherPaths", "remedies", "tags")
+        names = ("vpcs", "zones", "tables", "annotations", "paths", "otherPaths", "remedies", "patches", "tags")
         self._lists = {name: DistinctValues() for name in names}
         self._rows = [self._row(verdict) for verdict in result.verdicts]
         self._worklist = self._worklist_rows(worklist(result.verdicts))
@@ -98,13 +98,20 @@ class Contents:
         return (self._lists["tags"].index(tuple(tags.get(key, "") for key in self._tag_keys)),)
 
     def _remedy(self, verdict: Verdict) -> int:
-        """Return the index of a remedy: text, command, and patches other than the command; empty if there is none."""
+        """Return the index of a remedy: text, command, and the indexes of its other patches; empty if it has none."""
         remedy = self._remedies.of(verdict)
-        if remedy is None:
-            return self._lists["remedies"].index(("", "", "", ""))
-        patches = (remedy.patches.get("cloudFormation", ""), remedy.patches.get("terraform", ""))
-        texts = (_without_table(text, verdict.route_table_id) for text in (remedy.text, remedy.command, *patches))
-        return self._lists["remedies"].index(tuple(texts))
+        patches = remedy.patches if remedy else {}
+        indexes = (
+            self._patch(patches.get(tool, ""), verdict.route_table_id) for tool in ("cloudFormation", "terraform")
+        )
+        texts = (remedy.text, remedy.command) if remedy else ("", "")
+        return self._lists["remedies"].index((*texts, *indexes))
+
+    def _patch(self, patch: str, table_id: str | None) -> int:
+        """Return the index of a patch that tables share: the page puts the id, and its form with underscores, back."""
+        if table_id:
+            patch = patch.replace(table_id, TABLE_ID).replace(table_id.replace("-", "_"), TABLE_NAME)
+        return self._lists["patches"].index(patch)
 
     def _worklist_rows(self, listed: Worklist) -> list[list[Any]]:
         return [
@@ -129,13 +136,6 @@ class Contents:
             for hop, label in zip(path.hops, hop_labels(path), strict=True)
         )
         return self._lists["paths"].index((_REASON_INDEXES[path.reason], hops))
-
-
-def _without_table(text: str, table_id: str | None) -> str:
-    """Return a text that all tables share: the page puts the id, and the id with underscores, back in."""
-    if not table_id:
-        return text
-    return text.replace(table_id, TABLE_ID).replace(table_id.replace("-", "_"), TABLE_NAME)
 
 
 def _name(resources: Mapping[str, Any], key: str | None) -> str:

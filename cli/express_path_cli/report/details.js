@@ -70,14 +70,14 @@ function remedyOf(subnet, healed = subnet.id) {
     const filled = (text) => text.replaceAll("\ue000", table.id).replaceAll("\ue001", table.id.replaceAll("-", "_"));
     const where = ` --region ${vpc.region}`;
     const patches = [
-        ["AWS CLI", filled(remedy.command)],
+        ["AWS CLI", remedy.command],
         ["CloudFormation", filled(remedy.cloudFormation)],
         ["Terraform", filled(remedy.terraform)],
     ].filter(([, text]) => text);
     const commands = [`express-path explain ${subnet.id}${where}`];
     if (reason.heals) commands.push(`express-path heal ${healed}${where}`);
     return [
-        element("p", {}, filled(remedy.text) || "Nothing to do."),
+        element("p", {}, remedy.text || "Nothing to do."),
         ...patches.flatMap(([title, text], place) => patch(title, text, place === 0)),
         ...patch("express-path", commands.join("\n"), true),
     ];

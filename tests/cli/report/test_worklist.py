@@ -2,67 +2,44 @@
 
 import csv
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from io import StringIO
-from itertools import cycle
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from express_path.domain.path.reasons import Reason
-from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.cost.nat_costs import NatCharge, NatCosts
 from express_path_cli.formats.csv_rows import as_csv
 from express_path_cli.remedies import Remedies
 from express_path_cli.report.additions import Additions
-from express_path_cli.report.document import as_html
 from express_path_cli.resource_labels import ResourceLabels
-from express_path_cli.result import Result, View
+from express_path_cli.result import Result
 from express_path_cli.worklist import CROSSES_NAT, WorklistRow, worklist
 from tests.cli.report.browser import Visit
-from tests.cli.report.results import MADE_AT, organization, result_of, views_of, written
-
-OWNERS = ("payments", '=HYPERLINK("http://x")', 'a,b\n"c"')
-"""Owners of VPCs, of which two need care in a CSV file."""
-
-
-def owned(views: list[View]) -> Iterator[View]:
-    """Yield the views with an owner tag on their VPCs; those of every fourth view have none."""
-    for view, owner in zip(views, cycle((*OWNERS, None)), strict=False):
-        snapshot = view.tracer.snapshot
-        tags = {"owner": owner} if owner else {}
-        vpcs = {key: replace(vpc, tags={**vpc.tags, **tags}) for key, vpc in snapshot.vpcs.items()}
-        yield View(view.account, Tracer(replace(snapshot, vpcs=vpcs)), view.subnet_ids)
+from tests.cli.report.results import (
+    OWNERS,
+    costs_of,
+    organization,
+    result_of,
+    views_of,
+    with_history,
+    with_owners,
+    written,
+)
 
 
 @pytest.fixture(scope="module")
 def result() -> Result:
-    """An organization with owners, and an earlier scan of it with more NATs."""
-    result = result_of(list(owned(list(organization().views))), tag_keys=("owner",))
-    now = result.as_point()
-    earlier = replace(now, made_at=MADE_AT - timedelta(days=30), reasons={**now.reasons, "NAT_GATEWAY": 29})
-    smaller = replace(earlier, made_at=MADE_AT - timedelta(days=60), accounts=("111111111111 us-east-1",))
-    return replace(result, history=(smaller, earlier, now))
-
-
-def nats_of(result: Result) -> list[tuple[str, str]]:
-    """The Region and id of each NAT in the worklist, once."""
-    return sorted({(row.region, nat) for row in worklist(result.verdicts).flagged for nat in row.nat_ids})
+    """An organization with owners, and two earlier scans."""
+    return with_history(with_owners(organization()))
 
 
 @pytest.fixture(scope="module")
 def file(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report, with links, and with costs of $100, $200 and so on."""
-    charges = {nat: NatCharge(100.0 * number, None, at_least=False) for number, nat in enumerate(nats_of(result), 1)}
-    charges[nats_of(result)[0]] = NatCharge(100.0, 7.5, at_least=True)
-    costs = NatCosts("2026-01-14", "2026-02-13", charges)
-    file = tmp_path_factory.mktemp("report") / "report.html"
-    file.write_text(as_html(result, Additions(costs, console_links=True)), encoding="utf-8")
-    return file
+    """The report, with links and costs."""
+    return written(result, tmp_path_factory.mktemp("report"), Additions(costs_of(result), console_links=True))
 
 
 def shown_rows(page: Page, kind: str) -> list[list[str]]:
@@ -92,8 +69,8 @@ def test_the_worklist_is_that_of_the_command(visit: Visit, file: Path, result: R
     expect(page.locator("#work-summary")).to_have_text(
         f"{tables} route tables send {flagged} of {len(result.verdicts)} subnets through a NAT."
     )
-    total = sum(100 * number for number in range(1, len(nats_of(result)) + 1))
-    expect(page.locator("#work-cost")).to_contain_text(f"at most ${total:,} a month")
+    total = sum(charge.upper_bound or 0 for charge in costs_of(result).by_nat.values())
+    expect(page.locator("#work-cost")).to_contain_text(f"at most ${total:,.0f} a month")
     expect(page.locator("#worklist")).to_contain_text("at most $100 a month, measured at least $7.50")
 
 
