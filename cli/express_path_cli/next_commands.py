@@ -55,8 +55,11 @@ class ScanOptions:
     def _explain(self, verdict: Verdict) -> str:
         command = ["express-path", "explain", verdict.subnet_id]
         if self.source.from_dump:
-            return shlex.join([*command, *self.source.options(), *self._parameters()])
-        return shlex.join([*command, *self._credentials(verdict.region), *self._parameters()])
+            region = ["--region", verdict.region] if self.source.live.regions else []
+            return shlex.join([*command, "--from-dump", str(self.source.from_dump), *region, *self._parameters()])
+        external_id = self.source.live.external_id if not self._reads_many_accounts() else ""
+        given = ["--external-id", external_id] if external_id else []
+        return shlex.join([*command, *self._credentials(verdict.region), *given, *self._parameters()])
 
     def _heal(self, row: WorklistRow) -> str:
         return shlex.join(["express-path", "heal", str(row.route_table_id), *self._credentials(row.region)])

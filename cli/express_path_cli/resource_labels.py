@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from express_path.domain.network.resources import Tags
+from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import View
 
@@ -52,8 +53,7 @@ class ResourceLabels:
 
     def names(self, verdict: Verdict) -> Names:
         """Return the names of a verdict's subnet, route table and VPC."""
-        subnet, route_table, vpc = (tags.get("Name", "") for tags in self._tags(verdict))
-        return Names(subnet, route_table, vpc)
+        return _names(self._tags(verdict))
 
     def tags(self, verdict: Verdict) -> Mapping[str, str]:
         """Return the selected tags that a verdict's subnet has, or else its route table, or else its VPC."""
@@ -67,13 +67,25 @@ class ResourceLabels:
     def _tags(self, verdict: Verdict) -> tuple[Tags, Tags, Tags]:
         """Return the tags of a verdict's subnet, route table and VPC."""
         snapshot = self._snapshots.get((verdict.account_id, verdict.region))
-        if snapshot is None:
-            return _NO_TAGS, _NO_TAGS, _NO_TAGS
-        subnet = snapshot.subnets.get(verdict.subnet_id)
-        route_table = snapshot.route_tables.get(verdict.route_table_id or "")
-        vpc = snapshot.vpcs.get(verdict.vpc_id)
-        return (
-            subnet.tags if subnet else _NO_TAGS,
-            route_table.tags if route_table else _NO_TAGS,
-            vpc.tags if vpc else _NO_TAGS,
-        )
+        return _tags_in(snapshot, verdict) if snapshot else (_NO_TAGS, _NO_TAGS, _NO_TAGS)
+
+
+def names_in(snapshot: Snapshot, verdict: Verdict) -> Names:
+    """Return the names that a verdict's subnet, route table and VPC have in a snapshot."""
+    return _names(_tags_in(snapshot, verdict))
+
+
+def _names(tags: Iterable[Tags]) -> Names:
+    subnet, route_table, vpc = (of_resource.get("Name", "") for of_resource in tags)
+    return Names(subnet, route_table, vpc)
+
+
+def _tags_in(snapshot: Snapshot, verdict: Verdict) -> tuple[Tags, Tags, Tags]:
+    subnet = snapshot.subnets.get(verdict.subnet_id)
+    route_table = snapshot.route_tables.get(verdict.route_table_id or "")
+    vpc = snapshot.vpcs.get(verdict.vpc_id)
+    return (
+        subnet.tags if subnet else _NO_TAGS,
+        route_table.tags if route_table else _NO_TAGS,
+        vpc.tags if vpc else _NO_TAGS,
+    )

@@ -8,6 +8,7 @@ from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.baseline import Baseline, notes_on_scope
+from express_path_cli.formats.baseline_lines import comparison_text
 from express_path_cli.formats.registry import Format
 from express_path_cli.formats.terminal_table import TableOptions
 from express_path_cli.output import show_failures_and_notes, write_result
@@ -56,10 +57,13 @@ def scan_and_write(request: ScanRequest, output_format: Format, output: Path | N
 
 
 def _compared(result: Result, baseline: Baseline, *, quiet: bool) -> Result:
-    """Return a result with its comparison, and report what the baseline did not cover in the same way."""
-    notes = notes_on_scope(baseline, result.as_point())
+    """Return a result with its comparison, and report how the baseline's scan covered something else.
+
+    The notes of the result also contain the numbers of the comparison, because the HTML page shows them.
+    """
+    comparison, notes = result.compared_with(baseline), notes_on_scope(baseline, result.as_point())
     show_failures_and_notes((), notes, quiet=quiet)
-    return replace(result, comparison=result.compared_with(baseline), notes=[*result.notes, *notes])
+    return replace(result, comparison=comparison, notes=[*result.notes, *notes, comparison_text(comparison)])
 
 
 def _read(request: ScanRequest, *, quiet: bool) -> tuple[NetworkViews, list[Verdict]]:

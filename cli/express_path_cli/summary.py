@@ -35,10 +35,12 @@ def summary(verdicts: Sequence[Verdict], evaluated: int | None = None) -> str:
     return f"{shown}: {listed}" + (f" ({details})" if details else "")
 
 
-def closing(verdicts: Sequence[Verdict], rows: Worklist, evaluated: int | None = None) -> list[str]:
+def closing(
+    verdicts: Sequence[Verdict], rows: Worklist, evaluated: int | None = None, *, is_partial: bool = False
+) -> list[str]:
     """Return what the worklist of these verdicts means, in sentences; none if it cannot be said.
 
-    If not all verdicts are shown, nothing is said about those that are not.
+    If not all verdicts are shown, nothing is said about those that are not. is_partial: something could not be read.
     """
     total = len(verdicts) if evaluated is None else evaluated
     sentences = [*_through_nats(rows, total), *_flagged_otherwise(rows, total)]
@@ -46,9 +48,8 @@ def closing(verdicts: Sequence[Verdict], rows: Worklist, evaluated: int | None =
         return sentences
     if not total:
         return ["No subnet was found."]
-    unresolved = sum(len(row.verdicts) for row in rows.unresolved)
-    unknown = f" The egress path of {unresolved} could not be determined." if unresolved else ""
-    return [f"No subnet is NON_COMPLIANT: none of {total} sends S3 Express traffic through a NAT.{unknown}"]
+    unknown = f" The egress path of {_part(rows.unresolved, total)} could not be determined." if rows.unresolved else ""
+    return [f"No subnet {'that could be read ' if is_partial else ''}is NON_COMPLIANT.{unknown}"]
 
 
 def _through_nats(rows: Worklist, total: int) -> Iterator[str]:

@@ -297,7 +297,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     last = baseline_of(folder, BEFORE)
     dump = dump_with(folder / "after", AFTER)
     command = ["scan", "--from-dump", str(dump), "--baseline", str(last), "--format"]
-    formats = ("csv", "markdown", "sarif", "junit", "ocsf", "asff", "table")
+    formats = ("csv", "markdown", "sarif", "junit", "ocsf", "asff", "table", "html")
     outputs = {form: invoke([*command, form]).stdout for form in formats}
     return outputs | {"details": invoke([*command, "table", "--details"]).stdout}
 
@@ -333,6 +333,11 @@ def test_a_terminal_shows_some_findings_of_each_kind(tmp_path: Path) -> None:
     *first, rest = comparison_lines(comparison, 20)
     assert len(first) == 20
     assert rest == "new: 5 more, which --format json lists"
+
+
+def test_the_page_has_the_numbers(compared: dict[str, str]) -> None:
+    """An HTML page shows how many findings are new among its notes."""
+    assert "<li>Compared with the baseline: 3 new (1 NON_COMPLIANT before" in compared["html"]
 
 
 def test_a_file_is_summarized_with_its_comparison(tmp_path: Path) -> None:

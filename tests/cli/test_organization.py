@@ -10,7 +10,7 @@ from typer.testing import Result
 
 from sandbox.config_items.items import ItemStyle
 from sandbox.server import Sandbox
-from tests.support.command import invoke
+from tests.support.command import invoke, without_time
 from tests.support.config_aggregator import Aggregator, answering
 from tests.support.network import Builder, Private
 
@@ -160,7 +160,7 @@ class TestAggregator:
             "EXCLUDED",
             "NO_ROUTE",
         }
-        assert aggregated.stdout == live.stdout
+        assert without_time(aggregated) == without_time(live)
         assert (aggregated.exit_code, live.exit_code) == (1, 1)
 
     def test_no_account_is_entered(self, sandbox: Sandbox, aggregator: Aggregator, members: list[str]) -> None:

@@ -1,5 +1,9 @@
 """The names and tags of a verdict's resources."""
 
+import json
+import shutil
+from pathlib import Path
+
 from express_path.domain.network.resources import RouteTable, Subnet, Tags, Vpc
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
@@ -7,6 +11,8 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Verdict
 from express_path_cli.resource_labels import Names, ResourceLabels, notes_on_tags
 from express_path_cli.result import View
+from tests.support.command import invoke
+from tests.support.scenarios import dump_of
 
 ACCOUNT, REGION = "111122223333", "us-east-1"
 VERDICT = Verdict(
@@ -50,3 +56,21 @@ def test_a_tag_that_no_resource_has_is_noted() -> None:
         "no subnet, route table or VPC that was read has the tag Owner (keys are case-sensitive)"
     ]
     assert notes_on_tags([], ("owner",)) == []
+
+
+def test_explain_shows_the_names(tmp_path: Path) -> None:
+    """They follow the IDs in the text, and JSON has those that exist. A name cannot control the terminal."""
+    dump = dump_of("more-specific-route-to-nat")
+    command = ["explain", "subnet-private-a", "--from-dump", str(dump)]
+    names = json.loads(invoke([*command, "--format", "json"]).stdout)["names"]
+    assert names == {"subnet": "private-a", "routeTable": "private", "vpc": "app"}
+    text = invoke(command).stdout
+    for id_and_name in ("subnet-private-a (private-a)", "vpc-app (app)", "route table rtb-private (private),"):
+        assert id_and_name in text
+    file = "vpcs.json"
+    shutil.copytree(dump, tmp_path, dirs_exist_ok=True)
+    described = (dump / file).read_text(encoding="utf-8").replace('"app"', '"\\u001b[2J[red]"')
+    (tmp_path / file).write_text(described, encoding="utf-8")
+    forged = invoke([*command[:3], str(tmp_path)]).stdout
+    assert "vpc-app (\ufffd[2J[red])" in forged
+    assert "\x1b" not in forged

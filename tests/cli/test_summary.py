@@ -73,10 +73,10 @@ def test_the_closing_says_what_the_worklist_means() -> None:
         "NON_COMPLIANT for another reason (INTERNET_GATEWAY): 1 of 9 subnets.",
     ]
     assert said([DROPPED, unresolved]) == [
-        (
-            "No subnet is NON_COMPLIANT: none of 2 sends S3 Express traffic through a NAT. "
-            "The egress path of 1 could not be determined."
-        )
+        "No subnet is NON_COMPLIANT. The egress path of 1 of 2 subnets could not be determined."
+    ]
+    assert closing([DROPPED], worklist([DROPPED]), is_partial=True) == [
+        "No subnet that could be read is NON_COMPLIANT."
     ]
     assert said([DROPPED], 9) == []
     assert said([]) == ["No subnet was found."]

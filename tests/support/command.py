@@ -1,5 +1,6 @@
 """The command, run in this process."""
 
+import re
 from pathlib import Path
 
 from typer.testing import CliRunner, Result
@@ -21,3 +22,8 @@ def scan(dump: Path, parameters: dict[str, str] | None = None) -> Result:
 def invoke(command_line: list[str]) -> Result:
     """Run the command, in process."""
     return CliRunner().invoke(app, command_line)
+
+
+def without_time(result: Result) -> str:
+    """Return a scan's JSON output without the time when it was made, to compare it with that of another scan."""
+    return re.sub(r'^  "madeAt": ".*",\n', "", result.stdout, flags=re.MULTILINE)

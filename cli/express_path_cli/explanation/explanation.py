@@ -18,6 +18,7 @@ from express_path_cli.explanation.healing import Proposal, propose
 from express_path_cli.explanation.route_selection import RecordingTracer, RouteSelection, route_selections
 from express_path_cli.problems import OptionError, locating_errors
 from express_path_cli.remedies import Remedy, remedy
+from express_path_cli.resource_labels import Names, names_in
 from express_path_cli.result import View
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
@@ -28,6 +29,7 @@ class Explanation:
     """One subnet, explained; is_main: its route table is the VPC's main one, without an explicit association."""
 
     verdict: Verdict
+    names: Names
     is_main: bool
     route_selections: list[RouteSelection]
     capacities: list[Capacity]
@@ -94,6 +96,7 @@ def explained(evaluator: Evaluator, subnet_id: str, account_region: AccountRegio
         tracer.trace_subnet(table, subnet)
     return Explanation(
         verdict=verdict,
+        names=names_in(snapshot, verdict),
         is_main=table is not None and not _is_explicit(table, subnet_id),
         route_selections=route_selections(tracer),
         capacities=capacities(carrying_hops(verdict.reason, verdict.path), snapshot),

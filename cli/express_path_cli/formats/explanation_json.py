@@ -21,6 +21,7 @@ def as_explanation_json(explanation: Explanation) -> str:
         "schemaVersion": SCHEMA_VERSION,
         **location,
         **verdict_answer(verdict),
+        "names": explanation.names.fields(),
         "isMainRouteTable": explanation.is_main,
         "advice": remedy.text if remedy else "",
         "remedy": asdict(remedy) if remedy else None,

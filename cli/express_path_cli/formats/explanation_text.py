@@ -13,6 +13,7 @@ from express_path.domain.verdict.capacity import Capacity
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.explanation.explanation import Explanation
 from express_path_cli.explanation.route_selection import CandidateRoute, RouteSelection, route_text
+from express_path_cli.formats.screen import printable
 from express_path_cli.formats.target_labels import target_label
 from express_path_cli.formats.terminal_table import STYLES
 
@@ -66,16 +67,17 @@ def _heading(title: str) -> Iterator[RenderableType]:
 
 
 def _verdict(explanation: Explanation) -> Iterator[RenderableType]:
-    verdict = explanation.verdict
-    yield _line(f"[bold]{escape(verdict.subnet_id)}[/bold]  {escape(verdict.availability_zone_id or '')}")
-    yield _line(escape(f"{verdict.vpc_id}  {verdict.region}  account {verdict.account_id}"))
+    verdict, names = explanation.verdict, explanation.names
+    subnet = f"[bold]{escape(verdict.subnet_id)}[/bold]{escape(_name(names.subnet))}"
+    yield _line(f"{subnet}  {escape(verdict.availability_zone_id or '')}")
+    yield _line(escape(f"{verdict.vpc_id}{_name(names.vpc)}  {verdict.region}  account {verdict.account_id}"))
     yield _line(f"[{STYLES[verdict.compliance]}]{verdict.compliance}[/]  {verdict.reason}")
     yield _line(escape(verdict.annotation))
 
 
 def _path(explanation: Explanation) -> Iterator[RenderableType]:
     yield from _heading("Path")
-    yield _line(escape(_table_text(explanation.verdict, is_main=explanation.is_main)), 2)
+    yield _line(escape(_table_text(explanation)), 2)
     capacities = {capacity.hop_id: capacity for capacity in explanation.capacities}
     for number, hop in enumerate(explanation.verdict.path, 1):
         label = _capacity_text(capacities[hop.id]) if hop.id in capacities else target_label(hop.kind)
@@ -84,11 +86,17 @@ def _path(explanation: Explanation) -> Iterator[RenderableType]:
         )
 
 
-def _table_text(verdict: Verdict, *, is_main: bool) -> str:
+def _table_text(explanation: Explanation) -> str:
+    verdict = explanation.verdict
     if verdict.route_table_id is None:
         return "the subnet's route table is unknown"
-    association = f"the main route table of {verdict.vpc_id}" if is_main else "explicitly associated"
-    return f"route table {verdict.route_table_id}, {association}"
+    association = f"the main route table of {verdict.vpc_id}" if explanation.is_main else "explicitly associated"
+    return f"route table {verdict.route_table_id}{_name(explanation.names.route_table)}, {association}"
+
+
+def _name(name: str) -> str:
+    """Return a name as it follows an ID."""
+    return f" ({printable(name)})" if name else ""
 
 
 def _capacity_text(capacity: Capacity) -> str:

@@ -163,7 +163,7 @@ class _Table:
     def _closing(self) -> Iterator[str]:
         """Yield what the result means, and what to run next."""
         result = self._result
-        sentences = closing(result.verdicts, self._worklist, result.evaluated)
+        sentences = closing(result.verdicts, self._worklist, result.evaluated, is_partial=bool(result.failures))
         if any(verdict.reason is Reason.EXCLUDED for verdict in result.verdicts):
             sentences.append(f"{Reason.EXCLUDED}: {EXCLUDED_FIX}")
         for sentence in sentences:

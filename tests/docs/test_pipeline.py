@@ -1,0 +1,122 @@
+"""The pipelines in docs/pipeline.md: their commands, run by bash on dumps instead of on AWS."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.changing_network import dump_with
+from tests.support.command import invoke
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "pipeline.md"
+COMMAND = Path(sys.executable).with_name("express-path")
+BASELINE, OUTPUT = "express-path-baseline.json", "express-path.json"
+ON_A_DUMP = f'#!/usr/bin/env bash\nexec {COMMAND} "$@" --from-dump "$DUMP"\n'
+"""What stands for express-path: the real command, which reads a dump instead of the role's account."""
+
+
+def pipelines() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the GitHub workflow and the GitLab pipeline of the document."""
+    github, gitlab = re.findall(r"^```yaml\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return yaml.safe_load(github), yaml.safe_load(gitlab)
+
+
+def commands(pipeline: str) -> tuple[str, str]:
+    """Return the script that fails on new findings, and the one that runs after it, whether or not it failed."""
+    github, gitlab = pipelines()
+    if pipeline == "gitlab":
+        job = gitlab["express-path"]
+        return "\n".join(job["script"]), "\n".join(job["after_script"])
+    steps = [step for step in github["jobs"]["scan"]["steps"] if "express-path scan" in step.get("run", "")]
+    first, second = steps
+    assert "if" not in first
+    assert second["if"] == "${{ !cancelled() }}"
+    return first["run"], second["run"]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Return a folder with a baseline that has one finding, and with express-path on the search path of bash."""
+    dump = dump_with(tmp_path / "before", {"old": "nat", "good": "endpoint"})
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    assert invoke(["scan", "--from-dump", str(dump), "--output", str(folder / BASELINE)]).exit_code == 1
+    stand_in = tmp_path / "bin" / "express-path"
+    stand_in.parent.mkdir()
+    stand_in.write_text(ON_A_DUMP, encoding="utf-8")
+    stand_in.chmod(0o755)
+    return folder
+
+
+def run(script: str, repository: Path, dump: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script as runners do, in the repository, and let express-path read a dump."""
+    environment = {
+        "PATH": f"{repository.parent / 'bin'}:{os.environ['PATH']}",
+        "DUMP": str(dump),
+        "GITHUB_STEP_SUMMARY": str(repository / "summary.md"),
+    }
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        cwd=repository,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
+def test_only_new_findings_fail_the_pipeline(pipeline: str, repository: Path, tmp_path: Path) -> None:
+    """The status is 0 without a new finding, 1 with one, which the next step names, and 2 with a broken dump."""
+    gate, after = commands(pipeline)
+    dump = dump_with(tmp_path / "now", {"old": "nat", "good": "endpoint"})
+    done = run(gate, repository, dump)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "0 new, 1 unchanged, 0 fixed, 0 unknown" in done.stderr
+
+    dump_with(dump, {"old": "nat", "good": "nat"})
+    done = run(gate, repository, dump)
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert "1 new, 1 unchanged, 0 fixed, 0 unknown" in done.stderr
+    rows = json.loads((repository / OUTPUT).read_text(encoding="utf-8"))["subnets"]
+    assert {row["subnetId"]: row["baseline"] for row in rows}["subnet-good"] == "new"
+    shown = run(after, repository, dump)
+    assert shown.returncode == 0, shown.stderr
+    summary = repository / "summary.md"
+    text = summary.read_text(encoding="utf-8") if summary.exists() else shown.stdout
+    assert "new: 123456789012 us-east-1 vpc-app subnet-good NAT" in text
+
+    (dump / "subnets.json").write_text('{"Subnets": [', encoding="utf-8")
+    (repository / OUTPUT).unlink()
+    done = run(gate, repository, dump)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "subnets.json" in done.stderr
+    assert not (repository / OUTPUT).exists()
+
+
+def test_pipelines_keep_the_result() -> None:
+    """Both pipelines keep the file that can replace the baseline, also if a finding is new, and have no secret."""
+    github, gitlab = pipelines()
+    upload = github["jobs"]["scan"]["steps"][-1]
+    assert upload["uses"].startswith("actions/upload-artifact@")
+    assert (upload["if"], upload["with"]["path"]) == ("${{ !cancelled() }}", OUTPUT)
+    assert github["permissions"] == {"contents": "read", "id-token": "write"}
+    assert gitlab["express-path"]["artifacts"] == {"when": "always", "paths": [OUTPUT]}
+    assert "secrets." not in DOCUMENT.read_text(encoding="utf-8")
+
+
+def test_the_baseline_of_the_document_can_be_made(tmp_path: Path) -> None:
+    """The first command of the document writes the file that the pipelines read."""
+    [first, second] = re.findall(r"^express-path (scan .*?) +#", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    dump = dump_with(tmp_path / "now", {"old": "nat"})
+    for line, status in ((first, 1), (second, 0)):
+        words = [str(tmp_path / word) if word == BASELINE else word for word in line.split()]
+        assert invoke([*words, "--from-dump", str(dump)]).exit_code == status

@@ -1,0 +1,81 @@
+"""The output that documents show: python -m tests.support.shown_output writes it again.
+
+A document shows the output of a command in a code block of the language `console`. The command is the first line, after
+"$ ". It reads the dump of a test network by its name, in a terminal of 80 columns or, with "| cat", in a pipe.
+"""
+
+import re
+import shlex
+from contextlib import chdir
+from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from typer.testing import CliRunner
+
+from express_path_cli.main import app
+from tests.support.scenarios import dump_of
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "output.md")
+TERMINAL = {"COLUMNS": "80", "TERM": "xterm", "FORCE_COLOR": "1"}
+PIPE = {"COLUMNS": "80", "TERM": "xterm", "FORCE_COLOR": None}
+_BLOCK = re.compile(r"^```console\n\$ (?P<command>express-path [^\n]*)\n(?P<output>.*?)^```$", re.MULTILINE | re.DOTALL)
+_CONTROL_CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+
+
+def commands(document: Path) -> list[str]:
+    """Return the commands whose output a document shows."""
+    return [block["command"] for block in _BLOCK.finditer(document.read_text(encoding="utf-8"))]
+
+
+def regenerated(document: Path) -> str:
+    """Return the text of a document with the output that its commands have now."""
+    text = document.read_text(encoding="utf-8")
+    return _BLOCK.sub(lambda block: f"```console\n$ {block['command']}\n{output_of(block['command'])}```", text)
+
+
+def output_of(command: str) -> str:
+    """Return what a command prints. That of a report is its message, then the first lines of the page."""
+    line, _, reader = command.partition(" | ")
+    words = shlex.split(line)[1:]
+    network = words[words.index("--from-dump") + 1]
+    with TemporaryDirectory() as folder, chdir(folder):
+        Path(network).symlink_to(dump_of(network), target_is_directory=True)
+        is_piped = reader == "cat" or words[0] == "report"  # without the progress of a report
+        result = CliRunner().invoke(app, words, env=PIPE if is_piped else TERMINAL)
+        shown = result.stdout if words[0] != "report" else f"{result.stderr}\n{_lead(Path('express-path.html'))}"
+    return "".join(f"{line.rstrip()}\n" for line in _CONTROL_CODES.sub("", shown).splitlines())
+
+
+class _Lead(HTMLParser):
+    """The text of a page's first section, one line for each element."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_inside = False
+        self.lines: list[str] = []
+
+    def handle_starttag(self, tag: str, _: object) -> None:
+        """Begin at the first section."""
+        self._is_inside |= tag == "section" and not self.lines
+
+    def handle_endtag(self, tag: str) -> None:
+        """End with it."""
+        self._is_inside &= tag != "section"
+
+    def handle_data(self, data: str) -> None:
+        """Keep its texts."""
+        if self._is_inside and data.strip():
+            self.lines.append(" ".join(data.split()))
+
+
+def _lead(page: Path) -> str:
+    lead = _Lead()
+    lead.feed(page.read_text(encoding="utf-8"))
+    return "\n".join([*lead.lines, ""])
+
+
+if __name__ == "__main__":
+    for document in DOCUMENTS:
+        document.write_text(regenerated(document), encoding="utf-8")
