@@ -16,7 +16,7 @@ from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.screen import Screen
 from express_path_cli.formats.terminal_table import TableOptions, as_table, as_text_table
 from express_path_cli.problems import OptionError, one_line, print_trace, say
-from express_path_cli.result import Failure, Result
+from express_path_cli.result import Failure, Render, Result
 from express_path_cli.summary import summary
 
 STDOUT = Path("-")
@@ -24,17 +24,23 @@ STDOUT = Path("-")
 
 
 def write_result(
-    result: Result, chosen: Format, file: Path | None, table: TableOptions | None = None, *, quiet: bool
+    result: Result,
+    chosen: Format,
+    file: Path | None,
+    table: TableOptions | None = None,
+    *,
+    quiet: bool,
+    render: Render | None = None,
 ) -> None:
     """Write a result to standard output, or to a file and, unless quiet, its summary to standard error.
 
-    The options apply only to the table.
+    The options apply only to the table. render: the function to use instead of the format's own one.
     """
-    table = table or TableOptions()
+    table, render = table or TableOptions(), render or RENDER[chosen]
     if file and file != STDOUT and chosen is Format.ASFF:
         _write_batches(result, file, quiet=quiet)
     elif file and file != STDOUT:
-        write_file(file, as_text_table(result, table) if chosen is Format.TABLE else RENDER[chosen](result))
+        write_file(file, as_text_table(result, table) if chosen is Format.TABLE else render(result))
         if not quiet:
             say(f"wrote {file}: {summary(result.verdicts, result.evaluated)}")
             if result.comparison:
@@ -44,7 +50,7 @@ def write_result(
         console.file.writelines(as_table(result, Screen(console), table))
     elif sys.stdout:
         document = typer.get_binary_stream("stdout")  # documents are always UTF-8
-        document.writelines(map(str.encode, RENDER[chosen](result)))
+        document.writelines(map(str.encode, render(result)))
         document.flush()
 
 

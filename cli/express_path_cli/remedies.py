@@ -3,8 +3,8 @@
 import re
 import shlex
 from collections import Counter
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 
 from express_path.domain.heal.endpoint_choice import (
@@ -46,11 +46,15 @@ _SUBNET_ID, _ROUTE_TABLE_ID = Verdict._fields.index("subnet_id"), Verdict._field
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What to do, in sentences; a command to copy, empty if no single command fits; and the URL of a page to read."""
+    """What to do, in sentences; a command to copy, empty if no single command fits; and the URL of a page to read.
+
+    patches: the same change for CloudFormation, Terraform and the AWS CLI, by name; empty if it has none.
+    """
 
     text: str
     command: str = ""
     url: str = ENDPOINT_PAGE
+    patches: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __str__(self) -> str:
         """Return text and command in one text."""
@@ -158,7 +162,9 @@ def _association(verdict: Verdict, endpoint: VpcEndpoint, names: Names) -> Remed
     if owner:
         text += f" {endpoint.id} has the tag {owner}: make the change in that tool."
     is_safe = all(re.fullmatch(r"[\w(). -]+", part) for part in (table_id, endpoint.id, endpoint.vpc_id))
-    return Remedy(text, patches["cli"].strip() if is_safe else "", PAGES[verdict.reason])
+    if not is_safe:
+        return Remedy(text, url=PAGES[verdict.reason])
+    return Remedy(text, patches["cli"].strip(), PAGES[verdict.reason], patches)
 
 
 def _other_route(verdict: Verdict, tracer: Tracer, names: Names) -> Remedy:

@@ -1,7 +1,7 @@
 """express-path report: the whole result as one HTML file to read, search and share."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -9,12 +9,17 @@ from typing import Annotated
 import typer
 
 from express_path.adapters.memory import gc_paused
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
+from express_path_cli.cost.nat_costs import read_costs
 from express_path_cli.formats.registry import Format
 from express_path_cli.history import HistoryPoint, read_history, trend
 from express_path_cli.output import show_failures_and_notes, write_result
 from express_path_cli.problems import UNDETERMINED, say
 from express_path_cli.progress import watching
+from express_path_cli.report.additions import Additions
+from express_path_cli.report.document import as_html
+from express_path_cli.resource_labels import notes_on_tags
 from express_path_cli.result import Result, is_flagged
 from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live import LiveOptions
@@ -25,12 +30,30 @@ express-path report  # writes express-path.html about this account, in the Regio
 express-path report --all-regions --output paths.html  # every Region
 express-path report --organization --role-name Audit  # every account
 express-path report --from-dump dump  # without AWS
+express-path report --tags owner --cost cost.json  # filters by owner, and what each NAT costs
 express-path report --history scans  # with the trend of the scans in this folder
 express-path scan --format html --vpc vpc-0a1b2c3d4e5f60718 --output vpc.html  # the same, for some subnets only
 """
 
 OutputFile = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.", rich_help_panel=options.HOW)
+]
+CostFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--cost",
+        metavar="FILE",
+        help="Show what S3 Express costs at each NAT: the file that `express-path cost --format json` wrote.",
+        rich_help_panel=options.HOW,
+    ),
+]
+ConsoleLinks = Annotated[
+    bool,
+    typer.Option(
+        "--console-links",
+        help="Link resources to the AWS console. Without this option, the file contains no links.",
+        rich_help_panel=options.HOW,
+    ),
 ]
 History = Annotated[
     Path | None,
@@ -54,36 +77,62 @@ def report(
     external_id: options.ExternalId = "",
     workers: options.Workers = 8,
     parameter: options.Parameters = None,
+    tags: options.TagKeys = None,
+    cost: CostFile = None,
     history: History = None,
+    console_links: ConsoleLinks = False,
     output: OutputFile = Path("express-path.html"),
     quiet: options.Quiet = False,
 ) -> None:
-    """Write one HTML file with totals, a table to search and sort, and a drawing of each VPC with its paths.
+    """Write one HTML file with totals, what to fix, a drawing of each VPC with its paths, and a table to search.
 
     The file needs no network and no other file. Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something
     could not be determined. What could not be read is named in the file and on standard error, and the rest is still
     reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
-    earlier = read_history(history) if history else ()
-    raise typer.Exit(_report(Source(from_dump, aggregator, live), parameter, earlier, output, quiet=quiet))
+    request = _Request(
+        Source(from_dump, aggregator, live),
+        options.rule_parameters(parameter),
+        options.tag_keys(tags),
+        read_history(history) if history else (),
+        Additions(read_costs(cost) if cost else None, console_links),
+    )
+    raise typer.Exit(_report(request, output, quiet=quiet))
 
 
-def _report(
-    source: Source, parameter: list[str] | None, earlier: Sequence[HistoryPoint], output: Path, *, quiet: bool
-) -> int:
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What to read, and what to show: tags, earlier scans, and additions."""
+
+    source: Source
+    parameters: RuleParameters
+    tag_keys: tuple[str, ...]
+    earlier: Sequence[HistoryPoint]
+    additions: Additions
+
+
+def _report(request: _Request, output: Path, *, quiet: bool) -> int:
     """Write the file, and return the exit status."""
-    parameters = options.rule_parameters(parameter)
     with gc_paused(), watching(quiet=quiet) as watch:
-        network = source.read(parameters, watch)
-        verdicts = evaluate_all(network.views, parameters, Selection())
-    show_failures_and_notes(network.failures, network.notes, quiet=quiet)
+        network = request.source.read(request.parameters, watch)
+        verdicts = evaluate_all(network.views, request.parameters, Selection())
+    notes = [*network.notes, *notes_on_tags(network.views, request.tag_keys)]
+    show_failures_and_notes(network.failures, notes, quiet=quiet)
     if network.views or not network.failures:
-        result = Result(verdicts, datetime.now(UTC), network.failures, network.views, network.notes, parameters)
-        if earlier:
-            result = replace(result, history=(*earlier, result.as_point()))
-        write_result(result, Format.HTML, output, quiet=quiet)
-        if earlier and not quiet:
+        result = Result(
+            verdicts,
+            datetime.now(UTC),
+            network.failures,
+            network.views,
+            notes,
+            request.parameters,
+            tag_keys=request.tag_keys,
+        )
+        if request.earlier:
+            result = replace(result, history=(*request.earlier, result.as_point()))
+        write_result(result, Format.HTML, output, quiet=quiet, render=lambda found: [as_html(found, request.additions)])
+        if request.earlier and not quiet:
             for line in trend(result.history):
                 say(line)
     return UNDETERMINED if network.failures else any(map(is_flagged, verdicts))

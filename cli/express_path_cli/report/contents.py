@@ -8,12 +8,20 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
+from express_path_cli.cost.nat_costs import NatCosts
+from express_path_cli.formats.csv_rows import COLUMNS
 from express_path_cli.remedies import Remedies
+from express_path_cli.report.additions import NO_ADDITIONS, Additions, console_address
 from express_path_cli.report.paths import LINE_STYLES, TrafficPath, deciding_path, hop_labels, other_paths
+from express_path_cli.report.trend import trend
+from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
 from express_path_cli.summary import COMPLIANCES
 from express_path_cli.wording import reason_text
+from express_path_cli.worklist import Worklist, worklist
 
+TABLE_ID, TABLE_NAME = "\ue000", "\ue001"
+"""What stands for the id of a subnet's route table in patches: characters that no text contains."""
 _REASON_INDEXES = {reason: index for index, reason in enumerate(Reason)}
 
 
@@ -40,42 +48,87 @@ class Contents:
         """Collect the rows and lists of a result."""
         self._views = {(view.account.id, view.region): view for view in result.views}
         self._remedies = Remedies(result.views)
-        names = ("vpcs", "zones", "tables", "annotations", "paths", "otherPaths", "remedies")
+        self._tag_keys, self._labels = result.tag_keys, ResourceLabels(result.views, result.tag_keys)
+        names = ("vpcs", "zones", "tables", "annotations", "paths", "otherPaths", "remedies", "patches", "tags")
         self._lists = {name: DistinctValues() for name in names}
         self._rows = [self._row(verdict) for verdict in result.verdicts]
+        self._worklist = self._worklist_rows(worklist(result.verdicts))
 
     def lists(self) -> dict[str, Any]:
-        """Return all lists, and the rows as subnets.
+        """Return all lists, the rows as subnets, and the worklist.
 
-        A row: subnet, name, vpc, zone, table, compliance, reason, annotation, path, otherPaths, remedy. It is a list,
-        since names in every row would make the page several times as large.
+        A row: subnet, name, vpc, zone, table, compliance, reason, annotation, path, otherPaths, remedy, and tags if
+        keys were selected. It is a list, since names in every row would make the page several times as large. A row of
+        the worklist: kind, vpc, table, reason, and the ids of its NATs; its subnets are those that have all of these.
         """
-        return {**{name: values.values() for name, values in self._lists.items()}, "subnets": self._rows}
+        lists = {name: values.values() for name, values in self._lists.items()}
+        return {**lists, "subnets": self._rows, "worklist": self._worklist, "tagKeys": self._tag_keys}
 
     def _row(self, verdict: Verdict) -> list[Any]:
-        view = self._views.get((verdict.account_id, verdict.region))
-        snapshot = view.tracer.snapshot if view else Snapshot(verdict.account_id, verdict.region)
-        vpc = (verdict.account_id, verdict.region, verdict.vpc_id, _name(snapshot.vpcs, verdict.vpc_id))
-        table = (verdict.route_table_id or "", _name(snapshot.route_tables, verdict.route_table_id))
+        view, snapshot = self._views.get((verdict.account_id, verdict.region)), self._snapshot(verdict)
         others = tuple(self._path(path, snapshot) for path in other_paths(verdict, view))
         return [
             verdict.subnet_id,
             _name(snapshot.subnets, verdict.subnet_id),
-            self._lists["vpcs"].index(vpc),
+            self._vpc(verdict, snapshot),
             self._lists["zones"].index(verdict.availability_zone_id),
-            self._lists["tables"].index(table),
+            self._table(verdict, snapshot),
             COMPLIANCES.index(verdict.compliance),
             _REASON_INDEXES[verdict.reason],
             self._lists["annotations"].index(verdict.annotation),
             self._path(deciding_path(verdict), snapshot),
             self._lists["otherPaths"].index(others),
             self._remedy(verdict),
+            *self._tags(verdict),
         ]
 
+    def _vpc(self, verdict: Verdict, snapshot: Snapshot) -> int:
+        name = _name(snapshot.vpcs, verdict.vpc_id)
+        return self._lists["vpcs"].index((verdict.account_id, verdict.region, verdict.vpc_id, name))
+
+    def _table(self, verdict: Verdict, snapshot: Snapshot) -> int:
+        name = _name(snapshot.route_tables, verdict.route_table_id)
+        return self._lists["tables"].index((verdict.route_table_id or "", name))
+
+    def _tags(self, verdict: Verdict) -> tuple[int, ...]:
+        """Return the index of a row's values of the selected keys, empty where there is none; nothing without keys."""
+        if not self._tag_keys:
+            return ()
+        tags = self._labels.tags(verdict)
+        return (self._lists["tags"].index(tuple(tags.get(key, "") for key in self._tag_keys)),)
+
     def _remedy(self, verdict: Verdict) -> int:
-        """Return the index of a remedy: text and command, both empty if nothing has to change."""
+        """Return the index of a remedy: text, command, and the indexes of its other patches; empty if it has none."""
         remedy = self._remedies.of(verdict)
-        return self._lists["remedies"].index((remedy.text, remedy.command) if remedy else ("", ""))
+        patches = remedy.patches if remedy else {}
+        indexes = (
+            self._patch(patches.get(tool, ""), verdict.route_table_id) for tool in ("cloudFormation", "terraform")
+        )
+        texts = (remedy.text, remedy.command) if remedy else ("", "")
+        return self._lists["remedies"].index((*texts, *indexes))
+
+    def _patch(self, patch: str, table_id: str | None) -> int:
+        """Return the index of a patch that tables share: the page puts the id, and its form with underscores, back."""
+        if table_id:
+            patch = patch.replace(table_id, TABLE_ID).replace(table_id.replace("-", "_"), TABLE_NAME)
+        return self._lists["patches"].index(patch)
+
+    def _worklist_rows(self, listed: Worklist) -> list[list[Any]]:
+        return [
+            [kind, self._vpc(first, snapshot), self._table(first, snapshot), _REASON_INDEXES[row.reason], row.nat_ids]
+            for kind, rows in (
+                ("flagged", listed.flagged),
+                ("dropped", listed.dropped),
+                ("unresolved", listed.unresolved),
+            )
+            for row in rows
+            for first in row.verdicts[:1]
+            for snapshot in (self._snapshot(first),)
+        ]
+
+    def _snapshot(self, verdict: Verdict) -> Snapshot:
+        view = self._views.get((verdict.account_id, verdict.region))
+        return view.tracer.snapshot if view else Snapshot(verdict.account_id, verdict.region)
 
     def _path(self, path: TrafficPath, snapshot: Snapshot) -> int:
         hops = tuple(
@@ -91,8 +144,8 @@ def _name(resources: Mapping[str, Any], key: str | None) -> str:
     return tags.get("Name", "")
 
 
-def contents(result: Result) -> dict[str, Any]:
-    """Return the data block: rows, lists, meanings of reasons, and rule parameters."""
+def contents(result: Result, additions: Additions = NO_ADDITIONS) -> dict[str, Any]:
+    """Return the data block: rows, lists, meanings of reasons, rule parameters, columns of the CSV, and additions."""
     return {
         "parameters": _parameters(result.parameters),
         "compliances": list(COMPLIANCES),
@@ -100,7 +153,25 @@ def contents(result: Result) -> dict[str, Any]:
             [reason, reason_text(reason), LINE_STYLES[reason], int(reason in NAT_REASONS)] for reason in Reason
         ],
         **Contents(result).lists(),
+        "csvColumns": [*COLUMNS, *(f"tag:{key}" for key in result.tag_keys)],
+        "history": trend(result.history),
+        "costs": _costs(additions.costs) if additions.costs else None,
+        "consoles": _consoles(result) if additions.console_links else {},
     }
+
+
+def _costs(costs: NatCosts) -> dict[str, Any]:
+    """Return the days, and for each NAT its Region, id, upper bound, measured cost, and 1 if that is only a part."""
+    charges = [
+        (*nat, charge.upper_bound, charge.measured, int(charge.at_least)) for nat, charge in costs.by_nat.items()
+    ]
+    return {"start": costs.start, "end": costs.end, "nats": charges}
+
+
+def _consoles(result: Result) -> dict[str, str]:
+    """Return the address of the VPC console of each Region that has one."""
+    regions = sorted({verdict.region for verdict in result.verdicts})
+    return {region: address for region in regions if (address := console_address(region))}
 
 
 def _parameters(parameters: RuleParameters) -> list[tuple[str, str, int]]:

@@ -17,49 +17,80 @@ function detailOf(subnet) {
 function hopList(subnet) {
     const { path } = subnet;
     const steps = [
-        step("subnet", subnet.id, subnet.name, subnet.zone),
-        step("route table", subnet.table.id || "unknown", subnet.table.name, ""),
-        ...path.hops.map((hop, place) =>
-            step(hop.kind, hop.id, hop.name, `${place ? "route" : "deciding route"} ${hop.destination}`, hop.isNat),
-        ),
+        step("subnet", resource(subnet.id, subnet.vpc.region), subnet.name, subnet.zone),
+        step("route table", resource(subnet.table.id || "unknown", subnet.vpc.region), subnet.table.name, ""),
+        ...hopSteps(path, subnet.vpc.region),
     ];
     return element("ol", { class: `hops line-${path.reason.line}` }, ...steps);
 }
+
+const hopSteps = (path, region) =>
+    path.hops.map((hop, place) => {
+        const how = `${place ? "route" : "deciding route"} ${hop.destination}`;
+        const cost = hop.isNat ? costOf(region, hop.id) : "";
+        return step(hop.kind, resource(hop.id, region), hop.name, cost ? `${how}, ${cost}` : how, hop.isNat);
+    });
 
 function step(kind, id, name, how, isNat = false) {
     return element(
         "li",
         { class: isNat ? "nat" : null },
         element("span", { class: "kind" }, kind),
-        element("code", {}, id),
+        id,
         name ? element("span", { class: "called" }, name) : null,
         how ? element("span", { class: "how" }, how) : null,
     );
 }
 
-function otherPathList(subnet) {
-    if (subnet.otherPaths.length === 0) return [];
-    const items = subnet.otherPaths.map((path) =>
+function otherPathList({ otherPaths: others }) {
+    if (others.length === 0) return [];
+    const items = others.map((path) =>
         element("li", {}, element("strong", {}, path.reason.name), " ", code(pathText(path))),
     );
     return [
-        element("h3", {}, "Other paths: other addresses, or routes that AWS may choose instead"),
+        element("p", { class: "others" }, "Other paths: other addresses, or routes that AWS may choose instead"),
         element("ul", { class: "other-paths" }, ...items),
     ];
 }
 
 function remedy(subnet) {
-    const where = ` --region ${subnet.vpc.region}`;
-    const commands = subnet.remedy.command ? [subnet.remedy.command] : [];
-    commands.push(`express-path explain ${subnet.id}${where}`);
-    if (subnet.reason.heals) commands.push(`express-path heal ${subnet.id}${where}`);
     return [
-        element("p", {}, subnet.remedy.text || "Nothing to do."),
-        ...commands.map((command) => element("pre", { tabindex: "0" }, code(command))),
+        ...remedyOf(subnet),
         element(
             "button",
             { type: "button", class: "action", onclick: () => goToVpc(subnet.vpc) },
             "Show the drawing of its VPC",
+        ),
+    ];
+}
+
+/** What to do about a subnet, or about the route table to heal: in words, as patches, and as commands. */
+function remedyOf(subnet, healed = subnet.id) {
+    const { remedy, reason, table, vpc } = subnet;
+    const filled = (text) => text.replaceAll("\ue000", table.id).replaceAll("\ue001", table.id.replaceAll("-", "_"));
+    const where = ` --region ${vpc.region}`;
+    const patches = [
+        ["AWS CLI", remedy.command],
+        ["CloudFormation", filled(remedy.cloudFormation)],
+        ["Terraform", filled(remedy.terraform)],
+    ].filter(([, text]) => text);
+    const commands = [`express-path explain ${subnet.id}${where}`];
+    if (reason.heals) commands.push(`express-path heal ${healed}${where}`);
+    return [
+        element("p", {}, remedy.text || "Nothing to do."),
+        ...patches.flatMap(([title, text], place) => patch(title, text, place === 0)),
+        ...patch("express-path", commands.join("\n"), true),
+    ];
+}
+
+/** A text to copy, which is folded unless it is short. */
+function patch(title, text, isOpen) {
+    return [
+        element(
+            "details",
+            { class: "patch", open: isOpen },
+            element("summary", {}, title),
+            element("pre", { tabindex: "0", "aria-label": title, role: "group" }, code(text.trimEnd())),
         ),
     ];
 }

@@ -10,6 +10,7 @@ from importlib.resources import files
 from string import Template
 
 from express_path_cli.problems import hint_for
+from express_path_cli.report.additions import NO_ADDITIONS, Additions
 from express_path_cli.report.contents import contents
 from express_path_cli.report.headline import headline, not_read, separate_counts, whereabouts
 from express_path_cli.result import Failure, Result
@@ -19,8 +20,13 @@ SCRIPTS = (
     "model.js",
     "filters.js",
     "summary.js",
+    "trend.js",
+    "rollups.js",
+    "resources.js",
     "details.js",
+    "download.js",
     "table.js",
+    "worklist.js",
     "layout.js",
     "drawing.js",
     "vpcs.js",
@@ -29,7 +35,7 @@ SCRIPTS = (
 """The page's scripts, which are joined to one module; each uses only those before it."""
 
 
-def as_html(result: Result) -> str:
+def as_html(result: Result, additions: Additions = NO_ADDITIONS) -> str:
     """Return the document. No name or message can become markup: texts are escaped, and data is not a script."""
     style, script = _file("page.css"), "\n".join(map(_file, SCRIPTS))
     return Template(_file("page.html")).substitute(
@@ -45,7 +51,7 @@ def as_html(result: Result) -> str:
         notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
         without_failures="" if result.failures else "hidden",
         without_notes="" if result.notes else "hidden",
-        data=_data(result),
+        data=_data(result, additions),
     )
 
 
@@ -83,9 +89,9 @@ def _failure(failure: Failure) -> str:
     return f"<li>{text}{f' <em>{escape(hint)}</em>' if hint else ''}</li>"
 
 
-def _data(result: Result) -> str:
+def _data(result: Result, additions: Additions) -> str:
     """Return JSON that an HTML parser reads as one text: it has no less-than sign that could end the script.
 
     https://html.spec.whatwg.org/multipage/scripting.html#restrictions-for-contents-of-script-elements
     """
-    return json.dumps(contents(result), separators=(",", ":")).replace("<", "\\u003c")
+    return json.dumps(contents(result, additions), separators=(",", ":")).replace("<", "\\u003c")

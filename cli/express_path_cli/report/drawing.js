@@ -2,11 +2,15 @@
 
 let pictures = 0;
 
-function pictureOf(vpc) {
-    const { width, height, nodes, edges } = layoutOf(vpc);
+/** The least factor by which a drawing is made smaller, so that its texts stay legible. */
+const SMALLEST = 0.76;
+
+/** A drawing, which is made smaller if its place is narrower. */
+function pictureOf(vpc, room) {
+    const { width, height, nodes, edges } = layoutOf(vpc, room);
     pictures += 1;
     const [titleId, descId] = [`picture-${pictures}`, `picture-${pictures}-words`];
-    return drawn(
+    const picture = drawn(
         "svg",
         {
             width,
@@ -21,6 +25,8 @@ function pictureOf(vpc) {
         ...[...edges].reverse().map(edgeOf),
         ...nodes.map(boxOf),
     );
+    picture.style.minInlineSize = `${Math.floor(width * SMALLEST)}px`;
+    return picture;
 }
 
 function descriptionOf(vpc) {

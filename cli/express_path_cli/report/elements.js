@@ -35,3 +35,7 @@ const numbers = new Intl.NumberFormat("en");
 
 /** A number and its noun, such as 1,200 subnets. */
 const count = (number, noun) => `${numbers.format(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+/** A line for paper, which has no buttons: how many of the same follow. */
+const moreOnScreen = (number, noun) =>
+    element("p", { class: "on-paper" }, `${count(number, `more ${noun}`)} in the file itself.`);

@@ -1,15 +1,23 @@
 // The filters, and the fragment of the URL that keeps them, so that a copied link shows the same.
 
+/** The filters by their key in the fragment: title, the id of the field, and the value of a subnet. */
 const CHOICES = {
-    compliance: ["Compliance", (subnet) => subnet.compliance],
-    reason: ["Reason", (subnet) => subnet.reason.name],
-    account: ["Account", (subnet) => subnet.vpc.account],
-    region: ["Region", (subnet) => subnet.vpc.region],
-    vpc: ["VPC", (subnet) => subnet.vpc.key],
+    compliance: { title: "Compliance", id: "choose-compliance", of: (subnet) => subnet.compliance },
+    reason: { title: "Reason", id: "choose-reason", of: (subnet) => subnet.reason.name },
+    account: { title: "Account", id: "choose-account", of: (subnet) => subnet.vpc.account },
+    region: { title: "Region", id: "choose-region", of: (subnet) => subnet.vpc.region },
+    vpc: { title: "VPC", id: "choose-vpc", of: (subnet) => subnet.vpc.key },
+    ...Object.fromEntries(
+        tagKeys.map((key, place) => [
+            `tag:${key}`,
+            { title: `Tag ${key}`, id: `choose-tag-${place}`, of: (subnet) => subnet.tags[place] || NO_TAG },
+        ]),
+    ),
 };
 
 /** What is shown: search and filters are "" for all, sort is a column's key, with a minus for descending. */
-const state = { search: "", compliance: "", reason: "", account: "", region: "", vpc: "", sort: "", open: new Set() };
+const state = { search: "", sort: "", open: new Set() };
+for (const key of Object.keys(CHOICES)) state[key] = "";
 
 function readFragment() {
     const saved = new URLSearchParams(location.hash.slice(1));
@@ -32,7 +40,7 @@ function matching() {
     const chosen = Object.entries(CHOICES).filter(([key]) => state[key]);
     return worstFirst.filter(
         (subnet) =>
-            chosen.every(([key, [, of]]) => of(subnet) === state[key]) &&
+            chosen.every(([key, { of }]) => of(subnet) === state[key]) &&
             words.every((word) => searchTextOf(subnet).includes(word)),
     );
 }
@@ -43,9 +51,7 @@ function makeFilters(changed) {
     const place = byId("filters");
     place.append(
         searchField(changed),
-        ...Object.entries(CHOICES).map(([key, [title, of]]) => choice(key, title, of, changed)),
-    );
-    place.append(
+        ...Object.entries(CHOICES).map(([key, field]) => choice(key, field, changed)),
         element("button", { type: "button", id: "clear", onclick: () => clearFilters(changed) }, "Clear filters"),
         element("p", { role: "status", id: "shown" }),
     );
@@ -75,7 +81,7 @@ function searchField(changed) {
     return element("label", { class: "search" }, "Search", field);
 }
 
-function choice(key, title, of, changed) {
+function choice(key, { title, id, of }, changed) {
     const options = [...totalsOf(of)].map(([value, number]) => [
         value,
         `${optionText(key, value)} (${numbers.format(number)})`,
@@ -83,7 +89,7 @@ function choice(key, title, of, changed) {
     if (!["compliance", "reason"].includes(key)) options.sort((one, other) => (one[1] < other[1] ? -1 : 1));
     const select = element(
         "select",
-        { id: `choose-${key}`, onchange: (event) => choose(key, event.target.value, changed) },
+        { id, onchange: (event) => choose(key, event.target.value, changed) },
         element("option", { value: "" }, "all"),
         ...options.map(([value, text]) => element("option", { value }, text)),
     );
@@ -101,14 +107,18 @@ function choose(key, value, changed) {
     changed();
 }
 
-function clearFilters(changed) {
+function clearState() {
     for (const key of ["search", ...Object.keys(CHOICES)]) state[key] = "";
+}
+
+function clearFilters(changed) {
+    clearState();
     changed();
 }
 
 /** Show the state in the fields, and how many subnets match. */
 function showFilters(found) {
-    for (const key of Object.keys(CHOICES)) byId(`choose-${key}`).value = state[key];
+    for (const [key, { id }] of Object.entries(CHOICES)) byId(id).value = state[key];
     if (document.activeElement !== byId("search")) byId("search").value = state.search;
     byId("clear").disabled = !isFiltered();
     const crossing = found.filter((subnet) => subnet.reason.line === "nat").length;

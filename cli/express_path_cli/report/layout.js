@@ -1,17 +1,19 @@
 // The positions of boxes and lines in a VPC's drawing: subnets, their route tables, then the hops of each path.
 
-const BOX = { pad: 10, line: 17, gap: 14, lane: 56, listed: 5, apart: 4 };
-const WIDTHS = { subnets: 288, roomy: 370, table: 206, hop: 208 };
+const BOX = { pad: 10, line: 17, gap: 14, listed: 5, apart: 4 };
+/** The least and the most that the boxes of a column, and the lines between two columns, may be wide. */
+const WIDTHS = { subnets: [150, 370], other: [132, 208], lane: [18, 64] };
+const END = WIDTHS.other[1] - 2 * BOX.pad;
 
-/** The drawing of a VPC: { width, height, nodes, edges }; a node has x, y, width, height, lines and ports. */
-function layoutOf(vpc) {
+/** The drawing of a VPC, to fit into a width if it can: { width, height, nodes, edges }; a node has x, y, width, height, lines and ports. */
+function layoutOf(vpc, room) {
     const plan = { nodes: new Map(), edges: new Map() };
     for (const group of groupsOf(vpc)) {
         const { byTable } = group;
         if (byTable.size > BOX.apart) addTables(plan, group, [...byTable.keys()], group.subnets);
         else for (const [table, governed] of byTable) addTables(plan, group, [table], governed);
     }
-    return placed([...plan.nodes.values()], [...plan.edges.values()]);
+    return placed([...plan.nodes.values()], [...plan.edges.values()], room);
 }
 
 const byName = new Intl.Collator("en", { numeric: true });
@@ -50,7 +52,7 @@ function addPath(plan, table, path) {
     if (path.hops.length === 0) {
         const end = node(plan, 2, `end ${path.reason.name}`, {
             kind: "end",
-            lines: [title(path.reason.name), ...wrapped(path.reason.meaning, WIDTHS.hop - 2 * BOX.pad)],
+            lines: [title(path.reason.name), ...wrapped(path.reason.meaning, END)],
         });
         edge(plan, table, null, end, line);
         return;
@@ -111,9 +113,11 @@ function tableLines(tables) {
 const pen = document.createElement("canvas").getContext("2d");
 const FONTS = { title: "600 12px", verdict: "600 12px", plain: "12px", mono: "11px" };
 
+const families = getComputedStyle(document.documentElement);
+
 /** How wide a text is, in pixels, by the page's own fonts. */
 function widthOf(text, look) {
-    pen.font = `${FONTS[look]} ${getComputedStyle(document.documentElement).getPropertyValue(look === "mono" ? "--mono" : "--sans")}`;
+    pen.font = `${FONTS[look]} ${families.getPropertyValue(look === "mono" ? "--mono" : "--sans")}`;
     return pen.measureText(text).width;
 }
 
@@ -147,11 +151,10 @@ function edge(plan, from, fromPort, to, line) {
     if (!plan.edges.has(key)) plan.edges.set(key, { from, fromPort, to, line });
 }
 
-function placed(nodes, edges) {
-    const depth = Math.max(...nodes.map((box) => box.column));
+function placed(nodes, edges, room) {
+    const { widths, lane } = columnsOf(nodes, room);
     let x = 1;
-    for (let column = 0; column <= depth; column += 1) {
-        const width = [depth > 3 ? WIDTHS.subnets : WIDTHS.roomy, WIDTHS.table][column] ?? WIDTHS.hop;
+    for (const [column, width] of widths.entries()) {
         const here = nodes.filter((box) => box.column === column);
         for (const box of here) {
             box.x = x;
@@ -162,13 +165,41 @@ function placed(nodes, edges) {
         const starts = startsAt(edges);
         // Tables are next to their worst subnets, hops in the middle of the lines that lead to them.
         stack(here, (box) => (column < 2 ? Math.min(...(starts.get(box) ?? [0])) : mean(starts.get(box) ?? [0])));
-        x += width + BOX.lane;
+        x += width + lane;
     }
     const first = nodes.filter((box) => box.column === 0);
     const ends = new Map(edges.filter(({ from }) => from.column === 0).map(({ from, to }) => [from, endOf({ to }).y]));
     stack(first, (box) => ends.get(box));
     const height = Math.max(...nodes.map((box) => box.y + box.height)) + 1;
-    return { width: x - BOX.lane + 1, height, nodes, edges };
+    return { width: x - lane + 1, height, nodes, edges };
+}
+
+/** The widths of the columns, by their texts, and of the lines between them, which take what is left of the room. */
+function columnsOf(nodes, room) {
+    const widths = [];
+    for (const box of nodes) {
+        const [least, most] = box.column === 0 ? WIDTHS.subnets : WIDTHS.other;
+        const wanted = Math.min(most, Math.max(least, wantedWidth(box)));
+        widths[box.column] = Math.max(widths[box.column] ?? 0, wanted);
+    }
+    const [least, most] = WIDTHS.lane;
+    const needed = widths.reduce((sum, width) => sum + width, 2);
+    const tooWide = needed + least * (widths.length - 1) - room;
+    if (tooWide > 0) {
+        // The names beside the ids of subnets are cut first: an id that is cut is useless.
+        const ids = nodes.filter((box) => box.column === 0).map((box) => wantedWidth(box, false));
+        widths[0] = Math.min(widths[0], Math.max(...ids, widths[0] - tooWide));
+    }
+    const left = room - widths.reduce((sum, width) => sum + width, 2);
+    return { widths, lane: Math.max(least, Math.min(most, left / Math.max(1, widths.length - 1))) };
+}
+
+/** The width at which no text of a box is cut. */
+function wantedWidth({ lines, ports }, withAsides = true) {
+    const asideOf = (aside) => (aside && withAsides ? widthOf(aside, "plain") + 10 : 0);
+    const texts = lines.map(({ text, look, aside }) => widthOf(text, look) + asideOf(aside));
+    const routes = ports.map(({ text }) => widthOf(text, "mono") + 34);
+    return Math.ceil(Math.max(...texts, ...routes)) + 2 * BOX.pad + 1;
 }
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

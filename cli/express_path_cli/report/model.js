@@ -32,12 +32,38 @@ const vpcs = data.vpcs.map(([account, region, id, name]) => ({
     crossing: 0,
 }));
 
-const remedies = data.remedies.map(([text, command]) => ({ text, command }));
+const remedies = data.remedies.map(([text, command, cloudFormation, terraform]) => ({
+    text,
+    command,
+    cloudFormation: data.patches[cloudFormation],
+    terraform: data.patches[terraform],
+}));
+
+const { tagKeys } = data;
+const NO_TAG = "(no tag)";
 
 const tables = data.tables.map(([id, name]) => ({ id, name }));
 
+/** What to fix: kind is flagged, dropped or unresolved; the rows are worst first. */
+const worklist = data.worklist.map(([kind, vpc, table, reason, nats]) => ({
+    kind,
+    key: worklistKey(vpc, table, reason),
+    vpc: vpcs[vpc],
+    table: tables[table],
+    reason: reasons[reason],
+    nats,
+    subnets: [],
+}));
+
+const worklistRows = new Map(worklist.map((one) => [one.key, one]));
+
+/** The indexes that the subnets of a row of the worklist have in common. */
+function worklistKey(vpc, table, reason) {
+    return `${vpc}-${table}-${reason}`;
+}
+
 const subnets = data.subnets.map((row, place) => {
-    const [id, name, vpc, zone, table, compliance, reason, annotation, path, others, remedy] = row;
+    const [id, name, vpc, zone, table, compliance, reason, annotation, path, others, remedy, tags] = row;
     const subnet = {
         id,
         name,
@@ -54,8 +80,10 @@ const subnets = data.subnets.map((row, place) => {
         path: paths[path],
         otherPaths: otherPaths[others],
         remedy: remedies[remedy],
+        tags: tagKeys.length ? data.tags[tags] : [],
         searchText: null,
     };
+    worklistRows.get(worklistKey(vpc, table, reason))?.subnets.push(subnet);
     subnet.vpc.subnets.push(subnet);
     if (subnet.reason.line === "nat") subnet.vpc.crossing += 1;
     return subnet;
@@ -85,6 +113,7 @@ function searchTextOf(subnet) {
         subnet.table.name,
         subnet.compliance,
         subnet.reason.name,
+        ...subnet.tags,
         ...subnet.path.hops.flatMap((hop) => [hop.destination, hop.id, hop.kind, hop.name]),
     ]
         .join("\n")

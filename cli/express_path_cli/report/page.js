@@ -4,6 +4,7 @@ function show() {
     const found = matching();
     showFilters(found);
     showSummary();
+    showWorklist(found);
     showVpcs(found);
     showTable(found);
 }
@@ -33,9 +34,13 @@ function makeTheme() {
 byId("without-script").remove();
 makeTheme();
 makeSummary(changed);
+makeTrend();
+makeParameters();
 if (subnets.length > 0) {
     readFragment();
+    makeRollups(changed);
     makeFilters(changed);
+    makeWorklist();
     makeVpcs();
     makeTable(changed);
     document.querySelector(".skip").hidden = false;
@@ -47,6 +52,12 @@ if (subnets.length > 0) {
         readFragment();
         show();
     });
-    addEventListener("beforeprint", unfoldForPrint);
-    addEventListener("afterprint", foldAfterPrint);
+    addEventListener("beforeprint", () => {
+        unfoldWorklist();
+        unfoldForPrint();
+    });
+    addEventListener("afterprint", () => {
+        foldWorklist();
+        foldAfterPrint();
+    });
 }

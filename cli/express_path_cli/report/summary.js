@@ -1,10 +1,9 @@
-// Totals by compliance and reason, each a button that filters subnets, and the rule parameters.
+// Totals by compliance and reason, each a button that filters subnets; and the rule parameters.
 
 function makeSummary(changed) {
     const place = byId("summary");
     if (subnets.length > 0) place.append(complianceTotals(changed), reasonTotals(changed));
-    place.append(decidedWith());
-    place.hidden = false;
+    place.hidden = subnets.length === 0;
 }
 
 function complianceTotals(changed) {
@@ -68,11 +67,11 @@ function pressing(key, value, changed) {
 }
 
 function showSummary() {
-    for (const button of byId("summary").querySelectorAll("button[data-key]"))
+    for (const button of document.querySelectorAll("#summary button[data-key], #rollups button[data-key]"))
         button.setAttribute("aria-pressed", String(state[button.dataset.key] === button.dataset.value));
 }
 
-function decidedWith() {
+function makeParameters() {
     const rows = data.parameters.map(([name, value, isChanged]) =>
         element(
             "div",
@@ -81,7 +80,8 @@ function decidedWith() {
             element("dd", {}, value || "none", isChanged ? element("em", {}, " set") : ""),
         ),
     );
-    return element("div", { class: "decided" }, element("h2", {}, "Rule parameters"), element("dl", {}, ...rows));
+    byId("parameters").append(element("dl", {}, ...rows));
+    byId("parameters").hidden = false;
 }
 
 function badge(compliance) {

@@ -1,12 +1,11 @@
 // The table of subnets, in pages; a row opens to its details.
 
 const PAGE = 100;
-const PRINTED = 1000;
+const PRINTED = 200;
 
-const named = (id, name) => [
-    element("code", {}, id || "unknown"),
-    name ? element("span", { class: "called" }, name) : null,
-];
+const called = (name) => (name ? element("span", { class: "called" }, name) : null);
+
+const named = (id, name) => [code(id || "unknown"), called(name)];
 
 const COLUMNS = [
     { key: "subnet", title: "Subnet", of: (subnet) => subnet.id, cell: opener },
@@ -56,7 +55,7 @@ function makeTable(changed) {
     const heads = COLUMNS.map(({ key, title }) =>
         element(
             "th",
-            { scope: "col", role: "columnheader", "data-column": key, "aria-sort": "none" },
+            { scope: "col", role: "columnheader", "data-column": key, "data-title": title, "aria-sort": "none" },
             element(
                 "button",
                 { type: "button", onclick: () => sortBy(key, changed) },
@@ -67,8 +66,14 @@ function makeTable(changed) {
     );
     byId("subnets").append(
         element(
+            "p",
+            { class: "actions" },
+            element("button", { type: "button", class: "action", onclick: downloadCsv }, "Download these rows as CSV"),
+        ),
+        element("p", { id: "not-printed" }),
+        element(
             "table",
-            { role: "table" },
+            { role: "table", class: "paths" },
             element(
                 "caption",
                 {},
@@ -158,6 +163,7 @@ function rowsOf(subnet) {
                 role: key === "subnet" ? "rowheader" : "cell",
                 scope: key === "subnet" ? "row" : null,
                 "data-title": title,
+                "data-where": key === "vpc" ? `${subnet.vpc.account} ${subnet.vpc.region}` : null,
                 class: `cell-${key}`,
             },
             ...cell(subnet),
@@ -221,13 +227,21 @@ function toggle(shown, subnet) {
     writeFragment();
 }
 
-/** Print up to 1,000 rows on one page of the table. */
+/** Print the table if it is short; else, print where its rows are. */
 function unfoldForPrint() {
-    pageSize = Math.min(Math.max(PAGE, listed.length), PRINTED);
+    const isLong = listed.length > PRINTED;
+    byId("subnets").classList.toggle("long", isLong);
+    byId("not-printed").textContent = isLong
+        ? `The table of ${count(listed.length, "subnet")} is not printed. To read it, open this file in a browser, or download the rows there as CSV. To print it, filter it to ${PRINTED} subnets or fewer.`
+        : "";
+    if (isLong) return;
+    pageSize = Math.max(PAGE, listed.length);
     turnTo(0);
 }
 
 function foldAfterPrint() {
+    byId("subnets").classList.remove("long");
+    byId("not-printed").textContent = "";
     pageSize = PAGE;
     turnTo(0);
 }

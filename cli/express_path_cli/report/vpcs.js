@@ -2,6 +2,10 @@
 
 const FIRST_VPCS = 10;
 const MORE_VPCS = 50;
+/** How many subnets a list of paths names. */
+const LISTED = 10;
+/** The largest drawing that is still legible on A4 or Letter, in CSS pixels. */
+const PAPER = { width: 880, height: 800 };
 const LINES = {
     nat: "crosses a NAT",
     endpoint: "gateway endpoint",
@@ -30,7 +34,7 @@ function makeVpcs() {
     byId("networks").append(
         element("ul", { class: "legend", "aria-label": "Meaning of the lines" }, ...samples),
         element("div", { id: "vpcs" }),
-        element("p", { id: "more-vpcs" }),
+        element("div", { id: "more-vpcs" }),
     );
     byId("networks").hidden = false;
 }
@@ -53,7 +57,7 @@ function listVpcs() {
         { type: "button", class: "action", onclick: showMoreVpcs },
         left > MORE_VPCS ? `Show ${MORE_VPCS} more of ${numbers.format(left)} VPCs` : `Show ${count(left, "more VPC")}`,
     );
-    byId("more-vpcs").replaceChildren(...(left > 0 ? [more] : []));
+    byId("more-vpcs").replaceChildren(...(left > 0 ? [more, moreOnScreen(left, "VPC")] : []));
     byId("networks").hidden = listedVpcs.length === 0;
 }
 
@@ -121,17 +125,74 @@ function draw(panel, vpc) {
     else openVpcs.delete(vpc.key);
     if (!panel.open || panel.querySelector(".canvas")) return;
     const only = () => choose("vpc", vpc.key, changed);
+    const canvas = element("div", {
+        class: "canvas",
+        tabindex: "0",
+        role: "group",
+        "aria-label": `Drawing of ${vpc.id}`,
+    });
     panel.append(
-        element(
-            "div",
-            { class: "canvas", tabindex: "0", role: "group", "aria-label": `Drawing of ${vpc.id}` },
-            pictureOf(vpc),
-        ),
+        canvas,
+        journeysOf(vpc),
         element(
             "p",
             { class: "under" },
             element("button", { type: "button", class: "action", onclick: only }, "Show only this VPC's subnets"),
         ),
+    );
+    const { paddingInlineStart, paddingInlineEnd } = getComputedStyle(canvas);
+    const room = canvas.clientWidth - parseFloat(paddingInlineStart) - parseFloat(paddingInlineEnd);
+    const picture = pictureOf(vpc, room > 0 ? room : PAPER.width);
+    const { width, height } = picture;
+    const isLarge = width.baseVal.value > PAPER.width || height.baseVal.value > PAPER.height;
+    panel.classList.toggle("large", isLarge);
+    canvas.append(picture);
+}
+
+/** The same paths as lists from top to bottom, for narrow screens, and for paper that a drawing does not fit on. */
+function journeysOf(vpc) {
+    const items = groupsOf(vpc).flatMap((group) =>
+        [...group.byTable].map(([table, governed]) => journey(vpc, group.first, table, governed)),
+    );
+    return element("ul", { class: "journeys", "aria-label": `Paths of ${vpc.id}` }, ...items);
+}
+
+function journey(vpc, first, table, governed) {
+    const { path, otherPaths } = first;
+    const { region } = vpc;
+    const shown = governed.length <= LISTED + 1 ? governed : governed.slice(0, LISTED);
+    const names = shown.map((subnet) =>
+        element(
+            "li",
+            {},
+            resource(subnet.id, region),
+            subnet.name ? element("span", { class: "called" }, subnet.name) : null,
+        ),
+    );
+    if (shown.length < governed.length)
+        names.push(element("li", { class: "quiet" }, `and ${numbers.format(governed.length - shown.length)} more`));
+    const end = path.hops.length === 0 ? [element("li", { class: "quiet" }, first.reason.meaning)] : [];
+    return element(
+        "li",
+        { class: "journey" },
+        element(
+            "p",
+            { class: "from" },
+            element("strong", {}, count(governed.length, "subnet")),
+            " ",
+            badge(first.compliance),
+            " ",
+            element("span", { class: "name" }, ...breakable(first.reason.name)),
+        ),
+        element("ul", { class: "members" }, ...names),
+        element(
+            "ol",
+            { class: `hops line-${path.reason.line}` },
+            step("route table", resource(table.id || "unknown", region), table.name, ""),
+            ...hopSteps(path, region),
+            ...end,
+        ),
+        ...otherPathList({ otherPaths }),
     );
 }
 

@@ -12,7 +12,7 @@ from sandbox.server import Sandbox
 from tests.cli.report.browser import Visit, launched
 from tests.support.command import invoke
 
-SIZE = (1440, 1040)
+SIZE = (1440, 1890)
 """The size of the picture, in pixels."""
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
 from pathlib import Path
 
 from express_path.domain.network.resources import Subnet
@@ -10,11 +11,14 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
+from express_path_cli.cost.nat_costs import NatCharge, NatCosts
 from express_path_cli.progress import Silent
+from express_path_cli.report.additions import NO_ADDITIONS, Additions
 from express_path_cli.report.document import as_html
 from express_path_cli.result import Failure, Result, View
 from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.source import Source
+from express_path_cli.worklist import worklist
 from tests.support.scenarios import dump_with_aws_ids
 
 MADE_AT = datetime(2026, 2, 13, 5, 48, 51, tzinfo=UTC)
@@ -36,6 +40,8 @@ DENIED = Failure(
     "account 444455556666 (payments) eu-west-1",
     ApiError("ec2:DescribeSubnets", "UnauthorizedOperation", "You are not authorized <to> perform this operation."),
 )
+OWNERS = ("payments", '=HYPERLINK("http://x")', 'a,b\n"c"')
+"""Owners of VPCs, of which two need care in a CSV file."""
 NOTE = "account 111122223333 us-east-1: ec2:DescribeNetworkInterfaces was denied & counts as unknown"
 
 
@@ -85,8 +91,35 @@ def named(view: View, name: str) -> View:
     return View(view.account, Tracer(changed), view.subnet_ids)
 
 
-def written(result: Result, folder: Path) -> Path:
+def with_owners(result: Result) -> Result:
+    """Return the result with an owner tag on VPCs; those of every fourth view have none."""
+    views = []
+    for view, owner in zip(result.views, cycle((*OWNERS, None)), strict=False):
+        snapshot = view.tracer.snapshot
+        tags = {"owner": owner} if owner else {}
+        vpcs = {key: replace(vpc, tags={**vpc.tags, **tags}) for key, vpc in snapshot.vpcs.items()}
+        views.append(View(view.account, Tracer(replace(snapshot, vpcs=vpcs)), view.subnet_ids))
+    return result_of(views, failures=result.failures, notes=result.notes, tag_keys=("owner",))
+
+
+def with_history(result: Result) -> Result:
+    """Return the result with two earlier scans: one with more NATs, and before that, one of fewer accounts."""
+    now = result.as_point()
+    earlier = replace(now, made_at=MADE_AT - timedelta(days=30), reasons={**now.reasons, "NAT_GATEWAY": 29})
+    smaller = replace(earlier, made_at=MADE_AT - timedelta(days=60), accounts=("111111111111 us-east-1",))
+    return replace(result, history=(smaller, earlier, now))
+
+
+def costs_of(result: Result) -> NatCosts:
+    """Return costs of $100, $200 and so on for each NAT that flagged subnets use; those of the first were measured."""
+    nats = sorted({(row.region, nat) for row in worklist(result.verdicts).flagged for nat in row.nat_ids})
+    charges = {nat: NatCharge(100.0 * number, None, at_least=False) for number, nat in enumerate(nats, 1)}
+    charges[nats[0]] = NatCharge(100.0, 7.5, at_least=True)
+    return NatCosts("2026-01-14", "2026-02-13", charges)
+
+
+def written(result: Result, folder: Path, additions: Additions = NO_ADDITIONS) -> Path:
     """Write a report and return its file."""
     file = folder / "report.html"
-    file.write_text(as_html(result), encoding="utf-8", newline="")
+    file.write_text(as_html(result, additions), encoding="utf-8", newline="")
     return file

@@ -8,9 +8,19 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from express_path_cli.report.additions import Additions
 from express_path_cli.result import Result
 from tests.cli.report.browser import NARROW, WIDE, Visit
-from tests.cli.report.results import DENIED, MADE_AT, NOTE, organization, written
+from tests.cli.report.results import (
+    DENIED,
+    MADE_AT,
+    NOTE,
+    costs_of,
+    organization,
+    with_history,
+    with_owners,
+    written,
+)
 
 AXE = Path(__file__).parents[3] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 """Where `npm ci` puts the package of axe/package-lock.json: outside of the tests, in a folder that git ignores."""
@@ -31,7 +41,8 @@ def axe() -> str:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report with everything in it."""
-    return written(organization(failures=[DENIED], notes=[NOTE]), tmp_path_factory.mktemp("report"))
+    result = with_history(with_owners(organization(failures=[DENIED], notes=[NOTE])))
+    return written(result, tmp_path_factory.mktemp("report"), Additions(costs_of(result), console_links=True))
 
 
 def violations(page: Page, axe: str, rules: Sequence[str] = RULES) -> list[str]:
@@ -78,8 +89,9 @@ def test_keyboard_reaches_everything_in_order(visit: Visit, file: Path) -> None:
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the subnets")).to_be_focused()
     expect(page.get_by_role("link", name="Skip to the subnets")).to_be_in_viewport()
-    stops = []
-    for _ in range(40):
+    stops: list[str] = []
+    while not any("canvas" in stop for stop in stops):
+        assert len(stops) < 120
         page.keyboard.press("Tab")
         stop = page.evaluate(
             """() => {
@@ -92,7 +104,10 @@ def test_keyboard_reaches_everything_in_order(visit: Visit, file: Path) -> None:
         stops.append(stop[0])
     order = [
         next(place for place, stop in enumerate(stops) if mark in stop)
-        for mark in ('id="theme"', "tile", 'class="reason"', 'id="search"', "choose-vpc", "<summary", "canvas")
+        for mark in (
+            *('id="theme"', "tile", 'class="reason"', 'class="value"', 'id="search"', "choose-vpc", "opener"),
+            *("<summary><span", "canvas"),
+        )
     ]
     assert order == sorted(order)
 
@@ -109,10 +124,10 @@ def test_skip_link_leads_to_the_table(visit: Visit, file: Path) -> None:
 
 def test_landmarks_tables_and_pictures_have_names(visit: Visit, file: Path) -> None:
     """What is read aloud: landmarks, the table with its headings, the drawing with its paths in words, the count."""
-    page = visit.open(file, size=NARROW)
+    page = visit.open(file)
     for role in ("banner", "main", "search"):
         expect(page.get_by_role(role)).to_have_count(1)  # type: ignore[arg-type]
-    for name in ("Totals", "VPCs", "Subnets"):
+    for name in ("Totals", "What to fix", "VPCs", "Subnets", "Rule parameters"):
         expect(page.get_by_role("region", name=name, exact=True)).to_have_count(1)
     table = page.get_by_role("table", name="The subnets and their paths")
     assert table.get_by_role("columnheader").count() == 9

@@ -9,16 +9,18 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.cli.report.browser import Visit
+from tests.cli.report.paper import texts_by_page
 from tests.cli.report.results import as_account, result_of, views_of, written
 from tests.support.command import invoke
-from tests.support.many_subnets import SUBNETS_OF_A_VPC, write_dump
+from tests.support.many_subnets import SUBNETS_OF_A_VPC, TABLES_OF_A_VPC, write_dump
 
 VPCS = 50
 SUBNETS = VPCS * SUBNETS_OF_A_VPC
+FLAGGED_TABLES = VPCS * TABLES_OF_A_VPC // 2
 PAUSE = 3
 """How long the page may not answer, where WORK, which takes a fifth of a second on a quiet machine, is 1."""
 TRIES = 4
-MEBIBYTES = 2
+MEBIBYTES = 1.2
 WATCH = """
 window.tasks = [];
 new PerformanceObserver(list => { for (const element of list.getEntries()) window.tasks.push(element.duration); })
@@ -177,11 +179,17 @@ def test_every_drawing_can_be_open(watched: Watched) -> None:
     expect(page.get_by_role("img")).to_have_count(VPCS)
 
 
-def test_paper_gets_a_thousand_rows(watched: Watched) -> None:
-    """A print holds up to a thousand rows, and the screen its page again afterwards."""
+def test_paper_gets_a_summary_and_the_worklist(watched: Watched, tmp_path: Path) -> None:
+    """A print of 10,000 subnets says where the rows are instead of printing them; the screen has them afterwards."""
     page = watched.page
+    page.pdf(path=tmp_path / "report.pdf", format="A4")
+    assert len(texts_by_page(tmp_path / "report.pdf")) < 20
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("#rows tr").count() == 1000
+    page.emulate_media(media="print")
+    expect(page.locator("#subnets")).to_contain_text(f"The table of {SUBNETS:,} subnets is not printed.")
+    expect(page.locator("#rows")).to_be_hidden()
+    assert page.locator(".work-row").count() == FLAGGED_TABLES
+    page.emulate_media(media="null")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("#rows tr").count() == 100
 

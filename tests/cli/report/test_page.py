@@ -11,7 +11,7 @@ from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import Result
 from express_path_cli.worklist import CROSSES_NAT
-from tests.cli.report.browser import NARROW, Visit
+from tests.cli.report.browser import Visit
 from tests.cli.report.results import (
     DENIED,
     MADE_AT,
@@ -68,17 +68,6 @@ def test_everything_is_shown_first(visit: Visit, file: Path, result: Result) -> 
     expect(page.get_by_role("button", name=re.compile(rf"^{len(flagged)}.*NON_COMPLIANT$"))).to_be_visible()
 
 
-def test_a_table_of_long_ids_has_room(visit: Visit, file: Path) -> None:
-    """On the screens that most people have, an id on a path is in one line, and nobody scrolls sideways."""
-    page = visit.open(file)
-    hops = page.locator(".cell-path .step code").filter(has_text=re.compile(r"^[a-z]+-[0-9a-f]{17}$"))
-    assert hops.count()
-    for width in (920, 1024, 1280, 1440):
-        page.set_viewport_size({"width": width, "height": 800})
-        assert set(hops.evaluate_all("all => all.map(element => element.getClientRects().length)")) == {1}, width
-        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
-
-
 def test_each_filter_shows_its_subnets(visit: Visit, file: Path, result: Result) -> None:
     """Every value of every choice shows exactly its subnets, and the count that is read aloud says how many."""
     page = visit.open(file)
@@ -131,14 +120,14 @@ def test_totals_choose_and_let_go(visit: Visit, file: Path, result: Result) -> N
 def test_headings_sort_both_ways(visit: Visit, file: Path, result: Result) -> None:
     """A heading sorts by its column, then in reverse order; screen readers announce it."""
     page = visit.open(file)
-    heading = page.get_by_role("columnheader", name="Subnet")
+    heading = page.get_by_role("columnheader", name="Subnet", exact=True)
     heading.get_by_role("button").click()
     expect(heading).to_have_attribute("aria-sort", "ascending")
     assert listed(page) == ids(list(result.verdicts))
     heading.get_by_role("button").click()
     expect(heading).to_have_attribute("aria-sort", "descending")
     assert listed(page) == ids(list(result.verdicts))[::-1]
-    account = page.get_by_role("columnheader", name="Account")
+    account = page.locator("th[data-column=account]")
     account.get_by_role("button").click()
     expect(heading).to_have_attribute("aria-sort", "none")
     shown = page.locator("#rows .cell-account").all_inner_texts()
@@ -182,7 +171,7 @@ def test_a_link_shows_the_same_again(visit: Visit, file: Path, result: Result) -
     """The fragment of the address keeps choices, order and opened rows: another window opens to the same."""
     page = visit.open(file)
     page.locator("#choose-compliance").select_option("NON_COMPLIANT")
-    page.get_by_role("columnheader", name="VPC").get_by_role("button").click()
+    page.locator("th[data-column=vpc]").get_by_role("button").click()
     row_of(page, Reason.NAT_GATEWAY).get_by_role("button").click()
     shared = page.url.partition("#")[2]
     assert shared
@@ -225,43 +214,6 @@ def test_drawings_show_tables_hops_and_nats(visit: Visit, file: Path, result: Re
             assert not crosses or picture.locator(".edge.line-nat").count() >= 2
             assert not crosses or picture.locator(".box-nat").count() >= 1
             assert not crosses or picture.get_by_text("NAT", exact=True).count() >= 1
-
-
-def test_many_subnets_of_one_table_are_drawn_as_one_box(visit: Visit, tmp_path: Path) -> None:
-    """250 subnets on one table are a box with their number; nothing in the drawing is cut off or overlaps."""
-    page = visit.open(written(result_of(views_of("subnets-on-the-main-table-250")), tmp_path))
-    picture = page.get_by_role("img").first
-    expect(picture).to_contain_text("249 subnets")
-    size = picture.evaluate("svg => [svg.width.baseVal.value, svg.height.baseVal.value]")
-    boxes = picture.locator(".box > rect").evaluate_all(
-        "all => all.map(element => ['x', 'y', 'width', 'height'].map(name => element[name].baseVal.value))"
-    )
-    assert size[1] < 1200
-    for place, (x, y, width, height) in enumerate(boxes):
-        assert x >= 0
-        assert y >= 0
-        assert x + width <= size[0]
-        assert y + height <= size[1]
-        for left, top, wide, high in boxes[place + 1 :]:
-            assert x + width <= left or left + wide <= x or y + height <= top or top + high <= y
-
-
-def test_texts_of_drawings_stay_in_their_boxes(visit: Visit, tmp_path: Path) -> None:
-    """However long names are, no text of a drawing leaves its box."""
-    long_names = [named(view, "データ処理-" * 8 + "x" * 60) for view in views_of("firewall-then-nat-instance")]
-    page = visit.open(written(result_of(long_names), tmp_path))
-    page.evaluate("for (const element of document.querySelectorAll('details')) element.open = true")
-    page.get_by_role("img").first.wait_for()
-    beyond = page.evaluate(
-        """() => [...document.querySelectorAll('.box')].flatMap(box => {
-            const { left, right } = box.querySelector('rect').getBoundingClientRect();
-            return [...box.querySelectorAll('text')].filter(text => {
-                const at = text.getBoundingClientRect();
-                return at.left < left - 1 || at.right > right + 1;
-            }).map(text => text.textContent);
-        })"""
-    )
-    assert beyond == []
 
 
 def test_row_and_drawing_lead_to_each_other(visit: Visit, file: Path, result: Result) -> None:
@@ -330,23 +282,3 @@ def test_nothing_found_is_a_whole_page(visit: Visit, tmp_path: Path) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("No subnets were found")
     expect(page.get_by_text("publicSubnets")).to_be_visible()
     expect(page.get_by_role("table")).to_have_count(0)
-
-
-def test_page_never_scrolls_sideways(visit: Visit, file: Path) -> None:
-    """From a phone to a wide screen, only drawings scroll sideways, within themselves."""
-    page = visit.open(file)
-    page.locator(".opener").first.click()
-    for width, height in (NARROW, (320, 600), (768, 1024), (1920, 1080)):
-        page.set_viewport_size({"width": width, "height": height})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_print_has_every_row_that_is_shown(visit: Visit, file: Path, result: Result, tmp_path: Path) -> None:
-    """A print has no buttons, is light even where the screen is dark, and holds the rows."""
-    page = visit.open(file, dark=True)
-    page.emulate_media(media="print", color_scheme="dark")
-    expect(page.get_by_role("button", name="Light theme")).to_be_hidden()
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert len(listed(page)) == len(result.verdicts)
-    page.pdf(path=tmp_path / "report.pdf")
-    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")

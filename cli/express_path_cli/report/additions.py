@@ -1,0 +1,33 @@
+"""What a report shows in addition to its result: the costs of NATs, and links to the AWS console."""
+
+from dataclasses import dataclass
+
+from express_path_cli.cost.nat_costs import NatCosts
+from express_path_cli.wording import partition
+
+_CONSOLE_DOMAINS = {
+    "aws": "console.aws.amazon.com",
+    "aws-cn": "console.amazonaws.cn",
+    "aws-us-gov": "console.amazonaws-us-gov.com",
+}
+"""The domain of the console in each partition; the consoles of isolated partitions have no public domain.
+
+https://docs.aws.amazon.com/general/latest/gr/mgmt-console.html
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Additions:
+    """costs: of `--cost`. console_links: whether IDs lead to the AWS console, which tells nobody what they may see."""
+
+    costs: NatCosts | None = None
+    console_links: bool = False
+
+
+NO_ADDITIONS = Additions()
+
+
+def console_address(region: str) -> str:
+    """Return the address of the VPC console of a Region, to which a fragment is added; empty if it has none."""
+    domain = _CONSOLE_DOMAINS.get(partition(region))
+    return f"https://{region}.{domain}/vpcconsole/home?region={region}" if domain else ""

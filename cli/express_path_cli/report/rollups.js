@@ -1,0 +1,95 @@
+// Totals by account, Region and tag: which of them send the most subnets through a NAT. A value is a filter.
+
+const FIRST_VALUES = 8;
+const HEADINGS = { account: "By account", region: "By Region" };
+
+function makeRollups(changed) {
+    const keys = Object.keys(CHOICES).filter((key) => ["account", "region"].includes(key) || key.startsWith("tag:"));
+    byId("rollups").append(...keys.map((key) => rollup(key, changed)));
+    byId("rollups").hidden = false;
+}
+
+function rollup(key, changed) {
+    const title = key.startsWith("tag:") ? key.slice(4) : CHOICES[key].title;
+    const rows = totalsBy(CHOICES[key].of);
+    const most = Math.max(1, ...rows.map(({ crossing }) => crossing));
+    const shown = rows.map((total) => rollupRow(key, total, most, changed));
+    const heads = ["", "Through a NAT", "Dropped", "Unresolved", "Subnets"];
+    const body = element("tbody", {}, ...shown.slice(0, FIRST_VALUES));
+    const more = element(
+        "button",
+        {
+            type: "button",
+            class: "action",
+            onclick: () => {
+                body.append(...shown.slice(FIRST_VALUES));
+                more.nextElementSibling.remove();
+                more.remove();
+                shown[FIRST_VALUES].querySelector("button").focus();
+            },
+        },
+        `Show all ${numbers.format(rows.length)}`,
+    );
+    return element(
+        "div",
+        { class: "card" },
+        element("h2", {}, HEADINGS[key] ?? `By tag ${title}`),
+        element(
+            "table",
+            { class: "rollup" },
+            element(
+                "thead",
+                {},
+                element(
+                    "tr",
+                    {},
+                    element("th", { scope: "col" }, title),
+                    ...heads.map((head) => (head ? element("th", { scope: "col" }, head) : element("td", {}))),
+                ),
+            ),
+            body,
+        ),
+        ...(rows.length > FIRST_VALUES ? [more, moreOnScreen(rows.length - FIRST_VALUES, "row")] : []),
+    );
+}
+
+function rollupRow(key, { value, all, crossing, dropped, unresolved }, most, changed) {
+    const bar = element("span", { class: "share line-nat", "aria-hidden": "true" });
+    bar.style.inlineSize = `${(100 * crossing) / most}%`;
+    const number = (amount, isNat) =>
+        element("td", { class: isNat && amount ? "number nat" : "number" }, numbers.format(amount));
+    return element(
+        "tr",
+        {},
+        element(
+            "th",
+            { scope: "row" },
+            element("button", { type: "button", class: "value", ...pressing(key, value, changed) }, value || "unknown"),
+        ),
+        element("td", { class: "bar-cell" }, element("span", { class: "track" }, crossing ? bar : null)),
+        number(crossing, true),
+        number(dropped, false),
+        number(unresolved, false),
+        number(all, false),
+    );
+}
+
+/** The numbers of subnets with each value, those with the most NAT paths first. */
+function totalsBy(valueOf) {
+    const totals = new Map();
+    for (const subnet of subnets) {
+        const value = valueOf(subnet);
+        if (!totals.has(value)) totals.set(value, { value, all: 0, crossing: 0, dropped: 0, unresolved: 0 });
+        const total = totals.get(value);
+        total.all += 1;
+        if (subnet.reason.line === "nat") total.crossing += 1;
+        if (subnet.reason.name === "DROPPED") total.dropped += 1;
+        if (subnet.reason.line === "unresolved") total.unresolved += 1;
+    }
+    return [...totals.values()].sort(
+        (one, other) =>
+            other.crossing - one.crossing ||
+            other.dropped + other.unresolved - one.dropped - one.unresolved ||
+            (one.value < other.value ? -1 : 1),
+    );
+}
