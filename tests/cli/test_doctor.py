@@ -3,12 +3,10 @@
 import shlex
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from express_path_cli.doctor.questions import QUESTIONS
 from sandbox.config_items.direct import direct_client
 from sandbox.config_service.evaluation_status import statuses_of
 from sandbox.config_service.recorder import recording_of
@@ -16,9 +14,8 @@ from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
-from tests.cli.checks import bad, examine, text
+from tests.cli.checks import bad, examine
 from tests.cli.whole_stack import RULE, STACK, WholeStack, approval_topic
-from tests.support.command import invoke
 from tests.support.network import Builder, Private
 
 pytestmark = pytest.mark.slow
@@ -55,14 +52,6 @@ def set_rule_status(stack: WholeStack, **members: object) -> None:
 def recording_settings(stack: WholeStack) -> Any:  # noqa: ANN401
     """Return the sandbox's settings for the recorder's failures."""
     return recording_of(stack.sandbox.account_id, stack.sandbox.region)
-
-
-def test_flagged_subnets_are_counted(stack: WholeStack, builder: Builder) -> None:
-    """The number of noncompliant subnets is reported but is not a defect of the deployment."""
-    assert Private(builder).subnet
-    stack.rule.sweep()
-    checks, status = examine()
-    assert (checks["verdicts"]["finding"], status) == ("1 subnet NON_COMPLIANT", 0)
 
 
 DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
@@ -284,36 +273,65 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("defect", DEFECTS)
-def test_a_defect_is_named_with_its_fix(stack: WholeStack, defect: str) -> None:
+TOGETHER: dict[str, list[str]] = {
+    "warnings": [
+        "recorded daily",
+        "no delivery",
+        "rule is there twice",
+        "function fails",
+        "events were given up",
+        "stack was rolled back",
+        "remediation is gone",
+        "quota was raised",
+    ],
+    "one type recorded daily": ["one type recorded daily"],
+    "things are gone": [
+        "stopped recorder",
+        "included types",
+        "missed schedule",
+        "function is gone",
+        "runbook is gone",
+        "role is gone",
+        "ledger is gone",
+        "plan function is gone",
+        "quota is used up",
+    ],
+    "things fail": [
+        "failing recorder",
+        "excluded types",
+        "rule is being deleted",
+        "Config may not invoke",
+        "function cannot run",
+        "healing was switched on by hand",
+        "ledger is open to others",
+    ],
+    "no recorder and no rule": ["no recorder", "rule is gone"],
+    "no delivery channel": ["no delivery channel"],
+}
+"""Defects that do not influence each other, by the name of their test."""
+ONLY_WARNINGS = ("warnings", "one type recorded daily")
+
+
+def test_every_defect_is_tested() -> None:
+    """Each defect is in one of the groups."""
+    assert sorted(defect for defects in TOGETHER.values() for defect in defects) == sorted(DEFECTS)
+
+
+@pytest.mark.parametrize("defects", TOGETHER)
+def test_a_defect_is_named_with_its_fix(stack: WholeStack, defects: str) -> None:
     """Each defect appears in its own check with a finding and a fix, and all other checks still run."""
-    spoil, name, state, finding, fix = DEFECTS[defect]
-    spoil(stack)
+    for defect in TOGETHER[defects]:
+        spoil, *_ = DEFECTS[defect]
+        spoil(stack)
     checks, status = examine()
-    found = checks[name]
-    assert (found["state"], finding in found["finding"]) == (state, True), found
-    assert fix in f"{found['fix']} {found['command']}"
-    assert status == (1 if state == "FAIL" else 0)
+    for defect in TOGETHER[defects]:
+        _, name, state, finding, fix = DEFECTS[defect]
+        found = checks[name]
+        assert (found["state"], finding in found["finding"]) == (state, True), found
+        assert fix in f"{found['fix']} {found['command']}"
+    assert status == (0 if defects in ONLY_WARNINGS else 1)
     assert all(check["fix"] for check in checks.values() if check["state"] != "OK")
     assert checks["identity"]["state"] == checks["endpoint-service"]["state"] == "OK"
-
-
-def test_without_times_from_config_the_invocations_count(sandbox: Sandbox, stack: WholeStack) -> None:
-    """AWS Config may have no status for a custom rule; then the function's invocations count."""
-    statuses_of(sandbox.account_id, sandbox.region).silent.add(RULE)
-    checks, status = examine()
-    assert bad(checks) == {}
-    assert status == 0
-    assert "last-error" not in checks
-    assert sandbox.calls.of("cloudwatch", "GetMetricData")
-    assert stack.rule
-
-
-def test_a_quota_without_applied_value_is_the_default(sandbox: Sandbox, stack: WholeStack) -> None:
-    """If Service Quotas has no applied value, AWS's default counts."""
-    applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None
-    assert examine()[0]["endpoint-quota"]["finding"].startswith("0 of 20")
-    assert stack.rule
 
 
 def test_a_region_without_the_service(sandbox: Sandbox) -> None:
@@ -380,10 +398,12 @@ def test_a_stack_that_heals(sandbox: Sandbox, automation: Automation, mode: str)
     assert stack.rule
 
 
-def test_excepted_subnets_are_counted(stack: WholeStack, builder: Builder) -> None:
-    """A subnet with a remediation exception is named, and the command that is shown deletes the exception."""
+def test_flagged_and_excepted_subnets_are_counted(stack: WholeStack, builder: Builder) -> None:
+    """Noncompliant subnets are counted, which is no defect; a remediation exception is named with its deletion."""
     private = Private(builder)
     stack.rule.sweep()
+    checks, status = examine()
+    assert (checks["verdicts"]["finding"], status) == ("1 subnet NON_COMPLIANT", 0)
     stack.config.put_remediation_exceptions(
         ConfigRuleName=RULE, ResourceKeys=[{"ResourceType": SUBNET, "ResourceId": private.subnet}]
     )
@@ -411,43 +431,6 @@ def test_a_network_role_is_tried(sandbox: Sandbox, automation: Automation) -> No
     sandbox.faults.throttle("sts", "AssumeRole")
     checks, status = examine()
     assert (checks["network-role"]["state"], status) == ("UNKNOWN", 0)
-
-
-@pytest.mark.parametrize("columns", ["80", "120"])
-def test_the_text_says_states_in_words(stack: WholeStack, columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The text is grouped by headings, with a word for each state, its fix, and a summary, in short lines."""
-    monkeypatch.setenv("COLUMNS", columns)
-    stack.set_recorder({"resourceTypes": [SUBNET]})
-    stack.config.stop_configuration_recorder(ConfigurationRecorderName="default")
-    result = invoke(["doctor"])
-    assert (result.exit_code, result.stderr) == (1, "")
-    for heading in dict.fromkeys(question.group for question in QUESTIONS):
-        assert f"\n{heading}\n" in result.stdout
-    assert "FAIL recorder: recorder default is stopped" in text(result)
-    assert "fix: start it aws configservice start-configuration-recorder" in text(result)
-    assert result.stdout.rstrip().endswith("from the top.")
-    assert "2 FAIL, 0 UNKNOWN. Some checks failed" in text(result)
-    long = [line for line in result.stdout.splitlines() if len(line) > int(columns)]
-    assert all(line.strip().startswith("aws ") for line in long)
-    assert all(line == line.rstrip() for line in result.stdout.splitlines())
-
-
-def test_commands_keep_the_given_options(stack: WholeStack) -> None:
-    """A command to copy has the options that doctor was run with, so that it acts on the same account."""
-    stack.config.stop_configuration_recorder(ConfigurationRecorderName="default")
-    assert examine("--region", "us-east-1")[0]["recorder"]["command"].endswith("-name default --region us-east-1")
-    assert examine()[0]["recorder"]["command"].endswith("-name default")
-
-
-def test_commands_can_be_copied(stack: WholeStack, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A profile name with a space is quoted for the shell."""
-    keys = {name: value for name, value in stack.sandbox.environment().items() if "KEY" in name}
-    lines = ["[my prod]", *(f"{name.lower()} = {value}" for name, value in keys.items())]
-    (tmp_path / "credentials").write_text("\n".join(lines), encoding="utf-8")
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-    stack.config.stop_configuration_recorder(ConfigurationRecorderName="default")
-    command = examine("--profile", "my prod")[0]["recorder"]["command"]
-    assert shlex.split(command)[-2:] == ["--profile", "my prod"]
 
 
 def test_another_stack_is_named(stack: WholeStack) -> None:

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from express_path_cli.doctor.questions import QUESTIONS
-from sandbox.remediation import Remediation
+from sandbox.config_service.evaluation_status import statuses_of
 from sandbox.server import Sandbox
-from sandbox.ssm import Automation
+from sandbox.service_quotas import applied_quotas
 from tests.cli.checks import bad, examine, text
-from tests.cli.whole_stack import WholeStack
+from tests.cli.whole_stack import RULE, healthy_stack
 from tests.support.command import invoke
-from tests.support.running import emptied
 
 pytestmark = pytest.mark.slow
 
@@ -20,14 +19,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def healthy(running_sandbox: Sandbox) -> Iterator[Sandbox]:
     """Yield the sandbox with a healthy deployment, healing off."""
-    with (
-        pytest.MonkeyPatch.context() as changed,
-        emptied(running_sandbox, changed) as sandbox,
-        Automation(sandbox) as automation,
-        Remediation(sandbox, automation),
-    ):
-        WholeStack(sandbox)
-        yield sandbox
+    with healthy_stack(running_sandbox):
+        yield running_sandbox
 
 
 @pytest.fixture(autouse=True)
@@ -64,13 +57,32 @@ def test_doctor_only_reads(sandbox: Sandbox) -> None:
     assert [len(sandbox.calls.of("config", operation)) for operation in once] == [1, 1, 1]
 
 
+def test_without_times_from_config_the_invocations_count(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AWS Config may have no status for a custom rule; then the function's invocations count."""
+    monkeypatch.setattr(statuses_of(sandbox.account_id, sandbox.region), "silent", {RULE})
+    checks, status = examine()
+    assert bad(checks) == {}
+    assert status == 0
+    assert "last-error" not in checks
+    assert sandbox.calls.of("cloudwatch", "GetMetricData")
+
+
+def test_a_quota_without_applied_value_is_the_default(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If Service Quotas has no applied value, AWS's default counts."""
+    monkeypatch.setitem(applied_quotas(sandbox.account_id, sandbox.region), "L-1B52E74A", None)
+    assert examine()[0]["endpoint-quota"]["finding"].startswith("0 of 20")
+
+
+STARTS_DENIED = {
+    "config:DescribeConfigRules": ("config", "DescribeConfigRules", "rule"),
+    "cloudformation:DescribeStacks": ("cloudformation", "DescribeStacks", "stack"),
+}
+"""Reads that other checks start from, so these cannot name their own permission."""
 DENIED = {
     "ec2:DescribeRouteTables": ("ec2", "DescribeRouteTables", "ec2:DescribeRouteTables"),
-    "config:DescribeConfigRules": ("config", "DescribeConfigRules", "rule"),
     "config:DescribeConfigurationRecorders": ("config", "DescribeConfigurationRecorders", "recorded-types"),
     "config:DescribeConfigRuleEvaluationStatus": ("config", "DescribeConfigRuleEvaluationStatus", "last-run"),
     "lambda:GetFunctionConfiguration": ("lambda", "GetFunctionConfiguration", "function"),
-    "cloudformation:DescribeStacks": ("cloudformation", "DescribeStacks", "stack"),
     "iam:GetRole": ("iam", "GetRole", "role"),
     "ssm:DescribeDocument": ("ssm", "DescribeDocument", "heal-runbook"),
 }
@@ -85,16 +97,18 @@ OPTIONAL = {
 }
 
 
-@pytest.mark.parametrize("action", [*DENIED, *OPTIONAL])
-def test_a_missing_permission_is_named(sandbox: Sandbox, action: str) -> None:
+@pytest.mark.parametrize("denied", [STARTS_DENIED, DENIED, OPTIONAL], ids=["starts", "required", "optional"])
+def test_a_missing_permission_is_named(sandbox: Sandbox, denied: dict[str, tuple[str, str, str]]) -> None:
     """A denied check is UNKNOWN and names the permission; the status is 2 only if the check is required."""
-    service, operation, name = (DENIED | OPTIONAL)[action]
-    sandbox.faults.deny(service, operation)
+    for service, operation, _ in denied.values():
+        sandbox.faults.deny(service, operation)
     checks, status = examine()
-    found = checks[name]
-    assert (found["state"], f"allow {action}" in found["fix"]) == ("UNKNOWN", True), found
-    assert status == (2 if action in DENIED else 0)
-    assert checks["recorder"]["state"] == checks["service"]["state"] == "OK"
+    for action, (_, _, name) in denied.items():
+        found = checks[name]
+        assert (found["state"], f"allow {action}" in found["fix"]) == ("UNKNOWN", True), found
+        assert found["required"] is (denied is not OPTIONAL), found
+    assert status == (0 if denied is OPTIONAL else 2)
+    assert checks["identity"]["state"] == checks["service"]["state"] == "OK"
 
 
 def test_throttling_is_named_and_other_checks_run(sandbox: Sandbox) -> None:

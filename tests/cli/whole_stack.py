@@ -1,10 +1,13 @@
 """The whole stack in a sandbox, deployed from the template: recorder, rule, functions, runbooks, remediation."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
+import pytest
 from moto.awslambda.models import lambda_backends
 from moto.cloudformation.models import cloudformation_backends
 from moto.cloudwatch.models import MetricDatum, cloudwatch_backends
@@ -12,8 +15,11 @@ from moto.config.models import config_backends
 from moto.sns.models import sns_backends
 
 from sandbox.config_items.direct import direct_client
+from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
+from sandbox.ssm import Automation
 from tests.support.rule import Rule
+from tests.support.running import emptied
 from tests.support.tables import deploy_tables
 from tests.support.template import Expanded
 
@@ -183,3 +189,15 @@ class WholeStack:
         dimensions = [{"Name": "FunctionName", "Value": self.named(logical_id)}]
         datum = MetricDatum("AWS/Lambda", metric, number, dimensions, datetime.now(UTC) - ago)
         cloudwatch_backends[self.sandbox.account_id][self.sandbox.region].metric_data.append(datum)
+
+
+@contextmanager
+def healthy_stack(sandbox: Sandbox) -> Iterator[WholeStack]:
+    """Empty the sandbox, point the environment to it, and yield a deployment with healing off."""
+    with (
+        pytest.MonkeyPatch.context() as changed,
+        emptied(sandbox, changed),
+        Automation(sandbox) as automation,
+        Remediation(sandbox, automation),
+    ):
+        yield WholeStack(sandbox)

@@ -1,9 +1,8 @@
 """The demonstration: what it prints, and that it fails when a verdict is not as expected."""
 
 import io
-import os
 import re
-import subprocess
+import runpy
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -26,7 +25,6 @@ from sandbox.server import Sandbox
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 ESCAPE = "\x1b"
 ROW = Row(
     "private-a",
@@ -36,18 +34,6 @@ ROW = Row(
     "NAT gateway\nnat-a",
     "0.0.0.0/0\nin table t",
 )
-
-
-def run_demo() -> "subprocess.CompletedProcess[str]":
-    """Run the demonstration as `make demo` does, its output going to a pipe."""
-    return subprocess.run(
-        [sys.executable, "-m", "demo"],
-        cwd=ROOT,
-        env={**os.environ, "UV_OFFLINE": "1", "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture
@@ -118,11 +104,20 @@ def test_in_process(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, capsys: p
 
 @pytest.mark.runtime
 @pytest.mark.skipif(sys.platform != "linux", reason="the Runtime Interface Emulator is a program for Linux")
-def test_in_the_lambda_runtime() -> None:
-    """With the artifact in the real Lambda runtime it prints the same."""
-    done = run_demo()
-    assert (done.returncode, done.stderr) == (0, "")
-    assert_shows_the_turn(done.stdout)
+def test_in_the_lambda_runtime(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the artifact in the real Lambda runtime, `python -m demo` prints the same."""
+    monkeypatch.setattr("sandbox.server.Sandbox", lambda: nullcontext(sandbox))
+    monkeypatch.setattr(sys, "argv", ["demo"])
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("UV_OFFLINE", "1")
+    monkeypatch.delitem(sys.modules, "demo.__main__")
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("demo", run_name="__main__")
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.err) == (0, "")
+    assert_shows_the_turn(printed.out)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the Runtime Interface Emulator is a program for Linux")

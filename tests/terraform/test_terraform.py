@@ -1,10 +1,12 @@
 """Terraform manages networks in the sandbox: heals and patches cause no drift, with one exception."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from sandbox.server import Sandbox
+from sandbox.dynamic import Client
 from tests.support.command import invoke
 from tests.support.heals import Deployment, status
 from tests.terraform.workspace import Workspace
@@ -43,33 +45,43 @@ def test_terraform_patches_fix_the_verdict_and_cause_no_drift(workspace: Workspa
     assert reasons(workspace, *flagged) == ["NAT_GATEWAY", "NAT_GATEWAY"]
 
 
-def test_an_endpoint_that_lists_its_route_tables_drifts(workspace: Workspace, sandbox: Sandbox) -> None:
-    """Terraform would remove a table that a heal adds to that list, so the patch says to add it there."""
+@contextmanager
+def table_added(workspace: Workspace, ec2: Client) -> Iterator[None]:
+    """Add a route table to the endpoint that lists its tables, as a heal would, and remove it at the end."""
     endpoint_id, table_id = workspace.output("endpoints")["listed"], workspace.output("route_tables")["listed-2"]
     patch = patch_for(workspace, "listed-2")
     assert f"route_table_ids in the aws_vpc_endpoint of {endpoint_id}" in patch
     assert f'add "{table_id}" to that list' in patch
-    ec2 = sandbox.client("ec2")
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])
-    assert workspace.plan() == {"aws_vpc_endpoint.listed": "update"}
-    before = workspace.configuration.read_text(encoding="utf-8")
-    listed = '[aws_route_table.private["listed-1"].id'
-    assert listed in before
-    workspace.configuration.write_text(before.replace(listed, f'{listed}, "{table_id}"'), encoding="utf-8")
-    assert workspace.plan() == {}
-    workspace.configuration.write_text(before, encoding="utf-8")
+    yield
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, RemoveRouteTableIds=[table_id])
 
 
-def test_a_heal_and_its_undo_cause_no_drift(workspace: Workspace, deployment: Deployment) -> None:
-    """After heals, the plan is empty and an apply changes nothing; after their undos, it is empty again."""
+@contextmanager
+def table_listed(workspace: Workspace) -> Iterator[None]:
+    """Add that route table to the list in the configuration, as the patch says, and remove it at the end."""
+    before = workspace.configuration.read_text(encoding="utf-8")
+    listed, table_id = '[aws_route_table.private["listed-1"].id', workspace.output("route_tables")["listed-2"]
+    assert listed in before
+    workspace.configuration.write_text(before.replace(listed, f'{listed}, "{table_id}"'), encoding="utf-8")
+    yield
+    workspace.configuration.write_text(before, encoding="utf-8")
+
+
+def test_only_an_endpoint_that_lists_its_route_tables_drifts(workspace: Workspace, deployment: Deployment) -> None:
+    """Heals and their undos cause no drift, but Terraform would remove a route table from a list of its own.
+
+    So the patch says to add the table to that list; after that, an apply changes nothing.
+    """
     subnets = workspace.output("subnets")
     runs = [deployment.heal(subnets[name]) for name in HEALED]
     assert [status(run) for run in runs] == ["Success"] * len(HEALED)
-    assert workspace.plan() == {}
-    deployment.sandbox.calls.clear()
-    assert workspace.apply() == {"add": 0, "change": 0, "remove": 0}
-    assert deployment.changes() == []
+    with table_added(workspace, deployment.sandbox.client("ec2")):
+        assert workspace.plan() == {"aws_vpc_endpoint.listed": "update"}
+        with table_listed(workspace):
+            deployment.sandbox.calls.clear()
+            assert workspace.apply() == {"add": 0, "change": 0, "remove": 0}
+            assert deployment.changes() == []
     assert reasons(workspace, *HEALED) == ["ENDPOINT"] * len(HEALED)
     undone = [deployment.undo(run["AutomationExecutionId"]) for run in runs]
     assert [status(run) for run in undone] == ["Success"] * len(HEALED)

@@ -89,9 +89,10 @@ def test_oversized_item(sandbox: Sandbox, loop: ConfigLoop, events: list[dict[st
     events.clear()
     ec2 = sandbox.client("ec2")
     table_id = network["rtb-private"]
-    for number in range(700):
-        cidr = f"10.{100 + number // 256}.{number % 256}.0/24"
-        ec2.create_route(RouteTableId=table_id, DestinationCidrBlock=cidr, NatGatewayId=network["nat"])
+    gateway = ec2.create_egress_only_internet_gateway(VpcId=network["vpc"])["EgressOnlyInternetGateway"]
+    through = {"RouteTableId": table_id, "EgressOnlyInternetGatewayId": gateway["EgressOnlyInternetGatewayId"]}
+    for number in range(700):  # IPv6, because moto compares a new IPv4 block with each other one
+        ec2.create_route(DestinationIpv6CidrBlock=f"2001:db8:0:{number:x}::/64", **through)
     loop.notice()
     loop.deliver()
     message = invoking(events[0])

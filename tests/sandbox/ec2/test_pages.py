@@ -5,6 +5,7 @@ import pytest
 from sandbox.dynamic import Client
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
+from tests.support import fast_boto
 
 OPERATIONS = [
     ("describe_vpcs", "Vpcs"),
@@ -20,9 +21,11 @@ OPERATIONS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def many(ec2: Client) -> None:
-    """Make seven of everything that is listed here."""
+@pytest.fixture(scope="module")
+def full_sandbox(running_sandbox: Sandbox) -> Sandbox:
+    """Return the sandbox with seven of everything that is listed here. No test changes it."""
+    running_sandbox.reset()
+    ec2 = running_sandbox.client("ec2")
     for number in range(7):
         vpc_id = ec2.create_vpc(CidrBlock=f"10.{number}.0.0/16")["Vpc"]["VpcId"]
         subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.{number}.0.0/24")["Subnet"]["SubnetId"]
@@ -30,6 +33,15 @@ def many(ec2: Client) -> None:
         ec2.run_instances(ImageId="ami-00000000", MinCount=1, MaxCount=1, SubnetId=subnet_id)
         ec2.create_nat_gateway(SubnetId=subnet_id, ConnectivityType="private")
         ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName="com.amazonaws.us-east-1.s3express")
+    return running_sandbox
+
+
+@pytest.fixture
+def sandbox(full_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
+    """Return that sandbox, which makes no pages by itself."""
+    monkeypatch.setattr(fast_boto, "sandbox_is_measured", True)
+    monkeypatch.setattr(full_sandbox.ec2.knobs, "page_size", full_sandbox.ec2.knobs.page_size)
+    return full_sandbox
 
 
 @pytest.mark.parametrize(("operation", "key"), OPERATIONS)
