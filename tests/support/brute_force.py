@@ -229,7 +229,7 @@ class BruteForce:
         return frozenset({reason})
 
     def enter_endpoint(self, address: Address, route: Route, walk: Walk) -> frozenset[str]:
-        """A gateway endpoint ends the path; an appliance's endpoint sends it on by its own subnet's table."""
+        """Return the reasons at an endpoint. The path continues only behind an appliance's endpoint."""
         found = self.snapshot.vpc_endpoints.get(route.target_id)
         if found is None:
             return UNKNOWN

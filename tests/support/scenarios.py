@@ -24,7 +24,7 @@ _EXPANDED = TemporaryDirectory(prefix="express-path-networks-")
 class Expected(NamedTuple):
     """The expected verdict of a subnet, and the evidence that it must name.
 
-    The annotation names one of the routes, which are destinations and targets. The path has the hops in through, in order.
+    The annotation names one of the routes, each a destination and a target. The path has the hops in through, in order.
     """
 
     compliance: str
