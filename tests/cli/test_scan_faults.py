@@ -138,7 +138,7 @@ def test_an_optional_file_is_malformed(dump: Path, file: str, content: str) -> N
 
 @pytest.mark.parametrize("file", OPTIONAL)
 def test_an_optional_file_is_empty(dump: Path, file: str) -> None:
-    """An empty optional file means that its resources are unknown, and changes nothing if they are not needed."""
+    """An empty optional file means not readable, and changes nothing where it is not needed."""
     before = command.scan(dump).stdout
     (dump / file).parent.mkdir(exist_ok=True)
     (dump / file).touch()
@@ -195,7 +195,7 @@ def test_the_same_account_and_region_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_files_as_powershell_writes_them(dump: Path, encoding: str) -> None:
-    """Files in UTF-16 (as Windows PowerShell writes them) and files with a byte order mark can be read."""
+    """Windows PowerShell's redirection writes UTF-16, and others a byte order mark; both are read."""
     before = command.scan(dump).stdout
     for file in dump.glob("*.json"):
         file.write_text(file.read_text(encoding="utf-8"), encoding=encoding)
@@ -210,7 +210,7 @@ def test_files_in_no_unicode_encoding(dump: Path) -> None:
 
 
 def test_more_than_is_known_is_taken(dump: Path) -> None:
-    """Unknown files, fields, and values from a newer AWS CLI are ignored."""
+    """Files, fields and values that a newer AWS CLI adds make no fault."""
     before = command.scan(dump).stdout
     (dump / "instances.json").write_text('{"Reservations": []}', encoding="utf-8")
     _change(dump / "subnets.json", lambda document: document["Subnets"][0].update(Colour="blue", Type="New"))
