@@ -22,7 +22,7 @@ OPERATIONS = [
 
 @pytest.fixture(autouse=True)
 def many(ec2: Client) -> None:
-    """Create seven resources of each kind that the tests list."""
+    """Make seven of everything that is listed here."""
     for number in range(7):
         vpc_id = ec2.create_vpc(CidrBlock=f"10.{number}.0.0/16")["Vpc"]["VpcId"]
         subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.{number}.0.0/24")["Subnet"]["SubnetId"]
