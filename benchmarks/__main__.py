@@ -9,12 +9,12 @@ BENCHMARKS = {
     "command": "the command on a dump of 100,000 subnets: processor time of each step and format, peak memory",
     "cold_start": "the packaged function in the Lambda runtime: initialisation and memory",
 }
-"""Each benchmark is the module of that name, whose `main()` prints its figures; here, what it measures."""
+"""What each benchmark measures. Its module has the same name, and its `main()` prints the figures."""
 
 
 def main(names: list[str]) -> int:
-    """Run benchmarks by name; 2 where a name is unknown."""
-    unknown = [each for each in names if each not in BENCHMARKS]
+    """Run benchmarks by name; return 2 if a name is unknown."""
+    unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         known = "\n".join(f"  {name:10} {what}" for name, what in BENCHMARKS.items())
         print(f"no benchmark is called {', '.join(unknown)}; there are:\n{known}", file=sys.stderr)

@@ -53,7 +53,7 @@ def main() -> None:
             for name, artifact in functions.items():
                 starts[name].append(_start(artifact))
     for title, unit, place in (("Cold start", "ms", 0), ("Memory, at most", "MiB", 1)):
-        figures = [Figure(name, median(start[place] for start in each)) for name, each in starts.items()]
+        figures = [Figure(name, median(start[place] for start in runs)) for name, runs in starts.items()]
         floor = next(figure.value for figure in figures if figure.what == FLOOR)
         Measured(title, unit, "of the floor", floor, figures).show()
 

@@ -1,4 +1,4 @@
-"""Snapshots read live: which calls they cost, what is in them, and how far they reach."""
+"""Snapshots that are read from EC2: their calls, their contents, and their extent."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ WITH_ROLE = RuleParameters(network_role_arn=NETWORK_ROLE)
 
 @pytest.fixture
 def reader(aws: Aws) -> SnapshotReader:
-    """A reader that has read nothing."""
+    """A new reader."""
     return SnapshotReader(aws)
 
 
@@ -32,7 +32,7 @@ def vpc(builder: Builder) -> Private:
 
 
 def test_snapshot_of_a_vpc_holds_that_vpc(reader: SnapshotReader, builder: Builder, vpc: Private) -> None:
-    """Subnets, tables and endpoints are those of the VPC, and the account is the one that was named."""
+    """Subnets, tables, and endpoints are those of the VPC, and the account is the given one."""
     builder.endpoint(Private(builder).vpc)
     endpoint = builder.endpoint(vpc.vpc, vpc.table)
     snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
@@ -45,7 +45,7 @@ def test_snapshot_of_a_vpc_holds_that_vpc(reader: SnapshotReader, builder: Build
 
 
 def test_snapshot_of_the_account_holds_everything(reader: SnapshotReader, builder: Builder, vpc: Private) -> None:
-    """Without a VPC all of the Region is read, NAT gateways as well."""
+    """Without a VPC, the whole Region is read, including NAT gateways."""
     other = Private(builder)
     snapshot = reader.read(ACCOUNT, None, DEFAULTS)
     assert {vpc.subnet, other.subnet} < set(snapshot.subnets)
@@ -53,7 +53,7 @@ def test_snapshot_of_the_account_holds_everything(reader: SnapshotReader, builde
 
 
 def test_vpc_that_is_gone_is_an_empty_snapshot(reader: SnapshotReader) -> None:
-    """A VPC that was deleted meanwhile has no subnets, which is no error."""
+    """A VPC that was deleted has no subnets, which is not an error."""
     snapshot = reader.read(ACCOUNT, "vpc-0", DEFAULTS)
     assert (snapshot.vpcs, snapshot.subnets) == ({}, {})
 
@@ -72,13 +72,13 @@ def test_pages_that_nobody_asked_for_are_followed(
 
 
 def test_directory_buckets_are_not_asked_for_by_default(reader: SnapshotReader, sandbox: Sandbox, vpc: Private) -> None:
-    """Without the scope DIRECTORY_BUCKETS it is unknown whether there are any."""
+    """Without the scope DIRECTORY_BUCKETS, it is unknown if there are directory buckets."""
     assert reader.read(ACCOUNT, vpc.vpc, DEFAULTS).has_directory_buckets is None
     assert sandbox.calls.of("s3") == []
 
 
 def test_directory_buckets_are_found(reader: SnapshotReader, sandbox: Sandbox, vpc: Private) -> None:
-    """With it, one call is enough; a general purpose bucket does not count."""
+    """With that scope, one call is enough; a general purpose bucket does not count."""
     sandbox.client("s3").create_bucket(Bucket="general-purpose")
     assert reader.read(ACCOUNT, vpc.vpc, BUCKETS).has_directory_buckets is False
     configuration = {
@@ -93,14 +93,14 @@ def test_directory_buckets_are_found(reader: SnapshotReader, sandbox: Sandbox, v
 
 
 def test_denied_directory_buckets_are_unknown_and_named(reader: SnapshotReader, sandbox: Sandbox, vpc: Private) -> None:
-    """Where they may not be listed that is unknown, and the snapshot names the read."""
+    """If directory buckets may not be listed, it is unknown if there are any, and the snapshot names the read."""
     sandbox.faults.deny("s3", "ListDirectoryBuckets")
     snapshot = reader.read(ACCOUNT, vpc.vpc, BUCKETS)
     assert (snapshot.has_directory_buckets, snapshot.denied) == (None, ("s3:ListDirectoryBuckets",))
 
 
 def test_directory_buckets_are_not_asked_for_where_the_service_is_not_offered(sandbox: Sandbox) -> None:
-    """In a Region without S3 Express there is no host to ask, and nothing is said to be denied."""
+    """In a Region without S3 Express, the host does not exist, so nothing is read or named as denied."""
     snapshot = SnapshotReader(Aws.connect("eu-south-1")).read(ACCOUNT, None, BUCKETS)
     assert (snapshot.has_directory_buckets, snapshot.denied) == (None, ())
     assert sandbox.calls.of("s3") == []
@@ -110,7 +110,7 @@ def test_directory_buckets_are_not_asked_for_where_the_service_is_not_offered(sa
 
 
 def nat_instance(builder: Builder, vpc: Private) -> tuple[str, str]:
-    """Run an instance in the public subnet and lead the private subnet's table to its interface; return both ids."""
+    """Run an instance in the public subnet, route the private subnet to its interface, and return both ids."""
     answer = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=vpc.public_subnet)
     instance = answer["Instances"][0]
     interface = instance["NetworkInterfaces"][0]["NetworkInterfaceId"]
@@ -135,7 +135,7 @@ def test_network_interfaces_are_read_where_a_route_leads_to_one(
 
 
 def test_network_interfaces_are_not_read_otherwise(reader: SnapshotReader, sandbox: Sandbox, vpc: Private) -> None:
-    """Where no route leads to one, interfaces are left alone."""
+    """If no route leads to an interface, interfaces are not read."""
     assert reader.read(ACCOUNT, vpc.vpc, DEFAULTS).network_interfaces is None
     assert sandbox.calls.of("ec2", "DescribeNetworkInterfaces") == []
 
@@ -143,7 +143,7 @@ def test_network_interfaces_are_not_read_otherwise(reader: SnapshotReader, sandb
 def test_many_network_interfaces_are_asked_for_200_at_a_time(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
 ) -> None:
-    """An EC2 filter takes 200 values: routes to 201 interfaces cost two calls."""
+    """An EC2 filter accepts 200 values, so routes to 201 interfaces need two calls."""
     for number in range(201):
         interface = builder.memory.create_network_interface(builder.memory.get_subnet(vpc.public_subnet), None)
         builder.many_routes(vpc.table, [f"100.64.{number}.0/24"], vpc.nat)
@@ -158,7 +158,7 @@ def test_many_network_interfaces_are_asked_for_200_at_a_time(
 def test_denied_network_interfaces_are_unknown_and_named(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
 ) -> None:
-    """Where they may not be read the snapshot says so, and which read it was."""
+    """If interfaces may not be read, the snapshot says so and names the read."""
     nat_instance(builder, vpc)
     sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
     snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
@@ -169,7 +169,7 @@ def test_denied_network_interfaces_are_unknown_and_named(
 
 
 def attached(builder: Builder, vpc: Private) -> str:
-    """Lead the private subnet's table to a transit gateway that its VPC is attached to; return the gateway."""
+    """Attach the VPC to a transit gateway, route the private subnet to it, and return the gateway."""
     gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
     builder.ec2.create_transit_gateway_vpc_attachment(TransitGatewayId=gateway, VpcId=vpc.vpc, SubnetIds=[vpc.subnet])
     builder.ec2.replace_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0", TransitGatewayId=gateway)
@@ -179,7 +179,7 @@ def attached(builder: Builder, vpc: Private) -> str:
 def test_transit_gateways_are_read_where_a_route_leads_to_one(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
 ) -> None:
-    """Attachments, and the routes of their tables; then the other VPCs too, as paths lead on there."""
+    """Attachments and the routes of their tables are read, and then the other VPCs to which paths lead."""
     other = Private(builder)
     gateway = attached(builder, vpc)
     snapshot = reader.read(ACCOUNT, vpc.vpc, DEFAULTS)
@@ -192,7 +192,7 @@ def test_transit_gateways_are_read_where_a_route_leads_to_one(
 
 
 def test_transit_gateways_are_not_read_otherwise(reader: SnapshotReader, sandbox: Sandbox, vpc: Private) -> None:
-    """Where no route leads to one, the network account's role is not assumed either."""
+    """If no route leads to a transit gateway, the network account's role is not assumed."""
     snapshot = reader.read(ACCOUNT, vpc.vpc, WITH_ROLE)
     assert snapshot.transit_gateway_attachments is None
     assert not [call for call in sandbox.calls if "Transit" in call.operation or call.service == "sts"]
@@ -201,7 +201,7 @@ def test_transit_gateways_are_not_read_otherwise(reader: SnapshotReader, sandbox
 def test_spoke_account_reads_no_further_than_its_vpc(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
 ) -> None:
-    """Where the routes of the transit gateway may not be read, its VPC is all that is read, and the read is named."""
+    """If the routes of the transit gateway may not be read, only its VPC is read, and the read is named."""
     Private(builder)
     attached(builder, vpc)
     sandbox.faults.deny("ec2", "SearchTransitGatewayRoutes")
@@ -214,7 +214,7 @@ def test_spoke_account_reads_no_further_than_its_vpc(
 def test_network_account_is_read_by_its_role(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
 ) -> None:
-    """With networkRoleArn, what the network account sees is joined to the snapshot, which stays this account's."""
+    """With networkRoleArn, the network account's resources are added to the snapshot, whose account does not change."""
     attached(builder, vpc)
     central = sandbox.client("ec2", credentials=sandbox.credentials(NETWORK_ACCOUNT))
     egress = central.create_vpc(CidrBlock="10.99.0.0/16")["Vpc"]["VpcId"]
@@ -230,7 +230,7 @@ def test_network_account_is_read_by_its_role(
 def test_network_role_that_may_not_be_assumed_is_named(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
 ) -> None:
-    """Without the role, this account's own view is what there is."""
+    """Without the role, the snapshot has only what this account sees."""
     attached(builder, vpc)
     sandbox.faults.deny("sts", "AssumeRole")
     snapshot = reader.read(ACCOUNT, vpc.vpc, WITH_ROLE)
@@ -241,7 +241,7 @@ def test_network_role_that_may_not_be_assumed_is_named(
 def test_throttled_optional_reads_are_raised(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only a denial is an answer to an optional read; throttling is not."""
+    """Only a denial makes an optional read unknown; throttling raises."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     attached(builder, vpc)
     sandbox.faults.throttle("ec2", "DescribeTransitGatewayAttachments")
@@ -250,7 +250,7 @@ def test_throttled_optional_reads_are_raised(
 
 
 def test_hops_cost_one_read_a_kind(reader: SnapshotReader, builder: Builder, sandbox: Sandbox) -> None:
-    """For a whole account, reading hops costs the same for three VPCs with transit gateways as for one."""
+    """For a whole account, hops of three VPCs with transit gateways need as many calls as those of one."""
     costs = []
     for _ in range(2):
         vpc = Private(builder)
@@ -264,6 +264,6 @@ def test_hops_cost_one_read_a_kind(reader: SnapshotReader, builder: Builder, san
 
 
 def test_vpc_of_a_subnet(reader: SnapshotReader, vpc: Private) -> None:
-    """The VPC of a subnet is one call; a subnet that is gone has none."""
+    """Finding the VPC of a subnet is one call; a deleted subnet has none."""
     assert reader.vpc_of(vpc.subnet) == vpc.vpc
     assert reader.vpc_of("subnet-0") is None

@@ -1,4 +1,4 @@
-"""Reading interfaces, instances and transit gateways: few reads, all pages, and what a denial leaves."""
+"""Reading interfaces, instances, and transit gateways: few calls, all pages, and the effect of a denial."""
 
 from collections.abc import Iterable
 from ipaddress import IPv4Network
@@ -40,12 +40,12 @@ def tables(aws: Aws, table_ids: Iterable[str]) -> list[RouteTable]:
 
 
 def operations(sandbox: Sandbox) -> list[str]:
-    """Return the names of the operations called, in their order."""
+    """Return the names of the called operations, in order."""
     return [call.operation for call in sandbox.calls]
 
 
 def test_targets_are_named_once(aws: Aws, account: Account) -> None:
-    """Targets of one kind come sorted and once each, however many routes lead there."""
+    """Targets of one kind are sorted and unique, however many routes lead to them."""
     vpc = BehindNatGateway(account)
     account.route(vpc.table, "192.0.2.0/24", NatGatewayId=vpc.nat)
     both = tables(aws, [vpc.table, vpc.public_table])
@@ -55,7 +55,7 @@ def test_targets_are_named_once(aws: Aws, account: Account) -> None:
 
 
 def test_blackholes_lead_nowhere(aws: Aws, account: Account) -> None:
-    """The target of a blackhole is not looked up."""
+    """The target of a blackhole is not read."""
     vpc = BehindNatInstance(account)
     before = tables(aws, [vpc.table])
     assert len(read_network_interfaces(aws, before)) == 1
@@ -75,7 +75,7 @@ def test_interface_tells_its_check_and_instance(aws: Aws, account: Account) -> N
 
 
 def test_interfaces_are_read_in_hundreds(aws: Aws, account: Account) -> None:
-    """A filter takes 200 values: 201 interfaces are read in two calls, and all are found."""
+    """A filter accepts 200 values: 201 interfaces are read in two calls."""
     vpc = account.vpc()
     subnet, table_id = account.subnet(vpc), account.table(vpc)
     backend = ec2_backends[account.account_id][account.sandbox.region]
@@ -89,7 +89,7 @@ def test_interfaces_are_read_in_hundreds(aws: Aws, account: Account) -> None:
 
 
 def test_instances_are_read_where_an_interface_forwards(aws: Aws, account: Account) -> None:
-    """What an instance can carry is read for those that forward: none, none is read."""
+    """The capacity is read only for instances that forward."""
     vpcs = [BehindNatInstance(account, kind, check=kind == "t4g.nano") for kind in ("c7gn.medium", "t4g.nano")]
     interfaces = read_network_interfaces(aws, tables(aws, [vpc.table for vpc in vpcs]))
     [found] = read_instances(aws, interfaces.values()).values()
@@ -101,7 +101,7 @@ def test_instances_are_read_where_an_interface_forwards(aws: Aws, account: Accou
 
 
 def test_bandwidth_of_several_cards_adds_up(aws: Aws, account: Account) -> None:
-    """An instance type with several network cards carries what they carry together."""
+    """The capacity of an instance type is the sum of its network cards."""
     vpc = BehindNatInstance(account, "p4d.24xlarge")
     interfaces = read_network_interfaces(aws, tables(aws, [vpc.table]))
     [found] = read_instances(aws, interfaces.values()).values()
@@ -129,7 +129,7 @@ def test_transit_gateways_of_their_owner(aws: Aws, account: Account) -> None:
 
 
 def test_transit_gateways_of_a_spoke(sandbox: Sandbox, aws: Aws, account: Account) -> None:
-    """A spoke reads its own attachment, whose table it cannot know, and does not ask for any table's routes."""
+    """A spoke reads its own attachment, whose table it cannot see, and does not request any table's routes."""
     hub = Hub(Account(sandbox, "111122223333", first=100))
     hub.share(account)
     spoke = hub.join(account)
@@ -143,7 +143,7 @@ def test_transit_gateways_of_a_spoke(sandbox: Sandbox, aws: Aws, account: Accoun
 
 
 def test_denied_reads_are_named(aws: Aws, account: Account) -> None:
-    """What may not be read is None, never empty, and named."""
+    """Resources that may not be read are None, not empty, and the read is named."""
     Hub(account).join(account)
     account.sandbox.faults.deny("ec2", "DescribeTransitGatewayAttachments", times=1)
     optional = OptionalReads()
@@ -154,7 +154,7 @@ def test_denied_reads_are_named(aws: Aws, account: Account) -> None:
 
 
 def test_unreadable_subnets_of_attachments(aws: Aws, account: Account) -> None:
-    """Without ec2:DescribeTransitGatewayVpcAttachments attachments are known, but for their subnets."""
+    """Without ec2:DescribeTransitGatewayVpcAttachments, attachments are known except for their subnets."""
     hub = Hub(account)
     account.sandbox.faults.deny("ec2", "DescribeTransitGatewayVpcAttachments")
     optional = OptionalReads()
@@ -165,14 +165,14 @@ def test_unreadable_subnets_of_attachments(aws: Aws, account: Account) -> None:
 
 
 def test_failures_other_than_denials_raise(aws: Aws, account: Account) -> None:
-    """An optional read that fails for another reason than a permission raises: it is no reason to know less."""
+    """If an optional read fails for another reason than a missing permission, it raises."""
     account.sandbox.faults.fail("ec2", "DescribeTransitGatewayAttachments", "InvalidParameterValue", 400)
     with pytest.raises(ApiError, match="InvalidParameterValue"):
         read_transit_gateways(aws, OptionalReads())
 
 
 def test_all_pages_of_a_search(aws: Aws, account: Account) -> None:
-    """A table of more than 1,000 routes is read to its end, and then nothing is left out."""
+    """A table of more than 1,000 routes is read completely."""
     hub = Hub(account)
     fill(hub, 2500)
     account.sandbox.calls.clear()
@@ -182,7 +182,7 @@ def test_all_pages_of_a_search(aws: Aws, account: Account) -> None:
 
 
 def test_search_that_cannot_go_on(aws: Aws, account: Account) -> None:
-    """Where a search leaves routes out and gives no token to go on with, the table counts as truncated."""
+    """If a search omits routes and returns no token, the table counts as truncated."""
     hub = Hub(account)
     hub.join(account)
     fill(hub, 1000, gives_tokens=False)
@@ -193,7 +193,7 @@ def test_search_that_cannot_go_on(aws: Aws, account: Account) -> None:
 
 
 def fill(hub: Hub, number: int, *, gives_tokens: bool = True) -> None:
-    """Add blackholes to the spokes' table, straight into the sandbox's memory."""
+    """Add blackholes to the spokes' table directly in the sandbox's memory."""
     backend = ec2_backends[hub.account.account_id][hub.account.sandbox.region]
     table = backend.transit_gateways_route_tables[hub.spokes_table]
     table.gives_tokens = gives_tokens  # type: ignore[attr-defined]

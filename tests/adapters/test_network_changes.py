@@ -1,4 +1,4 @@
-"""Configuration items in all their shapes into changes, and those that need no reading at all."""
+"""Configuration items of all formats as changes, and items that need no reads."""
 
 import json
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def related(resource_type: str, resource_id: str) -> Object:
 @all_shapes
 @pytest.mark.parametrize("resource_type", list(ResourceType))
 def test_change_names_resource_and_vpc(resource_type: ResourceType, shaped: Callable[[Object], object]) -> None:
-    """Type, id and VPC are read, whichever way the configuration is spelt."""
+    """Type, id, and VPC are read from each spelling of the configuration."""
     found = item(resourceType=resource_type.value, resourceId="id-1", configuration=shaped({"vpcId": "vpc-7"}))
     assert change_of(found, None) == Change(resource_type, "id-1", vpc_id="vpc-7")
 
@@ -55,7 +55,7 @@ def test_change_names_resource_and_vpc(resource_type: ResourceType, shaped: Call
 @pytest.mark.parametrize("state", ["available", {"value": "available"}, None, {"code": 16, "name": "running"}])
 @all_shapes
 def test_state_may_be_a_string_or_an_object(state: object, shaped: Callable[[Object], object]) -> None:
-    """The state of an item is a string or an object; it does not matter, because EC2 is read anyway."""
+    """The state of an item is a string or an object. It is ignored, because EC2 is read anyway."""
     configuration = shaped({"state": state, "vpcId": "vpc-1"})
     endpoint = item(resourceType="AWS::EC2::VPCEndpoint", resourceId="vpce-1", configuration=configuration)
     assert change_of(endpoint, None) == Change(ResourceType.VPC_ENDPOINT, "vpce-1", vpc_id="vpc-1")
@@ -64,7 +64,7 @@ def test_state_may_be_a_string_or_an_object(state: object, shaped: Callable[[Obj
 
 @pytest.mark.parametrize("key", ["name", "relationshipName"])
 def test_vpc_may_stand_in_relationships(key: str) -> None:
-    """Where the configuration lacks the VPC, the relationships name it, in the spelling of events or of the API."""
+    """If the configuration has no VPC, the relationships name it, as spelled in events or in the API."""
     relationship = {"resourceType": "AWS::EC2::VPC", "resourceId": "vpc-3", key: "Is contained in Vpc"}
     found = item(configuration={"vpcId": None}, relationships=[relationship])
     assert change_of(found, None).vpc_id == "vpc-3"
@@ -72,7 +72,7 @@ def test_vpc_may_stand_in_relationships(key: str) -> None:
 
 @all_shapes
 def test_vpc_of_a_deleted_resource_stands_in_the_diff(shaped: Callable[[Object], object]) -> None:
-    """A deleted resource's item has no configuration: what was deleted stands in the diff, or in the item before."""
+    """The item of a deletion has no configuration, so the diff or the previous item has the values."""
     deleted = item(configurationItemStatus="ResourceDeleted", configuration=None)
     expected = Change(
         ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-1", earlier_subnet_ids=frozenset({"subnet-1"}), deleted=True
@@ -84,7 +84,7 @@ def test_vpc_of_a_deleted_resource_stands_in_the_diff(shaped: Callable[[Object],
 
 @all_shapes
 def test_tags_that_look_like_ids_name_no_resource(shaped: Callable[[Object], object]) -> None:
-    """Names such as vpc-prod or subnet-a are common in tags, which stand beside the ids and change as those do."""
+    """Names such as vpc-prod or subnet-a in tags, which are next to ids and also change, are not used as ids."""
     tags = [{"key": "Name", "value": "vpc-prod"}, {"key": "subnet-of", "value": "subnet-a"}]
     now = item(configuration=shaped({"tags": tags, "vpcId": "vpc-7"}))
     before = item(configuration=shaped({"tags": tags}))
@@ -104,7 +104,7 @@ def test_empty_diffs_tell_nothing(value: Object | None) -> None:
 
 
 def test_earlier_associations_are_read_from_the_diff() -> None:
-    """Subnets of removed associations count as earlier ones, those of new associations do not."""
+    """Subnets of removed associations count as previous ones, and those of new associations do not."""
     change = change_of(
         item(),
         diff(
@@ -119,12 +119,12 @@ def test_earlier_associations_are_read_from_the_diff() -> None:
 
 @pytest.mark.parametrize("sides", [({"main": True}, None), (None, {"main": True}), ({"Main": True}, {"Main": False})])
 def test_main_association_that_comes_or_goes_is_noticed(sides: tuple[object, object]) -> None:
-    """A table that becomes, or ceases to be, the main one governs other subnets than its associations name."""
+    """A table that becomes or ceases to be the main one affects subnets without an association."""
     assert change_of(item(), diff(Configuration_Associations_0=sides)).main_changed
 
 
 def test_main_as_a_property_of_its_own_is_noticed() -> None:
-    """The diff may name the property itself."""
+    """The name of the diff's entry can be the property itself."""
     sides = (False, True)
     assert change_of(item(), diff(Configuration_Associations_0_Main=sides)).main_changed
 
@@ -140,13 +140,13 @@ def test_main_as_a_property_of_its_own_is_noticed() -> None:
     ],
 )
 def test_deletion_is_told_by_the_status(status: str, deleted: bool) -> None:
-    """Of AWS Config's five statuses, two say that the resource is gone."""
+    """Two of AWS Config's five statuses mean that the resource was deleted."""
     assert change_of(item(configurationItemStatus=status), None).deleted is deleted
 
 
 @pytest.mark.parametrize("found", ["AWS::EC2::VPC", "AWS::EC2::subnet", "", None, ..., 7, ["AWS::EC2::Subnet"]])
 def test_other_types_are_refused(found: object) -> None:
-    """An item of a type that the rule does not follow is an error that names those it does."""
+    """An item of another resource type is an error that names the supported types."""
     with pytest.raises(EventError) as raised:
         change_of(item(resourceType=found), None)
     assert raised.value.field == "configurationItem.resourceType"
@@ -155,7 +155,7 @@ def test_other_types_are_refused(found: object) -> None:
 
 @pytest.mark.parametrize("found", ["", None, ..., 7, ["rtb-1"]])
 def test_resource_id_is_required(found: object) -> None:
-    """An item without an id is refused by that name."""
+    """An item without an id is an error that names the field."""
     with pytest.raises(EventError) as raised:
         change_of(item(resourceId=found), None)
     assert raised.value.field == "configurationItem.resourceId"
@@ -205,7 +205,7 @@ def subnet(status: str = "OK") -> Object:
 
 @pytest.mark.parametrize("properties", DROPPED.values(), ids=DROPPED.keys())
 def test_subnet_items_about_attachments_alone_are_dropped(properties: dict[str, tuple[object, object]]) -> None:
-    """Interfaces and instances that come and go do not change a path: nothing is read for these frequent items."""
+    """Items that report only interfaces or instances are frequent and do not change a path, so nothing is read."""
     assert cannot_change_path(subnet(), diff(**properties))
 
 
@@ -216,18 +216,18 @@ def test_other_subnet_items_are_kept(properties: dict[str, tuple[object, object]
 
 
 def test_subnet_items_without_diff_are_kept() -> None:
-    """An item that is evaluated again has no diff, and is looked at."""
+    """An item that is evaluated again has no diff, and is not ignored."""
     assert not cannot_change_path(subnet(), None)
 
 
 @pytest.mark.parametrize("status", ["ResourceDiscovered", "ResourceDeleted"])
 def test_subnets_that_come_or_go_are_kept(status: str) -> None:
-    """Attachments in the diff of a subnet that was discovered or deleted do not hide it."""
+    """Attachments in the diff of a new or deleted subnet do not make the rule ignore it."""
     assert not cannot_change_path(subnet(status), diff(Relationships_0=(None, INTERFACE)))
 
 
 def test_attachments_of_other_types_are_kept() -> None:
-    """A route table's relationships to interfaces are its routes' targets."""
+    """Relationships of a route table to interfaces are the targets of its routes."""
     assert not cannot_change_path(item(), diff(Relationships_0=(None, INTERFACE)))
 
 
@@ -239,7 +239,7 @@ def test_attachments_of_other_types_are_kept() -> None:
 def test_interface_endpoints_are_dropped(
     endpoint_type: str | None, dropped: bool, shaped: Callable[[Object], object]
 ) -> None:
-    """No route leads to an interface endpoint; to those of other types one may."""
+    """No route leads to an interface endpoint, but one can lead to an endpoint of another type."""
     configuration = shaped({"vpcEndpointId": "vpce-1", "vpcEndpointType": endpoint_type, "vpcId": "vpc-1"})
     endpoint = item(resourceType="AWS::EC2::VPCEndpoint", resourceId="vpce-1", configuration=configuration)
     assert cannot_change_path(endpoint, None) is dropped
@@ -247,7 +247,7 @@ def test_interface_endpoints_are_dropped(
 
 @pytest.mark.parametrize("odd", [["AWS::EC2::Instance"], {"a": 1}, 7])
 def test_attachments_of_odd_types_are_kept(odd: object) -> None:
-    """A type that is no string is no attachment's."""
+    """A type that is not a string is not an attachment."""
     assert not cannot_change_path(subnet("OK"), diff(Relationships_0=(None, {**INTERFACE, "resourceType": odd})))
 
 
@@ -261,7 +261,7 @@ def test_attachments_of_odd_types_are_kept(odd: object) -> None:
     ],
 )
 def test_changes_of_a_directory_bucket_are_dropped(status: str, change_type: str | None, dropped: bool) -> None:
-    """A bucket that was there before and still is changes no verdict; one that comes or goes may."""
+    """A bucket that existed before and still exists changes no verdict; a new or deleted one can."""
     bucket = item(resourceType="AWS::S3Express::DirectoryBucket", configurationItemStatus=status)
     changed = {"changedProperties": {}, "changeType": change_type} if change_type else None
     assert cannot_change_path(bucket, changed) is dropped
@@ -269,7 +269,7 @@ def test_changes_of_a_directory_bucket_are_dropped(status: str, change_type: str
 
 @pytest.mark.parametrize("text", ["{", '{"a": ' * 9999, "[" * 99_999, '{"a": "\\udc00"}'], ids=range(4))
 def test_configuration_that_cannot_be_read_is_refused(text: str) -> None:
-    """Half a text, one that is nested too deep, and one that AWS could not have sent are refused by name."""
+    """Truncated, deeply nested, or impossible values are errors that name the field."""
     for function in (cannot_change_path, change_of):
         with pytest.raises(EventError) as raised:
             function(item(resourceType="AWS::EC2::VPCEndpoint", configuration=text), None)
@@ -278,7 +278,7 @@ def test_configuration_that_cannot_be_read_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("found", [..., None, 7, "Deleted", ["OK"], {"value": "OK"}])
 def test_status_is_required(found: object) -> None:
-    """An item without one of AWS Config's five statuses is refused by that name (botocore model: config)."""
+    """A status other than AWS Config's five is an error that names the field (botocore model: config)."""
     with pytest.raises(EventError) as raised:
         change_of(item(configurationItemStatus=found), None)
     assert raised.value.field == "configurationItem.configurationItemStatus"
@@ -286,7 +286,7 @@ def test_status_is_required(found: object) -> None:
 
 @pytest.mark.parametrize("found", ["text", 7, ["a"], {"Relationships.0": "text"}, {"Relationships.0": None}])
 def test_changed_properties_are_objects(found: object) -> None:
-    """A malformed diff is refused by name, for a subnet's item too, which is looked at before anything is read."""
+    """A malformed diff is an error that names the field, also for a subnet's item."""
     changed_subnet = item(resourceType="AWS::EC2::Subnet", resourceId="subnet-1")
     for function in (cannot_change_path, change_of):
         with pytest.raises(EventError) as raised:

@@ -1,4 +1,4 @@
-"""Prefix lists: which calls they cost, and for how long they are remembered."""
+"""Prefix lists: the calls to read them, and how long they are cached."""
 
 import time
 from inspect import signature
@@ -19,10 +19,10 @@ EXPRESS_IPV6 = "com.amazonaws.us-east-1.ipv6.s3express"
 
 
 class Clock:
-    """A clock that stands still until it is set."""
+    """A clock that shows a fixed time until a test sets it."""
 
     def __init__(self) -> None:
-        """Begin somewhere."""
+        """Start at an arbitrary time."""
         self.seconds = 1_000_000.0
 
     def __call__(self) -> float:
@@ -38,7 +38,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def reader(aws: Aws, clock: Clock) -> PrefixListReader:
-    """A reader that has read nothing."""
+    """A new reader."""
     return PrefixListReader(aws.ec2, aws.region, clock)
 
 
@@ -48,7 +48,7 @@ def names(reader: PrefixListReader, wanted: list[str], families: set[Family]) ->
 
 
 def test_lists_of_awss_own_cost_one_call(reader: PrefixListReader, sandbox: Sandbox) -> None:
-    """DescribePrefixLists shows AWS's own lists with their blocks."""
+    """DescribePrefixLists returns AWS's own lists with their CIDRs."""
     found = {prefix_list.name: prefix_list for prefix_list in reader.read([], IPV4).values()}
     assert found[EXPRESS].aws_owned
     assert parse_cidr("192.0.2.0/29") in (found[EXPRESS].cidrs or ())
@@ -56,7 +56,7 @@ def test_lists_of_awss_own_cost_one_call(reader: PrefixListReader, sandbox: Sand
 
 
 def test_customer_lists_are_read_if_wanted(reader: PrefixListReader, builder: Builder, sandbox: Sandbox) -> None:
-    """A wanted list that is not AWS's own is described and its entries are read."""
+    """A list in a route that AWS does not own is described, and its entries are read."""
     list_id = builder.prefix_list("198.18.0.0/15", "192.0.2.1/32")
     found = reader.read([list_id], IPV4)[list_id]
     assert (found.aws_owned, found.family) == (False, Family.IPV4)
@@ -67,20 +67,20 @@ def test_customer_lists_are_read_if_wanted(reader: PrefixListReader, builder: Bu
 
 
 def test_wanted_lists_of_awss_own_cost_nothing_more(reader: PrefixListReader, sandbox: Sandbox) -> None:
-    """A route to another of AWS's lists, such as that of S3, needs no further call."""
+    """A route to another AWS-managed list, such as that of S3, needs no further call."""
     found = reader.read([], IPV4)
     reader.read(list(found), IPV4)
     assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"]
 
 
 def test_empty_customer_list_is_empty(reader: PrefixListReader, builder: Builder) -> None:
-    """A list without entries is none that cannot be read: it matches nothing."""
+    """A list without entries can be read and matches nothing."""
     list_id = builder.prefix_list()
     assert reader.read([list_id], IPV4)[list_id].cidrs == ()
 
 
 def test_ipv6_list_is_looked_for_where_a_subnet_has_ipv6(reader: PrefixListReader, sandbox: Sandbox) -> None:
-    """DescribePrefixLists need not show the IPv6 list: it is looked for among the managed ones."""
+    """DescribePrefixLists need not return the IPv6 list, so it is searched for among the managed lists."""
     assert EXPRESS_IPV6 not in names(reader, [], IPV4)
     found = {prefix_list.name: prefix_list for prefix_list in reader.read([], BOTH).values()}
     assert found[EXPRESS_IPV6].family is Family.IPV6
@@ -92,19 +92,19 @@ def test_ipv6_list_is_looked_for_where_a_subnet_has_ipv6(reader: PrefixListReade
 
 
 def test_region_without_the_service_costs_one_call(sandbox: Sandbox) -> None:
-    """Where S3 Express is not offered no IPv6 list of it is looked for."""
+    """If S3 Express is not offered, its IPv6 list is not searched for."""
     aws = Aws.connect("eu-south-1")
     assert not any("s3express" in name for name in names(PrefixListReader(aws.ec2, aws.region), [], BOTH))
     assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"]
 
 
 def test_list_that_is_not_there_is_left_out(reader: PrefixListReader) -> None:
-    """A list that nobody shows is not made up."""
+    """A list that no call returns is not added."""
     assert "pl-0" not in reader.read(["pl-0"], IPV4)
 
 
 def test_entries_that_may_not_be_read_are_unknown(reader: PrefixListReader, builder: Builder, sandbox: Sandbox) -> None:
-    """Denied entries are unknown, not empty; a denied read is not repeated each time."""
+    """Denied entries are unknown, not empty, and the denied read is not repeated each time."""
     list_id = builder.prefix_list("198.18.0.0/15")
     sandbox.faults.deny("ec2", "GetManagedPrefixListEntries", PrefixListId=list_id)
     assert reader.read([list_id], IPV4)[list_id].cidrs is None
@@ -114,7 +114,7 @@ def test_entries_that_may_not_be_read_are_unknown(reader: PrefixListReader, buil
 
 
 def test_entries_are_read_to_their_last_page(reader: PrefixListReader, builder: Builder, sandbox: Sandbox) -> None:
-    """A list longer than a page is whole."""
+    """A list longer than a page is complete."""
     sandbox.ec2.knobs.page_size = 2
     list_id = builder.prefix_list(*(f"198.18.{number}.0/24" for number in range(5)))
     assert len(reader.read([list_id], IPV4)[list_id].cidrs or ()) == 5
@@ -124,7 +124,7 @@ def test_entries_are_read_to_their_last_page(reader: PrefixListReader, builder: 
 def test_lists_are_remembered_for_15_minutes(
     reader: PrefixListReader, builder: Builder, sandbox: Sandbox, clock: Clock, passed: float
 ) -> None:
-    """Within a quarter of an hour AWS's are not read again, and customers' only described, for their version."""
+    """For 15 minutes, AWS's lists are not read again, and customer-managed ones only for their version."""
     list_id = builder.prefix_list("198.18.0.0/15")
     before = reader.read([list_id], BOTH)
     sandbox.calls.clear()
@@ -137,7 +137,7 @@ def test_lists_are_remembered_for_15_minutes(
 
 
 def test_a_customers_change_shows_at_once(reader: PrefixListReader, builder: Builder, sandbox: Sandbox) -> None:
-    """Another version of one list has its entries read again, and no other list's."""
+    """If one list has a new version, only its entries are read again."""
     changed, other = builder.prefix_list("198.18.0.0/15"), builder.prefix_list("192.0.2.0/24")
     wanted = [changed, other]
     reader.read(wanted, IPV4)
@@ -153,7 +153,7 @@ def test_a_customers_change_shows_at_once(reader: PrefixListReader, builder: Bui
 def test_lists_are_read_again_after_15_minutes(
     reader: PrefixListReader, builder: Builder, sandbox: Sandbox, clock: Clock
 ) -> None:
-    """After that, everything is read anew: an entry that was added shows."""
+    """After 15 minutes, everything is read again, so an added entry appears."""
     list_id = builder.prefix_list("198.18.0.0/15")
     reader.read([list_id], IPV4)
     builder.ec2.modify_managed_prefix_list(
@@ -166,7 +166,7 @@ def test_lists_are_read_again_after_15_minutes(
 
 
 def test_memory_does_not_grow_older_by_being_used(reader: PrefixListReader, sandbox: Sandbox, clock: Clock) -> None:
-    """The 15 minutes count from the read, however often the lists are used in between."""
+    """The 15 minutes count from the read, no matter how often the lists are used."""
     reader.read([], IPV4)
     for _ in range(4):
         clock.seconds += REMEMBERED_SECONDS / 4
@@ -179,7 +179,7 @@ def test_memory_does_not_grow_older_by_being_used(reader: PrefixListReader, sand
 def test_lists_are_read_again_where_the_clock_was_set_back(
     reader: PrefixListReader, sandbox: Sandbox, clock: Clock
 ) -> None:
-    """Nobody knows then how old they are."""
+    """If the clock was set back, nobody knows how old the lists are, so they are read again."""
     reader.read([], IPV4)
     clock.seconds -= 1
     reader.read([], IPV4)
@@ -187,14 +187,14 @@ def test_lists_are_read_again_where_the_clock_was_set_back(
 
 
 def test_lists_age_by_the_clock_on_the_wall() -> None:
-    """A monotonic clock stands still while Lambda keeps a function frozen."""
+    """A monotonic clock does not advance while Lambda freezes a function."""
     assert signature(PrefixListReader).parameters["clock"].default is time.time
 
 
 def test_list_wanted_later_is_not_older_than_the_rest(
     reader: PrefixListReader, builder: Builder, sandbox: Sandbox, clock: Clock
 ) -> None:
-    """A list first wanted after ten minutes is forgotten with the others, so that no entry is too old."""
+    """A list that is first read after ten minutes expires with the others, so no entry is too old."""
     reader.read([], IPV4)
     clock.seconds += REMEMBERED_SECONDS - 1
     list_id = builder.prefix_list("198.18.0.0/15")
@@ -206,7 +206,7 @@ def test_list_wanted_later_is_not_older_than_the_rest(
 
 
 def test_customer_list_made_after_the_lists_were_read_is_found(reader: PrefixListReader, builder: Builder) -> None:
-    """A list that did not exist when the managed lists were described is looked for again."""
+    """A list that did not exist when the managed lists were described is searched for again."""
     first = builder.prefix_list("198.18.0.0/15")
     reader.read([first], IPV4)
     second = builder.prefix_list("192.0.2.1/32")
@@ -217,7 +217,7 @@ def test_customer_list_made_after_the_lists_were_read_is_found(reader: PrefixLis
 def test_failed_read_is_not_remembered(
     reader: PrefixListReader, builder: Builder, sandbox: Sandbox, operation: str
 ) -> None:
-    """After a read that failed the next one starts over."""
+    """After a failed read, the next one starts again."""
     list_id = builder.prefix_list("198.18.0.0/15")
     sandbox.faults.deny("ec2", operation, times=1)
     with pytest.raises(ApiError, match=operation):

@@ -1,4 +1,4 @@
-"""EC2's descriptions of transit gateways into records."""
+"""EC2's descriptions of transit gateways as records."""
 
 from contextlib import suppress
 
@@ -39,12 +39,12 @@ ROUTE = {
 
 
 def test_the_two_descriptions_of_an_attachment_are_joined() -> None:
-    """Association from the one, subnets and appliance mode from the other."""
+    """The association comes from one description, and subnets and appliance mode from the other."""
     assert attachments([DESCRIBED], [OF_VPC]) == {"tgw-attach-1": WHOLE}
 
 
 def test_either_description_alone_leaves_the_rest_unknown() -> None:
-    """A spoke sees no association, and not every dump holds the subnets."""
+    """A spoke sees no association, and not every dump has the subnets."""
     (alone,) = attachments([DESCRIBED], []).values()
     assert (alone.subnet_ids, alone.appliance_mode, alone.route_table_id) == (None, False, "tgw-rtb-1")
     (spokes,) = attachments([], [OF_VPC]).values()
@@ -53,7 +53,7 @@ def test_either_description_alone_leaves_the_rest_unknown() -> None:
 
 @pytest.mark.parametrize("association", [None, {}, {"TransitGatewayRouteTableId": "tgw-rtb-1", "State": "associating"}])
 def test_only_an_association_in_force_counts(association: dict | None) -> None:
-    """In any other state the transit gateway does not route by that table yet, or no more."""
+    """In any other state, the transit gateway does not use that table."""
     (found,) = attachments([{**DESCRIBED, "Association": association}], []).values()
     assert found.route_table_id is None
 
@@ -63,28 +63,28 @@ def test_only_an_association_in_force_counts(association: dict | None) -> None:
     [({}, Rank.STATIC), ({"PrefixListId": "pl-1"}, Rank.PREFIX_LIST), ({"Type": "propagated"}, Rank.PROPAGATED)],
 )
 def test_a_routes_rank(change: dict, rank: Rank) -> None:
-    """Static before prefix-list before propagated, as a transit gateway orders them."""
+    """Static routes win over prefix-list routes, and these over propagated ones."""
     (route,) = transit_gateway_route_table("tgw-rtb-1", {"Routes": [{**ROUTE, **change}]}).routes
     assert (route.rank, route.destination) == (rank, parse_cidr("0.0.0.0/0"))
     assert (route.target_id, route.target_kind) == ("tgw-attach-1", "TRANSIT_GATEWAY_ATTACHMENT")
 
 
 def test_a_route_by_a_prefix_list_alone() -> None:
-    """Where EC2 names no block, the list's entries are the destination."""
+    """If EC2 returns no block, the destination is the list's entries."""
     described = {**ROUTE, "DestinationCidrBlock": None, "PrefixListId": "pl-1"}
     (route,) = transit_gateway_route_table("tgw-rtb-1", {"Routes": [described]}).routes
     assert route.destination == "pl-1"
 
 
 def test_a_blackhole_has_no_attachment() -> None:
-    """It takes part in the choice all the same."""
+    """A blackhole takes part in the choice of the winning route."""
     described = {"DestinationCidrBlock": "0.0.0.0/0", "Type": "static", "State": "blackhole"}
     (route,) = transit_gateway_route_table("tgw-rtb-1", {"Routes": [described]}).routes
     assert route.is_blackhole
 
 
 def test_equal_cost_paths_are_alternatives() -> None:
-    """Several attachments of one route may each carry a flow."""
+    """If a route has several attachments, traffic can use each of them."""
     several = [{"TransitGatewayAttachmentId": f"tgw-attach-{number}"} for number in (1, 2)]
     table = transit_gateway_route_table("tgw-rtb-1", {"Routes": [{**ROUTE, "TransitGatewayAttachments": several}]})
     assert [route.target_id for route in table.routes] == ["tgw-attach-1", "tgw-attach-2"]
@@ -92,7 +92,7 @@ def test_equal_cost_paths_are_alternatives() -> None:
 
 @pytest.mark.parametrize("state", ["pending", "deleting", "deleted"])
 def test_a_route_that_is_not_in_force_does_not_count(state: str) -> None:
-    """Only active and blackhole routes decide."""
+    """Only active and blackhole routes count."""
     assert transit_gateway_route_table("tgw-rtb-1", {"Routes": [{**ROUTE, "State": state}]}).routes == ()
 
 
@@ -112,7 +112,7 @@ def test_a_field_that_is_needed_is_named_where_it_is_missing(field: str) -> None
 
 @given(described=spoilt(DESCRIBED), of_vpc=spoilt(OF_VPC), route=spoilt(ROUTE))
 def test_whatever_is_wrong_is_a_record_error(described: dict, of_vpc: dict, route: dict) -> None:
-    """Descriptions spoilt anywhere give records or a RecordError, and never another exception."""
+    """Invalid descriptions give records or a RecordError, and never another exception."""
     with suppress(RecordError):
         assert attachments([described], [of_vpc])
     with suppress(RecordError):

@@ -1,4 +1,4 @@
-"""Running cost in the sandbox, and the traffic of NAT gateways there."""
+"""Runs `cost` in the sandbox, and records traffic of NAT gateways there."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -35,7 +35,7 @@ def by_id(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def carry(
     account: Account, nat_gateway_id: str, out: float, back: float, *, days: int = 1, zone: str | None = None
 ) -> None:
-    """Record so many GB in each direction, in equal parts over the last days.
+    """Record this many GB in each direction, in equal amounts over the last days.
 
     Their first hour has nothing: by the time that a command looks, it may be no longer one of them.
     """

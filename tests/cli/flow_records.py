@@ -47,7 +47,7 @@ class FlowLogs:
         return flow_log_id
 
     def record(self, *values: dict[str, object], fields: str = DEFAULT, age: timedelta = timedelta(hours=5)) -> None:
-        """Put records of that age; a field that is not given is "-", as AWS writes unknown values."""
+        """Put records of this age; a field without a value is "-", as AWS writes unknown values."""
         stream = f"stream-{next(_streams)}"
         time = datetime.now(UTC) - age
         self._logs.create_log_stream(logGroupName=self._group, logStreamName=stream)

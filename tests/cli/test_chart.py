@@ -1,4 +1,4 @@
-"""Charts: scales and words, what a terminal shows, and the SVG file."""
+"""Charts: scales and words, the terminal chart, and the SVG file."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,12 +23,12 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def points(values: Sequence[float | None]) -> tuple[tuple[datetime, float], ...]:
-    """Points of such values, and none for None."""
+    """Return points with these values, and no point for None."""
     return tuple((START + index * PERIOD, value) for index, value in enumerate(values) if value is not None)
 
 
 def finding(symptom: Symptom, first: int, last: int, value: float, unit: str = "bit/s") -> Finding:
-    """A finding from one period to another."""
+    """Return a finding from one period to another."""
     return Finding(symptom, Severity.HIGH, START + first * PERIOD, START + last * PERIOD, value, unit, {})
 
 
@@ -48,7 +48,7 @@ DIAGNOSIS = Diagnosis(Meter("nat-1"), START, START + 144 * PERIOD, 300, LOAD, FI
     [(24.87e9, "24.9 Gbit/s"), (3e6, "3 Mbit/s"), (999.6e6, "1000 Mbit/s"), (512.0, "512 bit/s"), (0.0, "0 bit/s")],
 )
 def test_rates_have_three_digits(value: float, text: str) -> None:
-    """In the largest unit that leaves at least one before the point."""
+    """A rate has three digits, in the largest unit in which it is at least one."""
     assert rate(value, "bit/s") == text
 
 
@@ -56,12 +56,12 @@ def test_rates_have_three_digits(value: float, text: str) -> None:
     ("minutes", "text"), [(190, "3 h 10 min"), (45, "45 min"), (60, "1 h"), (1500, "1 d 1 h"), (0, "0 min")]
 )
 def test_durations_have_two_units(minutes: int, text: str) -> None:
-    """The largest two that count."""
+    """A duration has its two largest units."""
     assert duration(timedelta(minutes=minutes)) == text
 
 
 def test_numbers_have_units_and_few_digits() -> None:
-    """Thousands are set apart, shares are percent, and a time of one day names it once."""
+    """Thousands have separators, shares are percentages, and a time range within a day has its date once."""
     assert (count(1204, "packet"), count(1, "packet")) == ("1,204 packets", "1 packet")
     assert (share(0.000343), share(0.5), share(0)) == ("0.034 %", "50 %", "0 %")
     assert span(START, START + PERIOD) == "2026-03-01 00:00 to 00:05 UTC"
@@ -70,7 +70,7 @@ def test_numbers_have_units_and_few_digits() -> None:
 
 @pytest.mark.parametrize("highest", [0.0, 1.0, 3e3, 2.5e9, 24.9e9, 25e9, 25.1e9, 99.9e9])
 def test_an_axis_ends_just_above_what_it_shows(highest: float) -> None:
-    """Its steps are round, at most five, and add up to its top."""
+    """The axis has at most five steps of a round size and ends at a multiple of that size."""
     found = axis(highest, "bit/s", 5)
     labels = list(found.labels())
     assert highest <= found.top <= max(2 * highest, 1)
@@ -81,7 +81,7 @@ def test_an_axis_ends_just_above_what_it_shows(highest: float) -> None:
 
 @pytest.mark.parametrize("hours", [0.5, 3, 24, 24 * 30, 24 * 455])
 def test_ticks_are_round_and_few(hours: float) -> None:
-    """All lie in the window, equally far apart, and midnights are dates."""
+    """All ticks are in the window, at equal distances, and midnights are shown as dates."""
     end = START + timedelta(hours=hours, minutes=7)
     found = ticks(START + timedelta(minutes=3), end, 8)
     times = [time for time, _ in found]
@@ -92,7 +92,7 @@ def test_ticks_are_round_and_few(hours: float) -> None:
 
 
 def test_columns_average_the_periods_that_they_meet() -> None:
-    """Several periods to a column, several columns to a period, and a gap that is none."""
+    """A column averages all its periods, a long period fills several columns, and a gap stays empty."""
     values = points([1.0, 3.0, None, 5.0])
     end = START + 4 * PERIOD
     assert averaged(values, PERIOD, START, end, 2) == [2.0, 5.0]
@@ -101,7 +101,7 @@ def test_columns_average_the_periods_that_they_meet() -> None:
 
 
 def test_lanes_mark_what_was_seen_when() -> None:
-    """Adjacent drops are one mark; symptoms that did not occur have no lane."""
+    """Adjacent drops are one mark, and symptoms that did not occur have no lane."""
     found = {lane.name: lane.spans for lane in lanes(DIAGNOSIS)}
     assert found == {
         "plateau": ((START + 36 * PERIOD, START + 72 * PERIOD),),
@@ -117,7 +117,7 @@ def test_lanes_mark_what_was_seen_when() -> None:
 @pytest.mark.parametrize("width", [40, 80, 120])
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_terminal_shows_heights_times_and_marks(width: int, ascii_only: bool) -> None:
-    """The chart fits, its plateau stands at 25 Gbit/s above its mark, and colour tells nothing by itself."""
+    """The chart fits, the plateau is at 25 Gbit/s above its mark, and nothing depends on color alone."""
     lines = as_text_chart(DIAGNOSIS, width, ascii_only=ascii_only).plain.splitlines()
     assert max(map(len, lines)) <= width
     assert lines[0] == "Gbit/s carried, both directions"
@@ -136,7 +136,7 @@ def test_a_terminal_shows_heights_times_and_marks(width: int, ascii_only: bool) 
 
 
 def test_gaps_and_trickles_look_different() -> None:
-    """No datapoint and zero leave the column empty, the gap is marked; the least traffic shows a sliver."""
+    """Columns without datapoints or traffic are empty, the gap is marked, and very little traffic is visible."""
     lines = as_text_chart(DIAGNOSIS, 155, ascii_only=False).plain.splitlines()
     floor = next(index for index, line in enumerate(lines) if " 0 ┼" in line)
     lowest = lines[floor - 1][11:].ljust(144)
@@ -146,12 +146,12 @@ def test_gaps_and_trickles_look_different() -> None:
 
 
 def drawn(*panels: Panel) -> ET.Element:
-    """The file as XML."""
+    """Return the file as parsed XML."""
     return ET.fromstring(as_svg(panels))
 
 
 def test_the_svg_has_words_for_who_cannot_see_it() -> None:
-    """A title, and all sentences as its description, to which the image points."""
+    """The image has a title, and all sentences as its description."""
     root = drawn(Panel("nat-1: symptoms", ("It ran flat.", "Heal it."), DIAGNOSIS))
     assert root.get("role") == "img"
     assert root.get("aria-labelledby") == "title desc"
@@ -161,7 +161,7 @@ def test_the_svg_has_words_for_who_cannot_see_it() -> None:
 
 
 def test_the_svg_draws_each_stretch_of_data_and_each_mark() -> None:
-    """Two areas around the gap, the dotted peaks, a frame for the plateau, and a bar in each lane."""
+    """There are two areas around the gap, dotted peaks, a frame for the plateau, and a bar in each lane."""
     root = drawn(Panel("nat-1", (), DIAGNOSIS))
     by_class = {name: root.findall(f".//*[@class='{name}']") for name in ("area", "peak", "band", "mark")}
     assert {name: len(found) for name, found in by_class.items()} == {"area": 2, "peak": 1, "band": 1, "mark": 5}
@@ -172,14 +172,14 @@ def test_the_svg_draws_each_stretch_of_data_and_each_mark() -> None:
 
 
 def test_a_plateau_in_packets_is_framed_over_the_whole_height() -> None:
-    """Its level has another unit than the axis."""
+    """The level of such a plateau has another unit than the axis."""
     in_packets = replace(DIAGNOSIS, findings=(finding(Symptom.PLATEAU, 36, 72, 1e6, "packets/s"),))
     [band] = drawn(Panel("nat-1", (), in_packets)).findall(".//*[@class='band']")
     assert band.get("height") == "220.0"
 
 
 def test_an_idle_gateway_can_be_drawn() -> None:
-    """A line at zero, with no peaks and no marks."""
+    """The chart of an idle gateway is a line at zero, without peaks and marks."""
     idle = Diagnosis(Meter("nat-1"), START, START + 3 * PERIOD, 300, Load(carried=points([0.0] * 3)), ())
     root = drawn(Panel("nat-1", (), idle))
     assert len(root.findall(".//*[@class='area']")) == 1
@@ -187,13 +187,13 @@ def test_an_idle_gateway_can_be_drawn() -> None:
 
 
 def test_charts_stand_one_below_the_other() -> None:
-    """The file is as high as all of them."""
+    """The file has the height of all charts together."""
     one, two = drawn(Panel("a", (), DIAGNOSIS)), drawn(Panel("a", (), DIAGNOSIS), Panel("b", (), DIAGNOSIS))
     assert float(two.get("height") or 0) == 2 * float(one.get("height") or 0)
 
 
 def test_what_is_text_stays_text() -> None:
-    """Nothing that a name holds becomes markup, and long lines are folded, whole words where they can be."""
+    """Names never become markup, and long lines are wrapped, between words if possible."""
     hostile = "</text><script>alert(1)</script> & \"'"
     root = drawn(Panel(hostile, (hostile * 5, "x" * 300), DIAGNOSIS))
     assert root.findall(f".//{SVG}script") == []

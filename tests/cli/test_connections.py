@@ -1,4 +1,4 @@
-"""Connections of the command: which of the AWS settings count."""
+"""Connections of the command: which AWS settings apply."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from express_path_cli.connections import connect
 
 @pytest.mark.parametrize("name", ["AWS_REGION", "AWS_DEFAULT_REGION"])
 def test_region_of_the_environment(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """The variable of AWS's other SDKs is as good as boto3's, and wins over it, as for the AWS CLI."""
+    """The Region variable of AWS's other SDKs also works, and takes precedence over boto3's, as in the AWS CLI."""
     monkeypatch.delenv("AWS_REGION", raising=False)
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-west-2")
     monkeypatch.setenv(name, "eu-west-1")

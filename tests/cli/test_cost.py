@@ -1,4 +1,4 @@
-"""The upper bound of S3 Express's cost: traffic, prices, owners of NAT gateways, and what cannot be read."""
+"""The upper bound of S3 Express's cost: traffic, prices, owners of NAT gateways, and failed reads."""
 
 import json
 from dataclasses import replace
@@ -29,7 +29,7 @@ ELSEWHERE = "eu-west-1"
 
 
 def nat_gateway_elsewhere(sandbox: Sandbox) -> str:
-    """Make a subnet behind a private NAT gateway in another Region, and return the gateway's id."""
+    """Create a subnet behind a private NAT gateway in another Region, and return the gateway's id."""
     elsewhere = sandbox.client("ec2", ELSEWHERE)
     vpc_id = elsewhere.create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
     subnet_id = elsewhere.create_subnet(VpcId=vpc_id, CidrBlock="10.9.0.0/24")["Subnet"]["SubnetId"]
@@ -42,7 +42,7 @@ def nat_gateway_elsewhere(sandbox: Sandbox) -> str:
 
 
 def test_what_came_in_from_both_sides_is_priced_as_an_upper_bound(sandbox: Sandbox) -> None:
-    """100 GB out and 900 back cost a thousand times the price, and 365/12 of it a month, at one day's rate."""
+    """100 GB out and 900 GB back cost 1,000 times the price, and 365/12 of that a month at one day's rate."""
     network = BehindNatGateway(Account(sandbox))
     carry(network.account, network.nat, 100, 900)
     sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
@@ -69,7 +69,7 @@ def test_what_came_in_from_both_sides_is_priced_as_an_upper_bound(sandbox: Sandb
 
 
 def test_only_the_days_asked_for_count(sandbox: Sandbox) -> None:
-    """30 days by default, up to the last complete hour."""
+    """The default is 30 days, up to the last complete hour."""
     network = BehindNatGateway(Account(sandbox))
     carry(network.account, network.nat, 40, 0, days=40)
     bytes_of = {days: cost_json(*days)["upperBound"]["bytes"] for days in [(), ("--days", "7"), ("--days", "454")]}
@@ -81,7 +81,7 @@ def test_only_the_days_asked_for_count(sandbox: Sandbox) -> None:
 
 
 def test_a_regional_gateway_is_the_sum_of_its_zones(sandbox: Sandbox) -> None:
-    """It has its own price if the Price List has one."""
+    """The bytes of all zones are added up, at the price for regional gateways if the Price List has one."""
     account = Account(sandbox)
     vpc_id = account.vpc()
     account.internet_gateway(vpc_id)
@@ -99,7 +99,7 @@ def test_a_regional_gateway_is_the_sum_of_its_zones(sandbox: Sandbox) -> None:
 
 
 def test_a_regional_gateway_without_a_known_zone_has_no_sum(sandbox: Sandbox) -> None:
-    """Without meters its traffic is unknown: the gateway is named, and its bound is not 0."""
+    """A gateway without known zones has unknown traffic: it is named, and its upper bound is not 0."""
     account = Account(sandbox)
     vpc_id = account.vpc()
     account.internet_gateway(vpc_id)
@@ -116,13 +116,13 @@ def test_a_regional_gateway_without_a_known_zone_has_no_sum(sandbox: Sandbox) ->
 
 
 def test_a_gateway_without_traffic_costs_nothing(sandbox: Sandbox) -> None:
-    """CloudWatch has no datapoints then."""
+    """A gateway without datapoints has no cost."""
     network = BehindNatGateway(Account(sandbox))
     assert by_id(cost_json())[network.nat]["upperBound"] == {"bytes": 0, "usd": 0, "usdPerMonth": 0}
 
 
 def test_a_nat_instance_is_named_and_has_no_price(sandbox: Sandbox) -> None:
-    """It has no NAT metrics, and AWS does not charge per GB for it."""
+    """A NAT instance has no NAT metrics, and AWS does not charge for it by the GB."""
     network = BehindNatInstance(Account(sandbox))
     document = cost_json()
     assert document["natGateways"] == []
@@ -133,7 +133,7 @@ def test_a_nat_instance_is_named_and_has_no_price(sandbox: Sandbox) -> None:
 
 
 def test_without_a_nat_there_is_nothing_to_save(sandbox: Sandbox) -> None:
-    """No price is read, either."""
+    """Without a NAT, not even the price is read."""
     network = BehindNatGateway(Account(sandbox))
     network.account.endpoint(network.vpc, network.table)
     result = cost()
@@ -143,7 +143,7 @@ def test_without_a_nat_there_is_nothing_to_save(sandbox: Sandbox) -> None:
 
 
 def test_a_given_price_is_used_and_no_other_is_read(sandbox: Sandbox) -> None:
-    """It works without access to the Price List."""
+    """With a given price, the command works without access to the Price List."""
     network = BehindNatGateway(Account(sandbox))
     carry(network.account, network.nat, 10, 0)
     [gateway] = cost_json("--days", "1", "--price-per-gb", "0.02")["natGateways"]
@@ -153,7 +153,7 @@ def test_a_given_price_is_used_and_no_other_is_read(sandbox: Sandbox) -> None:
 
 
 def test_a_price_that_is_not_listed_is_assumed_and_marked(sandbox: Sandbox) -> None:
-    """Denied or absent: the note says why, once for each Region, and nothing fails."""
+    """If the price is denied or not listed, a note says why, once for each Region, and the command succeeds."""
     account = Account(sandbox)
     for network in (BehindNatGateway(account), BehindNatGateway(account)):
         carry(account, network.nat, 10, 0)
@@ -171,7 +171,7 @@ def test_a_price_that_is_not_listed_is_assumed_and_marked(sandbox: Sandbox) -> N
 
 
 def test_a_network_accounts_gateway_is_read_with_its_role(sandbox: Sandbox) -> None:
-    """Central egress: the metrics are in the account that owns the NAT gateway."""
+    """With central egress, the metrics are in the account that owns the NAT gateway."""
     hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
     spokes = Account(sandbox)
     hub.share(spokes)
@@ -204,7 +204,7 @@ def test_a_role_that_can_no_longer_be_assumed_is_named(sandbox: Sandbox) -> None
 
 
 def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
-    """The result has it without numbers, and the failures say what to do."""
+    """The gateway is listed without numbers, and the failures say what to do."""
     seen = Source(from_dump=dump_of("nat-gateway-not-listed")).read(RuleParameters(), Silent())
     nats = crossed_nats(seen.views, evaluate_all(seen.views, RuleParameters(), Selection()))
     options = CostOptions(window(datetime.now(UTC), 1))
@@ -218,7 +218,7 @@ def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
 
 
 def test_each_region_has_its_own_price(sandbox: Sandbox) -> None:
-    """Every byte counts at the price of its Region, and the sum is of both."""
+    """Every byte is charged at its Region's price, and the sum has all Regions."""
     account = Account(sandbox)
     here, there = BehindNatGateway(account).nat, nat_gateway_elsewhere(sandbox)
     sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.045")
@@ -238,7 +238,7 @@ def test_each_region_has_its_own_price(sandbox: Sandbox) -> None:
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox) -> None:
-    """One Region's metrics are denied, the other's are read; the sum says that it is incomplete."""
+    """If one Region's metrics are denied, the others are read, and the output says that the sum is incomplete."""
     account = Account(sandbox)
     network = BehindNatGateway(account)
     private = nat_gateway_elsewhere(sandbox)
@@ -260,7 +260,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox) ->
 
 
 def test_a_region_that_could_not_be_scanned_is_missing_from_the_sum(sandbox: Sandbox) -> None:
-    """A denied scan makes the sum incomplete; if nothing was read, nothing is printed."""
+    """If one scan is denied, the sum is incomplete; if nothing was read, nothing is printed."""
     BehindNatGateway(Account(sandbox))
     sandbox.faults.deny("ec2", "DescribeSubnets", times=1)
     document = cost_json("--region", "eu-west-1", "--region", "us-east-1", "--workers", "1", exit_code=2)
@@ -272,7 +272,7 @@ def test_a_region_that_could_not_be_scanned_is_missing_from_the_sum(sandbox: San
 
 @pytest.mark.parametrize("option", ["--from-dump", "--aggregator"])
 def test_sources_without_metrics_are_one_line(option: str) -> None:
-    """A dump and an aggregator hold no CloudWatch."""
+    """A dump and an aggregator contain no CloudWatch metrics."""
     result = cost(option, str(dump_of("nat-gateway-zonal")))
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
@@ -281,7 +281,7 @@ def test_sources_without_metrics_are_one_line(option: str) -> None:
 
 @pytest.mark.parametrize("days", ["0", "455"])
 def test_days_that_cloudwatch_does_not_keep_are_refused(days: str) -> None:
-    """From one day to 454."""
+    """The number of days is from 1 to 454."""
     assert cost("--days", days).exit_code == 2
 
 

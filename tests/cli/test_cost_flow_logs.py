@@ -1,4 +1,4 @@
-"""What flow logs measure: only S3 Express traffic, each byte once, and never more than is recorded."""
+"""Costs from flow logs: only S3 Express traffic, each byte once, and no more than is recorded."""
 
 from datetime import timedelta
 from typing import Any
@@ -25,10 +25,10 @@ CLIENT = "10.0.2.5"
 
 
 class Logged(BehindNatGateway):
-    """A NAT gateway that carried 1,000 GB on each of the last two days, and a log group for its flow logs."""
+    """A NAT gateway with 1,000 GB on each of the last two days, and a log group for its flow logs."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        """Build it; nothing is published yet."""
+        """Build it, without a flow log."""
         super().__init__(Account(sandbox))
         carry(self.account, self.nat, 400, 1600, days=2)
         self.logs = FlowLogs(self.account)
@@ -68,7 +68,7 @@ def test_s3_express_bytes_are_counted_once_in_any_format(logged: Logged, fields:
 
 
 def test_what_was_rejected_was_not_carried(logged: Logged) -> None:
-    """A network ACL drops it, and nothing is charged."""
+    """Traffic that a network ACL rejects is not charged."""
     logged.logs.publish(logged.vpc)
     logged.logs.record(*logged.flow(5, 7), *logged.flow(100, 100, action="REJECT"))
     assert measured(logged)["bytes"] == 12
@@ -141,14 +141,14 @@ def test_two_flow_logs_in_one_log_group_are_not_measured(logged: Logged) -> None
 
 
 def test_flow_logs_that_begin_now_measure_nothing(logged: Logged) -> None:
-    """No whole hour is recorded yet."""
+    """If a flow log has no complete hour yet, nothing is measured."""
     logged.logs.publish(logged.vpc, age=timedelta(0))
     result = cost(*MEASURE)
     assert (result.exit_code, "its records do not start until" in result.stderr) == (2, True)
 
 
 def test_a_regional_gateway_is_not_measured(logged: Logged) -> None:
-    """AWS does not document how flow logs identify it."""
+    """A regional gateway is not measured, because AWS does not document how flow logs identify it."""
     made = logged.account.ec2.create_nat_gateway(VpcId=logged.vpc, AvailabilityMode="regional")["NatGateway"]
     logged.account.replace(logged.table, NatGatewayId=made["NatGatewayId"])
     logged.logs.publish(logged.vpc)
@@ -159,7 +159,7 @@ def test_a_regional_gateway_is_not_measured(logged: Logged) -> None:
 
 @pytest.mark.usefixtures("logged")
 def test_a_missing_log_group_is_named() -> None:
-    """A log group with a longer name is a different one; the upper bound is still reported."""
+    """A log group with a longer name does not count, and the upper bound is still reported."""
     result = cost("--flow-logs", GROUP[:-1], "--days", "2")
     assert result.exit_code == 2
     assert f"us-east-1 has no log group {GROUP[:-1]}" in result.stderr
@@ -169,7 +169,7 @@ def test_a_missing_log_group_is_named() -> None:
 
 @pytest.mark.parametrize("ending", ["Failed", "Cancelled", "Timeout", "Unknown"])
 def test_a_query_that_does_not_complete_is_named(sandbox: Sandbox, logged: Logged, ending: str) -> None:
-    """A partial result does not count."""
+    """A partial result is not used."""
     logged.logs.publish(logged.vpc)
     logged.logs.record(*logged.flow(5, 7))
     sandbox.logs.endings.append(ending)
@@ -183,7 +183,7 @@ def test_a_query_that_does_not_complete_is_named(sandbox: Sandbox, logged: Logge
 def test_a_query_that_takes_too_long_is_stopped(
     sandbox: Sandbox, logged: Logged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """AWS charges for what it scans, so it must not continue."""
+    """A query that takes too long is stopped, because AWS charges for what it scans."""
     monkeypatch.setattr(flow_logs, "TIMEOUT_SECONDS", 0.05)
     logged.logs.publish(logged.vpc)
     sandbox.logs.endings.append("Running")
@@ -194,7 +194,7 @@ def test_a_query_that_takes_too_long_is_stopped(
 
 
 def test_gateways_with_one_format_and_age_share_a_query(sandbox: Sandbox, logged: Logged) -> None:
-    """Each gets its own bytes."""
+    """One query returns the bytes of each gateway."""
     other = BehindNatGateway(logged.account)
     carry(logged.account, other.nat, 10, 0)
     interface, address = interface_of(logged.account, other.nat)
@@ -210,7 +210,7 @@ def test_gateways_with_one_format_and_age_share_a_query(sandbox: Sandbox, logged
 
 
 def test_a_denied_query_is_named_with_its_permission(sandbox: Sandbox, logged: Logged) -> None:
-    """The upper bound is still reported."""
+    """The missing permission is named, and the upper bound is still reported."""
     logged.logs.publish(logged.vpc)
     sandbox.faults.deny("logs", "StartQuery")
     result = cost(*MEASURE)

@@ -1,4 +1,4 @@
-"""What cost prints: the same numbers for a person and for a program, in any width, always called an upper bound."""
+"""The output of cost: the same numbers as text and as JSON, at any width, always marked as an upper bound."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.cli.flow_records import GROUP, FlowLogs, crossing
 
 @pytest.fixture
 def expensive_and_cheap(sandbox: Sandbox) -> list[str]:
-    """Two NAT gateways, the second of which carried more, and a NAT instance."""
+    """Two NAT gateways, the second with more traffic, and a NAT instance."""
     account = Account(sandbox)
     networks = [BehindNatGateway(account), BehindNatGateway(account)]
     for network, volume in zip(networks, (10, 123_456), strict=True):
@@ -30,7 +30,7 @@ def expensive_and_cheap(sandbox: Sandbox) -> list[str]:
 def test_the_table_fits_and_cuts_nothing(
     sandbox: Sandbox, expensive_and_cheap: list[str], width: int, more: tuple[str, ...]
 ) -> None:
-    """Every id and number is whole at 80 columns and at 120."""
+    """At 80 and 120 columns, no id or number is broken."""
     account = Account(sandbox)
     logs = FlowLogs(account)
     interface, address = interface_of(account, expensive_and_cheap[1])
@@ -48,7 +48,7 @@ def test_the_table_fits_and_cuts_nothing(
 
 
 def test_the_table_says_what_the_numbers_mean(expensive_and_cheap: list[str]) -> None:
-    """The footnotes: an upper bound, what is not included, and where the price comes from."""
+    """The footnotes say that it is an upper bound, what is not included, and where the price comes from."""
     assert expensive_and_cheap
     text = " ".join(cost("--days", "1", "--price-per-gb", "0.045").stdout.split())
     assert "Total upper bound: $5,555.97 in 1 day," in text
@@ -60,7 +60,7 @@ def test_the_table_says_what_the_numbers_mean(expensive_and_cheap: list[str]) ->
 
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_a_file_has_what_would_be_printed(expensive_and_cheap: list[str], tmp_path: Path, form: str) -> None:
-    """The terminal shows that it was written, unless --quiet is set."""
+    """With --output, the terminal shows that the file was written, unless --quiet is set."""
     file = tmp_path / "cost"
     arguments = ("--days", "1", "--format", form, "--output", str(file))
     quiet = cost(*arguments, "--quiet")

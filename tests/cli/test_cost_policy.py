@@ -25,14 +25,14 @@ def actions() -> dict[str, set[str]]:
 
 
 def called(sandbox: Sandbox) -> set[str]:
-    """Return what was called since the last time, without what needs no permission."""
+    """Return the actions called since the last time, except those that need no permission."""
     found = {f"{call.service}:{call.operation}" for call in sandbox.calls} - {"sts:GetCallerIdentity"}
     sandbox.calls.clear()
     return found
 
 
 def test_the_documented_policy_is_what_cost_calls(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The upper bound of zonal and regional gateways, then the measured share with a query that has to be stopped."""
+    """The cost of zonal and regional gateways and of a stopped query calls exactly the documented actions."""
     monkeypatch.setattr(flow_logs, "POLL_SECONDS", 0.0)
     monkeypatch.setattr(flow_logs, "TIMEOUT_SECONDS", 0.0)
     network = BehindNatGateway(Account(sandbox))

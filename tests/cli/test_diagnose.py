@@ -1,4 +1,4 @@
-"""express-path diagnose in the sandbox: symptoms, clear negatives, failures, and all options."""
+"""express-path diagnose in the sandbox: symptoms, results without symptoms, failures, and all options."""
 
 import json
 import re
@@ -47,7 +47,7 @@ def diagnose_json(*options: str, exit_code: int) -> dict[str, Any]:
 
 
 def meter(document: dict[str, Any]) -> dict[str, Any]:
-    """The one meter of a document's one NAT."""
+    """Return the only meter of a document's only NAT."""
     [nat] = document["nats"]
     [only] = nat["meters"]
     found: dict[str, Any] = only
@@ -57,7 +57,7 @@ def meter(document: dict[str, Any]) -> dict[str, Any]:
 def carry(
     account: Account, nat_gateway_id: str, gbps: Sequence[float], zone: str | None = None, **more: Sequence[float]
 ) -> None:
-    """Let CloudWatch know what a NAT gateway carried in each of the last minutes, and of whatever else is given.
+    """Record the traffic of a NAT gateway in each of the last minutes, and other metrics.
 
     The last is the end of a period of five minutes: a command leaves the one under way out.
     """
@@ -82,12 +82,12 @@ def carry(
 
 
 def free(random: Random) -> list[float]:
-    """A day's traffic in Gbit/s: a round rise and fall between 4 and 36, that jitters."""
+    """Return a day's traffic in Gbit/s that rises and falls between 4 and 36, with jitter."""
     return [20 * (1 + 0.8 * sin(2 * pi * index / 1440 - 3)) * max(0, random.gauss(1, 0.1)) for index in range(MINUTES)]
 
 
 def throttled(random: Random) -> list[float]:
-    """The same under a ceiling of 24.9 Gbit/s."""
+    """Return the same traffic with a limit of 24.9 Gbit/s."""
     return [min(rate, 24.9 * random.gauss(1, 0.004)) for rate in free(random)]
 
 
@@ -98,7 +98,7 @@ def network(sandbox: Sandbox) -> BehindNatGateway:
 
 
 def saturate(network: BehindNatGateway) -> None:
-    """Let its NAT gateway run flat for hours, drop packets there, and run out of ports for some minutes."""
+    """Let its NAT gateway stay at a limit for hours, drop packets, and have port allocation errors."""
     gbps = throttled(Random(2))
     drops = [rate * 1e4 if rate > 24 and index % 7 == 0 else 0 for index, rate in enumerate(gbps)]
     refused = [3.0 if 900 < index < 905 else 0.0 for index in range(MINUTES)]
@@ -114,12 +114,12 @@ def saturate(network: BehindNatGateway) -> None:
 
 
 def flowing(result: Result) -> str:
-    """What was printed, in one line."""
+    """Return the output as one line."""
     return " ".join(result.stdout.split())
 
 
 def test_a_saturated_gateway_is_told_in_one_sentence(network: BehindNatGateway) -> None:
-    """What the NAT did, for how long, what it dropped, whose traffic it carries, and how to move that away."""
+    """The sentence has the symptom, its duration, the drops, the affected subnets, and the heal command."""
     saturate(network)
     other = network.account.subnet(network.vpc, network.table)
     result = diagnose()
@@ -139,7 +139,7 @@ def test_a_saturated_gateway_is_told_in_one_sentence(network: BehindNatGateway) 
 
 
 def test_the_json_has_every_number(network: BehindNatGateway) -> None:
-    """Findings with times, values, units and evidence, beside the sentence and the commands."""
+    """The JSON has findings with times, values, units, and evidence, next to the sentence and the commands."""
     saturate(network)
     document = diagnose_json(exit_code=1)
     [nat] = document["nats"]
@@ -165,7 +165,7 @@ def test_the_json_has_every_number(network: BehindNatGateway) -> None:
 
 
 def test_a_plateau_without_drops_is_not_blamed_on_the_gateway(network: BehindNatGateway) -> None:
-    """The sentence says that the limit may be the clients' own."""
+    """The sentence says that the clients may set the limit."""
     carry(network.account, network.nat, throttled(Random(2)))
     result = diagnose()
     assert result.exit_code == 1
@@ -182,7 +182,7 @@ def test_a_plateau_without_drops_is_not_blamed_on_the_gateway(network: BehindNat
     ids=["unknown", "few"],
 )
 def test_a_plateau_that_drops_do_not_explain(network: BehindNatGateway, drops: list[float], words: str) -> None:
-    """A metric without datapoints is not 0, and a few dropped packets do not prove a ceiling."""
+    """A metric without datapoints does not count as 0, and a few dropped packets do not prove a limit."""
     carry(network.account, network.nat, [5.0, 15.0] * 600 + [24.9] * 300, PacketsDropCount=drops)
     result = diagnose()
     assert result.exit_code == 1
@@ -203,7 +203,7 @@ def test_a_plateau_that_drops_do_not_explain(network: BehindNatGateway, drops: l
     ids=["one point", "far below", "one spike", "ramp", "low plateau"],
 )
 def test_what_is_no_plateau_is_not_called_one(network: BehindNatGateway, gbps: list[float], words: str) -> None:
-    """A single point, a steady trickle, a spike and a steady rise are not ceilings."""
+    """A single point, a steady low rate, a spike, and a steady rise are not plateaus."""
     quiet = {metric: [0.0] * len(gbps) for metric in NOTHING_DROPPED}
     carry(network.account, network.nat, gbps, **quiet)
     result = diagnose()
@@ -212,7 +212,7 @@ def test_what_is_no_plateau_is_not_called_one(network: BehindNatGateway, gbps: l
 
 
 def test_free_traffic_is_no_symptom_and_still_crosses_a_nat(network: BehindNatGateway) -> None:
-    """A negative says that there is no sign, the highest throughput, and that AWS charges for it."""
+    """The result says that there is no sign of throttling, the highest throughput, and that AWS charges for it."""
     carry(network.account, network.nat, free(Random(2)))
     result = diagnose()
     assert result.exit_code == 0
@@ -222,7 +222,7 @@ def test_free_traffic_is_no_symptom_and_still_crosses_a_nat(network: BehindNatGa
 
 
 def test_few_dropped_packets_are_told_and_are_no_symptom(network: BehindNatGateway) -> None:
-    """Up to 0.01 %, AWS does not suspect a problem."""
+    """Up to 0.01 % of dropped packets, AWS does not suspect a problem, and the status is 0."""
     drops = [5.0 if index == 700 else 0.0 for index in range(MINUTES)]
     carry(network.account, network.nat, free(Random(2)), PacketsDropCount=drops)
     result = diagnose()
@@ -241,7 +241,7 @@ def test_few_dropped_packets_are_told_and_are_no_symptom(network: BehindNatGatew
     ids=["ports", "drops", "peaks"],
 )
 def test_each_symptom_has_its_sentence(network: BehindNatGateway, more: dict[str, Sequence[float]], words: str) -> None:
-    """Any of them alone is enough for status 1."""
+    """Each symptom alone gives status 1."""
     carry(network.account, network.nat, free(Random(2)), **more)
     result = diagnose("--hours", "3")
     assert result.exit_code == 1
@@ -249,13 +249,13 @@ def test_each_symptom_has_its_sentence(network: BehindNatGateway, more: dict[str
 
 
 def test_a_plateau_at_the_last_ceiling_says_so(network: BehindNatGateway) -> None:
-    """Nothing is dropped yet, but the gateway carries no more."""
+    """At the highest limit, nothing is dropped yet, but the gateway cannot carry more."""
     carry(network.account, network.nat, [10.0, 20.0] * 600 + [95.0] * 300, PeakBytesPerSecond=[1.0] * MINUTES)
     assert re.search(r"ran flat at 95 Gbit/s for [45] h.*near the maximum of a NAT gateway", flowing(diagnose()))
 
 
 def test_drops_of_unknown_share_are_told_without_one(network: BehindNatGateway) -> None:
-    """Without the packets that arrived there is no share, and no traffic to draw."""
+    """Without received packets, the share of drops is unknown, and there is no traffic to draw."""
     now = datetime.now(UTC).replace(second=0, microsecond=0) - timedelta(hours=1)
     network.account.sandbox.metrics.record(network.nat, "PacketsDropCount", [(now, 7.0)])
     result = diagnose()
@@ -277,7 +277,7 @@ def test_drops_of_unknown_share_are_told_without_one(network: BehindNatGateway) 
 def test_nothing_carried_and_nothing_known_are_told_apart(
     network: BehindNatGateway, gbps: Sequence[float], words: str
 ) -> None:
-    """A window with datapoints for only a part is diagnosed as such."""
+    """No traffic and no datapoints have different sentences, and a partial window is named."""
     quiet = {metric: [0.0] * len(gbps) for metric in NOTHING_DROPPED}
     carry(network.account, network.nat, gbps, **quiet)
     result = diagnose()
@@ -286,7 +286,7 @@ def test_nothing_carried_and_nothing_known_are_told_apart(
 
 
 def test_a_regional_gateway_is_diagnosed_zone_by_zone(sandbox: Sandbox) -> None:
-    """The throttled zone is named."""
+    """The sentence names the throttled zone."""
     account = Account(sandbox)
     vpc_id = account.vpc()
     account.internet_gateway(vpc_id)
@@ -308,7 +308,7 @@ def test_a_regional_gateway_is_diagnosed_zone_by_zone(sandbox: Sandbox) -> None:
 
 
 def test_gateways_with_symptoms_come_first(sandbox: Sandbox) -> None:
-    """In any order of ids, and each with its own subnets."""
+    """Gateways with symptoms come first, whatever their ids, each with its own subnets."""
     account = Account(sandbox)
     networks = [BehindNatGateway(account) for _ in range(2)]
     quiet, busy = sorted(networks, key=lambda network: network.nat)
@@ -334,7 +334,7 @@ def test_a_nat_instance_is_named_and_not_diagnosed(sandbox: Sandbox) -> None:
 
 
 def test_a_regional_gateway_that_is_nowhere_yet_is_named() -> None:
-    """It has no address in any zone, and CloudWatch has no metrics."""
+    """A regional gateway without an address in any zone is named, because CloudWatch has no metrics for it."""
     nat = CrossedNat("nat-1", NatKind.REGIONAL, "us-east-1", "123456789012", "vpc-1", ("subnet-1",), ("rtb-1",))
     assert undiagnosed(NatDiagnosis(nat, ("subnet-1",), ())) == (
         "nat-1 was not diagnosed: CloudWatch has no metrics for any of its zones; "
@@ -343,7 +343,7 @@ def test_a_regional_gateway_that_is_nowhere_yet_is_named() -> None:
 
 
 def test_many_subnets_and_tables_are_told_as_a_few_and_more(network: BehindNatGateway) -> None:
-    """A sentence has three subnets, the terminal eight commands; the JSON has all."""
+    """A sentence has at most three subnets, and the terminal eight commands; the JSON has all."""
     for _ in range(9):
         table = network.account.table(network.vpc, NatGatewayId=network.nat)
         network.account.subnet(network.vpc, table)
@@ -356,7 +356,7 @@ def test_many_subnets_and_tables_are_told_as_a_few_and_more(network: BehindNatGa
 
 
 def test_many_findings_are_told_as_the_worst_and_more(network: BehindNatGateway) -> None:
-    """Eight lines are enough on a screen."""
+    """The terminal shows eight findings and the number of the others."""
     refused = [1.0 if index % 130 == 0 else 0.0 for index in range(MINUTES)]
     carry(network.account, network.nat, free(Random(2)), ErrorPortAllocation=refused)
     result = diagnose()
@@ -382,7 +382,7 @@ def test_without_a_nat_on_the_path_there_is_nothing_to_diagnose(network: BehindN
 
 
 def test_the_chart_is_written_as_svg(network: BehindNatGateway, tmp_path: Path) -> None:
-    """The description has the sentence; if there is nothing to draw, no file is written."""
+    """The image's description has the sentence. If there is nothing to draw, no file is written."""
     file = tmp_path / "nat.svg"
     empty = diagnose("--chart", str(file), "--quiet")
     assert f"{file} was not written: there are no datapoints to draw" in empty.stderr
@@ -407,7 +407,7 @@ def test_the_chart_is_written_as_svg(network: BehindNatGateway, tmp_path: Path) 
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(options: tuple[str, ...], message: str) -> None:
-    """Before anything is read."""
+    """Invalid options are rejected before any read."""
     result = diagnose(*options)
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in result.stderr
@@ -415,7 +415,7 @@ def test_what_cannot_be_is_refused_in_one_line(options: tuple[str, ...], message
 
 
 def test_denied_metrics_are_named_and_the_rest_reported(sandbox: Sandbox) -> None:
-    """The NAT is named with what heals it; the status says that something could not be determined."""
+    """The NAT is named with the command that heals it, and the status is 2."""
     network = BehindNatGateway(Account(sandbox))
     saturate(network)
     sandbox.faults.deny("cloudwatch", "GetMetricData")
@@ -427,7 +427,7 @@ def test_denied_metrics_are_named_and_the_rest_reported(sandbox: Sandbox) -> Non
 
 
 def test_a_region_that_cannot_be_read_is_named_beside_the_others(network: BehindNatGateway) -> None:
-    """Symptoms of one Region are reported, and status 2 wins over 1."""
+    """Symptoms in one Region are reported, and the status is 2 because of the other."""
     saturate(network)
     result = diagnose("--region", "us-east-1", "--region", "no-where-1")
     assert result.exit_code == 2
@@ -444,7 +444,7 @@ def test_a_region_that_cannot_be_read_is_named_beside_the_others(network: Behind
 
 
 def test_central_egress_is_diagnosed_in_the_network_account(sandbox: Sandbox) -> None:
-    """By its role; without one, the path beyond the transit gateway is not known to cross a NAT."""
+    """With the role, the gateway is diagnosed; without it, the path beyond the transit gateway is unknown."""
     hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
     spokes = Account(sandbox)
     hub.share(spokes)
@@ -459,7 +459,7 @@ def test_central_egress_is_diagnosed_in_the_network_account(sandbox: Sandbox) ->
 def test_a_window_in_the_past_is_looked_at_alone(
     network: BehindNatGateway, shape: Callable[[Random], list[float]]
 ) -> None:
-    """The hours before a plateau have no plateau."""
+    """A window before the plateau has no plateau."""
     carry(network.account, network.nat, shape(Random(2)))
     start = datetime.now(UTC) - timedelta(hours=24)
     window = ("--from", start.isoformat(), "--to", (start + timedelta(hours=6)).isoformat())
@@ -470,6 +470,6 @@ def test_a_window_in_the_past_is_looked_at_alone(
 
 @pytest.mark.parametrize("word", [*Symptom, *State, *Severity])
 def test_whoever_reads_a_symptom_finds_what_to_do(word: str) -> None:
-    """Every symptom, state and severity is in the document for people on call."""
+    """The documentation for people on call has every symptom, state, and severity."""
     document = Path(__file__).parents[2] / "docs" / "diagnose.md"
     assert f"`{word}`" in document.read_text(encoding="utf-8")

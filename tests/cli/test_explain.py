@@ -1,4 +1,4 @@
-"""express-path explain: the path route by route, what loses and why, and the heal with its patches."""
+"""express-path explain: the path route by route, why routes lose, and the heal with its patches."""
 
 import json
 import shutil
@@ -87,7 +87,7 @@ def reasons_of(found: dict[str, Any]) -> dict[str, set[str]]:
 
 
 def test_a_shorter_prefix_loses() -> None:
-    """Beside a more specific route, the endpoint keeps the rest; the default route loses to both by its length."""
+    """If a more specific route wins for part of a CIDR, the endpoint keeps the rest, and the default route loses."""
     found = from_dump("more-specific-route-to-nat")
     assert reasons_of(found) == {
         "vpce": {"used for all of these addresses", "used for the rest of 44.220.0.0/16"},
@@ -100,7 +100,7 @@ def test_a_shorter_prefix_loses() -> None:
 
 
 def test_among_equal_prefixes_the_static_route_wins() -> None:
-    """A prefix list's route loses to a static one of the same length, and the reason is given."""
+    """A prefix list's route loses to a static route of the same length, and the reason is given."""
     found = from_dump("equal-static-route-beats-the-prefix-list")
     lost = [
         r["why"] for c in found["contests"] for r in c["routes"] if r["target"].startswith("vpce-") and not r["wins"]
@@ -110,7 +110,7 @@ def test_among_equal_prefixes_the_static_route_wins() -> None:
 
 
 def test_a_tie_is_reported() -> None:
-    """Two lists of one prefix: both win, and the explanation says that AWS picks one at random."""
+    """If two lists have the same prefix, both routes win, and the explanation says that AWS picks one at random."""
     found = from_dump("customer-lists-overlap")
     ties = [r for c in found["contests"] for r in c["routes"] if "at random" in r["why"]]
     assert len({route["target"] for route in ties}) == 2
@@ -161,7 +161,7 @@ def test_what_is_unknown_is_named_with_how_to_find_out(scenario: str, unknown: s
 
 
 def test_a_list_that_cannot_be_read_may_win() -> None:
-    """Its route did not lose: it may carry the traffic, and the fix is to grant the permission."""
+    """The route of an unreadable list is not shown as lost: it may win, and the fix is to grant the permission."""
     subnet_id = subnet_with("customer-list-unreadable", "UNRESOLVED_EGRESS")
     text = text_of("customer-list-unreadable", subnet_id)
     assert "may win pl-" in text
@@ -188,7 +188,7 @@ def test_a_list_that_cannot_be_read_and_changes_nothing_loses(scenario: str, why
 
 
 def test_a_deleted_nat_gateway_has_no_capacity() -> None:
-    """A blackhole's target has no capacity, and the fix is named."""
+    """The target of a blackhole has no capacity, and the fix is named."""
     scenario = "nat-gateway-deleted-default-route-blackhole"
     subnet_id = subnet_with(scenario, "DROPPED")
     assert from_dump(scenario, subnet_id)["capacity"] == []
@@ -199,7 +199,7 @@ def test_a_deleted_nat_gateway_has_no_capacity() -> None:
 
 
 def test_nat64_names_both_fixes_once() -> None:
-    """The plan is blocked by the route, not by each of the addresses; the fixes are DNS64 and the host names."""
+    """The route is one blocker, not one for each address; the fixes are DNS64 and the host names."""
     text = text_of("dual-stack-with-dns64", only("dual-stack-with-dns64"))
     assert text.count("blocked by WOULD_NOT_CURE") == 1
     for part in ("turn off DNS64", "dual-stack host names", "the verdict changes only when"):
@@ -220,7 +220,7 @@ def test_every_table_on_the_path_is_shown() -> None:
 
 
 def test_nat_instances_table_is_shown_without_endpoints() -> None:
-    """What an instance translates leaves by its own subnet's table, whose endpoint route takes no part."""
+    """A NAT instance's traffic uses the table of its own subnet, whose endpoint route is ignored."""
     found = from_dump("nat-instance-in-a-subnet-with-the-endpoint")
     beyond = [contest for contest in found["contests"] if contest["routeTableId"] != found["routeTableId"]]
     assert [[r["target"][:3] for r in contest["routes"] if r["wins"]] for contest in beyond] == [["igw"]]
@@ -261,7 +261,7 @@ def test_a_blocked_heal_names_the_blocking_route() -> None:
 
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_text_keeps_every_id_whole(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At any width no id is cut or broken, and the AWS CLI's patch is one line to copy."""
+    """At any width, no id is cut or broken, and the AWS CLI's patch is one line to copy."""
     monkeypatch.setenv("COLUMNS", columns)
     found = from_dump("nat-gateway-zonal")
     text = invoke(["explain", found["subnetId"], "--from-dump", str(dump_of("nat-gateway-zonal"))]).stdout
@@ -292,7 +292,7 @@ def test_live_explains_the_same_and_checks_more(sandbox: Sandbox, builder: Build
 
 
 def test_a_pre_flight_that_fails_is_named_and_the_rest_explained(sandbox: Sandbox, builder: Builder) -> None:
-    """Verdict, routes and patches are still shown, with what was not checked, and the status is 2."""
+    """If reads for the heal are denied, the verdict is shown with what was not checked, and the status is 2."""
     subnet = Private(builder).subnet
     sandbox.faults.deny("ec2", "DescribeNetworkAcls")
     result = invoke(["explain", subnet, "--format", "json"])
@@ -320,7 +320,7 @@ def test_ids_are_not_markup(tmp_path: Path) -> None:
 
 
 def test_a_compliant_subnet_has_nothing_to_heal(builder: Builder) -> None:
-    """If the path crosses no NAT, nothing is planned, and nothing more is read."""
+    """If the path crosses no NAT, no heal is planned, and nothing more is read."""
     network = Private(builder)
     found = explained(network.public_subnet)
     assert (found["reason"], found["plan"]["action"], found["unchecked"]) == ("INTERNET_GATEWAY", "NOTHING_TO_DO", [])
@@ -359,7 +359,7 @@ def test_a_denied_read_is_named_with_account_and_region(sandbox: Sandbox, builde
 
 
 def test_text_in_a_pipe_is_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However narrow the terminal is, each sentence is one line for grep, without spaces at the end."""
+    """At any terminal width, each sentence is one line for grep, without trailing spaces."""
     monkeypatch.setenv("COLUMNS", "40")
     dump = str(dump_of("more-specific-route-to-nat"))
     found = from_dump("more-specific-route-to-nat")

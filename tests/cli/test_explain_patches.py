@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def run(patch: str, sandbox: Sandbox, home: Path) -> None:
-    """Run a patch in a shell, as a person does who pastes it."""
+    """Run a patch in a shell, like a person who pastes it."""
     path = f"{ENVIRONMENT / 'bin'}:/usr/bin:/bin"
     environment = {"PATH": path, "HOME": str(home), "AWS_PAGER": "", **sandbox.environment()}
     done = subprocess.run(["/bin/sh", "-c", patch], env=environment, capture_output=True, text=True, check=False)
@@ -40,7 +40,7 @@ def explained(subnet_id: str) -> dict[str, Any]:
 
 
 def test_cli_patches_fix_the_verdict(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
-    """The first table's patch creates the endpoint, the second one's associates it, and both verdicts are ENDPOINT."""
+    """The first table's patch creates the endpoint, the second's associates it, and both verdicts are ENDPOINT."""
     network = Private(builder)
     second = builder.subnet(network.vpc, builder.table(network.vpc, NatGatewayId=network.nat))
     for subnet_id, operation in ((network.subnet, "create-vpc-endpoint"), (second, "modify-vpc-endpoint")):
@@ -53,7 +53,7 @@ def test_cli_patches_fix_the_verdict(sandbox: Sandbox, builder: Builder, tmp_pat
 
 
 def test_cli_patch_creates_with_any_policy(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
-    """A dual-stack endpoint is created, and its policy is the one that was configured, whatever characters it has."""
+    """A dual-stack endpoint is created with exactly the configured policy, whatever characters it has."""
     network = Private(builder)
     builder.dual_stack(network.vpc, network.subnet)
     service = f"com.amazonaws.{sandbox.region}.s3express"

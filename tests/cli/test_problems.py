@@ -1,4 +1,4 @@
-"""Errors that people see: one line, with what to do."""
+"""Errors as people see them: one line, with what to do."""
 
 import re
 from pathlib import Path
@@ -29,12 +29,12 @@ def test_a_web_page_of_a_proxy_is_one_short_line(code: str) -> None:
 
 
 def test_a_web_page_without_a_title() -> None:
-    """A title is optional."""
+    """The title is optional."""
     assert "not an answer of AWS (a proxy" in one_line(ApiError("sts:AssumeRole", "503", "<html>busy</html>"))
 
 
 def test_a_wrong_rule_parameter_lists_the_parameters() -> None:
-    """The hint needs no file of the repository."""
+    """The hint does not refer to a file of the repository."""
     hint = one_line(ParameterError("public", "x", "a known name")).rpartition(" (")[2]
     assert hint.startswith("the rule parameters are ")
     assert "publicSubnets" in hint

@@ -1,4 +1,4 @@
-"""Bad input: the file and its fault go to stderr, nothing goes to stdout, and the exit status is 2."""
+"""Invalid input: stderr names the file and the error, stdout is empty, and the exit status is 2."""
 
 import json
 import shutil
@@ -37,7 +37,7 @@ ARN = "arn:aws:iam::111122223333:role/NetworkReader"
 
 @pytest.fixture
 def dump(tmp_path: Path) -> Path:
-    """A dump without a fault: one public subnet, and a private one that uses the endpoint."""
+    """A valid dump: a public subnet, and a private one that uses the endpoint."""
     return _copy("gateway-endpoint", tmp_path / "dump")
 
 
@@ -64,13 +64,13 @@ def _change(file: Path, change: Callable[[Any], object]) -> None:
 
 
 def test_the_dump_without_a_fault_is_taken(dump: Path) -> None:
-    """The tests below start from a dump that scans, so each refusal is due to its own fault."""
+    """The dump that the tests below change can be scanned, so each error is caused by the change."""
     assert command.scan(dump).exit_code == 0
 
 
 @pytest.mark.parametrize("file", [*REQUIRED, "identity.json"])
 def test_a_required_file_is_missing(dump: Path, file: str) -> None:
-    """A dump without one of the required files is refused, with the file's name."""
+    """If a required file is missing, the scan fails and names the file."""
     (dump / file).unlink()
     _refused(command.scan(dump), file, "missing")
 
@@ -78,14 +78,14 @@ def test_a_required_file_is_missing(dump: Path, file: str) -> None:
 @pytest.mark.parametrize("content", ["", " \n"])
 @pytest.mark.parametrize("file", [*REQUIRED, "identity.json"])
 def test_a_required_file_is_empty(dump: Path, file: str, content: str) -> None:
-    """An empty required file is what a failed call leaves behind; it is refused, never read as none."""
+    """A failed call leaves an empty file, so an empty required file is an error and does not mean an empty list."""
     (dump / file).write_text(content, encoding="utf-8")
     _refused(command.scan(dump), file, "empty")
 
 
 @pytest.mark.parametrize("file", [*REQUIRED, "identity.json"])
 def test_a_required_file_is_cut_short(dump: Path, file: str) -> None:
-    """Half a file, as an interrupted copy leaves it, is refused."""
+    """A truncated file, as after an interrupted copy, is an error."""
     content = (dump / file).read_bytes()
     (dump / file).write_bytes(content[: len(content) // 2])
     _refused(command.scan(dump), file)
@@ -94,20 +94,20 @@ def test_a_required_file_is_cut_short(dump: Path, file: str) -> None:
 @pytest.mark.parametrize("content", ["[]", "null", '"text"', "12", "Unable to locate credentials."])
 @pytest.mark.parametrize("file", [*REQUIRED, "identity.json"])
 def test_a_required_file_is_no_json_object(dump: Path, file: str, content: str) -> None:
-    """Every output of the AWS CLI is one JSON object; anything else is refused."""
+    """Every output of the AWS CLI is one JSON object; other JSON is an error."""
     (dump / file).write_text(content, encoding="utf-8")
     _refused(command.scan(dump), file)
 
 
 @pytest.mark.parametrize("file", REQUIRED)
 def test_a_required_file_is_of_another_call(dump: Path, file: str) -> None:
-    """Another call's output under a required name is refused, with the name of the list that is due."""
+    """If a required file has another call's output, the error names the list that is expected."""
     (dump / file).write_text('{"Instances": []}', encoding="utf-8")
     _refused(command.scan(dump), file, REQUIRED[file])
 
 
 def test_managed_prefix_lists_under_the_name_of_prefix_lists(dump: Path) -> None:
-    """Both calls answer with PrefixLists, but only describe-prefix-lists has their CIDRs."""
+    """Both calls return PrefixLists, but only describe-prefix-lists has their CIDRs."""
     managed = dump_of("customer-list-to-nat") / "managed-prefix-lists.json"
     shutil.copy(managed, dump / "prefix-lists.json")
     _refused(command.scan(dump), "prefix-lists.json", "Cidrs")
@@ -115,14 +115,14 @@ def test_managed_prefix_lists_under_the_name_of_prefix_lists(dump: Path) -> None
 
 @pytest.mark.parametrize("file", REQUIRED)
 def test_a_required_file_is_one_page_of_several(dump: Path, file: str) -> None:
-    """A NextToken says that the list goes on; half a network is refused."""
+    """A NextToken means that the list is incomplete, which is an error."""
     _change(dump / file, lambda document: document.update(NextToken="eyJ2IjoiMiIsImMiOiJ"))
     _refused(command.scan(dump), file, "NextToken")
 
 
 @pytest.mark.parametrize("field", ["Account", "Region"])
 def test_the_identity_lacks_a_field(dump: Path, field: str) -> None:
-    """An identity without account or Region, as get-caller-identity alone prints it, is refused."""
+    """identity.json without an account or a Region, as get-caller-identity alone prints it, is an error."""
     _change(dump / "identity.json", lambda document: document.pop(field))
     _refused(command.scan(dump), "identity.json", field)
 
@@ -130,7 +130,7 @@ def test_the_identity_lacks_a_field(dump: Path, field: str) -> None:
 @pytest.mark.parametrize("content", ['{"Vp', "[]", '{"Instances": []}'], ids=["cut short", "no object", "another call"])
 @pytest.mark.parametrize("file", OPTIONAL)
 def test_an_optional_file_is_malformed(dump: Path, file: str, content: str) -> None:
-    """An optional file that is there must be right: guessing on from half of it is refused."""
+    """An optional file that exists must be valid, because half of it could give wrong verdicts."""
     (dump / file).parent.mkdir(exist_ok=True)
     (dump / file).write_text(content, encoding="utf-8")
     _refused(command.scan(dump), Path(file).name)
@@ -146,29 +146,29 @@ def test_an_optional_file_is_empty(dump: Path, file: str) -> None:
 
 
 def test_there_is_no_dump(tmp_path: Path) -> None:
-    """An empty folder holds no dump: refused, with the folder's name, and not a scan of nothing."""
+    """An empty folder is not a dump: the error names the folder."""
     (tmp_path / "nothing-here").mkdir()
     _refused(command.scan(tmp_path / "nothing-here"), "nothing-here")
 
 
 def test_the_folder_holds_other_files(tmp_path: Path) -> None:
-    """A folder with files that are none of a dump's holds no dump."""
+    """A folder with other files is not a dump."""
     (tmp_path / "holiday.json").write_text("{}", encoding="utf-8")
     _refused(command.scan(tmp_path), tmp_path.name)
 
 
 def test_the_folder_does_not_exist(tmp_path: Path) -> None:
-    """A folder that is not there is refused by name."""
+    """If the folder does not exist, the error names it."""
     _refused(command.scan(tmp_path / "gone"), "gone")
 
 
 def test_the_folder_is_a_file(dump: Path) -> None:
-    """A file in place of the folder is refused by name."""
+    """If the path is a file, the error names it."""
     _refused(command.scan(dump / "vpcs.json"), "vpcs.json")
 
 
 def test_one_of_several_folders_has_a_fault(tmp_path: Path) -> None:
-    """Where one account's folder has a fault nothing is printed for the others either."""
+    """If one account's folder has an error, nothing is printed for the other accounts either."""
     for name in ("two-accounts", "two-regions"):
         for folder in dump_of(name).iterdir():
             if folder.is_dir():
@@ -180,14 +180,14 @@ def test_one_of_several_folders_has_a_fault(tmp_path: Path) -> None:
 
 
 def test_one_of_several_folders_holds_no_dump(tmp_path: Path) -> None:
-    """Beside a dump, a folder without one is a mistake, such as an interrupted collection."""
+    """A folder without a dump next to one with a dump is an error, for example after an interrupted collection."""
     _copy("gateway-endpoint", tmp_path / "web")
     (tmp_path / "payments").mkdir()
     _refused(command.scan(tmp_path), "payments")
 
 
 def test_the_same_account_and_region_twice(tmp_path: Path) -> None:
-    """Two folders of one account and Region contradict each other sooner or later; both are named."""
+    """Two folders of the same account and Region can contradict each other: the error names both."""
     _copy("gateway-endpoint", tmp_path / "monday")
     _copy("nat-gateway-zonal", tmp_path / "tuesday")
     _refused(command.scan(tmp_path), "monday", "tuesday", "123456789012", "us-east-1")
@@ -204,7 +204,7 @@ def test_files_as_powershell_writes_them(dump: Path, encoding: str) -> None:
 
 
 def test_files_in_no_unicode_encoding(dump: Path) -> None:
-    """Bytes that are no text at all are refused with the file's name."""
+    """If a file is not text, the error names it."""
     (dump / "vpcs.json").write_bytes(b'{"Vpcs": [{"Tags": [{"Key": "Name", "Value": "caf\xe9"}]}]}')
     _refused(command.scan(dump), "vpcs.json")
 
@@ -286,14 +286,14 @@ MALFORMED: dict[str, tuple[str, Callable[[Any], object], str]] = {
 
 @pytest.mark.parametrize("case", MALFORMED)
 def test_a_record_is_malformed(dump: Path, case: str) -> None:
-    """A record that AWS would not print is refused with the file and the field or value at fault."""
+    """If AWS could not have returned a record, the error names the file and the field or value."""
     file, change, fault = MALFORMED[case]
     _change(dump / file, change)
     _refused(command.scan(dump), file, fault)
 
 
 def test_a_transit_gateway_route_is_malformed(tmp_path: Path) -> None:
-    """A transit gateway's route with a garbled destination is refused with the table's file."""
+    """For a malformed destination of a transit gateway's route, the error names the file."""
     dump = _copy("transit-gateway-central-egress", tmp_path / "dump")
     file = next(path for path in (dump / "transit-gateway-routes").iterdir() if "0.0.0.0/0" in path.read_text())
     _change(file, lambda document: document["Routes"][0].update(DestinationCidrBlock="nowhere"))
@@ -301,7 +301,7 @@ def test_a_transit_gateway_route_is_malformed(tmp_path: Path) -> None:
 
 
 def test_an_entry_of_a_customer_prefix_list_is_malformed(tmp_path: Path) -> None:
-    """A customer prefix list's entry that is no CIDR is refused with its value."""
+    """For an entry of a customer-managed list that is not a CIDR, the error has its value."""
     dump = _copy("customer-list-to-nat", tmp_path / "dump")
     (file,) = (dump / "managed-prefix-list-entries").iterdir()
     _change(file, lambda document: document["Entries"][0].update(Cidr="0.0.0.0/0x"))
@@ -310,7 +310,7 @@ def test_an_entry_of_a_customer_prefix_list_is_malformed(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("also_missing", [[], ["NetworkInterfaceId"]], ids=["with its id", "without any id"])
 def test_a_network_interface_that_a_route_uses_is_malformed(tmp_path: Path, also_missing: list[str]) -> None:
-    """A network interface without its source/destination check is refused, not guessed at."""
+    """A network interface without a source/destination check is an error; no value is assumed."""
     dump = _copy("nat-instance", tmp_path / "dump")
     for field in ["SourceDestCheck", *also_missing]:
         _change(dump / "network-interfaces.json", lambda document, field=field: _used_interface(document).pop(field))
@@ -318,14 +318,14 @@ def test_a_network_interface_that_a_route_uses_is_malformed(tmp_path: Path, also
 
 
 def _used_interface(document: dict[str, Any]) -> dict[str, Any]:
-    """The interface of the dump's NAT instance."""
+    """Return the interface of the dump's NAT instance."""
     (found,) = (row for row in document["NetworkInterfaces"] if not row.get("SourceDestCheck"))
     return found
 
 
 @pytest.mark.parametrize("incomplete", [{}, {"NetworkInterfaceId": "eni-0a1b2c3d4e5f60718"}, {"Attachment": "none"}])
 def test_a_network_interface_that_no_route_uses_is_malformed(tmp_path: Path, incomplete: dict[str, Any]) -> None:
-    """EC2 lists every interface of the account: one that is incomplete does not stop the scan."""
+    """EC2 lists every interface of the account, so an incomplete one that no route needs is not an error."""
     dump = _copy("nat-instance", tmp_path / "dump")
     before = command.scan(dump)
     _change(dump / "network-interfaces.json", lambda document: document["NetworkInterfaces"].insert(0, incomplete))
@@ -336,7 +336,7 @@ def test_a_network_interface_that_no_route_uses_is_malformed(tmp_path: Path, inc
 
 
 def test_a_network_interface_is_whole_in_another_folder(tmp_path: Path) -> None:
-    """A participant's NAT instance: the owner's half of a description does no harm where the participant has it all."""
+    """An incomplete description of a participant's NAT instance is not an error if another dump has it complete."""
     shutil.copytree(dump_of("interface-of-a-participant"), tmp_path / "dump")
     before = command.scan(tmp_path / "dump")
     assert "NAT_INSTANCE" in before.stdout
@@ -381,14 +381,14 @@ ALL_CLEAR: dict[str, tuple[str, Callable[[Any], object], list[str]]] = {
 
 @pytest.mark.parametrize("case", ALL_CLEAR)
 def test_a_dump_that_would_give_a_false_all_clear(dump: Path, case: str) -> None:
-    """Prefix lists that cannot be the Region's say that S3 Express is not offered, so nothing would be found."""
+    """Prefix lists that cannot be the Region's are an error, because S3 Express would seem not to be offered."""
     file, change, faults = ALL_CLEAR[case]
     _change(dump / file, change)
     _refused(command.scan(dump), *faults)
 
 
 def test_managed_prefix_lists_of_another_region(tmp_path: Path) -> None:
-    """They could hide the Region's IPv6 list; a customer's own lists name no Region, and are no fault."""
+    """Prefix lists of another Region can hide the Region's IPv6 list. Customer-managed lists name no Region."""
     dump = _copy("customer-list-to-nat", tmp_path / "dump")
     file = dump / "managed-prefix-lists.json"
     document = json.loads(file.read_text(encoding="utf-8"))
@@ -401,7 +401,7 @@ def test_managed_prefix_lists_of_another_region(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("file", [*REQUIRED, "identity.json", *OPTIONAL])
 def test_a_key_is_there_twice(dump: Path, file: str) -> None:
-    """JSON leaves open which of the two counts: one of them may be the empty one."""
+    """JSON does not define which of two equal keys counts, and one of them can be empty."""
     path = dump / file
     path.parent.mkdir(exist_ok=True)
     written = path.read_text(encoding="utf-8").strip() if path.exists() else '{"Other": [{"Deep": 1}]}'
@@ -428,13 +428,13 @@ def test_a_key_is_there_twice(dump: Path, file: str) -> None:
     ],
 )
 def test_a_parameter_is_wrong(dump: Path, parameter: str, named: list[str]) -> None:
-    """An unknown parameter or a bad value is refused; the message names it and what is allowed."""
+    """An unknown parameter or an invalid value is an error that names it and the allowed ones."""
     arguments = ["scan", "--from-dump", str(dump), "--format", "json", "--parameter", parameter]
     _refused(command.invoke(arguments), *named)
 
 
 def test_every_parameter_is_taken(dump: Path) -> None:
-    """Every parameter of the rule is one of the command's, with each of its values."""
+    """The command accepts every rule parameter with each of its values."""
     values = {
         "publicSubnets": ["COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE"],
         "unresolvedEgress": ["NOT_APPLICABLE", "NON_COMPLIANT"],
@@ -451,7 +451,7 @@ def test_every_parameter_is_taken(dump: Path) -> None:
 
 
 def test_a_fault_wins_over_a_finding(tmp_path: Path) -> None:
-    """Status 2 wins over 1: with a NAT path in one folder and a fault in the other, the command could not tell."""
+    """If one folder has a NAT path and another has an error, the status is 2, not 1."""
     _copy("nat-gateway-zonal", tmp_path / "web")
     assert command.scan(tmp_path).exit_code == 1
     shutil.copytree(dump_of("two-accounts") / "payments", tmp_path / "payments")

@@ -124,7 +124,7 @@ def test_in_the_lambda_runtime(
 def test_without_the_emulator(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where the runtime is missing it says so, and its exit status is 2."""
+    """If the runtime is missing, the demo says so and ends with status 2."""
     monkeypatch.setattr("demo.__main__.Sandbox", lambda: nullcontext(sandbox))
     monkeypatch.setenv("AWS_LAMBDA_RIE", str(tmp_path / "nowhere"))
     assert main([]) == 2
@@ -170,7 +170,7 @@ def test_wrong_verdict_fails(sandbox: Sandbox, situation: Situation) -> None:
 
 
 def test_failing_function_fails(sandbox: Sandbox, situation: Situation) -> None:
-    """Where the function fails, its error is shown, and there is no verdict to print."""
+    """If the function fails, its error is shown, and no verdict is printed."""
 
     def fail(_event: dict[str, Any]) -> None:
         raise ValueError("out of order")
@@ -220,7 +220,7 @@ def test_table_has_ids_where_there_is_room() -> None:
 
 
 def test_table_marks_changed_verdicts() -> None:
-    """A verdict that is another one than before says which; one that stayed says nothing."""
+    """If a verdict changed, the output says so; otherwise, it says nothing."""
     cured = Row(ROW.subnet, ROW.subnet_id, "COMPLIANT", "ENDPOINT", ROW.path, ROW.route)
     assert "was NON_COMPLIANT" in printed(lambda narrator: narrator.table([cured], [ROW]))
     assert "was " not in printed(lambda narrator: narrator.table([ROW], [ROW]))

@@ -87,7 +87,7 @@ def test_plan_that_is_wrong_fails(heal: Callable[..., tuple[bool, str]], functio
 
 
 def test_function_that_fails_fails(heal: Callable[..., tuple[bool, str]]) -> None:
-    """Where the plan function fails, its error is shown once a run, without its stack trace."""
+    """If the plan function fails, its error is shown once for each run, without its stack trace."""
 
     def fail(_event: Event) -> None:
         raise ValueError("out of order")

@@ -1,4 +1,4 @@
-"""The handlers answer any input or raise one of their own errors."""
+"""For any input, the handlers return an answer or raise one of their own errors."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ PLANS = [
 
 
 def deep(depth: int) -> list[Any]:
-    """Lists inside one another."""
+    """Return nested lists."""
     found: list[Any] = []
     for _ in range(depth):
         found = [found]
@@ -46,19 +46,19 @@ junk = st.one_of(
 
 
 def opened(event: Mapping[str, Any]) -> dict[str, Any]:
-    """An event whose texts of JSON are opened, so that what they hold can be spoilt."""
+    """Return an event with its JSON texts parsed, so that their contents can be changed."""
     return {key: json.loads(value) if key in TEXTS else value for key, value in event.items()}
 
 
 def closed(event: Any) -> Any:  # noqa: ANN401  # whatever has become of an event
-    """The texts again, where they still can be written."""
+    """Return the event with these values as JSON texts again, if they are still part of it."""
     if not isinstance(event, dict):
         return event
     return {key: text(value) if key in TEXTS else value for key, value in event.items()}
 
 
 def text(value: object) -> object:
-    """A value as JSON text, or as it is where Python cannot write it."""
+    """Return a value as JSON text, or unchanged if Python cannot serialize it."""
     try:
         return json.dumps(value)
     except (RecursionError, ValueError):
@@ -67,7 +67,7 @@ def text(value: object) -> object:
 
 @st.composite
 def spoilt(draw: st.DrawFn, events: list[dict[str, Any]]) -> Any:  # noqa: ANN401  # anything
-    """Something else than an event, or one with up to three values replaced."""
+    """Return a value that is not an event, or an event with up to three values replaced."""
     event = json.loads(json.dumps(draw(st.sampled_from(events))))
     for _ in range(draw(st.integers(0, 3))):
         *above, last = draw(st.sampled_from(list(places(event))))
@@ -81,7 +81,7 @@ def spoilt(draw: st.DrawFn, events: list[dict[str, Any]]) -> Any:  # noqa: ANN40
 
 
 def answered(handler: Handler, event: Any) -> ExpressPathError | None:  # noqa: ANN401  # anything
-    """The error with which a handler refuses an event; whatever else it raises fails the test."""
+    """Return the error with which a handler rejects an event, or None. An error of another kind fails the test."""
     try:
         json.dumps(handler(event, Context()))
     except ExpressPathError as error:
@@ -92,7 +92,7 @@ def answered(handler: Handler, event: Any) -> ExpressPathError | None:  # noqa: 
 
 @pytest.fixture
 def vpc(builder: Builder) -> Private:
-    """Something to evaluate."""
+    """A network to evaluate."""
     return Private(builder)
 
 
@@ -115,7 +115,7 @@ UNREADABLE = [
 @pytest.mark.parametrize("handler", [evaluate.handler, plan_heal.handler])
 @pytest.mark.parametrize("event", UNREADABLE, ids=range(len(UNREADABLE)))
 def test_what_is_no_event_at_all(sandbox: Sandbox, handler: Handler, event: object) -> None:
-    """Input that is not an event raises EventError without a call to AWS."""
+    """Input that is not an event raises EventError before any call to AWS."""
     assert isinstance(answered(handler, event), EventError)
     assert list(sandbox.calls) == []
 
@@ -123,7 +123,7 @@ def test_what_is_no_event_at_all(sandbox: Sandbox, handler: Handler, event: obje
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(event=spoilt([opened(sample) for sample in EVENTS]))
 def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:  # noqa: ANN401  # anything
-    """Only the result token is real, because AWS Config refuses any other."""
+    """Any change to an event with a valid result token gives an answer or one of the handler's own errors."""
     assert vpc.subnet
     token = rule.loop.results.issue_token(rule.loop.rule.name)
     whole = closed(event)
@@ -141,7 +141,7 @@ def planning(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(event=spoilt(PLANS))
 @example(event={"action": "plan", "undoRunId": "run-1", "unsuccessful": "[" * 99999})
 def test_any_event_of_a_runbook(sandbox: Sandbox, planning: None, event: Any) -> None:  # noqa: ANN401  # anything
-    """A runbook's step fails with a message that says what is wrong."""
+    """For invalid input, a runbook's step fails with a message that says what is wrong."""
     assert planning is None
     answered(plan_heal.handler, event)
     assert sandbox.calls.mutating() == []
@@ -150,7 +150,7 @@ def test_any_event_of_a_runbook(sandbox: Sandbox, planning: None, event: Any) ->
 def test_log_level_drops_log_lines_and_no_metric(
     rule: Rule, vpc: Private, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """At level WARN, the stack logs no line of level INFO, and the line that holds the metrics is still written."""
+    """With log level WARN, the function writes no INFO lines, but still writes the line with the metrics."""
     monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "WARN")
     rule.sweep()
     [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines()]

@@ -13,7 +13,7 @@ FIRST, SECOND = "lake--use1-az4--x-s3", "cache--use1-az5--x-s3"
 
 
 def create(sandbox: Sandbox, name: str) -> None:
-    """Make a directory bucket."""
+    """Create a directory bucket."""
     zone = name.split("--")[1]
     sandbox.client("s3").create_bucket(
         Bucket=name,
@@ -85,14 +85,14 @@ def test_bucket_that_only_changed_costs_no_call(sandbox: Sandbox) -> None:
 
 
 def test_created_bucket_that_is_not_listed_yet_counts(sandbox: Sandbox, vpc: Private) -> None:
-    """The listing lags behind the event; the next sweep goes by the listing again."""
+    """If the list of buckets is older than the event, the next sweep uses the list again."""
     rule = Rule(sandbox, SCOPED)
     assert rule.tell(item("ResourceDiscovered"))[vpc.subnet] == "NAT_GATEWAY"
     assert rule.sweep()[vpc.subnet] == "NO_DIRECTORY_BUCKETS"
 
 
 def test_deleted_bucket_that_is_still_listed_decides_nothing(sandbox: Sandbox, vpc: Private) -> None:
-    """While the listing shows a bucket, findings stay; once it shows none, the sweep corrects them."""
+    """While a bucket is listed, NON_COMPLIANT subnets stay so; when none is listed, the sweep corrects them."""
     rule = Rule(sandbox, SCOPED)
     create(sandbox, FIRST)
     rule.sweep()
@@ -114,7 +114,7 @@ def test_buckets_that_cannot_be_listed_keep_the_findings(sandbox: Sandbox, vpc: 
 
 
 def test_more_subnets_than_one_call_takes(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """PutEvaluations takes 100 evaluations, and a Region may have more subnets."""
+    """A Region can have more subnets than PutEvaluations accepts in one call (100)."""
     builder.route(builder.main_table(vpc.vpc), "0.0.0.0/0", NatGatewayId=vpc.nat)
     subnets = builder.many_subnets(vpc.vpc, 100)
     rule = Rule(sandbox, {**SCOPED, "vpcIds": vpc.vpc})
@@ -126,7 +126,7 @@ def test_more_subnets_than_one_call_takes(sandbox: Sandbox, builder: Builder, vp
 
 
 def test_oversized_item_of_a_bucket(sandbox: Sandbox, vpc: Private) -> None:
-    """The summary of an item is enough."""
+    """The summary of an oversized item is enough."""
     rule = Rule(sandbox, SCOPED)
     rule.take_as_known()
     rule.loop.oversized_above = 0

@@ -17,7 +17,7 @@ CAPTURED = "2026-02-13T05:48:51.341Z"
 
 
 def item(resource_type: str, resource_id: str, **more: object) -> Item:
-    """Return an item with the required fields; more adds to it."""
+    """Return an item with the required fields and the additional ones in more."""
     return {
         "awsAccountId": "123456789012",
         "configurationItemCaptureTime": CAPTURED,
@@ -176,7 +176,7 @@ def test_deleted_subnet_is_marked_by_either_status(rule: Rule, status: str) -> N
 
 
 def test_subnet_named_like_a_vpc_is_evaluated(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A tag Name=vpc-prod-a stands before the VPC's id in the item, and is no id."""
+    """A tag Name=vpc-prod-a precedes the VPC's id in the item and is not used as an id."""
     builder.tag(vpc.subnet, "Name", "vpc-prod-a")
     builder.tag(vpc.table, "Name", "vpc-prod-private")
     assert rule.changes(of=vpc.subnet) == {vpc.subnet: "NAT_GATEWAY"}
@@ -185,13 +185,13 @@ def test_subnet_named_like_a_vpc_is_evaluated(rule: Rule, builder: Builder, vpc:
 
 
 def test_item_that_does_not_name_the_vpc_is_evaluated_all_the_same(rule: Rule, vpc: Private) -> None:
-    """Route tables and NAT gateways whose VPC is unknown are looked for in the whole account."""
+    """If the VPC of a route table or NAT gateway is unknown, the whole account is read."""
     assert rule.tell(item("RouteTable", vpc.table)) == {vpc.subnet: "NAT_GATEWAY"}
     assert rule.tell(item("NatGateway", vpc.nat)) == {vpc.subnet: "NAT_GATEWAY"}
 
 
 def test_deleted_nat_gateway_of_unknown_vpc(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The item of a deleted NAT gateway may name nothing but itself: blackhole routes lead to it still."""
+    """The item of a deleted NAT gateway may contain only its id. Blackhole routes still lead to it."""
     Private(builder)
     builder.ec2.delete_nat_gateway(NatGatewayId=vpc.nat)
     deleted = item("NatGateway", vpc.nat, configurationItemStatus="ResourceDeleted", configuration=None)
@@ -200,7 +200,7 @@ def test_deleted_nat_gateway_of_unknown_vpc(rule: Rule, builder: Builder, vpc: P
 
 @pytest.mark.usefixtures("vpc")
 def test_deleted_endpoint_of_unknown_vpc_has_everything_evaluated(rule: Rule, builder: Builder) -> None:
-    """A deleted endpoint may have been anywhere: all is evaluated, and what changed is posted."""
+    """If the VPC of a deleted endpoint is unknown, all subnets are evaluated and the changed verdicts are reported."""
     other = Private(builder)
     rule.sweep()
     builder.endpoint(other.vpc, other.table)
@@ -210,7 +210,7 @@ def test_deleted_endpoint_of_unknown_vpc_has_everything_evaluated(rule: Rule, bu
 
 @pytest.mark.parametrize("empty", ["absent", "none"])
 def test_rule_without_parameters(sandbox: Sandbox, vpc: Private, empty: str) -> None:
-    """A rule without parameters, or with none set, has the defaults."""
+    """A rule without parameters, or with empty ones, uses the defaults."""
     rule = Rule(sandbox, None if empty == "absent" else {})
     assert rule.tell(item("Subnet", vpc.public_subnet)) == {vpc.public_subnet: "INTERNET_GATEWAY"}
     assert rule.held()[vpc.public_subnet].compliance == "COMPLIANT"
@@ -232,7 +232,7 @@ def test_parameters_rule(sandbox: Sandbox, vpc: Private) -> None:
     ],
 )
 def test_bad_events_touch_nothing(rule: Rule, vpc: Private, change: Item, error: type[Exception]) -> None:
-    """A malformed event or parameter fails the invocation before anything is read or posted."""
+    """A malformed event or parameter fails the invocation before any read or report."""
     event = rule.event(item("Subnet", vpc.subnet), **change)
     rule.sandbox.calls.clear()
     with pytest.raises(error):
@@ -242,7 +242,7 @@ def test_bad_events_touch_nothing(rule: Rule, vpc: Private, change: Item, error:
 
 @pytest.mark.parametrize("change", [{"resourceType": "AWS::EC2::VPC"}, {"resourceId": None}, {"configuration": "{"}])
 def test_bad_items_touch_nothing(rule: Rule, change: Item) -> None:
-    """An item that cannot be understood fails the invocation before anything is read or posted."""
+    """An item that cannot be parsed fails the invocation before any read or report."""
     event = rule.event({**item("Subnet", "subnet-0"), **change})
     rule.sandbox.calls.clear()
     with pytest.raises(EventError):
@@ -259,7 +259,7 @@ def test_log_names_subject_and_outcome(rule: Rule, vpc: Private, logged: Callabl
 
 
 def test_metrics_count_verdicts(rule: Rule, vpc: Private, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each invocation counts the verdicts that it posted, and those that are NON_COMPLIANT, in CloudWatch's format."""
+    """Each invocation emits the number of reported verdicts, and of NON_COMPLIANT ones, as CloudWatch metrics."""
     rule.tell(item("RouteTable", vpc.table))
     [metric] = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "_aws" in line]
     assert (metric["VerdictsPosted"], metric["NonCompliantPosted"]) == ([1.0], [1.0])
@@ -267,7 +267,7 @@ def test_metrics_count_verdicts(rule: Rule, vpc: Private, capsys: pytest.Capture
 
 
 def test_failed_invocation_warns_of_nothing_else() -> None:
-    """A failure is one error, without Powertools' warning that no metric was counted."""
+    """A failed invocation logs one error, without Powertools' warning about missing metrics."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with pytest.raises(EventError):

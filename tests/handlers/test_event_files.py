@@ -12,7 +12,7 @@ from tests.support.rule import Rule
 
 EVENTS = Path(__file__).parents[2] / "events"
 FILES = sorted(EVENTS.glob("*.json"))
-# No subnet of the samples exists: whichever the function names by itself is gone.
+# The subnets of the samples do not exist, so the function reports the ones that an item names as DELETED.
 EVALUATED = {
     "route-table-association-removed.json": {"subnet-00000000000000005": "DELETED"},
     "subnet-deleted.json": {"subnet-00000000000000004": "DELETED"},
@@ -49,7 +49,7 @@ def test_event_is_read(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=name)
 def test_event_is_evaluated(sandbox: Sandbox, path: Path) -> None:
-    """Every sample is evaluated in an empty account; samples that need no reads make no calls."""
+    """Every sample is evaluated in an empty account. Samples that the rule ignores make no calls."""
     rule = Rule(sandbox)
     token = rule.loop.results.issue_token(rule.loop.rule.name)
     sandbox.calls.clear()
@@ -59,7 +59,7 @@ def test_event_is_evaluated(sandbox: Sandbox, path: Path) -> None:
 
 
 def test_every_expectation_is_of_a_file() -> None:
-    """No file was renamed past the expectations above, and there is a sample of each kind of message."""
+    """The expectations above cover every file, and there is a sample of each message type."""
     assert {*EVALUATED, *DROPPED} <= {path.name for path in FILES}
     kinds = {json.loads(read(path)["invokingEvent"])["messageType"] for path in FILES}
     assert kinds == {
@@ -70,7 +70,7 @@ def test_every_expectation_is_of_a_file() -> None:
 
 
 def test_every_file_is_explained() -> None:
-    """The README's table has a row for each file and no other."""
+    """The README's table has one row for each file, and no other rows."""
     rows = (EVENTS / "README.md").read_text(encoding="utf-8").splitlines()
     explained = {row.split("`")[1] for row in rows if row.startswith("| `")}
     assert explained == {path.name for path in FILES}

@@ -12,7 +12,7 @@ SHORT = ItemStyle(explicit_nulls=False, state_as_object=True, indirect_relations
 
 @pytest.fixture
 def rule(sandbox: Sandbox, request: pytest.FixtureRequest) -> Rule:
-    """Return the rule, with items in the style that a test requires."""
+    """Return the rule. Its items have the style that a test sets."""
     return Rule(sandbox, style=getattr(request, "param", None))
 
 
@@ -21,7 +21,7 @@ all_styles = pytest.mark.parametrize("rule", [ItemStyle(), SHORT], ids=["nulls",
 
 
 def interface_endpoint(builder: Builder, vpc: Private) -> str:
-    """Make an interface endpoint in the private subnet."""
+    """Create an interface endpoint in the private subnet."""
     answer = builder.ec2.create_vpc_endpoint(
         VpcId=vpc.vpc,
         ServiceName=f"com.amazonaws.{builder.region}.ssm",
@@ -38,7 +38,7 @@ def vpc(builder: Builder) -> Private:
 
 
 def test_route_table_concerns_the_subnets_associated_with_it(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A changed route table re-evaluates the subnets it governs explicitly, and no other."""
+    """A changed route table re-evaluates only the subnets that are associated with it."""
     second = builder.subnet(vpc.vpc, vpc.table)
     builder.subnet(vpc.vpc)
     rule.take_as_known()
@@ -47,7 +47,7 @@ def test_route_table_concerns_the_subnets_associated_with_it(rule: Rule, builder
 
 
 def test_main_route_table_concerns_the_subnets_without_association(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A changed main table re-evaluates the subnets that no table is associated with, and no other."""
+    """A changed main table re-evaluates only the subnets without an association."""
     implicit = builder.subnet(vpc.vpc)
     rule.take_as_known()
     builder.route(builder.main_table(vpc.vpc), NatGatewayId=vpc.nat)
@@ -56,7 +56,7 @@ def test_main_route_table_concerns_the_subnets_without_association(rule: Rule, b
 
 @all_styles
 def test_route_table_concerns_the_subnets_it_governed_before(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A subnet taken away from a table is re-evaluated, by the table that governs it now."""
+    """A subnet whose association is removed is re-evaluated with the table that governs it now."""
     association = builder.associate(vpc.table, (moved := builder.subnet(vpc.vpc)))
     rule.take_as_known()
     builder.ec2.disassociate_route_table(AssociationId=association)
@@ -64,7 +64,7 @@ def test_route_table_concerns_the_subnets_it_governed_before(rule: Rule, builder
 
 
 def test_new_main_table_concerns_the_subnets_without_association(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The item of the table that became the main one re-evaluates the subnets that are implicitly its own now."""
+    """The item of a new main table re-evaluates the subnets that it governs implicitly now."""
     implicit = builder.subnet(vpc.vpc)
     rule.take_as_known()
     builder.make_main(vpc.vpc, vpc.table)
@@ -73,7 +73,7 @@ def test_new_main_table_concerns_the_subnets_without_association(rule: Rule, bui
 
 @all_styles
 def test_former_main_table_concerns_the_subnets_without_association(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The item of the table that ceased to be the main one is enough, should the other be late."""
+    """The item of the previous main table is enough, if the item of the new one is late."""
     implicit = builder.subnet(vpc.vpc)
     former = builder.main_table(vpc.vpc)
     rule.take_as_known()
@@ -93,7 +93,7 @@ def test_deleted_route_table_concerns_the_subnets_it_governed(rule: Rule, builde
 
 
 def test_route_table_of_no_subnet_concerns_none(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A table that governs nothing has nothing to report, so Config is not called."""
+    """A table that governs no subnet has nothing to report, so AWS Config is not called."""
     unused = builder.table(vpc.vpc)
     rule.take_as_known()
     builder.route(unused, NatGatewayId=vpc.nat)
@@ -102,7 +102,7 @@ def test_route_table_of_no_subnet_concerns_none(rule: Rule, builder: Builder, vp
 
 
 def test_new_endpoint_concerns_its_whole_vpc(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """An endpoint re-evaluates every subnet of its VPC, whatever its route tables, and none of another VPC."""
+    """An endpoint re-evaluates all subnets of its VPC, not only those of its route tables, and no others."""
     Private(builder)
     rule.take_as_known()
     endpoint = builder.endpoint(vpc.vpc, vpc.table)
@@ -111,7 +111,7 @@ def test_new_endpoint_concerns_its_whole_vpc(rule: Rule, builder: Builder, vpc: 
 
 @all_styles
 def test_deleted_endpoint_concerns_its_whole_vpc(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A deleted endpoint's item has no configuration: the diff names the VPC, and the NAT takes over."""
+    """The item of a deleted endpoint has no configuration, so its diff names the VPC. Traffic crosses the NAT again."""
     Private(builder)
     endpoint = builder.endpoint(vpc.vpc, vpc.table)
     rule.take_as_known()
@@ -122,7 +122,7 @@ def test_deleted_endpoint_concerns_its_whole_vpc(rule: Rule, builder: Builder, v
 
 
 def test_nat_gateway_concerns_the_subnets_whose_path_crosses_it(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A changed NAT gateway re-evaluates the subnets behind it, not those behind another."""
+    """A changed NAT gateway re-evaluates only the subnets whose traffic crosses it."""
     other = builder.nat_gateway(vpc.public_subnet)
     builder.subnet(vpc.vpc, builder.table(vpc.vpc, NatGatewayId=other))
     rule.take_as_known()
@@ -131,7 +131,7 @@ def test_nat_gateway_concerns_the_subnets_whose_path_crosses_it(rule: Rule, buil
 
 
 def test_nat_gateway_past_which_all_traffic_goes_concerns_none(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A subnet whose S3 Express traffic all uses the endpoint does not cross its NAT gateway."""
+    """A subnet with a route to the NAT gateway is not affected if all its S3 Express traffic uses the endpoint."""
     builder.endpoint(vpc.vpc, vpc.table)
     rule.take_as_known()
     builder.tag(vpc.nat, "Name", "nat")
@@ -142,14 +142,14 @@ def test_nat_gateway_past_which_all_traffic_goes_concerns_none(rule: Rule, build
 def test_deleted_nat_gateway_concerns_the_subnets_with_blackhole_routes(
     rule: Rule, builder: Builder, vpc: Private
 ) -> None:
-    """The routes to a deleted NAT gateway stay, as blackholes: their subnets have no way out now."""
+    """The routes to a deleted NAT gateway remain as blackholes, so its subnets are DROPPED."""
     rule.take_as_known()
     builder.ec2.delete_nat_gateway(NatGatewayId=vpc.nat)
     assert rule.changes(of=vpc.nat) == {vpc.subnet: "DROPPED"}
 
 
 def test_new_subnet_concerns_itself(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A new subnet is evaluated alone."""
+    """For a new subnet, only that subnet is evaluated."""
     builder.make_main(vpc.vpc, vpc.table)
     rule.take_as_known()
     subnet = builder.subnet(vpc.vpc)
@@ -157,7 +157,7 @@ def test_new_subnet_concerns_itself(rule: Rule, builder: Builder, vpc: Private) 
 
 
 def test_deleted_subnet_is_marked_without_reading(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A deleted subnet is NOT_APPLICABLE and DELETED, and nothing about EC2 need be read for that."""
+    """A deleted subnet is NOT_APPLICABLE and DELETED, without a call to EC2."""
     rule.take_as_known()
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
     rule.sandbox.calls.clear()
@@ -167,7 +167,7 @@ def test_deleted_subnet_is_marked_without_reading(rule: Rule, builder: Builder, 
 
 
 def test_subnet_deleted_between_event_and_read(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A subnet that is gone when EC2 is read is NOT_APPLICABLE, whatever the item said."""
+    """A subnet that EC2 no longer returns is NOT_APPLICABLE, whatever its item says."""
     rule.take_as_known()
     builder.tag(vpc.subnet, "Name", "private")
     rule.loop.notice()
@@ -178,7 +178,7 @@ def test_subnet_deleted_between_event_and_read(rule: Rule, builder: Builder, vpc
 
 
 def test_route_table_may_have_governed_a_subnet_that_is_gone(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """An earlier association may name a subnet that is gone: DELETED too."""
+    """A subnet of an earlier association that no longer exists is DELETED too."""
     rule.take_as_known()
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
     assert rule.changes(of=vpc.table) == {vpc.subnet: "DELETED"}
@@ -186,7 +186,7 @@ def test_route_table_may_have_governed_a_subnet_that_is_gone(rule: Rule, builder
 
 @all_styles
 def test_interface_in_a_subnet_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A subnet's item that only says that a network interface came or went is dropped before any call."""
+    """If a subnet's item reports only that a network interface was added or removed, it is ignored without a call."""
     rule.take_as_known()
     interface = builder.ec2.create_network_interface(SubnetId=vpc.subnet)["NetworkInterface"]["NetworkInterfaceId"]
     rule.sandbox.calls.clear()
@@ -199,7 +199,7 @@ def test_interface_in_a_subnet_concerns_nothing(rule: Rule, builder: Builder, vp
 
 @all_styles
 def test_instance_in_a_subnet_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """An instance that comes or goes makes such items too, of its interface and of itself."""
+    """Launching or terminating an instance also causes such items, for its interface and for itself."""
     rule.take_as_known()
     run = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=vpc.subnet)
     rule.sandbox.calls.clear()
@@ -211,7 +211,7 @@ def test_instance_in_a_subnet_concerns_nothing(rule: Rule, builder: Builder, vpc
 
 
 def test_addresses_in_use_concern_nothing(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """The count of free addresses, which every interface changes, does not change a path."""
+    """The number of free addresses, which changes with every interface, does not affect a path."""
     rule = Rule(sandbox, style=ItemStyle(counts_addresses=True))
     rule.take_as_known()
     builder.ec2.create_network_interface(SubnetId=vpc.subnet)
@@ -221,7 +221,7 @@ def test_addresses_in_use_concern_nothing(sandbox: Sandbox, builder: Builder, vp
 
 
 def test_other_changes_of_a_subnet_are_evaluated(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A subnet that is given another table is evaluated by its own item as well."""
+    """The item of a subnet that gets another table also leads to its evaluation."""
     rule.take_as_known()
     [association] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
     builder.ec2.replace_route_table_association(
@@ -231,7 +231,7 @@ def test_other_changes_of_a_subnet_are_evaluated(rule: Rule, builder: Builder, v
 
 
 def test_interface_and_route_table_in_one_item_are_evaluated(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """An item that reports an interface and another change is not dropped."""
+    """An item that reports an interface and another change is not ignored."""
     rule.take_as_known()
     builder.ec2.create_network_interface(SubnetId=vpc.subnet)
     builder.tag(vpc.subnet, "express-path:exclude")
@@ -239,7 +239,7 @@ def test_interface_and_route_table_in_one_item_are_evaluated(rule: Rule, builder
 
 
 def test_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A changed interface endpoint, to which no route can lead, is dropped before any call."""
+    """No route can lead to an interface endpoint, so its changes are ignored without a call."""
     endpoint = interface_endpoint(builder, vpc)
     rule.take_as_known()
     builder.tag(endpoint, "Name", "ssm")
@@ -249,7 +249,7 @@ def test_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: 
 
 
 def test_new_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """An interface endpoint that is discovered is dropped before any call (status ResourceDiscovered)."""
+    """A newly discovered interface endpoint (status ResourceDiscovered) is ignored without a call."""
     rule.take_as_known()
     interface_endpoint(builder, vpc)
     rule.sandbox.calls.clear()
@@ -258,7 +258,7 @@ def test_new_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, v
 
 
 def test_deleted_interface_endpoint_concerns_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """An interface endpoint that is deleted is dropped before any call: the diff contains its type."""
+    """A deleted interface endpoint is ignored without a call, because the diff contains its type."""
     endpoint = interface_endpoint(builder, vpc)
     rule.take_as_known()
     builder.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint])

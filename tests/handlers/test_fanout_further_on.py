@@ -14,7 +14,7 @@ def vpc(builder: Builder) -> Private:
 
 
 def test_appliances_route_table_concerns_the_subnets_behind_it(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Where a path goes through an appliance, the table of the appliance's subnet decides for the subnets behind it."""
+    """If a path crosses an appliance, a change of the appliance's route table re-evaluates the subnets behind it."""
     firewall = builder.appliance_endpoint(vpc.vpc, vpc.subnet)
     behind = builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=firewall))
     rule.sweep()
@@ -28,7 +28,7 @@ def test_appliances_route_table_concerns_the_subnets_behind_it(rule: Rule, build
 def test_an_appliances_subnet_that_falls_back_to_the_main_table_concerns_those_behind_it(
     rule: Rule, builder: Builder, vpc: Private
 ) -> None:
-    """The item is of the table that decided before; the main one, which decides now, did not change and has none."""
+    """Only the previous table has an item: the main table, which governs the subnet now, did not change."""
     firewall = builder.appliance_endpoint(vpc.vpc, vpc.subnet)
     behind = builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=firewall))
     rule.sweep()
@@ -42,7 +42,7 @@ def test_an_appliances_subnet_that_falls_back_to_the_main_table_concerns_those_b
 
 
 def test_nat_instances_route_table_concerns_the_subnets_behind_it(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The same holds for an instance that forwards."""
+    """The same applies to an instance that forwards."""
     run = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=vpc.public_subnet)
     interface = run["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
     builder.ec2.modify_network_interface_attribute(NetworkInterfaceId=interface, SourceDestCheck={"Value": False})
@@ -57,7 +57,7 @@ def test_nat_instances_route_table_concerns_the_subnets_behind_it(rule: Rule, bu
 
 @pytest.mark.parametrize("change", [{"awsRegion": "eu-west-1"}, {"awsAccountId": "210987654321"}])
 def test_item_of_elsewhere_is_refused(rule: Rule, vpc: Private, change: dict[str, str]) -> None:
-    """An item of another Region or account is not evaluated, because its subnet would seem to be deleted here."""
+    """An item of another Region or account is not evaluated, because its subnet would look deleted here."""
     item = {
         "awsAccountId": "123456789012",
         "awsRegion": "us-east-1",

@@ -1,4 +1,4 @@
-"""If AWS denies or fails a call, the function retries, then raises, and never evaluates half a network."""
+"""If AWS denies or fails a call, the function retries, then raises, and never evaluates an incomplete network."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def vpc(builder: Builder) -> Private:
 
 
 def failure(rule: Rule, of: Private | None = None) -> ApiError:
-    """Invoke the function and return its error; nothing may have been reported."""
+    """Invoke the function and return its error; check that it reported nothing."""
     rule.sandbox.calls.clear()
     with pytest.raises(ApiError) as raised:
         evaluator(rule, of) if of else rule.sweep()
@@ -78,7 +78,7 @@ def test_errors_of_awss_own_are_retried(rule: Rule, vpc: Private, code: str, sta
 
 @pytest.mark.parametrize("operation", REQUIRED)
 def test_lasting_throttling_fails_the_invocation(rule: Rule, vpc: Private, operation: str) -> None:
-    """Throttling that outlasts the retries is raised with the operation and AWS's code: the old verdict stands."""
+    """If throttling outlasts the retries, the error has the operation and AWS's code, and the old verdict stays."""
     rule.sandbox.faults.throttle("ec2", operation)
     error = failure(rule, vpc)
     assert (error.operation, error.code) == (f"ec2:{operation}", "RequestLimitExceeded")
@@ -131,7 +131,7 @@ def test_denied_report_fails_the_invocation(rule: Rule, vpc: Private) -> None:
 def test_later_pages_that_fail_fail_the_invocation(
     rule: Rule, builder: Builder, operation: str, page: int, fault: str
 ) -> None:
-    """If the second page of a list fails, the first page is not used alone."""
+    """If the second page of a list fails, the first page alone is not used."""
     crowded = builder.vpc()
     if operation == "DescribeSubnets":
         builder.many_subnets(crowded, page)
@@ -205,7 +205,7 @@ def test_other_failures_of_the_directory_buckets_fail_the_invocation(sandbox: Sa
 def test_entries_of_a_prefix_list_that_may_not_be_read_are_unresolved(
     rule: Rule, builder: Builder, vpc: Private
 ) -> None:
-    """A customer's list whose entries are denied may match anything: never better than UNRESOLVED_EGRESS."""
+    """A customer-managed list whose entries are denied may match any address: UNRESOLVED_EGRESS or worse."""
     builder.endpoint(vpc.vpc, vpc.table)
     list_id = builder.prefix_list("198.18.0.0/15")
     builder.route(vpc.table, list_id, NatGatewayId=vpc.nat)
@@ -223,7 +223,7 @@ def test_prefix_lists_that_fail_otherwise_fail_the_invocation(rule: Rule, builde
 
 
 def test_denied_description_of_prefix_lists_fails_the_invocation(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The role allows it, so where a list is wanted and lists may not be described something is wrong."""
+    """The role allows this read, so a denial of a list that is needed means that something is wrong."""
     builder.route(vpc.table, builder.prefix_list("198.18.0.0/15"), NatGatewayId=vpc.nat)
     rule.sandbox.faults.deny("ec2", "DescribeManagedPrefixLists")
     assert failure(rule, vpc).operation == "ec2:DescribeManagedPrefixLists"

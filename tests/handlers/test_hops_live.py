@@ -1,4 +1,4 @@
-"""Hops as the function reads them live: NAT instances, appliances, and transit gateways over one account or two."""
+"""Hops that the function reads from EC2: NAT instances, appliances, and transit gateways, in one or two accounts."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -35,12 +35,12 @@ def account(sandbox: Sandbox) -> Account:
 
 @pytest.fixture
 def network(sandbox: Sandbox) -> Account:
-    """The network account, which owns the transit gateway where there are two."""
+    """The network account, which owns the transit gateway in tests with two accounts."""
     return Account(sandbox, NETWORK, first=100)
 
 
 class Place(Protocol):
-    """A subnet and what governs it."""
+    """A subnet and the route table that governs it."""
 
     vpc: str
     table: str
@@ -48,7 +48,7 @@ class Place(Protocol):
 
 
 def evaluations(rule: Rule, place: Place) -> dict[str, dict[str, Any]]:
-    """Tell the function that a route table changed; return what it returned of every subnet concerned."""
+    """Invoke the function for a changed route table and return its results for all affected subnets."""
     item = {
         "awsAccountId": rule.sandbox.account_id,
         "configurationItemCaptureTime": rule.now,
@@ -61,12 +61,12 @@ def evaluations(rule: Rule, place: Place) -> dict[str, dict[str, Any]]:
 
 
 def evaluation(rule: Rule, place: Place) -> dict[str, Any]:
-    """Tell the function that a route table changed; return what it returned of the subnet that it governs."""
+    """Invoke the function for a changed route table and return its result for the subnet that the table governs."""
     return evaluations(rule, place)[place.subnet]
 
 
 def swept(rule: Rule, place: Place) -> dict[str, Any]:
-    """Sweep; return what the function returned of a subnet, whose verdict must be new."""
+    """Run a sweep and return the function's result for a subnet, whose verdict must be new."""
     delivery = rule.loop.scheduled()
     if delivery.error:
         raise delivery.error
@@ -75,7 +75,7 @@ def swept(rule: Rule, place: Place) -> dict[str, Any]:
 
 
 def assumed(sandbox: Sandbox) -> list[Mapping[str, Any]]:
-    """Return the requests for the role in the network account."""
+    """Return the requests to assume the role in the network account."""
     calls = sandbox.calls.of("sts", "AssumeRole")
     return [call.parameters for call in calls if call.parameters["RoleArn"] == ROLE]
 
@@ -86,7 +86,7 @@ def ids(evaluation: dict[str, Any]) -> list[str]:
 
 
 def cost(rule: Rule) -> Counter[str]:
-    """Return the reads of EC2 and STS that a sweep costs in a cold runtime."""
+    """Return the EC2 and STS reads of a sweep in a new runtime."""
     rule.restart()
     rule.sandbox.calls.clear()
     rule.sweep()
@@ -94,12 +94,12 @@ def cost(rule: Rule) -> Counter[str]:
 
 
 def warnings(logged: Logged) -> list[str]:
-    """Return the operations that the function has warned of as denied."""
+    """Return the operations that the function's warnings report as denied."""
     return [line["operation"] for line in logged() if line["level"] == "WARNING"]
 
 
 def test_nat_instance(rule: Rule, account: Account) -> None:
-    """An instance that forwards and whose subnet leads to an internet gateway is a NAT, with its type's bandwidth."""
+    """A forwarding instance whose subnet leads to an internet gateway is a NAT, with the bandwidth of its type."""
     vpc = BehindNatInstance(account, "c7gn.medium")
     found = evaluation(rule, vpc)
     assert (found["compliance"], found["reason"]) == ("NON_COMPLIANT", "NAT_INSTANCE")
@@ -109,14 +109,14 @@ def test_nat_instance(rule: Rule, account: Account) -> None:
 
 
 def test_nat_gateway_has_its_capacity(rule: Rule, account: Account) -> None:
-    """A NAT gateway carries 5 to 100 Gbit/s."""
+    """A NAT gateway has 5 to 100 Gbit/s."""
     vpc = BehindNatGateway(account)
     [capacity] = swept(rule, vpc)["capacity"]
     assert (capacity["hopId"], capacity["baselineGbps"], capacity["peakGbps"]) == (vpc.nat, 5, 100)
 
 
 def test_instance_that_checks_does_not_forward(rule: Rule, account: Account) -> None:
-    """With the source/destination check on, the path cannot be determined; with it off, the instance is a NAT."""
+    """If the source/destination check is on, the path cannot be determined; if it is off, the instance is a NAT."""
     vpc = BehindNatInstance(account, check=True)
     found = evaluation(rule, vpc)
     assert (found["compliance"], found["reason"]) == ("NOT_APPLICABLE", "UNRESOLVED_EGRESS")
@@ -126,7 +126,7 @@ def test_instance_that_checks_does_not_forward(rule: Rule, account: Account) -> 
 
 
 def test_interfaces_may_not_be_read(rule: Rule, account: Account, logged: Logged) -> None:
-    """Without ec2:DescribeNetworkInterfaces the annotation names it, and the function warns."""
+    """Without ec2:DescribeNetworkInterfaces, the annotation names the permission and the function logs a warning."""
     vpc = BehindNatInstance(account)
     rule.sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
     found = evaluation(rule, vpc)
@@ -137,7 +137,7 @@ def test_interfaces_may_not_be_read(rule: Rule, account: Account, logged: Logged
 
 @pytest.mark.parametrize("operation", ["DescribeInstances", "DescribeInstanceTypes"])
 def test_bandwidth_may_not_be_read(rule: Rule, account: Account, logged: Logged, operation: str) -> None:
-    """What an instance can carry is evidence beside the verdict: without it the verdict is the same."""
+    """The capacity of an instance is optional evidence: without it, the verdict is the same."""
     vpc = BehindNatInstance(account)
     rule.sandbox.faults.deny("ec2", operation)
     found = evaluation(rule, vpc)
@@ -147,7 +147,7 @@ def test_bandwidth_may_not_be_read(rule: Rule, account: Account, logged: Logged,
 
 @pytest.mark.parametrize("floating", [True, False])
 def test_successor_of_a_nat_instance(rule: Rule, account: Account, floating: bool) -> None:
-    """A dead instance leaves a blackhole; its successor is a NAT again, by its interface or by the one that moved."""
+    """A terminated instance leaves a blackhole. A replacement is a NAT again, with its own or the moved interface."""
     vpc = BehindNatInstance(account, floating=floating)
     assert rule.sweep()[vpc.subnet] == "NAT_INSTANCE"
     vpc.terminate()
@@ -159,7 +159,7 @@ def test_successor_of_a_nat_instance(rule: Rule, account: Account, floating: boo
 
 
 def test_flips_between_instance_and_gateway(rule: Rule, account: Account) -> None:
-    """While a route flips to a standby NAT gateway and back, each change's own event keeps it NON_COMPLIANT."""
+    """If a route switches to a standby NAT gateway and back, each change's event keeps the subnet NON_COMPLIANT."""
     vpc = BehindNatInstance(account)
     standby = account.nat_gateway(vpc.public)
     rule.sweep()
@@ -172,7 +172,7 @@ def test_flips_between_instance_and_gateway(rule: Rule, account: Account) -> Non
 
 
 def test_dead_instance_beside_a_longer_route(rule: Rule, account: Account) -> None:
-    """A blackhole where some S3 Express addresses went leaves the others NON_COMPLIANT by their NAT gateway."""
+    """If a blackhole drops traffic to some S3 Express addresses, the NAT gateway for the others decides the verdict."""
     vpc = BehindNatInstance(account)
     gateway = account.nat_gateway(vpc.public)
     for half in ("0.0.0.0/1", "128.0.0.0/1"):
@@ -189,7 +189,7 @@ def test_dead_instance_beside_a_longer_route(rule: Rule, account: Account) -> No
 
 @pytest.mark.parametrize("load_balancer", [False, True])
 def test_firewall_then_nat(rule: Rule, account: Account, load_balancer: bool) -> None:
-    """A firewall's endpoint, or a Gateway Load Balancer's, leads on by its own subnet's table, here to a NAT."""
+    """After a firewall or Gateway Load Balancer endpoint, the table of its subnet decides, here with a NAT route."""
     vpc = BehindFirewall(account, load_balancer=load_balancer)
     found = swept(rule, vpc)
     assert (found["compliance"], found["reason"]) == ("NON_COMPLIANT", "NAT_BEHIND_APPLIANCE")
@@ -198,7 +198,7 @@ def test_firewall_then_nat(rule: Rule, account: Account, load_balancer: bool) ->
 
 
 def test_endpoint_behind_a_firewall(rule: Rule, account: Account) -> None:
-    """A gateway endpoint on the table of the firewall's subnet cures the subnets before the firewall, too."""
+    """A gateway endpoint on the table of the firewall's subnet also fixes the subnets that route to the firewall."""
     vpc = BehindFirewall(account)
     account.endpoint(vpc.vpc, vpc.appliance_table)
     rule.sweep()
@@ -210,7 +210,7 @@ def test_endpoint_behind_a_firewall(rule: Rule, account: Account) -> None:
 
 
 def test_central_egress_in_one_account(rule: Rule, account: Account) -> None:
-    """A spoke's path crosses the transit gateway, the egress VPC's attachment, and the NAT there."""
+    """A spoke's path has the transit gateway, the egress VPC's attachment, and the NAT there."""
     hub = Hub(account)
     spoke = hub.join(account)
     found = swept(rule, spoke)
@@ -220,7 +220,7 @@ def test_central_egress_in_one_account(rule: Rule, account: Account) -> None:
 
 
 def test_central_egress_by_an_event(rule: Rule, account: Account) -> None:
-    """The event of a spoke's table alone has the transit gateway followed into the egress VPC."""
+    """The event of a spoke's route table is enough to follow the path into the egress VPC."""
     hub = Hub(account)
     spoke = hub.join(account)
     rule.take_as_known()
@@ -229,14 +229,14 @@ def test_central_egress_by_an_event(rule: Rule, account: Account) -> None:
 
 
 def test_own_endpoint_spares_the_transit_gateway(rule: Rule, account: Account) -> None:
-    """A spoke's own gateway endpoint is a longer route than the one to the transit gateway."""
+    """The route of a spoke's own gateway endpoint has a longer prefix than the route to the transit gateway."""
     spoke = Hub(account).join(account)
     account.endpoint(spoke.vpc, spoke.table)
     assert evaluation(rule, spoke)["reason"] == "ENDPOINT"
 
 
 def test_blackhole_in_the_transit_gateways_table(rule: Rule, account: Account) -> None:
-    """A blackhole for everything that is longer than the default route leaves no way out."""
+    """A blackhole with a longer prefix than the default route drops the traffic."""
     hub = Hub(account)
     for half in ("0.0.0.0/1", "128.0.0.0/1"):
         hub.lead(half, None)
@@ -246,7 +246,7 @@ def test_blackhole_in_the_transit_gateways_table(rule: Rule, account: Account) -
 
 
 def test_detached_egress_vpc(rule: Rule, account: Account) -> None:
-    """When the egress VPC is detached the transit gateway's route is a blackhole, and there is no way out."""
+    """If the egress VPC is detached, the transit gateway's route is a blackhole and the traffic is dropped."""
     hub = Hub(account)
     spoke = hub.join(account)
     account.ec2.delete_transit_gateway_vpc_attachment(TransitGatewayAttachmentId=hub.attachment)
@@ -254,7 +254,7 @@ def test_detached_egress_vpc(rule: Rule, account: Account) -> None:
 
 
 def test_firewall_in_the_egress_vpc(rule: Rule, account: Account) -> None:
-    """A NAT beyond a transit gateway outranks the appliance on the same path."""
+    """A NAT beyond a transit gateway takes precedence over an appliance on the same path."""
     hub = Hub(account)
     inspected = account.subnet(hub.vpc, account.table(hub.vpc, NatGatewayId=hub.nat), "c")
     endpoint = account.firewall_endpoint(hub.vpc, inspected)
@@ -266,7 +266,7 @@ def test_firewall_in_the_egress_vpc(rule: Rule, account: Account) -> None:
 
 
 def test_firewall_attached_to_the_transit_gateway(rule: Rule, account: Account) -> None:
-    """Traffic passes the firewall, and the table associated with its attachment leads on to the egress VPC's NAT."""
+    """Traffic passes the firewall, and the table associated with its attachment leads to the egress VPC's NAT."""
     hub = Hub(account)
     account.ec2.delete_transit_gateway_route(
         TransitGatewayRouteTableId=hub.spokes_table, DestinationCidrBlock="0.0.0.0/0"
@@ -278,7 +278,7 @@ def test_firewall_attached_to_the_transit_gateway(rule: Rule, account: Account) 
 
 
 def test_zones_of_the_egress_vpc(rule: Rule, account: Account) -> None:
-    """Traffic leaves the egress VPC in the zone that it came from: one zone there may have a NAT, another none."""
+    """Traffic uses the egress VPC's attachment subnet in its own zone: one zone can have a NAT and another none."""
     hub = Hub(account)
     spoke = hub.join(account, "a", "b")
     subnets = account.ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [hub.vpc]}])["Subnets"]
@@ -298,7 +298,7 @@ def test_zones_of_the_egress_vpc(rule: Rule, account: Account) -> None:
 
 
 def test_peering_of_transit_gateways(rule: Rule, account: Account) -> None:
-    """A route to a peering attachment leads to another Region: it cannot be followed, and the hop is named."""
+    """A route to a peering attachment leads to another Region: the path is not followed, and the hop is named."""
     hub, peer = Hub(account), rule.sandbox.client("ec2", region="eu-west-1")
     spoke = hub.join(account)
     made = account.ec2.create_transit_gateway_peering_attachment(
@@ -316,7 +316,7 @@ def test_peering_of_transit_gateways(rule: Rule, account: Account) -> None:
 
 
 def test_nat_gateway_of_the_egress_vpc_concerns_the_spokes(rule: Rule, account: Account) -> None:
-    """A change of a NAT gateway re-evaluates every subnet whose path crosses it, in whichever VPC, and no other."""
+    """A change of a NAT gateway re-evaluates exactly the subnets whose path crosses it, in all VPCs."""
     hub = Hub(account)
     spokes = [hub.join(account) for _ in range(2)]
     BehindNatGateway(account)
@@ -340,7 +340,7 @@ def two_accounts(account: Account, network: Account) -> tuple[Hub, Spoke]:
 
 
 def test_spoke_without_a_role(rule: Rule, two_accounts: tuple[Hub, Spoke], logged: Logged) -> None:
-    """From a spoke account a transit gateway cannot be followed; the annotation says what would resolve it."""
+    """From a spoke account, a transit gateway cannot be followed; the annotation says what to configure."""
     hub, spoke = two_accounts
     found = evaluation(rule, spoke)
     assert (found["compliance"], found["reason"]) == ("NOT_APPLICABLE", "UNRESOLVED_EGRESS")
@@ -359,7 +359,7 @@ def test_parameter_decides_on_what_cannot_be_told(sandbox: Sandbox, two_accounts
 
 
 def test_spoke_with_a_role(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke]) -> None:
-    """With a role in the network account, the path is followed to its NAT gateway, and its capacity is shown."""
+    """With a role in the network account, the path is followed to its NAT gateway, and the capacity is shown."""
     hub, spoke = two_accounts
     found = evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
     assert (found["compliance"], found["reason"]) == ("NON_COMPLIANT", "NAT_BEYOND_TRANSIT_GATEWAY")
@@ -384,7 +384,7 @@ def test_role_is_assumed_with_the_external_id(
 
 
 def test_role_by_an_event(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke]) -> None:
-    """The event of a spoke's table has the role assumed, too."""
+    """For the event of a spoke's route table, the role is assumed too."""
     hub, spoke = two_accounts
     rule = Rule(sandbox, {"networkRoleArn": ROLE})
     rule.take_as_known()
@@ -393,7 +393,7 @@ def test_role_by_an_event(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke]) -> 
 
 
 def test_role_that_cannot_be_assumed(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke], logged: Logged) -> None:
-    """Where the role cannot be assumed the verdict is that without a role, and the function warns."""
+    """If the role cannot be assumed, the verdict is the same as without a role, and the function logs a warning."""
     _, spoke = two_accounts
     sandbox.faults.deny("sts", "AssumeRole")
     found = evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
@@ -404,7 +404,7 @@ def test_role_that_cannot_be_assumed(sandbox: Sandbox, two_accounts: tuple[Hub, 
 
 @pytest.mark.parametrize("operation", ["SearchTransitGatewayRoutes", "DescribeTransitGatewayAttachments"])
 def test_role_that_may_not_read(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke], operation: str) -> None:
-    """Where the role lacks a read of transit gateways, that read is named in the annotation."""
+    """If the role lacks a permission to read transit gateways, the annotation names that permission."""
     _, spoke = two_accounts
     sandbox.faults.deny("ec2", operation)
     found = evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
@@ -413,7 +413,7 @@ def test_role_that_may_not_read(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke
 
 
 def test_egress_vpc_of_another_account(sandbox: Sandbox, account: Account, network: Account) -> None:
-    """The transit gateway may be the rule's account's own, and the egress VPC the network account's."""
+    """The rule's account may own the transit gateway, and the network account the egress VPC."""
     hub = Hub(account)
     hub.share(network)
     egress = BehindNatGateway(network)
@@ -428,7 +428,7 @@ def test_egress_vpc_of_another_account(sandbox: Sandbox, account: Account, netwo
 
 
 def test_foreign_subnets_are_never_reported(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke]) -> None:
-    """What the role shows of the network account is followed, and not evaluated, whatever its own verdict would be."""
+    """Resources that the role reads in the network account are used for paths but are not evaluated."""
     _, spoke = two_accounts
     rule = Rule(sandbox, {"networkRoleArn": ROLE, "publicSubnets": "NON_COMPLIANT"})
     assert rule.sweep() == {spoke.subnet: "NAT_BEYOND_TRANSIT_GATEWAY"}
@@ -436,14 +436,14 @@ def test_foreign_subnets_are_never_reported(sandbox: Sandbox, two_accounts: tupl
 
 
 def test_role_is_not_assumed_in_vain(sandbox: Sandbox, account: Account) -> None:
-    """Where no route leads to a transit gateway the role is not assumed."""
+    """If no route leads to a transit gateway, the role is not assumed."""
     vpc = BehindNatGateway(account)
     assert evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), vpc)["reason"] == "NAT_GATEWAY"
     assert sandbox.calls.of("sts") == []
 
 
 def test_no_hop_costs_nothing(rule: Rule, account: Account) -> None:
-    """Where no route leads to an instance or a transit gateway, nothing is read of either, even if there are some."""
+    """If no route leads to an instance or a transit gateway, the function reads neither, even if some exist."""
     BehindNatGateway(account)
     vpc = BehindFirewall(account)
     account.instance(vpc.subnet)
@@ -452,14 +452,14 @@ def test_no_hop_costs_nothing(rule: Rule, account: Account) -> None:
 
 
 def public_table(account: Account) -> str:
-    """Return the one table that leads to a transit gateway."""
+    """Return the only table that leads to a transit gateway."""
     wanted = [{"Name": "route.destination-cidr-block", "Values": ["10.0.0.0/8"]}]
     [table] = account.ec2.describe_route_tables(Filters=wanted)["RouteTables"]
     return str(table["RouteTableId"])
 
 
 def test_cost_of_nat_instances(rule: Rule, account: Account) -> None:
-    """20 NAT instances cost what 2 do: their interfaces in one read, and one each for the instances and their types."""
+    """20 NAT instances need as many calls as 2: one each for the interfaces, the instances, and the instance types."""
     for _ in range(2):
         BehindNatInstance(account)
     few = cost(rule)
@@ -474,7 +474,7 @@ TRANSIT = ("DescribeTransitGatewayAttachments", "DescribeTransitGatewayVpcAttach
 
 
 def test_cost_of_a_transit_gateway(rule: Rule, account: Account) -> None:
-    """20 spokes cost what 2 do: two reads of attachments, and one search for each transit gateway table in use."""
+    """20 spokes need as many calls as 2: two for attachments, and one search for each transit gateway table in use."""
     hub = Hub(account)
     for _ in range(2):
         hub.join(account)
@@ -486,7 +486,7 @@ def test_cost_of_a_transit_gateway(rule: Rule, account: Account) -> None:
 
 
 def test_cost_of_the_network_account(sandbox: Sandbox, account: Account, network: Account) -> None:
-    """20 spokes cost what 2 do over two accounts, too: the role is assumed once, and the network account read once."""
+    """With two accounts, 20 spokes need as many calls as 2: the role is assumed once, and its account is read once."""
     hub = Hub(network)
     hub.share(account)
     rule = Rule(sandbox, {"networkRoleArn": ROLE})
@@ -501,7 +501,7 @@ def test_cost_of_the_network_account(sandbox: Sandbox, account: Account, network
 
 
 def test_cost_of_an_event(rule: Rule, account: Account) -> None:
-    """The event of one table costs reads of its VPC, and where it leads beyond, one of each kind for the Region."""
+    """The event of one table reads its VPC and, if a route leads out of it, each kind of resource in the Region."""
     hub = Hub(account)
     spoke = hub.join(account)
     rule.sweep()
@@ -516,7 +516,7 @@ def test_cost_of_an_event(rule: Rule, account: Account) -> None:
 
 
 def test_hub_is_attached_like_its_spokes(account: Account) -> None:
-    """The builder's hub leaves no attachment without an association, which would make all of this pass for nothing."""
+    """Every attachment of the test hub has an association; otherwise, the tests above could not fail."""
     hub = Hub(account)
     spoke = hub.join(account)
     found = account.ec2.describe_transit_gateway_attachments()["TransitGatewayAttachments"]

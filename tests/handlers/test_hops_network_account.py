@@ -1,4 +1,4 @@
-"""Reads of a transit gateway, or the VPC behind it, in another account."""
+"""Reads of a transit gateway, or of the VPC behind it, in another account."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ NEEDED_AT_HOME = [
 
 @dataclass
 class Place:
-    """A subnet and what governs it."""
+    """A subnet and the route table that governs it."""
 
     vpc: str
     table: str
@@ -46,7 +46,7 @@ def network(sandbox: Sandbox) -> Account:
 def test_denied_reads_of_the_network_account_are_warned_of(
     sandbox: Sandbox, account: Account, network: Account, logged: Logged
 ) -> None:
-    """Where the role lacks ec2:SearchTransitGatewayRoutes, the function warns of it."""
+    """If the role lacks ec2:SearchTransitGatewayRoutes, the function logs a warning that names it."""
     hub = Hub(network)
     hub.share(account)
     spoke = hub.join(account)
@@ -59,7 +59,7 @@ def test_denied_reads_of_the_network_account_are_warned_of(
 def test_role_that_lacks_what_is_needed_at_home(
     sandbox: Sandbox, account: Account, network: Account, logged: Logged, operation: str
 ) -> None:
-    """The role is optional: where it may not read the network account, the path ends there, and the function warns."""
+    """If the role may not read the network account, the path ends there and the function logs a warning."""
     hub = Hub(network)
     hub.share(account)
     spoke = hub.join(account)
@@ -71,7 +71,7 @@ def test_role_that_lacks_what_is_needed_at_home(
 def test_throttling_in_the_network_account_is_raised(
     sandbox: Sandbox, account: Account, network: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What may be read a moment later is not called unreadable: nothing is reported, and the old verdict stands."""
+    """A throttled read is not treated as unreadable: the function reports nothing, and the old verdict stays."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     hub = Hub(network)
     hub.share(account)
@@ -86,7 +86,7 @@ def test_throttling_in_the_network_account_is_raised(
 def test_own_egress_vpc_behind_a_foreign_transit_gateway(
     sandbox: Sandbox, account: Account, network: Account, ask: object
 ) -> None:
-    """If a shared transit gateway leads to an egress VPC of the rule's account, an event has the result of a sweep."""
+    """If a shared transit gateway leads to an egress VPC of the rule's account, an event and a sweep agree."""
     hub = Hub(network)
     hub.share(account)
     egress = BehindNatGateway(account)
@@ -100,7 +100,7 @@ def test_own_egress_vpc_behind_a_foreign_transit_gateway(
 
 
 def test_table_that_only_its_owner_sees(sandbox: Sandbox, account: Account) -> None:
-    """To other accounts, AWS reports a transit gateway's table as not found: it is unreadable, not a failure.
+    """AWS tells other accounts that a transit gateway's table does not exist: it is unreadable, which is not a failure.
 
     https://github.com/hashicorp/terraform-provider-aws/issues/11029
     """
@@ -110,7 +110,7 @@ def test_table_that_only_its_owner_sees(sandbox: Sandbox, account: Account) -> N
 
 
 def test_warm_runtime_reads_the_ipv6_list_after_a_customers(sandbox: Sandbox, account: Account) -> None:
-    """A customer's prefix list in the VPC that a warm runtime saw first does not keep the IPv6 list from being read."""
+    """A customer-managed prefix list in the first VPC of a warm runtime does not prevent reading the IPv6 list."""
     first = BehindNatGateway(account)
     made = account.ec2.create_managed_prefix_list(
         PrefixListName="customer", MaxEntries=5, AddressFamily="IPv4", Entries=[{"Cidr": "192.0.2.0/24"}]

@@ -15,7 +15,7 @@ def vpc(builder: Builder) -> Private:
 
 @pytest.fixture
 def rule(sandbox: Sandbox, vpc: Private) -> Rule:
-    """Return a rule that has evaluated the network; from now on every item is oversized."""
+    """Return a rule that has evaluated the network. From then on, every item is oversized."""
     assert vpc.subnet
     rule = Rule(sandbox)
     rule.take_as_known()
@@ -24,7 +24,7 @@ def rule(sandbox: Sandbox, vpc: Private) -> Rule:
 
 
 def test_item_is_fetched(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The item that belongs to the summary names the VPC, and only that VPC is read."""
+    """The item for the summary names the VPC, and the function reads only that VPC."""
     builder.endpoint(vpc.vpc, vpc.table)
     rule.sandbox.calls.clear()
     assert rule.changes(of=vpc.table) == {vpc.subnet: "ENDPOINT"}
@@ -62,7 +62,7 @@ def test_deleted_table_is_found_in_the_history(rule: Rule, builder: Builder, vpc
 
 
 def test_item_as_of_the_notification_is_fetched(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A late notification is answered by the item of its own time and the one before, not by later ones."""
+    """A late notification uses the item of its own time and the one before it, not later ones."""
     second = builder.subnet(vpc.vpc, vpc.table)
     rule.only_for = vpc.table
     rule.loop.notice()
@@ -92,7 +92,7 @@ def test_item_that_is_not_recorded_any_more(rule: Rule, builder: Builder, vpc: P
 
 
 def test_summary_of_a_deleted_subnet_needs_no_network(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A summary that says the subnet is deleted is enough."""
+    """A summary of a deleted subnet is enough."""
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
     rule.sandbox.calls.clear()
     assert rule.changes(of=vpc.subnet) == {vpc.subnet: "DELETED"}

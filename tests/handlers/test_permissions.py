@@ -18,20 +18,20 @@ from tests.support.template import Expanded
 pytestmark = pytest.mark.slow
 
 PARAMETERS = {"scope": "DIRECTORY_BUCKETS", "networkRoleArn": NETWORK_ROLE}
-# IAM's name of an operation where it is not the operation's own:
+# IAM's name of an operation if it differs from the API's:
 # https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html
 NAMED_OTHERWISE = {"s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets"}
 OF_LAMBDA_ITSELF = ("logs:", "sqs:")
 
 
 def policies() -> list[dict[str, Any]]:
-    """Return the policies of the function's role, as the stack makes them where a network account is named."""
+    """Return the policies of the function's role in a stack with a network account."""
     found: list[dict[str, Any]] = Expanded(NetworkRoleArn=NETWORK_ROLE).properties("EvaluateRole")["Policies"]
     return found
 
 
 def allowed() -> set[str]:
-    """Return the actions of the role, but for those that Lambda itself uses in its name."""
+    """Return the actions of the role, without those that Lambda itself uses with this role."""
     found = {
         action for policy in policies() for part in policy["PolicyDocument"]["Statement"] for action in actions(part)
     }
@@ -39,7 +39,7 @@ def allowed() -> set[str]:
 
 
 def called(sandbox: Sandbox) -> set[str]:
-    """Return the actions of the calls that were made for the function's own account."""
+    """Return the actions of the calls in the function's own account."""
     own = [call for call in sandbox.calls if call.account_id == sandbox.account_id]
     names = {f"{call.service}:{call.operation}" for call in own}
     return {NAMED_OTHERWISE.get(action, action) for action in names}
@@ -47,7 +47,7 @@ def called(sandbox: Sandbox) -> set[str]:
 
 @pytest.fixture
 def vpc(builder: Builder) -> Private:
-    """A VPC with a route to everything that takes a read of its own to follow."""
+    """A VPC with a route to each kind of target that needs additional reads."""
     vpc = Private(builder)
     builder.dual_stack(vpc.vpc, vpc.subnet)
     builder.route(vpc.table, builder.prefix_list("192.0.2.1/32"), NatGatewayId=vpc.nat)
@@ -62,7 +62,7 @@ def vpc(builder: Builder) -> Private:
 
 
 def use_everything(rule: Rule, builder: Builder, vpc: Private) -> dict[str, str]:
-    """Invoke the function for a change, for an oversized one and for the schedule; return what the schedule posted."""
+    """Invoke the function for a change, an oversized item, and the schedule; return what the schedule reported."""
     rule.take_as_known()
     builder.tag(vpc.table, "Name", "changed")
     assert vpc.subnet in rule.changes(of=vpc.table)
@@ -74,19 +74,19 @@ def use_everything(rule: Rule, builder: Builder, vpc: Private) -> dict[str, str]
 
 
 def test_role_allows_what_the_function_calls_and_no_more(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """The actions of the template's role are those of the calls that reach AWS on all the function's ways."""
+    """The actions of the role are exactly those of the calls that the function makes."""
     use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
     assert called(sandbox) == allowed()
 
 
 def test_function_changes_nothing_but_its_own_results(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """Of all calls, those to put evaluations alone could change anything, in this account and in the network's."""
+    """In both accounts, the only calls that can change anything are those to PutEvaluations."""
     use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
     assert {call.operation for call in sandbox.calls.mutating()} == {"PutEvaluations"}
 
 
 def test_network_account_is_only_read(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """In the network account the function needs no more of EC2 than at home."""
+    """In the network account, the function needs no EC2 permissions that it does not need in its own."""
     use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
     central = {f"{call.service}:{call.operation}" for call in sandbox.calls if call.account_id != sandbox.account_id}
     assert central
@@ -95,7 +95,7 @@ def test_network_account_is_only_read(sandbox: Sandbox, builder: Builder, vpc: P
 
 @pytest.fixture
 def stack(sandbox: Sandbox) -> Stack:
-    """The template's roles, as the stack makes them where a network account is named, and that account's role."""
+    """The roles of a stack with a network account, and the role in that account."""
     network_account, role_name = NETWORK_ROLE.split(":")[4], NETWORK_ROLE.rpartition("/")[2]
     iam = sandbox.client("iam", credentials=sandbox.credentials(network_account))
     trust = {"Effect": "Allow", "Principal": {"AWS": sandbox.account_id}, "Action": "sts:AssumeRole"}
@@ -108,7 +108,7 @@ def stack(sandbox: Sandbox) -> Stack:
 
 @contextmanager
 def by_its_role(rule: Rule, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the function have its role's credentials, and require a permission for every request."""
+    """Give the function its role's credentials, and require a permission for every request."""
     for name, value in stack.credentials("EvaluateRole").items():
         monkeypatch.setenv(name.upper(), value)
     rule.restart()
@@ -117,14 +117,14 @@ def by_its_role(rule: Rule, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def refused(stack: Stack) -> set[str]:
-    """Return the operations that failed, with the errors."""
+    """Return the operations that failed, with their errors."""
     return {f"{call.operation} {call.error}" for call in stack.sandbox.calls if call.error}
 
 
 def test_role_is_enough_where_permissions_are_enforced(
     stack: Stack, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the template's statements as they stand, every way of the function ends in verdicts, and none is refused."""
+    """With the template's statements, every kind of invocation reports verdicts, and no request is denied."""
     stack.sandbox.ec2.sharing.share_subnet(vpc.subnet, "210987654321")
     rule = Rule(stack.sandbox, PARAMETERS)
     with by_its_role(rule, stack, monkeypatch):
@@ -144,7 +144,7 @@ def test_role_is_enough_where_permissions_are_enforced(
 def test_statement_with_other_resources_is_not_enough(
     stack: Stack, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch, sid: str, operation: str
 ) -> None:
-    """The test above can fail: a statement that names other resources is not enough."""
+    """The test above can fail: a statement with other resources does not allow the request."""
     for policy in stack.template.deployed(stack.template.properties("EvaluateRole"))["Policies"]:
         for statement in policy["PolicyDocument"]["Statement"]:
             if statement["Sid"] == sid:
@@ -161,7 +161,7 @@ def test_statement_with_other_resources_is_not_enough(
 
 
 def bucket(sandbox: Sandbox) -> None:
-    """Make a directory bucket, and forget the calls for it."""
+    """Create a directory bucket, then clear the recorded calls."""
     sandbox.client("s3").create_bucket(
         Bucket="data--use1-az4--x-s3",
         CreateBucketConfiguration={

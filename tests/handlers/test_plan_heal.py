@@ -1,4 +1,4 @@
-"""The runbook's function in the sandbox: it plans and verifies, and never changes anything."""
+"""The runbooks' function in the sandbox: it plans and verifies, and changes nothing."""
 
 import json
 import os
@@ -51,7 +51,7 @@ SOURCE_IP = json.dumps(
 
 @pytest.fixture
 def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
-    """Asks the function a question, which goes to the log of calls from then on."""
+    """Yield a function that clears the recorded calls and invokes the plan function."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     services: list[Services] = []
@@ -69,13 +69,13 @@ def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
 
 @pytest.fixture(autouse=True)
 def ledger(sandbox: Sandbox) -> LedgerTable:
-    """The ledger, empty."""
+    """An empty ledger."""
     return LedgerTable(sandbox)
 
 
 @pytest.fixture
 def closed(monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox) -> Iterator[None]:
-    """The stack's change calendar is closed."""
+    """The stack's change calendar, which is closed."""
     monkeypatch.setenv("CHANGE_CALENDAR_NAME", "changes")
     with Automation(sandbox) as automation:
         automation.knobs.closed_calendars.add("changes")
@@ -84,19 +84,19 @@ def closed(monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox) -> Iterator[None]:
 
 @pytest.fixture
 def vpc(builder: Builder) -> Private:
-    """A private subnet that heals are planned for, in a VPC that nothing else is wrong with."""
+    """A private subnet to plan heals for, in a VPC without other findings."""
     private = Private(builder)
     builder.ec2.modify_vpc_attribute(VpcId=private.vpc, EnableDnsHostnames={"Value": True})
     return private
 
 
 def names(answer: dict[str, Any]) -> list[str]:
-    """The blockers of a plan."""
+    """Return the blockers of a plan."""
     return [finding["name"] for finding in answer["blockers"]]
 
 
 def test_new_endpoint_is_planned(ask: Ask, vpc: Private) -> None:
-    """A VPC without the endpoint gets one: the answer is all that CreateVpcEndpoint needs."""
+    """If the VPC has no endpoint, the plan creates one, and the answer has all parameters of CreateVpcEndpoint."""
     answer = ask("plan", vpc.subnet)
     assert (answer["action"], answer["vpcId"], answer["routeTableId"], answer["endpointId"]) == (
         "CREATE_AND_ASSOCIATE",
@@ -109,14 +109,14 @@ def test_new_endpoint_is_planned(ask: Ask, vpc: Private) -> None:
 
 
 def test_existing_endpoint_is_planned(ask: Ask, builder: Builder, vpc: Private) -> None:
-    """A VPC with the endpoint has the table associated with it."""
+    """If the VPC has the endpoint, the plan associates the table with it."""
     endpoint = builder.endpoint(vpc.vpc)
     answer = ask("plan", vpc.subnet)
     assert (answer["action"], answer["endpointId"]) == ("ASSOCIATE", endpoint)
 
 
 def test_healthy_subnet_is_planned_nothing_for(ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """A compliant subnet is left alone, and what only a heal would meet is not even read."""
+    """For a compliant subnet, the plan does nothing and does not read what only a heal needs."""
     builder.endpoint(vpc.vpc, vpc.table)
     answer = ask("plan", vpc.subnet)
     assert (answer["action"], answer["blockers"]) == ("NOTHING_TO_DO", [])
@@ -125,14 +125,14 @@ def test_healthy_subnet_is_planned_nothing_for(ask: Ask, sandbox: Sandbox, build
 
 
 def test_subnet_that_is_gone_is_planned_nothing_for(ask: Ask, builder: Builder, vpc: Private) -> None:
-    """Config may start a heal for a subnet that was deleted since: there is nothing to do, and nothing fails."""
+    """AWS Config can start a heal for a subnet that was deleted: there is nothing to do, and the run succeeds."""
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
     answer = ask("plan", vpc.subnet)
     assert (answer["action"], answer["verdict"]["reason"], answer["routeTableId"]) == ("NOTHING_TO_DO", "DELETED", "")
 
 
 def test_subnet_that_is_gone_is_not_cured(ask: Ask, builder: Builder, vpc: Private) -> None:
-    """A subnet deleted during a heal is not COMPLIANT, and the run says why."""
+    """A subnet that is deleted during a heal is not COMPLIANT, and the run says why."""
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
     with pytest.raises(NotCuredError) as raised:
         ask("verify", vpc.subnet)
@@ -159,7 +159,7 @@ def test_wrong_question_is_refused_before_any_call(sandbox: Sandbox, event: dict
 
 @pytest.fixture
 def blocked(sandbox: Sandbox, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> Private:
-    """A private subnet with much in the way of a heal, where nothing only warns."""
+    """A private subnet with many blockers, none of which only warns."""
     monkeypatch.setenv("WARN_ONLY", "")
     vpc = Private(builder)
     builder.ec2.modify_vpc_attribute(VpcId=vpc.vpc, EnableDnsHostnames={"Value": False})
@@ -192,7 +192,7 @@ BLOCKERS = ["MORE_SPECIFIC_ROUTE", "SECURITY_GROUP_EGRESS", "NETWORK_ACL", "SOUR
 
 @pytest.mark.usefixtures("closed")
 def test_dry_run_returns_what_blocks(ask: Ask, blocked: Private) -> None:
-    """A dry run is an answer, whatever it says: all blockers with evidence and cure, and the patch."""
+    """A dry run succeeds with all blockers, their evidence and fixes, and the patch."""
     answer = ask("plan", blocked.subnet, dryRun="true")
     assert answer["action"] == "BLOCKED"
     assert names(answer) == [*BLOCKERS, "CHANGE_CALENDAR_CLOSED"]
@@ -201,7 +201,7 @@ def test_dry_run_returns_what_blocks(ask: Ask, blocked: Private) -> None:
 
 @pytest.mark.usefixtures("closed")
 def test_real_run_fails_with_everything_that_blocks(ask: Ask, blocked: Private) -> None:
-    """The message of the failed step holds every blocker by name with its cure, and the patch to apply by hand."""
+    """The failed step's message has every blocker with its fix, and the patch to apply by hand."""
     with pytest.raises(BlockedError) as raised:
         ask("plan", blocked.subnet)
     message = str(raised.value)
@@ -211,7 +211,7 @@ def test_real_run_fails_with_everything_that_blocks(ask: Ask, blocked: Private) 
 
 
 def test_warnings_block_nothing(ask: Ask, blocked: Private, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stack's parameter arrives in the environment."""
+    """The stack parameter reaches the function in its environment."""
     monkeypatch.setenv("WARN_ONLY", "SECURITY_GROUP_EGRESS,NETWORK_ACL,SOURCE_IP_POLICY,DNS_ATTRIBUTES")
     answer = ask("plan", blocked.subnet, dryRun="true")
     assert names(answer) == ["MORE_SPECIFIC_ROUTE"]
@@ -221,7 +221,7 @@ def test_warnings_block_nothing(ask: Ask, blocked: Private, monkeypatch: pytest.
 def test_stack_s_other_settings_arrive(
     ask: Ask, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Quotas and owner tags are the team's."""
+    """Quotas and owner tags come from the stack's parameters."""
     monkeypatch.setenv("GATEWAY_ENDPOINT_QUOTA", "0")
     answer = ask("plan", vpc.subnet, dryRun="true")
     assert names(answer) == ["ENDPOINT_QUOTA"]
@@ -233,7 +233,7 @@ def test_stack_s_other_settings_arrive(
 
 
 def test_wrong_setting_fails_every_plan(ask: Ask, vpc: Private, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A setting that cannot be understood changes nothing silently."""
+    """An invalid setting is an error; it never changes the behavior silently."""
     monkeypatch.setenv("WARN_ONLY", "ROUTE_QUOTA")
     with pytest.raises(SettingError) as raised:
         ask("plan", vpc.subnet, dryRun="true")
@@ -250,7 +250,7 @@ def test_rule_s_parameters_decide(ask: Ask, builder: Builder, vpc: Private, monk
 
 @pytest.fixture
 def elected(ledger: LedgerTable, vpc: Private) -> dict[str, str]:
-    """The fields of requests by a run that has claimed the table and was elected to create the endpoint."""
+    """Return the fields of requests by a run that has the claim and was elected to create the endpoint."""
     expires = int(time.time()) + 600
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId="run-2", expiresAt=expires)
     ledger.write(f"VPC#{vpc.vpc}", tokenRun="run-2", generation=1)
@@ -261,7 +261,7 @@ def elected(ledger: LedgerTable, vpc: Private) -> dict[str, str]:
 def test_policy_comes_from_a_parameter(
     ask: Ask, sandbox: Sandbox, vpc: Private, elected: dict[str, str], monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """The parameter's text is the endpoint's policy, decrypted where it is secret, character by character."""
+    """The endpoint's policy is exactly the parameter's text, decrypted if it is a SecureString."""
     text = '{"Version": "2012-10-17",\n "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:*"}]}'
     sandbox.client("ssm").put_parameter(Name="/express/policy", Value=text, Type=kind)
     full_access = ask("elected", vpc.subnet, **elected)
@@ -272,7 +272,7 @@ def test_policy_comes_from_a_parameter(
 
 
 def test_malformed_policy_is_refused(ask: Ask, sandbox: Sandbox, vpc: Private, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A parameter that holds no policy fails the plan, before anything is made with it."""
+    """If the parameter is not a policy, the plan fails before anything is created."""
     sandbox.client("ssm").put_parameter(Name="/express/policy", Value="allow everything", Type="String")
     monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/policy")
     with pytest.raises(SettingError) as raised:
@@ -281,7 +281,7 @@ def test_malformed_policy_is_refused(ask: Ask, sandbox: Sandbox, vpc: Private, m
 
 
 def test_missing_policy_is_an_error(ask: Ask, vpc: Private, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A parameter that is not there never means full access."""
+    """A parameter that does not exist is an error, and never means full access."""
     monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/none")
     with pytest.raises(ApiError) as raised:
         ask("plan", vpc.subnet)
@@ -302,7 +302,7 @@ def test_missing_policy_is_an_error(ask: Ask, vpc: Private, monkeypatch: pytest.
 def test_no_change_is_planned_without_a_current_claim(
     ask: Ask, ledger: LedgerTable, vpc: Private, action: str, claim: dict[str, object]
 ) -> None:
-    """Each change is preceded by a look at the claim; the error names the table and its owner."""
+    """The function checks the claim before each change; the error names the table and the run."""
     ledger.write(f"TABLE#{vpc.table}", **claim)
     with pytest.raises(ClaimLostError) as raised:
         ask(action, vpc.subnet, routeTableId=vpc.table)
@@ -313,7 +313,7 @@ def test_no_change_is_planned_without_a_current_claim(
 def test_table_that_no_longer_governs_the_subnet_is_not_changed(
     ask: Ask, builder: Builder, ledger: LedgerTable, vpc: Private, action: str
 ) -> None:
-    """The claim is on the table that governed the subnet when it was made."""
+    """A claim is invalid if its table no longer governs the subnet."""
     other = builder.table(vpc.vpc, NatGatewayId=vpc.nat)
     ledger.write(f"TABLE#{other}", state="CLAIMED", runId="run-2", expiresAt=10**10)
     with pytest.raises(TableChangedError) as raised:
@@ -324,7 +324,7 @@ def test_table_that_no_longer_governs_the_subnet_is_not_changed(
 def test_endpoint_is_not_created_before_somebody_is_elected(
     ask: Ask, ledger: LedgerTable, vpc: Private, elected: dict[str, str]
 ) -> None:
-    """The step elect may have failed for another reason than a lost race."""
+    """The step elect can fail for another reason than a lost election."""
     ledger.write(f"VPC#{vpc.vpc}", tokenRun=None)
     with pytest.raises(ElectionError, match=vpc.vpc):
         ask("elected", vpc.subnet, **elected)
@@ -333,7 +333,7 @@ def test_endpoint_is_not_created_before_somebody_is_elected(
 def test_endpoint_that_another_tool_created_meanwhile_is_used(
     ask: Ask, builder: Builder, vpc: Private, elected: dict[str, str]
 ) -> None:
-    """After the election, no second endpoint is created where there is one by now."""
+    """If another tool created an endpoint after the election, no second one is created."""
     builder.endpoint(vpc.vpc)
     assert ask("elected", vpc.subnet, **elected)["next"] == "ASSOCIATE"
 
@@ -341,7 +341,7 @@ def test_endpoint_that_another_tool_created_meanwhile_is_used(
 def test_endpoint_that_the_ledger_shows_before_ec2_does_is_used(
     ask: Ask, sandbox: Sandbox, ledger: LedgerTable, vpc: Private, elected: dict[str, str]
 ) -> None:
-    """Another run created and recorded it between this run's read of the network and that of the ledger."""
+    """Another run created and recorded the endpoint between this run's reads of EC2 and of the ledger."""
     with sandbox.stale_reads("ec2:DescribeVpcEndpoints") as observation:
         create = sandbox.client("ec2").create_vpc_endpoint
         endpoint = create(VpcId=vpc.vpc, ServiceName="com.amazonaws.us-east-1.s3express")["VpcEndpoint"]
@@ -352,7 +352,7 @@ def test_endpoint_that_the_ledger_shows_before_ec2_does_is_used(
 
 
 def test_table_is_not_associated_with_an_endpoint_that_is_gone(ask: Ask, vpc: Private, elected: dict[str, str]) -> None:
-    """The function looks again and again, and then the step fails and says what there is."""
+    """The function reads the endpoint several times; then the step fails with the endpoint's state."""
     with pytest.raises(EndpointNotReadyError, match="no longer exists"):
         ask("target", vpc.subnet, **elected)
 
@@ -360,7 +360,7 @@ def test_table_is_not_associated_with_an_endpoint_that_is_gone(ask: Ask, vpc: Pr
 def test_table_is_not_associated_before_the_endpoint_is_available(
     ask: Ask, builder: Builder, sandbox: Sandbox, vpc: Private, elected: dict[str, str]
 ) -> None:
-    """A route to an endpoint that is pending carries nothing."""
+    """A route to a pending endpoint carries no traffic."""
     sandbox.ec2.knobs.pending_describes = 100
     builder.endpoint(vpc.vpc)
     with pytest.raises(EndpointNotReadyError, match="is pending"):
@@ -368,7 +368,7 @@ def test_table_is_not_associated_before_the_endpoint_is_available(
 
 
 def test_turn_of_a_run_whose_table_changed_does_not_come(ask: Ask, builder: Builder, vpc: Private) -> None:
-    """A claim on a table that no longer governs the subnet would be of no use."""
+    """A run does not claim a table that no longer governs the subnet."""
     other = builder.table(vpc.vpc, NatGatewayId=vpc.nat)
     with pytest.raises(TableChangedError):
         ask("awaitTurn", vpc.subnet, routeTableId=other)
@@ -377,7 +377,7 @@ def test_turn_of_a_run_whose_table_changed_does_not_come(ask: Ask, builder: Buil
 def test_heal_in_mode_approval_needs_an_approval(
     ask: Ask, ledger: LedgerTable, vpc: Private, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that is started by hand is no less strict; a dry run needs none, and confirm says that it is used up."""
+    """Runs that a person starts need an approval too. A dry run needs none. confirm says that the heal uses it."""
     monkeypatch.setenv("REMEDIATION_MODE", "APPROVAL")
     with pytest.raises(BlockedError, match="APPROVAL_REQUIRED"):
         ask("plan", vpc.subnet)
@@ -401,7 +401,7 @@ READS = [
 def test_what_cannot_be_read_is_not_taken_for_safe(
     ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private, service: str, operation: str
 ) -> None:
-    """A denied read fails the plan and names the permission: a heal on half the evidence would be a guess."""
+    """A denied read fails the plan and names the permission, because the plan would be based on partial data."""
     sandbox.client("s3").create_bucket(Bucket=BUCKET)
     interface_behind(builder, vpc)
     sandbox.faults.deny(service, operation)
@@ -414,7 +414,7 @@ def test_what_cannot_be_read_is_not_taken_for_safe(
 def test_bucket_policy_that_cannot_be_read_is_a_finding(
     ask: Ask, sandbox: Sandbox, vpc: Private, monkeypatch: pytest.MonkeyPatch, operation: str
 ) -> None:
-    """One bucket must not stop every heal in the Region: the finding blocks or warns, as the team has chosen."""
+    """One bucket must not stop every heal in the Region: the finding blocks or warns, depending on WarnOnly."""
     sandbox.client("s3").create_bucket(Bucket=BUCKET)
     sandbox.faults.deny("s3", operation)
     [blocker] = ask("plan", vpc.subnet, dryRun="true")["blockers"]
@@ -433,7 +433,7 @@ def test_bucket_without_a_policy_is_fine(ask: Ask, sandbox: Sandbox, vpc: Privat
 
 
 def interface_behind(builder: Builder, vpc: Private, *egress: dict[str, Any], of: str = "") -> str:
-    """Put a network interface into the private subnet, with a group of these egress rules alone; return the group."""
+    """Create a network interface in the private subnet whose group has only these egress rules; return the group."""
     made = builder.ec2.create_security_group(GroupName="own", Description="own", VpcId=of or vpc.vpc)
     group_id = str(made["GroupId"])
     [group] = builder.ec2.describe_security_groups(GroupIds=[group_id])["SecurityGroups"]
@@ -445,12 +445,12 @@ def interface_behind(builder: Builder, vpc: Private, *egress: dict[str, Any], of
 
 
 def https_to(list_id: str) -> dict[str, Any]:
-    """A rule that lets TCP 443 out to a prefix list."""
+    """Return a rule that allows TCP 443 to a prefix list."""
     return {"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "PrefixListIds": [{"PrefixListId": list_id}]}
 
 
 def test_group_that_lets_out_to_a_customers_list_is_read(ask: Ask, builder: Builder, vpc: Private) -> None:
-    """A prefix list that holds the service's blocks is as good as the blocks; one that does not blocks the heal."""
+    """A prefix list that contains the service's blocks counts like the blocks; another one blocks the heal."""
     interface_behind(builder, vpc, https_to(builder.prefix_list("0.0.0.0/1", "128.0.0.0/1")))
     assert names(ask("plan", vpc.subnet)) == []
     closed = Private(builder)
@@ -463,7 +463,7 @@ def test_group_that_lets_out_to_a_customers_list_is_read(ask: Ask, builder: Buil
 def test_list_of_a_group_that_cannot_be_read_is_said_to_be_unknown(
     ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private, code: str
 ) -> None:
-    """The plan is blocked, and says that it does not know and which list it could not read."""
+    """The plan is blocked, and the finding names the list that could not be read."""
     list_id = builder.prefix_list("0.0.0.0/0")
     interface_behind(builder, vpc, https_to(list_id))
     sandbox.faults.fail("ec2", "GetManagedPrefixListEntries", code, 400)
@@ -474,7 +474,7 @@ def test_list_of_a_group_that_cannot_be_read_is_said_to_be_unknown(
 
 
 def test_list_that_is_throttled_fails_the_plan(ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """What may be read a moment later is not called unreadable."""
+    """A throttled read is not reported as unreadable."""
     interface_behind(builder, vpc, https_to(builder.prefix_list("0.0.0.0/0")))
     sandbox.faults.throttle("ec2", "GetManagedPrefixListEntries")
     with pytest.raises(ApiError) as raised:
@@ -483,7 +483,7 @@ def test_list_that_is_throttled_fails_the_plan(ask: Ask, sandbox: Sandbox, build
 
 
 def test_group_of_another_vpc_is_read(ask: Ask, builder: Builder, vpc: Private) -> None:
-    """An interface may use a group that another VPC shares with its own, so groups are read by their ids.
+    """An interface can use a group that another VPC shares with its VPC, so groups are read by their ids.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/security-group-assoc.html
     """
@@ -493,7 +493,7 @@ def test_group_of_another_vpc_is_read(ask: Ask, builder: Builder, vpc: Private) 
 
 
 def test_verified_subnet_is_told(ask: Ask, builder: Builder, vpc: Private) -> None:
-    """The same engine says COMPLIANT, by which path."""
+    """The rule's engine says COMPLIANT, and the answer has the path."""
     endpoint = builder.endpoint(vpc.vpc, vpc.table)
     answer = ask("verify", vpc.subnet)
     assert (answer["compliance"], answer["reason"]) == ("COMPLIANT", "ENDPOINT")
@@ -501,7 +501,7 @@ def test_verified_subnet_is_told(ask: Ask, builder: Builder, vpc: Private) -> No
 
 
 def test_subnet_that_is_not_cured_is_an_error(ask: Ask, sandbox: Sandbox, vpc: Private) -> None:
-    """After several looks the run fails, with the verdict that stands."""
+    """After several reads, the run fails with the remaining verdict."""
     with pytest.raises(NotCuredError) as raised:
         ask("verify", vpc.subnet)
     assert (raised.value.subnet_id, raised.value.annotation[:11]) == (vpc.subnet, "NAT_GATEWAY")
@@ -509,7 +509,7 @@ def test_subnet_that_is_not_cured_is_an_error(ask: Ask, sandbox: Sandbox, vpc: P
 
 
 def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """An endpoint that becomes available while it is verified is looked at again."""
+    """If the endpoint becomes available during the verification, it is read again."""
     builder.endpoint(vpc.vpc, vpc.table)
     sandbox.ec2.knobs.pending_describes = 3
     answer = ask("verify", vpc.subnet)
@@ -518,7 +518,7 @@ def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, 
 
 
 def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Builder, ledger: LedgerTable) -> None:
-    """By the command and by the runbook, with the id of the run that associated the table."""
+    """The answer has the undo for the command and the runbook, with the id of the run that made the association."""
     builder.endpoint(vpc.vpc, vpc.table)
     assert "nothing to undo" in ask("verify", vpc.subnet)["undo"]
     ledger.write(f"TABLE#{vpc.table}", healRunId="run-1")
@@ -529,7 +529,7 @@ def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Buil
 
 
 def fill(builder: Builder, table_id: str, number: int) -> None:
-    """Put so many routes into a table, without a call each."""
+    """Add many routes to a table without one call for each."""
     table = builder.memory.route_tables[table_id]
     for place in range(number):
         builder.memory.create_route(table.id, f"172.16.{place >> 6}.{(place & 63) * 4}/30", gateway_id="local")
@@ -538,7 +538,7 @@ def fill(builder: Builder, table_id: str, number: int) -> None:
 def test_answer_is_small_however_large_the_network(
     ask: Ask, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A step's output may have 200 KB, with 1,000 routes in the table and 200 subnets behind it."""
+    """The answer is below 200 KB, the limit of a step's output, with 1,000 routes and 200 subnets."""
     monkeypatch.setenv("ROUTE_QUOTA", "2000")
     fill(builder, vpc.table, 1000)
     for subnet_id in builder.many_subnets(vpc.vpc, 200):
@@ -551,7 +551,7 @@ def test_answer_is_small_however_large_the_network(
 
 
 def test_answer_is_small_however_many_routes_are_in_the_way(ask: Ask, builder: Builder, vpc: Private) -> None:
-    """However many routes of a table hijack, and network interfaces have groups of their own that let nothing out."""
+    """The answer is below 30 KB, however many routes take precedence and however many security groups block."""
     [express] = [
         prefix_list["Cidrs"]
         for prefix_list in builder.ec2.describe_prefix_lists()["PrefixLists"]

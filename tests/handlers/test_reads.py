@@ -1,4 +1,4 @@
-"""How few calls an invocation costs: for one VPC cold and warm, and for a whole account."""
+"""The number of calls of an invocation: for one VPC, cold and warm, and for a whole account."""
 
 from collections import Counter
 
@@ -18,7 +18,7 @@ def vpc(builder: Builder) -> Private:
 
 
 def trigger(rule: Rule, vpc: Private) -> dict[str, str]:
-    """Invoke the function for the private subnet's route table, after forgetting all calls so far."""
+    """Clear the recorded calls and invoke the function for the private subnet's route table."""
     rule.sandbox.calls.clear()
     return rule.tell(
         {
@@ -38,13 +38,13 @@ def operations(rule: Rule) -> list[str]:
 
 
 def test_one_vpc_costs_five_reads_and_one_report(rule: Rule, vpc: Private) -> None:
-    """A cold invocation reads the VPC in four calls and the prefix lists in a fifth; one call reports."""
+    """A cold invocation makes four calls for the VPC, one for the prefix lists, and one to report."""
     assert trigger(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
     assert operations(rule) == sorted([*OF_A_VPC, "DescribePrefixLists", "PutEvaluations"])
 
 
 def test_reads_are_of_one_vpc(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Each of the four reads asks for the VPC of the item alone."""
+    """Each of the four reads is limited to the VPC of the item."""
     Private(builder)
     trigger(rule, vpc)
     filters = [call.parameters["Filters"] for call in rule.sandbox.calls.of("ec2") if call.operation in OF_A_VPC]
@@ -52,21 +52,21 @@ def test_reads_are_of_one_vpc(rule: Rule, builder: Builder, vpc: Private) -> Non
 
 
 def test_warm_invocation_remembers_the_prefix_lists(rule: Rule, vpc: Private) -> None:
-    """The second invocation of a runtime reads the VPC again, and nothing else."""
+    """The second invocation of a runtime reads only the VPC again."""
     trigger(rule, vpc)
     assert trigger(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
     assert operations(rule) == sorted([*OF_A_VPC, "PutEvaluations"])
 
 
 def test_warm_invocation_sees_the_network_as_it_is(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Nothing of the network itself is remembered."""
+    """The network itself is not cached."""
     trigger(rule, vpc)
     builder.endpoint(vpc.vpc, vpc.table)
     assert trigger(rule, vpc) == {vpc.subnet: "ENDPOINT"}
 
 
 def test_customer_prefix_lists_are_read_when_a_route_names_one(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A customer's list in a route is described each time, and its entries are read once; those of others are not."""
+    """A customer-managed list in a route is described each time, and its entries are read once."""
     other = builder.prefix_list("198.18.0.0/15")
     list_id = builder.prefix_list("192.0.2.1/32")
     builder.endpoint(vpc.vpc, vpc.table)
@@ -81,7 +81,7 @@ def test_customer_prefix_lists_are_read_when_a_route_names_one(rule: Rule, build
 
 
 def test_ipv6_prefix_list_is_read_when_a_subnet_has_ipv6(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The IPv6 list of S3 Express, which DescribePrefixLists need not show, is read where a subnet has IPv6."""
+    """If a subnet has IPv6, the IPv6 list of S3 Express is read, because DescribePrefixLists need not return it."""
     builder.dual_stack(vpc.vpc, vpc.subnet)
     gateway = builder.ec2.create_egress_only_internet_gateway(VpcId=vpc.vpc)["EgressOnlyInternetGateway"]
     builder.route(vpc.table, ANYWHERE_IPV6, EgressOnlyInternetGatewayId=gateway["EgressOnlyInternetGatewayId"])
@@ -93,7 +93,7 @@ def test_ipv6_prefix_list_is_read_when_a_subnet_has_ipv6(rule: Rule, builder: Bu
 
 
 def test_dropped_items_and_deleted_subnets_start_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """What needs no network reads none, in a cold runtime too."""
+    """Events that need no network cause no reads, also in a cold runtime."""
     rule.take_as_known()
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
     rule.sandbox.calls.clear()
@@ -102,7 +102,7 @@ def test_dropped_items_and_deleted_subnets_start_nothing(rule: Rule, builder: Bu
 
 
 def test_sweep_costs_the_same_however_many_vpcs(rule: Rule, builder: Builder) -> None:
-    """A sweep is one call for each kind of resource and one for what AWS Config holds: of 2 VPCs as of 12."""
+    """A sweep makes one call for each kind of resource and one for the stored results, for 2 VPCs and for 12."""
     for _ in range(2):
         Private(builder)
     few = costs_of_sweep(rule)
@@ -115,7 +115,7 @@ def test_sweep_costs_the_same_however_many_vpcs(rule: Rule, builder: Builder) ->
 
 
 def test_sweep_grows_with_pages_alone(rule: Rule, builder: Builder) -> None:
-    """More route tables than a page of 100 holds cost one call more."""
+    """With more route tables than a page of 100, there is one more call."""
     Private(builder)
     few = costs_of_sweep(rule)
     builder.many_tables(builder.vpc(), 100)
@@ -124,7 +124,7 @@ def test_sweep_grows_with_pages_alone(rule: Rule, builder: Builder) -> None:
 
 @pytest.mark.usefixtures("vpc")
 def test_reads_ask_for_the_largest_pages(rule: Rule) -> None:
-    """Every read asks for the largest page that EC2 gives: 100 route tables, 1000 of all else."""
+    """Every read requests the largest page that EC2 allows: 100 route tables, and 1,000 of other resources."""
     rule.sweep()
     sizes = {
         call.operation: call.parameters["MaxResults"]
@@ -137,7 +137,7 @@ def test_reads_ask_for_the_largest_pages(rule: Rule) -> None:
 
 
 def costs_of_sweep(rule: Rule) -> Counter[str]:
-    """Return the calls of a sweep after which there is nothing to post, in a warm runtime."""
+    """Return the calls of a warm sweep that has nothing to report."""
     rule.sweep()
     rule.sandbox.calls.clear()
     assert rule.sweep() == {}
@@ -145,7 +145,7 @@ def costs_of_sweep(rule: Rule) -> Counter[str]:
 
 
 def test_directory_buckets_are_listed_only_if_the_scope_asks(sandbox: Sandbox, vpc: Private) -> None:
-    """Scope ALL does not look for directory buckets; DIRECTORY_BUCKETS does: one call, and one for shared subnets."""
+    """Scope DIRECTORY_BUCKETS adds one call for directory buckets and one for shared subnets; scope ALL adds none."""
     trigger(Rule(sandbox), vpc)
     assert sandbox.calls.of("s3") == sandbox.calls.of("ram") == []
     rule = Rule(sandbox, {"scope": "DIRECTORY_BUCKETS"})
@@ -157,7 +157,7 @@ def test_directory_buckets_are_listed_only_if_the_scope_asks(sandbox: Sandbox, v
 
 
 def test_shared_subnets_are_read_on_every_page(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """Without directory buckets, a subnet on the second page of shared ones is evaluated, and the public one is not."""
+    """Without directory buckets, a shared subnet on the second page is evaluated, and the public subnet is not."""
     others = [builder.subnet(vpc.vpc, vpc.table) for _ in range(2)]
     for subnet_id in (others[0], vpc.subnet):
         sandbox.ec2.sharing.share_subnet(subnet_id, "210987654321")
@@ -170,7 +170,7 @@ def test_shared_subnets_are_read_on_every_page(sandbox: Sandbox, builder: Builde
 
 
 def test_ipv6_list_is_not_read_for_ipv4_alone(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A customer's list costs two calls: entries of S3 Express's IPv6 list are not wanted where no subnet has IPv6."""
+    """A customer-managed list adds two calls. S3 Express's IPv6 entries are not read if no subnet has IPv6."""
     list_id = builder.prefix_list("192.0.2.1/32")
     builder.route(vpc.table, list_id, NatGatewayId=vpc.nat)
     trigger(rule, vpc)

@@ -1,4 +1,4 @@
-"""The scheduled sweep: it posts what AWS Config does not hold yet, and next to nothing otherwise."""
+"""The scheduled sweep: it reports only what AWS Config does not have yet."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def vpc(builder: Builder) -> Private:
 
 
 def posted(rule: Rule) -> list[str]:
-    """Sweep, and return the subnets that were sent to AWS Config."""
+    """Run a sweep and return the subnets that were reported to AWS Config."""
     rule.sandbox.calls.clear()
     rule.sweep()
     puts = rule.sandbox.calls.of("config", "PutEvaluations")
@@ -22,7 +22,7 @@ def posted(rule: Rule) -> list[str]:
 
 
 def test_first_sweep_posts_all_that_matter(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Of subnets never heard of, all that are COMPLIANT or NON_COMPLIANT are posted; NOT_APPLICABLE is no news."""
+    """New subnets are reported if they are COMPLIANT or NON_COMPLIANT. NOT_APPLICABLE is not reported."""
     second = Private(builder)
     builder.endpoint(second.vpc, second.table)
     builder.subnet(vpc.vpc)
@@ -44,7 +44,7 @@ def test_second_sweep_posts_nothing(rule: Rule, builder: Builder, vpc: Private) 
 
 
 def test_sweep_after_events_posts_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A change event and the sweep give the same result, so neither overwrites the other's."""
+    """A change event and the sweep give the same result, so neither replaces the other's."""
     builder.endpoint(vpc.vpc, vpc.table)
     builder.route(vpc.table, "192.0.2.0/30", NatGatewayId=vpc.nat)
     private_nat = builder.nat_gateway(vpc.subnet, ConnectivityType="private")
@@ -63,7 +63,7 @@ def test_sweep_after_events_posts_nothing(rule: Rule, builder: Builder, vpc: Pri
 
 
 def test_one_change_is_one_evaluation(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The sweep finds a change for which there was no event, and reports only that one."""
+    """The sweep finds a change that sent no event, and reports only that one."""
     Private(builder)
     rule.sweep()
     builder.endpoint(vpc.vpc, vpc.table)
@@ -72,7 +72,7 @@ def test_one_change_is_one_evaluation(rule: Rule, builder: Builder, vpc: Private
 
 
 def test_another_deciding_route_is_a_change(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The annotation names the deciding route: where another one decides, AWS Config should show it."""
+    """The annotation names the deciding route, so a change of that route is reported."""
     rule.sweep()
     other = builder.nat_gateway(vpc.public_subnet)
     builder.ec2.replace_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0", NatGatewayId=other)
@@ -81,7 +81,7 @@ def test_another_deciding_route_is_a_change(rule: Rule, builder: Builder, vpc: P
 
 
 def test_vanished_subnet_is_marked_once(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A subnet that is gone without an event is NOT_APPLICABLE and DELETED after the sweep; the next says no more."""
+    """A subnet that was deleted without an event is NOT_APPLICABLE and DELETED, and the next sweep reports nothing."""
     rule.sweep()
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
     assert posted(rule) == [vpc.subnet]
@@ -92,7 +92,7 @@ def test_vanished_subnet_is_marked_once(rule: Rule, builder: Builder, vpc: Priva
 
 
 def test_subnet_that_lost_its_way_out_is_posted_once(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """NOT_APPLICABLE is news where AWS Config holds something else, and none after it has cleaned up."""
+    """NOT_APPLICABLE is reported only while AWS Config has another result for the subnet."""
     rule.sweep()
     builder.ec2.delete_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0")
     assert posted(rule) == [vpc.subnet]
@@ -103,14 +103,14 @@ def test_subnet_that_lost_its_way_out_is_posted_once(rule: Rule, builder: Builde
 
 
 def test_forgotten_results_are_posted_again(rule: Rule, vpc: Private) -> None:
-    """After somebody deleted the evaluation results, the sweep restores them."""
+    """After someone deletes the evaluation results, the sweep restores them."""
     rule.sweep()
     rule.sandbox.client("config").delete_evaluation_results(ConfigRuleName=rule.loop.rule.name)
     assert set(posted(rule)) == {vpc.subnet, vpc.public_subnet}
 
 
 def test_changed_parameter_is_a_change(sandbox: Sandbox, vpc: Private) -> None:
-    """A rule deployed with other parameters gets other verdicts by the next sweep."""
+    """After a deployment with other parameters, the next sweep reports the new verdicts."""
     Rule(sandbox).sweep()
     strict = Rule(sandbox, {"publicSubnets": "NON_COMPLIANT"})
     assert posted(strict) == [vpc.public_subnet]
@@ -119,7 +119,7 @@ def test_changed_parameter_is_a_change(sandbox: Sandbox, vpc: Private) -> None:
 
 @pytest.mark.usefixtures("vpc")
 def test_other_rules_are_not_looked_at(sandbox: Sandbox) -> None:
-    """What another rule reported is not taken for this rule's."""
+    """The results of another rule are not mistaken for this rule's."""
     first = Rule(sandbox)
     first.sweep()
     config = sandbox.client("config")
@@ -140,7 +140,7 @@ def test_other_rules_are_not_looked_at(sandbox: Sandbox) -> None:
 
 
 def test_what_config_holds_is_read_to_its_last_page(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """More results than a page of 100 holds are all known: nothing is posted again, nothing taken for vanished."""
+    """Stored results on all pages count: the sweep reports none again and treats no subnet as deleted."""
     builder.make_main(vpc.vpc, vpc.table)
     builder.many_subnets(vpc.vpc, 230)
     rule.sweep()
@@ -150,7 +150,7 @@ def test_what_config_holds_is_read_to_its_last_page(rule: Rule, builder: Builder
 
 
 def test_subnet_made_during_the_sweep_is_not_taken_for_vanished(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A subnet whose verdict arrives while the sweep is under way is not marked as deleted."""
+    """A subnet whose verdict arrives during the sweep is not reported as deleted."""
     rule.sweep()
     made: list[str] = []
     rule.sandbox.faults.before("ec2", "DescribeSubnets", lambda: made.append(builder.subnet(vpc.vpc, vpc.table)))
@@ -159,7 +159,7 @@ def test_subnet_made_during_the_sweep_is_not_taken_for_vanished(rule: Rule, buil
 
 @pytest.mark.usefixtures("vpc")
 def test_rule_that_was_deleted_meanwhile_fails(rule: Rule) -> None:
-    """Without its rule there is nobody to report to, and the invocation says so."""
+    """If the rule does not exist, the invocation fails with a message."""
     rule.sandbox.client("config").delete_config_rule(ConfigRuleName=rule.loop.rule.name)
     with pytest.raises(Exception, match="config:GetComplianceDetailsByConfigRule failed with NoSuchConfigRule"):
         rule.sweep()

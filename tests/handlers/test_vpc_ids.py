@@ -1,4 +1,4 @@
-"""The parameter vpcIds: what happens in other VPCs costs next to nothing, and is never left flagged."""
+"""The parameter vpcIds: changes in other VPCs cause few calls, and their subnets are never left NON_COMPLIANT."""
 
 import pytest
 
@@ -27,17 +27,17 @@ def outside(builder: Builder) -> Private:
 
 @pytest.fixture(params=[ItemStyle(), SHORT], ids=["nulls", "short"])
 def rule(sandbox: Sandbox, inside: Private, request: pytest.FixtureRequest) -> Rule:
-    """The rule for one VPC alone."""
+    """The rule for only one VPC."""
     return Rule(sandbox, {"vpcIds": inside.vpc}, style=request.param)
 
 
 def operations(rule: Rule) -> list[str]:
-    """Return the operations of EC2 and of AWS Config's reports that were called, in order."""
+    """Return the called operations of EC2 and of AWS Config's reports, in order."""
     return [call.operation for call in rule.sandbox.calls if call.service in ("ec2", "config")]
 
 
 def changed(rule: Rule, resource_id: str) -> dict[str, str]:
-    """Let AWS Config send the event of one changed resource; the calls that remain are the function's own."""
+    """Deliver the event of one changed resource, and keep only the function's own calls."""
     rule.only_for = f'"resourceId": "{resource_id}", "resourceName": null, "ARN"'
     rule.loop.notice()
     rule.sandbox.calls.clear()
@@ -47,7 +47,7 @@ def changed(rule: Rule, resource_id: str) -> dict[str, str]:
 
 
 def test_subnet_elsewhere_is_answered_from_its_own_item(rule: Rule, outside: Private) -> None:
-    """A subnet never changes its VPC, so its item is enough: EC2 is not called, and one call reports."""
+    """A subnet never moves to another VPC, so its item is enough: no call to EC2, and one report."""
     assert changed(rule, outside.subnet) == {outside.subnet: "EXCLUDED"}
     assert operations(rule) == ["PutEvaluations"]
     held = rule.held()[outside.subnet]
@@ -74,19 +74,19 @@ def test_shared_subnet_elsewhere_is_its_owners(rule: Rule, outside: Private) -> 
 
 
 def test_deleted_subnet_elsewhere_is_gone(rule: Rule, builder: Builder, outside: Private) -> None:
-    """A subnet that is gone is DELETED, wherever it was."""
+    """A deleted subnet is DELETED in any VPC."""
     rule.take_as_known()
     builder.ec2.delete_subnet(SubnetId=outside.subnet)
     assert changed(rule, outside.subnet) == {outside.subnet: "DELETED"}
 
 
 def test_subnet_inside_is_evaluated(rule: Rule, inside: Private) -> None:
-    """Subnets of the VPC that vpcIds names are evaluated."""
+    """Subnets of a VPC in vpcIds are evaluated."""
     assert changed(rule, inside.subnet) == {inside.subnet: "NAT_GATEWAY"}
 
 
 def test_endpoint_elsewhere_costs_nothing(rule: Rule, builder: Builder, outside: Private) -> None:
-    """An endpoint concerns its own VPC alone, of which there is nothing to say."""
+    """An endpoint affects only its own VPC, whose subnets are excluded."""
     rule.take_as_known()
     endpoint = builder.endpoint(outside.vpc, outside.table)
     assert changed(rule, endpoint) == {}
@@ -95,15 +95,15 @@ def test_endpoint_elsewhere_costs_nothing(rule: Rule, builder: Builder, outside:
 
 @pytest.mark.parametrize("resource", ["table", "nat"])
 def test_table_and_nat_gateway_elsewhere_cost_one_read(rule: Rule, outside: Private, resource: str) -> None:
-    """Without a route to a transit gateway nothing leads from another VPC through this one, so nothing is concerned."""
+    """Without a route to a transit gateway, no path of another VPC leads through this one."""
     assert changed(rule, getattr(outside, resource)) == {}
     assert operations(rule) == ["DescribeRouteTables"]
 
 
 def test_egress_vpc_elsewhere_concerns_the_spokes_inside(sandbox: Sandbox) -> None:
-    """Where a transit gateway leads through another VPC, its tables and NAT gateways decide for subnets inside.
+    """If a transit gateway leads through another VPC, its tables and NAT gateways affect the evaluated subnets.
 
-    Of the subnets elsewhere, which are as excluded as before, nothing is posted.
+    Nothing is reported for subnets of the other VPC, which are still excluded.
     """
     account = Account(sandbox)
     hub = Hub(account)
@@ -118,7 +118,7 @@ def test_egress_vpc_elsewhere_concerns_the_spokes_inside(sandbox: Sandbox) -> No
 
 
 def test_subnets_elsewhere_are_not_posted_for_a_change_inside(sandbox: Sandbox) -> None:
-    """The spokes of an egress VPC that is inside are concerned by its changes, but excluded."""
+    """If an evaluated egress VPC changes, its spokes are affected, but they are excluded."""
     account = Account(sandbox)
     hub = Hub(account)
     hub.join(account)
@@ -131,7 +131,7 @@ def test_subnets_elsewhere_are_not_posted_for_a_change_inside(sandbox: Sandbox) 
 def test_subnet_flagged_before_vpc_ids_was_changed_is_excluded_by_the_sweep(
     sandbox: Sandbox, inside: Private, outside: Private
 ) -> None:
-    """The stored results of a VPC that is left out now are replaced by NOT_APPLICABLE, once."""
+    """The stored results of a VPC that is now excluded are replaced by NOT_APPLICABLE, once."""
     Rule(sandbox).sweep()
     narrowed = Rule(sandbox, {"vpcIds": inside.vpc})
     assert narrowed.held()[outside.subnet].compliance == "NON_COMPLIANT"

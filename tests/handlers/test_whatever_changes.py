@@ -1,4 +1,4 @@
-"""The events of any changes, in any order, leave nothing for the sweep to find."""
+"""After the events of random changes, in any order, the sweep has nothing to report."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,10 +18,10 @@ TAG = "express-path:exclude"
 
 
 class Vpc:
-    """A VPC with every kind of hop, that changes at random."""
+    """A VPC with every kind of hop that changes at random."""
 
     def __init__(self, builder: Builder, random: Random, destinations: list[str]) -> None:
-        """Build it: subnets under several tables, NAT gateways, forwarding interfaces, a firewall, no endpoint."""
+        """Build it: subnets with several tables, NAT gateways, forwarding interfaces, a firewall, and no endpoint."""
         self._builder, self._ec2, self._random = builder, builder.ec2, random
         self._destinations = [ANYWHERE, ANYWHERE, ANYWHERE, *destinations]
         self.id = builder.vpc()
@@ -40,7 +40,7 @@ class Vpc:
         return made
 
     def change(self) -> None:
-        """One change; what AWS refuses is none."""
+        """Make one change; a change that AWS rejects is skipped."""
         changes: list[Callable[[], object]] = [
             *[self._route] * 4,
             *[self._replace_route] * 2,
@@ -117,7 +117,7 @@ class Vpc:
 
 @pytest.mark.parametrize("seed", [7, 8, 32])
 def test_the_sweep_finds_nothing_that_events_did_not(sandbox: Sandbox, builder: Builder, seed: int) -> None:
-    """After random changes of two VPCs, with late or shuffled events, the stored results are those of a sweep."""
+    """After random changes of two VPCs with late or reordered events, the stored results equal those of a sweep."""
     random = Random(seed)
     lists = builder.ec2.describe_prefix_lists()["PrefixLists"]
     [express] = [prefix_list["Cidrs"] for prefix_list in lists if prefix_list["PrefixListName"].endswith(".s3express")]

@@ -53,7 +53,7 @@ def test_numbers_match_the_code() -> None:
     assert (MAX_FINDINGS, CLAIM_SECONDS, LOOP_BREAKER.total_seconds()) == (10, 3600, 24 * 3600)
     assert "A claim lasts an hour" in TEXT
     assert (ANSWER_SECONDS, APPROVED_SECONDS) == (24 * 3600, 3600)
-    assert "Ten of one name are listed" in SECTION
+    assert "more than ten times, ten are listed" in SECTION
     assert "answers within a day" in TEXT
     assert "An approval counts for one hour and one heal." in TEXT
     assert "by default it names DNS_ATTRIBUTES" in SECTION

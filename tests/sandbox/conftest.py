@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the sandbox."""
+"""Fixtures for the tests of the sandbox."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.support import fast_boto
 
 @pytest.fixture
 def sandbox(running_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
-    """Hand out the running sandbox, emptied for this test."""
+    """Yield the running sandbox, reset for this test."""
     monkeypatch.setattr(fast_boto, "sandbox_is_measured", True)
     running_sandbox.reset()
     return running_sandbox

@@ -1,4 +1,4 @@
-"""Where moto's CloudWatch differs from AWS's: dimensions, retention, pages, what is listed."""
+"""Where moto's CloudWatch differs from AWS's: dimensions, retention, pages, and listed metrics."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -27,7 +27,7 @@ def query(dimensions: dict[str, str], namespace: str = "AWS/NATGateway", period:
 
 
 def ask(cloudwatch: Client, asked: dict[str, Any], days: int = 1, **more: object) -> dict[str, Any]:
-    """Return the answer to one query of the last days."""
+    """Return the response to one query of the last days."""
     answer: dict[str, Any] = cloudwatch.get_metric_data(
         MetricDataQueries=[asked], StartTime=NOW - timedelta(days=days), EndTime=NOW, **more
     )
@@ -35,7 +35,7 @@ def ask(cloudwatch: Client, asked: dict[str, Any], days: int = 1, **more: object
 
 
 def test_a_metric_is_its_namespace_name_and_all_its_dimensions(sandbox: Sandbox, cloudwatch: Client) -> None:
-    """Fewer dimensions are another metric, and so are those of another namespace.
+    """A metric with fewer dimensions, or in another namespace, is a different metric.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html#Dimension.
     """
@@ -49,7 +49,7 @@ def test_a_metric_is_its_namespace_name_and_all_its_dimensions(sandbox: Sandbox,
 
 
 def test_a_period_finer_than_what_is_kept_has_no_datapoints(sandbox: Sandbox, cloudwatch: Client) -> None:
-    """The whole range is empty, its last hour too.
+    """If the period is too short for the range, the whole range is empty, including its last hour.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricStat.html.
     """
@@ -62,7 +62,7 @@ def test_a_period_finer_than_what_is_kept_has_no_datapoints(sandbox: Sandbox, cl
 
 
 def test_datapoints_come_newest_first_and_in_pages(sandbox: Sandbox, cloudwatch: Client) -> None:
-    """MaxDatapoints makes pages, and what goes on in the next one is PartialData.
+    """MaxDatapoints gives pages. A result that continues on the next page is PartialData.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html.
     """
@@ -89,7 +89,7 @@ def test_datapoints_come_newest_first_and_in_pages(sandbox: Sandbox, cloudwatch:
 def test_what_cloudwatch_refuses_is_refused(
     cloudwatch: Client, queries: list[dict[str, Any]], window: tuple[datetime, datetime], fault: str
 ) -> None:
-    """At most 500 queries, each with an Id of its own and a period of whole minutes, over some time.
+    """A call accepts at most 500 queries, each with a unique Id and a period of whole minutes.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricData.html.
     """
@@ -99,7 +99,7 @@ def test_what_cloudwatch_refuses_is_refused(
 
 
 def test_what_the_sandbox_cannot_evaluate_fails_loudly(cloudwatch: Client) -> None:
-    """An expression or a percentile never gets an invented answer."""
+    """An expression or a percentile is rejected instead of getting an invented result."""
     for asked in ({"Id": "e", "Expression": "SUM(METRICS())"}, query({}) | {"MetricStat": {**METRIC, "Stat": "p99"}}):
         with pytest.raises(ClientError) as raised:
             ask(cloudwatch, asked)
@@ -110,7 +110,7 @@ METRIC = query({})["MetricStat"]
 
 
 def test_a_listing_names_each_metric_of_the_last_two_weeks_once(sandbox: Sandbox, cloudwatch: Client) -> None:
-    """A dimension without a value asks for its name.
+    """A dimension filter without a value matches the dimension's name.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_ListMetrics.html.
     """
@@ -130,7 +130,7 @@ def test_a_listing_names_each_metric_of_the_last_two_weeks_once(sandbox: Sandbox
 
 
 def test_a_listing_has_pages_of_500(sandbox: Sandbox, cloudwatch: Client) -> None:
-    """The token leads to the rest.
+    """The token returns the remaining metrics.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_ListMetrics.html.
     """
@@ -142,7 +142,7 @@ def test_a_listing_has_pages_of_500(sandbox: Sandbox, cloudwatch: Client) -> Non
 
 
 def test_metrics_belong_to_an_account_and_region(sandbox: Sandbox) -> None:
-    """Each account and Region has its own.
+    """Each account and Region has its own metrics.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html#Metric.
     """

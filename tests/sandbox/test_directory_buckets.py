@@ -13,7 +13,7 @@ DIRECTORY = {
 
 @pytest.fixture
 def s3(sandbox: Sandbox) -> Client:
-    """Make a general purpose bucket and three directory buckets, and return a client of S3."""
+    """Create a general purpose bucket and three directory buckets, and return an S3 client."""
     client = sandbox.client("s3")
     client.create_bucket(Bucket="general")
     for name in ("one", "three", "two"):
@@ -23,7 +23,7 @@ def s3(sandbox: Sandbox) -> Client:
 
 
 def test_lists_only_directory_buckets(s3: Client) -> None:
-    """ListDirectoryBuckets returns name, creation date and an ARN of the service s3express."""
+    """ListDirectoryBuckets returns the name, the creation date, and an ARN of the service s3express."""
     first, *others = s3.list_directory_buckets()["Buckets"]
     assert first["BucketArn"] == "arn:aws:s3express:us-east-1:123456789012:bucket/one--use1-az4--x-s3"
     assert [bucket["Name"] for bucket in others] == ["three--use1-az4--x-s3", "two--use1-az4--x-s3"]
@@ -36,14 +36,14 @@ def test_lists_directory_buckets_apart(s3: Client) -> None:
 
 
 def test_pages(s3: Client) -> None:
-    """MaxDirectoryBuckets and ContinuationToken make pages."""
+    """MaxDirectoryBuckets and ContinuationToken give pages."""
     pages = list(s3.get_paginator("list_directory_buckets").paginate(PaginationConfig={"PageSize": 2}))
     assert [len(page["Buckets"]) for page in pages] == [2, 1]
 
 
 @pytest.mark.usefixtures("s3")
 def test_lists_one_region(sandbox: Sandbox) -> None:
-    """Each Region lists its own."""
+    """Each Region lists only its own buckets."""
     assert sandbox.client("s3", "eu-west-1").list_directory_buckets()["Buckets"] == []
 
 

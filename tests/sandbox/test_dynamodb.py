@@ -1,4 +1,4 @@
-"""DynamoDB in the sandbox: atomic conditional writes, tables as CloudFormation makes them, resource policies."""
+"""DynamoDB in the sandbox: atomic conditional writes, tables from CloudFormation, and resource policies."""
 
 import json
 import sys
@@ -56,7 +56,7 @@ def dynamodb(sandbox: Sandbox) -> Client:
 
 @pytest.fixture
 def often_switching() -> Iterator[None]:
-    """Threads that take turns so often that a write without a lock loses another one."""
+    """Switch threads so often that an increment without a lock would be lost."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -65,7 +65,7 @@ def often_switching() -> Iterator[None]:
 
 @pytest.fixture
 def acting(sandbox: Sandbox) -> Callable[[str, str], Client]:
-    """Makes a role with a path that allows some actions on everything, and returns a client that acts as it."""
+    """Return a function that creates a role with a path and allowed actions, and returns a client for it."""
 
     def make(name: str, action: str = "dynamodb:*") -> Client:
         iam: Client = sandbox.client("iam")
@@ -79,7 +79,7 @@ def acting(sandbox: Sandbox) -> Callable[[str, str], Client]:
 
 
 def test_table_is_made_as_its_resource_says(dynamodb: Client) -> None:
-    """Every property of AWS::DynamoDB::Table that is deployed here shows in the API; others are refused."""
+    """The API returns every property of AWS::DynamoDB::Table that is deployed here; others are rejected."""
     table = dynamodb.describe_table(TableName="Ledger")["Table"]
     assert (table["TableArn"], table["DeletionProtectionEnabled"]) == (TABLE, True)
     assert table["SSEDescription"]["Status"] == "ENABLED"
@@ -93,7 +93,7 @@ def test_table_is_made_as_its_resource_says(dynamodb: Client) -> None:
 
 
 def test_policy_ends_with_its_table(dynamodb: Client) -> None:
-    """A table that takes the name of a deleted one has no policy, and a faulty policy is refused."""
+    """A new table with a deleted table's name has no policy. An invalid policy is rejected."""
     dynamodb.update_table(TableName="Ledger", DeletionProtectionEnabled=False)
     dynamodb.delete_table(TableName="Ledger")
     deploy_table(dynamodb, {key: value for key, value in PROPERTIES.items() if key != "ResourcePolicy"})
@@ -104,7 +104,7 @@ def test_policy_ends_with_its_table(dynamodb: Client) -> None:
 
 @pytest.mark.usefixtures("often_switching")
 def test_conditional_writes_are_atomic(dynamodb: Client) -> None:
-    """Of many threads, one puts the item; no increment of many is lost."""
+    """Of many threads, exactly one puts the item, and no increment is lost."""
 
     def put(owner: int) -> bool:
         try:
@@ -132,7 +132,7 @@ def test_conditional_writes_are_atomic(dynamodb: Client) -> None:
 
 @pytest.mark.parametrize("number", ["", "one", "1,5", "true", "{{ x.Y }}"])
 def test_number_that_is_none_is_refused(dynamodb: Client, number: str) -> None:
-    """Numbers are sent as strings, which have to be numbers, wherever they stand in a value."""
+    """Numbers are sent as strings, which must be valid numbers at any depth of a value."""
     item: dict[str, Any] = {"Id": {"S": "one"}, "Map": {"M": {"List": {"L": [{"N": "-1.5e3"}, {"N": number}]}}}}
     assert refused(dynamodb.put_item, TableName="Ledger", Item=item) == "ValidationException"
     values = {":n": {"N": number}}
@@ -163,7 +163,7 @@ def writes(client: Client) -> dict[str, Callable[[], Any]]:
 def test_resource_policy_denies_every_write_of_others(
     sandbox: Sandbox, dynamodb: Client, acting: Callable[..., Client]
 ) -> None:
-    """A role that may do everything reads the table and writes nothing; the one that the policy names writes.
+    """A role that may do everything reads the table but cannot write; the role that the policy names can write.
 
     aws:PrincipalArn is the ARN of the role with its path, not of the session.
     """
@@ -182,7 +182,7 @@ def test_resource_policy_denies_every_write_of_others(
 
 
 def test_each_action_needs_its_permission(sandbox: Sandbox, dynamodb: Client, acting: Callable[..., Client]) -> None:
-    """A role that may only put items can do so in a transaction and nothing else."""
+    """A role that may only put items can also put them in a transaction, but nothing else."""
     dynamodb.delete_resource_policy(ResourceArn=TABLE)
     putter = acting("putter", "dynamodb:PutItem")
     with enforced(sandbox):
@@ -201,7 +201,7 @@ def _is_refused(call: Callable[[], Any]) -> bool:
 
 
 def test_resource_policy_can_allow(sandbox: Sandbox, dynamodb: Client, acting: Callable[..., Client]) -> None:
-    """In one account, the policy of the table is enough, but its account as principal allows nothing by itself."""
+    """In one account, the table's policy is enough, but an account as its principal grants nothing by itself."""
     reader = acting("reader", "sts:*")
     allow = {"Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": TABLE}
 
@@ -221,7 +221,7 @@ def test_resource_policy_can_allow(sandbox: Sandbox, dynamodb: Client, acting: C
 def test_policy_that_is_not_evaluated_is_an_error(
     sandbox: Sandbox, dynamodb: Client, acting: Callable[..., Client], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A condition key that the sandbox does not give proves nothing, so the request fails loudly."""
+    """A condition key that the sandbox does not support makes the request fail."""
     reader = acting("reader")
     deny = {"Effect": "Deny", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}
     condition = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "one"}}

@@ -1,4 +1,4 @@
-"""The Lambda runtime: a small artifact in the real Runtime Interface Emulator and runtime client."""
+"""The Lambda runtime: a small artifact with the real Runtime Interface Emulator and runtime client."""
 
 import json
 import sys
@@ -57,26 +57,26 @@ def artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def function(artifact: Path) -> Iterator[LambdaRuntime]:
-    """The artifact, running."""
+    """The running artifact."""
     with LambdaRuntime(artifact, "app.handler", {"GREETING": "hello"}, memory_mb=512, timeout_s=1) as running:
         yield running
 
 
 def test_answers(function: LambdaRuntime) -> None:
-    """The function gets its event, and its answer comes back."""
+    """The function gets the event, and the caller gets its response."""
     event = {"text": "ü", "number": 1.5, "list": [None, True]}
     assert function.invoke(event)["event"] == event
 
 
 def test_artifact_comes_first(function: LambdaRuntime, artifact: Path) -> None:
-    """Imports are those of the artifact, not of this environment, although it has the same module."""
+    """Imports use the artifact's modules, not those of this environment, even if both have the module."""
     answer = function.invoke({})
     assert answer["boto3"] == str(artifact / "boto3.py")
     assert answer["path"][0] == str(artifact)
 
 
 def test_this_environment_is_out_of_sight(function: LambdaRuntime) -> None:
-    """No site-packages and no source folder are on the function's path: what the artifact lacks is missing."""
+    """The function's path has no site-packages or source folders, so modules that the artifact lacks are missing."""
     artifact, runtime, *standard_library = [Path(entry) for entry in function.invoke({})["path"]]
     assert (artifact.name[:8], runtime.name) == ("artifact", "runtime")
     assert all(entry.is_relative_to(sys.base_prefix) for entry in standard_library)
@@ -84,7 +84,7 @@ def test_this_environment_is_out_of_sight(function: LambdaRuntime) -> None:
 
 
 def test_has_only_its_own_variables(function: LambdaRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The function sees the given variables and Lambda's, and none of this process."""
+    """The function sees the given variables and Lambda's own, and no variables of this process."""
     monkeypatch.setenv("AWS_PROFILE", "somebody")
     environment = function.invoke({})["environment"]
     assert environment["GREETING"] == "hello"
@@ -94,14 +94,14 @@ def test_has_only_its_own_variables(function: LambdaRuntime, monkeypatch: pytest
 
 
 def test_context(function: LambdaRuntime) -> None:
-    """Memory and time-out are those of the function."""
+    """The function has the configured memory and timeout."""
     answer = function.invoke({})
     assert int(answer["memory"]) == 512
     assert 0 < answer["remaining"] <= 1000
 
 
 def test_error_is_raised(function: LambdaRuntime) -> None:
-    """A handler's exception arrives with its type, message and stack."""
+    """A handler's exception has its type, message, and stack trace."""
     with pytest.raises(FunctionError, match="LookupError: no such subnet") as raised:
         function.invoke({"fail": "no such subnet"})
     assert (raised.value.error_type, raised.value.error_message) == ("LookupError", "no such subnet")
@@ -109,14 +109,14 @@ def test_error_is_raised(function: LambdaRuntime) -> None:
 
 
 def test_time_out_is_raised(function: LambdaRuntime) -> None:
-    """A function that hangs is ended, and the next invocation has a fresh one."""
+    """A function that does not finish is stopped, and the next invocation has a new one."""
     with pytest.raises(FunctionTimeoutError, match=r"timed out after 1\.00 seconds"):
         function.invoke({"sleep": 5})
     assert function.invoke({"again": True})["event"] == {"again": True}
 
 
 def test_crash_is_raised(function: LambdaRuntime) -> None:
-    """A process that dies is a function error, and the next invocation has a fresh one."""
+    """If the function's process ends, that is a function error, and the next invocation has a new process."""
     with pytest.raises(FunctionError, match="exit status 3") as raised:
         function.invoke({"exit": 3})
     assert raised.value.error_type == "Runtime.ExitError"
@@ -124,14 +124,14 @@ def test_crash_is_raised(function: LambdaRuntime) -> None:
 
 
 def test_invocations_from_threads_take_turns(function: LambdaRuntime) -> None:
-    """Many callers at once are served one after the other."""
+    """Concurrent invocations run one after the other."""
     with ThreadPoolExecutor(8) as callers:
         answers = list(callers.map(function.invoke, [{"number": number} for number in range(24)]))
     assert [answer["event"]["number"] for answer in answers] == list(range(24))
 
 
 def test_measures_itself(function: LambdaRuntime) -> None:
-    """Log, initialisation time and memory can be read after an invocation."""
+    """The log, the initialization time, and the memory can be read after an invocation."""
     function.invoke({})
     assert "module level of the handler" in function.logs()
     assert 0 < function.init_duration_ms() < 60_000
@@ -139,7 +139,7 @@ def test_measures_itself(function: LambdaRuntime) -> None:
 
 
 def test_leaves_nothing_behind(artifact: Path) -> None:
-    """When the runtime stops, the function's process is gone, too."""
+    """When the runtime stops, the function's process ends too."""
     with LambdaRuntime(artifact, "app.handler", {}) as runtime:
         process = Path("/proc", str(runtime.invoke({})["pid"]))
         assert process.exists()
@@ -149,7 +149,7 @@ def test_leaves_nothing_behind(artifact: Path) -> None:
 
 
 def test_nothing_to_measure_yet(artifact: Path) -> None:
-    """Before the first invocation there are no measurements, and before the start there is no runtime."""
+    """Before the first invocation, there are no measurements. Before the start, there is no runtime."""
     runtime = LambdaRuntime(artifact, "app.handler", {})
     with pytest.raises(LookupError, match="does not run"):
         runtime.invoke({})
@@ -162,21 +162,21 @@ def test_nothing_to_measure_yet(artifact: Path) -> None:
     [("missing.handler", "Runtime.ImportModuleError"), ("app.missing", "Runtime.HandlerNotFound")],
 )
 def test_bad_handler(artifact: Path, handler: str, error_type: str) -> None:
-    """A handler that cannot be imported is a function error of the first invocation, as in Lambda."""
+    """A handler that cannot be imported is a function error of the first invocation, as on Lambda."""
     with LambdaRuntime(artifact, handler, {}) as runtime, pytest.raises(FunctionError) as raised:
         runtime.invoke({})
     assert raised.value.error_type == error_type
 
 
 def test_no_emulator(artifact: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without the emulator the error says where it should be."""
+    """If the emulator is missing, the error says where it is expected."""
     monkeypatch.setenv("AWS_LAMBDA_RIE", str(tmp_path / "nowhere"))
     with pytest.raises(RuntimeStartError, match="nowhere"):
         LambdaRuntime(artifact, "app.handler", {}).__enter__()
 
 
 def test_emulator_that_dies(artifact: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An emulator that ends at once is an error with what it said."""
+    """If the emulator ends at once, the error has its output."""
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\necho out of order\nexit 1\n")
     broken.chmod(0o755)
@@ -187,7 +187,7 @@ def test_emulator_that_dies(artifact: Path, monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_in_process_passes_json() -> None:
-    """The stand-in gives the handler a context, and what passes is JSON, so that a tuple arrives as a list."""
+    """The in-process runtime gives the handler a context and converts values to JSON, so a tuple becomes a list."""
     invoke = in_process(lambda event, context: {"event": event, "memory": context.memory_limit_in_mb})
     assert invoke({"pair": (1, 2)}) == {"event": {"pair": [1, 2]}, "memory": 256}
     with pytest.raises(TypeError, match="not JSON serializable"):
@@ -195,13 +195,13 @@ def test_in_process_passes_json() -> None:
 
 
 def test_in_process_raises_what_the_handler_raises() -> None:
-    """Errors of the stand-in are the handler's own."""
+    """The in-process runtime raises the handler's own errors."""
     with pytest.raises(KeyError, match="absent"):
         in_process(lambda event, _context: event["absent"])(json.loads("{}"))
 
 
 def test_context_of_the_stand_in() -> None:
-    """Its remaining time falls, and its request ids differ."""
+    """The remaining time decreases, and request ids differ."""
     first, second = LambdaContext(timeout_s=900), LambdaContext(timeout_s=0)
     assert 800_000 < first.get_remaining_time_in_millis() <= 900_000
     assert second.get_remaining_time_in_millis() == 0

@@ -1,4 +1,4 @@
-"""Logs Insights as AWS has it, where moto neither filters nor adds up."""
+"""Logs Insights as on AWS: moto does not filter records or calculate statistics."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,7 +16,7 @@ SUM = "stats sum(size) as total by interface, state"
 
 @pytest.fixture
 def logs(sandbox: Sandbox) -> Client:
-    """A client of CloudWatch Logs, with a log group that holds some records."""
+    """A CloudWatch Logs client with a log group that has some records."""
     client = sandbox.client("logs")
     client.create_log_group(logGroupName="group")
     client.create_log_stream(logGroupName="group", logStreamName="stream")
@@ -25,13 +25,13 @@ def logs(sandbox: Sandbox) -> Client:
 
 
 def put(client: Client, *messages: str, age: timedelta = timedelta(hours=1)) -> None:
-    """Put records of that age."""
+    """Put records of this age."""
     events = [{"timestamp": int((NOW - age).timestamp() * 1000), "message": message} for message in messages]
     client.put_log_events(logGroupName="group", logStreamName="stream", logEvents=events)
 
 
 def ask(client: Client, *commands: str, start: datetime = NOW - timedelta(days=1), end: datetime = NOW) -> Any:  # noqa: ANN401
-    """Return the answer to a query that has ended."""
+    """Return the response to a finished query."""
     query_id = client.start_query(
         logGroupName="group",
         startTime=int(start.timestamp()),
@@ -49,7 +49,7 @@ def sums(answer: dict[str, Any]) -> dict[tuple[str, str], str | None]:
 
 
 def test_what_passes_all_filters_is_added_up_by_group(logs: Client) -> None:
-    """A sum leaves out what is no number, and is absent where nothing is left.
+    """A sum ignores values that are not numbers. If none are left, it has no value.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Stats.html.
     """
@@ -70,7 +70,7 @@ def test_what_passes_all_filters_is_added_up_by_group(logs: Client) -> None:
     ],
 )
 def test_conditions_are_evaluated(logs: Client, condition: str, total: int) -> None:
-    """`and` binds closer than `or`, and what is no address is in no subnet.
+    """`and` takes precedence over `or`, and a value that is not an address is in no subnet.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-operations-functions.html.
     """
@@ -79,7 +79,7 @@ def test_conditions_are_evaluated(logs: Client, condition: str, total: int) -> N
 
 
 def test_a_record_that_does_not_match_has_no_fields(logs: Client) -> None:
-    """Another format's record is in no group that is filtered for; the last star takes the rest of a line.
+    """Records of another format match no filter, and the last star matches the rest of a line.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Parse.html.
     """
@@ -99,7 +99,7 @@ def test_both_ends_of_the_time_range_are_included(logs: Client) -> None:
 
 
 def test_a_query_runs_before_it_completes_and_says_what_it_scanned(logs: Client) -> None:
-    """Statistics count all records of the range, whatever the filter.
+    """Statistics count all records in the time range, whatever the filter.
 
     https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_QueryStatistics.html.
     """
@@ -111,7 +111,7 @@ def test_a_query_runs_before_it_completes_and_says_what_it_scanned(logs: Client)
 
 
 def test_a_query_can_end_otherwise_and_be_stopped_while_it_runs(sandbox: Sandbox, logs: Client) -> None:
-    """A failed one has no results; one that has ended cannot be stopped.
+    """A failed query has no results. A query that has ended cannot be stopped.
 
     https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_StopQuery.html.
     """
@@ -128,7 +128,7 @@ def test_a_query_can_end_otherwise_and_be_stopped_while_it_runs(sandbox: Sandbox
 
 
 def test_what_does_not_exist_or_is_no_range_is_refused(logs: Client) -> None:
-    """Unknown log groups and queries, and a range that ends before it begins.
+    """Unknown log groups and queries are rejected, and so is a range that ends before it begins.
 
     https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_StartQuery.html.
     """
@@ -156,14 +156,14 @@ def test_what_does_not_exist_or_is_no_range_is_refused(logs: Client) -> None:
     ],
 )
 def test_what_is_not_understood_fails_loudly(logs: Client, command: str) -> None:
-    """A command or condition that the sandbox does not know never gets an invented answer."""
+    """A command or condition that the sandbox does not support is rejected instead of getting an invented result."""
     with pytest.raises(ClientError) as raised:
         ask(logs, command, SUM)
     assert raised.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
 
 
 def test_a_query_has_at_most_10000_characters(logs: Client) -> None:
-    """Longer ones are refused (botocore model: logs QueryString)."""
+    """A longer query is rejected (botocore model: logs QueryString)."""
     listed = ", ".join(['"eni-0123456789abcdef0"'] * 500)
     with pytest.raises(ClientError):
         ask(logs, f"filter interface in [{listed}]", SUM)

@@ -1,4 +1,4 @@
-"""The sandbox leaves moto as it found it."""
+"""The sandbox restores moto when it ends."""
 
 from sandbox.patches import Patches
 
@@ -16,7 +16,7 @@ class Derived(Base):
 
 
 def test_wraps_and_undoes() -> None:
-    """A wrapped method calls the original, and `undo` leaves no trace, not even on a class that inherited it."""
+    """A wrapped method calls the original. `undo` restores the class and the classes that inherit from it."""
     patches = Patches()
     patches.wrap(Derived, "answer", lambda original: lambda self: original(self) + 1)
     assert (Derived().answer(), Base().answer()) == (2, 1)
@@ -26,7 +26,7 @@ def test_wraps_and_undoes() -> None:
 
 
 def test_undoes_in_reverse_order() -> None:
-    """A method that was replaced twice is at last the original again."""
+    """A method that was replaced twice is restored to the original."""
     patches = Patches()
     original = vars(Base)["answer"]
     patches.set(Base, "answer", lambda _: 2)

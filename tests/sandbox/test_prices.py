@@ -1,4 +1,4 @@
-"""The Price List as AWS has it: in a few Regions, with filters that all must match, in pages of JSON strings."""
+"""The Price List as on AWS: in a few Regions, with filters that must all match, and pages of JSON strings."""
 
 import json
 
@@ -16,7 +16,7 @@ def region(name: str) -> dict[str, str]:
 
 
 def test_products_match_all_filters_and_come_as_strings(sandbox: Sandbox) -> None:
-    """Each is a document with its attributes and the terms on demand.
+    """Each product is a document with its attributes and its on-demand terms.
 
     https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/price-list-query-api-find-services-products.html.
     """
@@ -31,7 +31,7 @@ def test_products_match_all_filters_and_come_as_strings(sandbox: Sandbox) -> Non
 
 
 def test_products_come_in_pages(sandbox: Sandbox) -> None:
-    """At most 100 at once (botocore model: pricing GetProducts)."""
+    """A page has at most 100 products (botocore model: pricing GetProducts)."""
     for _ in range(101):
         sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
     pricing = sandbox.client("pricing")
@@ -42,7 +42,7 @@ def test_products_come_in_pages(sandbox: Sandbox) -> None:
 
 
 def test_only_a_few_regions_answer(sandbox: Sandbox) -> None:
-    """Elsewhere there is no endpoint, for which a server error stands here.
+    """Other Regions have no endpoint; here, a server error represents that.
 
     https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html.
     """
@@ -52,7 +52,7 @@ def test_only_a_few_regions_answer(sandbox: Sandbox) -> None:
 
 
 def test_what_is_not_understood_fails_loudly(sandbox: Sandbox) -> None:
-    """Another kind of filter or another operation never gets an invented answer."""
+    """Another kind of filter or another operation is rejected instead of getting an invented result."""
     pricing = sandbox.client("pricing")
     sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
     with pytest.raises(ClientError, match="CONTAINS"):

@@ -1,4 +1,4 @@
-"""AWS Config's remediation: configurations, executions, exceptions, automatic remediation.
+"""AWS Config's remediation: configurations, executions, exceptions, and automatic remediation.
 
 https://docs.aws.amazon.com/config/latest/developerguide/remediation.html
 """
@@ -50,7 +50,7 @@ Put = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def automation(sandbox: Sandbox) -> Iterator[Automation]:
-    """Automation, with Config's corrections, a rule and a runbook in the sandbox."""
+    """Automation, AWS Config, a rule, and a runbook in the sandbox."""
     patches = Patches()
     config_service.apply(patches)
     with Automation(sandbox) as running:
@@ -63,14 +63,14 @@ def automation(sandbox: Sandbox) -> Iterator[Automation]:
 
 @pytest.fixture
 def remediation(sandbox: Sandbox, automation: Automation) -> Iterator[Remediation]:
-    """Remediation, running."""
+    """The running remediation."""
     with Remediation(sandbox, automation) as running:
         yield running
 
 
 @pytest.fixture
 def config(sandbox: Sandbox, remediation: Remediation) -> BaseClient:
-    """A client of AWS Config."""
+    """An AWS Config client."""
     del remediation
     return sandbox.client("config")
 
@@ -84,7 +84,7 @@ def role(sandbox: Sandbox) -> str:
 
 @pytest.fixture
 def configuration(role: str) -> Put:
-    """Makes a remediation configuration for the rule, with changed members."""
+    """Return a function that makes a remediation configuration for the rule, with changed members."""
 
     def make(**changed: object) -> dict[str, Any]:
         base = {
@@ -103,7 +103,7 @@ def configuration(role: str) -> Put:
 
 @pytest.fixture
 def put(config: BaseClient, configuration: Put) -> Put:
-    """Puts a remediation configuration for the rule, with changed members."""
+    """Return a function that puts a remediation configuration for the rule, with changed members."""
 
     def configure(**changed: object) -> dict[str, Any]:
         answer: dict[str, Any] = config.put_remediation_configurations(
@@ -122,7 +122,7 @@ def store(sandbox: Sandbox, document: dict[str, Any], name: str = "Heal") -> Non
 
 
 def verdict(sandbox: Sandbox, subnet: str, compliance: str = "NON_COMPLIANT") -> None:
-    """Let the rule have found a subnet compliant or not."""
+    """Store an evaluation of a subnet by the rule."""
     moment = time.time()
     result = Result(RULE, ("AWS::EC2::Subnet", subnet), compliance, moment, moment, moment)
     results_of(sandbox.account_id, sandbox.region).store(result)
@@ -134,7 +134,7 @@ def key(subnet: str) -> dict[str, str]:
 
 
 def exception_key(subnet: str) -> dict[str, str]:
-    """Return a resource key of remediation exceptions, which is spelt otherwise."""
+    """Return a resource key of remediation exceptions, whose members have other names."""
     return {"ResourceType": "AWS::EC2::Subnet", "ResourceId": subnet}
 
 
@@ -182,7 +182,7 @@ def test_configuration_is_stored_and_described(config: BaseClient, put: Put) -> 
 def test_configuration_that_cannot_work_is_refused(
     config: BaseClient, sandbox: Sandbox, configuration: Put, changed: dict[str, Any]
 ) -> None:
-    """The document must exist and get what it needs; automatic remediation needs AutomationAssumeRole.
+    """The document must exist and get its parameters. Automatic remediation needs AutomationAssumeRole.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationConfigurations.html
     """
@@ -203,7 +203,7 @@ def test_configuration_that_cannot_work_is_refused(
 def test_parameters_are_static_or_the_resource(
     config: BaseClient, configuration: Put, parameter: dict[str, Any]
 ) -> None:
-    """A parameter of the document has either a StaticValue or a ResourceValue."""
+    """A document parameter has either a StaticValue or a ResourceValue."""
     request = configuration()
     request["Parameters"] = request["Parameters"] | parameter
     code = refused(config.put_remediation_configurations, RemediationConfigurations=[request])
@@ -226,7 +226,7 @@ def test_parameters_are_static_or_the_resource(
 )
 @pytest.mark.usefixtures("remediation")
 def test_limits_of_the_model_hold(sandbox: Sandbox, configuration: Put, changed: dict[str, Any]) -> None:
-    """Values have 256 characters at most, so that no policy fits in; attempts are 1 to 25 (botocore model)."""
+    """Values have at most 256 characters, which is too short for a policy; attempts are 1 to 25 (botocore model)."""
     unchecked = Config(parameter_validation=False, retries={"total_max_attempts": 1})
     config = boto3.client(
         "config", region_name=sandbox.region, endpoint_url=sandbox.endpoint_url, config=unchecked, **CREDENTIALS
@@ -237,7 +237,7 @@ def test_limits_of_the_model_hold(sandbox: Sandbox, configuration: Put, changed:
 
 
 def test_unknown_rule_is_refused(config: BaseClient, configuration: Put) -> None:
-    """A rule must exist."""
+    """The rule must exist."""
     request = [configuration(ConfigRuleName="other")]
     code = refused(config.put_remediation_configurations, RemediationConfigurations=request)
     assert code == "NoSuchConfigRuleException"
@@ -267,7 +267,7 @@ def test_remediation_of_a_resource_runs_its_runbook(
 
 
 def test_status_shows_steps_and_errors(config: BaseClient, automation: Automation, put: Put) -> None:
-    """A failed step has its error message, steps behind it are pending; states can be requested by resource."""
+    """A failed step has its error message, and later steps are pending. States can be requested for one resource."""
 
     def refuse(event: dict[str, str]) -> None:
         if event["id"] == "subnet-bad":
@@ -288,7 +288,7 @@ def test_status_shows_steps_and_errors(config: BaseClient, automation: Automatio
 
 
 def test_status_comes_in_pages(config: BaseClient, automation: Automation, put: Put) -> None:
-    """With a Limit there is a token for the next page."""
+    """With a Limit, there is a token for the next page."""
     automation.functions.register("heal", lambda _: None)
     put()
     config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key("subnet-1"), key("subnet-2")])
@@ -301,7 +301,7 @@ def test_status_comes_in_pages(config: BaseClient, automation: Automation, put: 
 def test_compliant_and_busy_resources_are_not_remediated(
     config: BaseClient, sandbox: Sandbox, automation: Automation, put: Put
 ) -> None:
-    """A resource that is compliant already, or whose remediation runs, is a failed item; a running rule stays."""
+    """Compliant resources, and those in progress, are failed items. A configuration in use cannot be deleted."""
     entered, leave = Event(), Event()
 
     def stay(_event: object) -> None:
@@ -326,7 +326,7 @@ def test_compliant_and_busy_resources_are_not_remediated(
 
 
 def test_rule_without_configuration_has_nothing_to_start(config: BaseClient) -> None:
-    """Every call that needs a configuration says when there is none."""
+    """Every call that needs a configuration fails if there is none."""
     code = "NoSuchRemediationConfigurationException"
     keys = {"ConfigRuleName": RULE, "ResourceKeys": [key("subnet-1")]}
     assert refused(config.start_remediation_execution, **keys) == code
@@ -346,7 +346,7 @@ def test_rule_with_a_configuration_cannot_be_deleted(config: BaseClient, put: Pu
 def test_automatic_remediation_heals_what_is_not_compliant(
     remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
 ) -> None:
-    """It runs for every non-compliant resource of the rule, and for no other.
+    """Remediation runs for every noncompliant resource of the rule, and for no other.
 
     https://docs.aws.amazon.com/config/latest/developerguide/setup-autoremediation.html
     """
@@ -362,7 +362,7 @@ def test_automatic_remediation_heals_what_is_not_compliant(
 
 
 def test_manual_remediation_does_nothing_by_itself(remediation: Remediation, sandbox: Sandbox, put: Put) -> None:
-    """Without Automatic nothing is started for a non-compliant resource."""
+    """If Automatic is off, nothing is started for a noncompliant resource."""
     put()
     verdict(sandbox, "subnet-1")
     assert remediation.remediate(RULE) == []
@@ -371,7 +371,7 @@ def test_manual_remediation_does_nothing_by_itself(remediation: Remediation, san
 def test_failed_remediation_is_tried_again_then_excepted(
     remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
 ) -> None:
-    """After MaximumAutomaticAttempts failures within RetryAttemptSeconds the resource is left alone."""
+    """After MaximumAutomaticAttempts failures within RetryAttemptSeconds, the resource gets an exception."""
     seen: list[str] = []
 
     def heal(event: dict[str, str]) -> None:
@@ -393,7 +393,7 @@ def test_failed_remediation_is_tried_again_then_excepted(
 def test_failures_long_ago_do_not_count(
     remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
 ) -> None:
-    """Only failures within RetryAttemptSeconds lead to an exception; slower ones are tried for ever."""
+    """Only failures within RetryAttemptSeconds count, so with slower failures the attempts never end."""
     clock = iter(range(0, 10_000, 100))
     remediation.clock = lambda: float(next(clock))
 
@@ -411,7 +411,7 @@ def test_failures_long_ago_do_not_count(
 def test_too_many_errors_stop_the_rest(
     remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put
 ) -> None:
-    """With an ErrorPercentage of 40 for ten resources no further one is started after the fifth error."""
+    """With an ErrorPercentage of 40 for ten resources, no run is started after the fifth error."""
 
     def refuse(_event: object) -> None:
         raise LookupError("BLOCKED")
@@ -427,7 +427,7 @@ def test_too_many_errors_stop_the_rest(
 def test_exceptions_are_put_described_and_deleted(
     remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
 ) -> None:
-    """Only a NON_COMPLIANT resource can have an exception; it ends when it expires or is deleted.
+    """Only a NON_COMPLIANT resource can have an exception, which ends when it expires or is deleted.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationExceptions.html
     """
@@ -452,7 +452,7 @@ def test_exceptions_are_put_described_and_deleted(
 def test_resource_that_is_being_remediated_is_not_started_again(
     remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
 ) -> None:
-    """Automatic remediation leaves alone what a remediation on demand is working on."""
+    """Automatic remediation skips a resource that is being remediated on demand."""
     leave = Event()
     automation.functions.register("heal", lambda _: leave.wait(10))
     put(Automatic=True)

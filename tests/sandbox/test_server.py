@@ -1,4 +1,4 @@
-"""The sandbox as a server: endpoint, accounts, call log and faults."""
+"""The sandbox as a server: its endpoint, accounts, call log, and faults."""
 
 import json
 import subprocess
@@ -37,13 +37,13 @@ def error_of(raised: pytest.ExceptionInfo[ClientError]) -> tuple[str, int]:
 
 
 def test_answers_on_loopback(sandbox: Sandbox) -> None:
-    """The endpoint is a loopback address, and the account is the one that the sandbox names."""
+    """The endpoint is a loopback address, and the account is the one that the sandbox reports."""
     assert sandbox.endpoint_url.startswith("http://127.0.0.1:")
     assert sandbox.client("sts").get_caller_identity()["Account"] == sandbox.account_id
 
 
 def test_environment_points_at_the_sandbox(sandbox: Sandbox) -> None:
-    """The variables name endpoint, Region and credentials."""
+    """The variables contain the endpoint, the Region, and credentials."""
     environment = sandbox.environment()
     assert environment["AWS_ENDPOINT_URL"] == sandbox.endpoint_url
     assert environment["AWS_REGION"] == environment["AWS_DEFAULT_REGION"] == "us-east-1"
@@ -51,7 +51,7 @@ def test_environment_points_at_the_sandbox(sandbox: Sandbox) -> None:
 
 
 def test_another_account_is_empty(sandbox: Sandbox) -> None:
-    """What one account makes, another does not see."""
+    """Resources of one account are not visible in another."""
     vpc_id = sandbox.client("ec2").create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     other = sandbox.client("ec2", credentials=sandbox.credentials("210987654321"))
     assert vpc_id not in [vpc["VpcId"] for vpc in other.describe_vpcs()["Vpcs"]]
@@ -60,7 +60,7 @@ def test_another_account_is_empty(sandbox: Sandbox) -> None:
 
 @pytest.mark.usefixtures("sandbox")
 def test_one_at_a_time() -> None:
-    """A second sandbox in the same process is refused, as the two would share their state."""
+    """A second sandbox in the same process is rejected, because both would share their state."""
     with pytest.raises(RuntimeError, match="already running"):
         Sandbox().__enter__()
 
@@ -76,7 +76,7 @@ def test_logs_calls_by_service_and_operation(sandbox: Sandbox) -> None:
 
 
 def test_logs_failed_calls_too(sandbox: Sandbox) -> None:
-    """A refused call is logged with its status and error code."""
+    """A rejected call is logged with its status and error code."""
     with pytest.raises(ClientError):
         sandbox.client("ec2").delete_vpc(VpcId="vpc-00000000")
     (call,) = sandbox.calls.of("ec2")
@@ -84,7 +84,7 @@ def test_logs_failed_calls_too(sandbox: Sandbox) -> None:
 
 
 def test_logs_what_moto_does_not_know(sandbox: Sandbox) -> None:
-    """An operation that the server cannot serve is logged with status 500."""
+    """An operation that the server does not support is logged with status 500."""
     with pytest.raises(ClientError, match="cannot serve ec2:DescribeIpams") as raised:
         sandbox.client("ec2").describe_ipams()
     assert error_of(raised) == ("InternalFailure", 500)
@@ -92,7 +92,7 @@ def test_logs_what_moto_does_not_know(sandbox: Sandbox) -> None:
 
 
 def test_tells_reading_from_mutating(sandbox: Sandbox) -> None:
-    """Only calls that could have changed something count as mutating."""
+    """Only calls that can change something count as mutating."""
     sandbox.client("ec2").describe_vpcs()
     sandbox.client("ec2").create_vpc(CidrBlock="10.0.0.0/16")
     assert [call.operation for call in sandbox.calls.mutating()] == ["CreateVpc"]
@@ -108,7 +108,7 @@ def test_tells_reading_from_mutating(sandbox: Sandbox) -> None:
     ],
 )
 def test_denies(sandbox: Sandbox, service: str, operation: str, method: str, expected: tuple[str, int]) -> None:
-    """Each protocol's denial has the code and status of AWS, until cleared."""
+    """A denial has AWS's code and status in each protocol, until it is cleared."""
     sandbox.faults.deny(service, operation)
     with pytest.raises(ClientError) as raised:
         getattr(sandbox.client(service), method)()
@@ -117,7 +117,7 @@ def test_denies(sandbox: Sandbox, service: str, operation: str, method: str, exp
 
 
 def test_denies_where_parameters_fit(sandbox: Sandbox) -> None:
-    """A denial can be for one resource, as a policy with a resource is."""
+    """A denial can apply to one resource, like a policy that names a resource."""
     client = sandbox.client("ec2")
     ids = [item["PrefixListId"] for item in client.describe_prefix_lists()["PrefixLists"][:2]]
     sandbox.faults.deny("ec2", "GetManagedPrefixListEntries", PrefixListId=ids[0])
@@ -126,7 +126,7 @@ def test_denies_where_parameters_fit(sandbox: Sandbox) -> None:
 
 
 def test_throttles_so_many_times(sandbox: Sandbox) -> None:
-    """EC2 throttles with RequestLimitExceeded and 503, the requested number of times, and then serves."""
+    """EC2 throttles with RequestLimitExceeded and 503 as often as requested, and then answers normally."""
     sandbox.faults.throttle("ec2", "DescribeSubnets", times=2)
     client = sandbox.client("ec2")
     for _ in range(2):
@@ -137,7 +137,7 @@ def test_throttles_so_many_times(sandbox: Sandbox) -> None:
 
 
 def test_clear_lifts_faults(sandbox: Sandbox) -> None:
-    """After `clear` every operation is served again."""
+    """After `clear`, every operation works again."""
     sandbox.faults.fail("ec2", "*", "InternalError", 500)
     sandbox.faults.clear()
     assert sandbox.client("ec2").describe_vpcs()["Vpcs"]
@@ -152,12 +152,12 @@ def test_something_happens_before_a_call(sandbox: Sandbox) -> None:
 
 
 def test_leaves_moto_as_it_was() -> None:
-    """Importing the sandbox changes nothing of moto, and leaving it undoes every correction."""
+    """Importing the sandbox does not change moto, and every correction is undone when the sandbox ends."""
     subprocess.run([sys.executable, "-c", LEAVES_NO_TRACE], check=True, cwd=ROOT, capture_output=True, text=True)
 
 
 def test_enforces_iam_when_asked(sandbox: Sandbox) -> None:
-    """Under enforcement a role may do what its policy allows, and nothing else."""
+    """If permissions are enforced, a role may do only what its policy allows."""
     iam, everybody = sandbox.client("iam"), {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
     trust = json.dumps({"Version": "2012-10-17", "Statement": [everybody]})
     arn = iam.create_role(RoleName="reader", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
@@ -183,6 +183,6 @@ def test_enforces_iam_when_asked(sandbox: Sandbox) -> None:
 
 
 def test_a_call_that_is_served_was_not_refused(sandbox: Sandbox) -> None:
-    """`refused` fails a test where the call succeeds."""
+    """`refused` fails a test if the call succeeds."""
     with pytest.raises(NotRefusedError):
         refused(sandbox.client("ec2").describe_vpcs)

@@ -8,7 +8,7 @@ ENDPOINTS = {"ServiceCode": "vpc", "QuotaCode": "L-1B52E74A"}
 
 
 def test_a_quota_that_was_raised_is_the_applied_one(sandbox: Sandbox) -> None:
-    """GetServiceQuota returns the granted value, GetAWSDefaultServiceQuota the default.
+    """GetServiceQuota returns the applied value, and GetAWSDefaultServiceQuota the default.
 
     https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetAWSDefaultServiceQuota.html
     """

@@ -1,6 +1,6 @@
-"""The rule a second time, slowly: every address one by one, every route scanned, every hop followed, nothing cached.
+"""A second, slow implementation of the rule: it checks every address, route and hop, without indexes or merged ranges.
 
-Nothing here is shared with the core but the records that both read; addresses are those of `ipaddress`.
+It shares only the records that it reads with the domain. Addresses are those of `ipaddress`.
 """
 
 from collections.abc import Iterator
@@ -43,10 +43,10 @@ FIREWALL_TAG = ("AWSNetworkFirewallManaged", "true")
 
 
 class Walk(NamedTuple):
-    """Where an address has been, the Availability Zone it is in, and how it may leave.
+    """The state of an address on its path: visited route tables, Availability Zone, and restrictions on the next hops.
 
-    seen are the tables, each with the IP version of the address there; closed tells whether Block Public Access closes
-    internet gateways to it, None if that is unknown.
+    seen has the visited tables, each with the IP version of the address there. closed says whether Block Public Access
+    closes internet gateways to the address; None means unknown.
     """
 
     seen: tuple[tuple[str, int], ...]
@@ -57,12 +57,12 @@ class Walk(NamedTuple):
 
 @cache
 def block_of(cidr: Cidr) -> Block:
-    """A block as ipaddress has it."""
+    """Return a block as an `ipaddress` network."""
     return ip_network(str(cidr))
 
 
 class BruteForce:
-    """Evaluates each subnet from scratch."""
+    """An evaluator that evaluates each subnet from the start."""
 
     def __init__(self, snapshot: Snapshot, parameters: RuleParameters) -> None:
         """Keep the snapshot and the parameters."""
@@ -70,7 +70,7 @@ class BruteForce:
         self.parameters = parameters
 
     def verdict(self, subnet_id: str) -> tuple[str, str]:
-        """Compliance and reason of a subnet."""
+        """Return the compliance and the reason of a subnet."""
         subnet = self.snapshot.subnets.get(subnet_id)
         if subnet is None:
             return "NOT_APPLICABLE", "DELETED"
@@ -85,7 +85,7 @@ class BruteForce:
         return self.compliance(reason), reason
 
     def compliance(self, reason: str) -> str:
-        """Compliance that the table of reasons gives."""
+        """Return the compliance of a reason."""
         if reason == "UNRESOLVED_EGRESS":
             return self.parameters.unresolved_egress
         if reason == "INTERNET_GATEWAY":
@@ -95,11 +95,11 @@ class BruteForce:
         return "COMPLIANT" if reason == "ENDPOINT" else "NOT_APPLICABLE"
 
     def worst(self, reasons: set[str] | frozenset[str]) -> str:
-        """Any that the parameters make NON_COMPLIANT first, then by the order of the rows."""
+        """Return the worst reason: first any that is NON_COMPLIANT under the parameters, then in the order of ROWS."""
         return min(reasons, key=lambda reason: (self.compliance(reason) != "NON_COMPLIANT", ROWS.index(reason)))
 
     def before_routing(self, subnet: Subnet, table: RouteTable | None) -> str | None:
-        """The reason that is decided before routing, if any."""
+        """Return the reason that is decided before routing, if any."""
         wanted, parameters = self.parameters.exclude_tag, self.parameters
         tagged = [subnet.tags, *([table.tags] if table else [])]
         vpc = self.snapshot.vpcs.get(subnet.vpc_id)
@@ -117,14 +117,14 @@ class BruteForce:
         return None if any(self.express_prefix_lists()) else "SERVICE_NOT_OFFERED"
 
     def express_prefix_lists(self) -> Iterator[PrefixList]:
-        """The Region's S3 Express prefix lists."""
+        """Yield the Region's S3 Express prefix lists."""
         for prefix_list in self.snapshot.prefix_lists.values():
             service = prefix_list.name.removeprefix("cn.").removeprefix("com.amazonaws.").replace(".ipv6.", ".")
             if prefix_list.aws_owned and service == f"{self.snapshot.region}.s3express":
                 yield prefix_list
 
     def addresses(self, subnet: Subnet) -> Iterator[Address]:
-        """Every address of S3 Express that the subnet's hosts may try."""
+        """Yield every S3 Express address that hosts in the subnet can use."""
         blocks = (block for found in self.express_prefix_lists() for block in found.cidrs or ())
         for address in chain.from_iterable(map(block_of, blocks)):
             if address.version == 6:
@@ -135,7 +135,7 @@ class BruteForce:
                 yield ip_address(int(NAT64.network_address) + int(address))
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
-        """The table associated with the subnet, else the main one of its VPC."""
+        """Return the table associated with the subnet, otherwise the main table of its VPC."""
         never = {gateway.route_table_id for gateway in self.snapshot.nat_gateways.values()}
         tables = [table for table in self.snapshot.route_tables.values() if table.id not in never]
         found = [(table, association) for table in tables for association in table.associations]
@@ -151,14 +151,14 @@ class BruteForce:
         return None
 
     def fate(self, address: Address, table: RouteTable, subnet: Subnet) -> frozenset[str]:
-        """Every reason that may hold for an address of a subnet; only a NAT translates NAT64."""
+        """Return every reason that may apply to an address of a subnet; only a NAT translates NAT64 addresses."""
         fates = self.leave(address, table, Walk((), subnet.availability_zone_id, subnet.internet_closed))
         if address in NAT64:
             return frozenset("NO_ROUTE" if reason in ("INTERNET_GATEWAY", "ENDPOINT") else reason for reason in fates)
         return fates
 
     def leave(self, address: Address, table: RouteTable, walk: Walk) -> frozenset[str]:
-        """Every reason that may hold for an address that a VPC's route table routes."""
+        """Return every reason that may apply to an address that follows a VPC's route table."""
         if (table.id, address.version) in walk.seen:
             return UNKNOWN
         routes = [
@@ -172,7 +172,7 @@ class BruteForce:
         return fates
 
     def winners(self, address: Address, routes: list[Route]) -> Iterator[Route]:
-        """The routes to the longest prefix that contains the address, and among these the ones of the best rank."""
+        """Yield the routes with the longest prefix that contains the address and, among these, the best rank."""
         matching = []
         for route in routes:
             for block, listed in self.destinations(route):
@@ -183,7 +183,7 @@ class BruteForce:
         yield from (route for *key, route in matching if tuple(key) == best)
 
     def destinations(self, route: Route) -> Iterator[tuple[Block, bool]]:
-        """The blocks that a route names, and whether it does so by a prefix list."""
+        """Yield the blocks of a route's destination, and whether they come from a prefix list."""
         if isinstance(route.destination, str):
             found = self.snapshot.prefix_lists.get(route.destination)
             yield from ((block_of(cidr), True) for cidr in (found.cidrs if found else None) or ())
@@ -206,7 +206,7 @@ class BruteForce:
         return found is not None and found.endpoint_type == "gateway"
 
     def follow(self, address: Address, route: Route, table: RouteTable, walk: Walk) -> frozenset[str]:
-        """Every reason that may hold for an address that takes this route."""
+        """Return every reason that may apply to an address that uses this route."""
         if route.state == "blackhole":
             return DROPPED
         kind = route.target_id.partition("-")[0]
@@ -221,7 +221,7 @@ class BruteForce:
         return UNKNOWN
 
     def end(self, reason: str, walk: Walk) -> frozenset[str]:
-        """The outcome at the end of a path; an internet gateway may be closed."""
+        """Return the reasons at the end of a path; an internet gateway can be closed."""
         if reason == "INTERNET_GATEWAY" and walk.closed:
             return DROPPED
         if reason == "INTERNET_GATEWAY" and walk.closed is None and not walk.skip_gateway_endpoints:
@@ -229,7 +229,7 @@ class BruteForce:
         return frozenset({reason})
 
     def enter_endpoint(self, address: Address, route: Route, walk: Walk) -> frozenset[str]:
-        """A gateway endpoint ends the path; an appliance's endpoint sends it on by its own subnet's table."""
+        """Return the reasons at an endpoint. The path continues only behind an appliance's endpoint."""
         found = self.snapshot.vpc_endpoints.get(route.target_id)
         if found is None:
             return UNKNOWN
@@ -245,7 +245,7 @@ class BruteForce:
         return fates if FIREWALL_TAG in found.tags.items() else only_nats(fates)
 
     def leave_subnet(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
-        """The outcomes of traffic that goes on by the table of another subnet."""
+        """Return the reasons for traffic that continues with the route table of another subnet."""
         subnet = self.snapshot.subnets.get(subnet_id)
         table = self.governing_table(subnet) if subnet else None
         if subnet is None or table is None:
@@ -253,7 +253,7 @@ class BruteForce:
         return self.leave(address, table, walk._replace(zone=subnet.availability_zone_id))
 
     def enter_interface(self, address: Address, target_id: str, walk: Walk) -> frozenset[str]:
-        """A NAT instance, another appliance, or an interface that forwards nothing."""
+        """Return the reasons at a network interface: a NAT instance, another appliance, or no forwarding."""
         found = self.interface(target_id)
         if found is None or found.source_dest_check:
             return UNKNOWN
@@ -268,7 +268,7 @@ class BruteForce:
         return unchanged | self.translate(ipv4, found.subnet_id, here)
 
     def translate(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
-        """A NAT instance in front of an internet gateway; else what another appliance may make of an address."""
+        """Return NAT_INSTANCE if an internet gateway follows, otherwise the reasons behind an appliance."""
         past_endpoints = self.leave_subnet(address, subnet_id, walk._replace(skip_gateway_endpoints=True))
         fates = frozenset({"NAT_INSTANCE"} if "INTERNET_GATEWAY" in past_endpoints else ())
         if past_endpoints != {"INTERNET_GATEWAY"}:
@@ -276,14 +276,14 @@ class BruteForce:
         return fates
 
     def interface(self, target_id: str) -> NetworkInterface | None:
-        """The interface that a route names, or an instance's primary one."""
+        """Return the interface with this id, or the primary interface of this instance."""
         for interface in (self.snapshot.network_interfaces or {}).values():
             if target_id == interface.id or (target_id == interface.instance_id and interface.device_index == 0):
                 return interface
         return None
 
     def enter_transit_gateway(self, address: Address, gateway_id: str, vpc_id: str, walk: Walk) -> frozenset[str]:
-        """Beyond a transit gateway only a certain NAT, and a certain nothing, count."""
+        """Return the reasons beyond a transit gateway, where only a NAT, no route, or a drop is certain."""
         for attachment in (self.snapshot.transit_gateway_attachments or {}).values():
             came_from = (
                 attachment.transit_gateway_id,
@@ -298,14 +298,14 @@ class BruteForce:
         return UNKNOWN
 
     def is_left_out(self, attachment: TransitGatewayAttachment, zone: str) -> bool:
-        """Return whether an attachment certainly has no subnet in an Availability Zone."""
+        """Return whether it is certain that an attachment has no subnet in an Availability Zone."""
         listed = [self.snapshot.subnets.get(subnet_id) for subnet_id in attachment.subnet_ids or ["unseen"]]
         zones = {subnet.availability_zone_id for subnet in listed if subnet}
         parts = zone.split("-")
         return None not in listed and not zones & {zone, ""} and len(parts) == 2 and parts[1].startswith("az")
 
     def cross(self, address: Address, table_id: str | None, walk: Walk) -> frozenset[str]:
-        """What a transit gateway's table, and beyond it the other VPC's, do with an address."""
+        """Return the reasons for an address that follows a transit gateway's route table."""
         table = (self.snapshot.transit_gateway_route_tables or {}).get(table_id or "")
         if table is None or table.truncated or (table.id, address.version) in walk.seen:
             return UNKNOWN
@@ -314,7 +314,7 @@ class BruteForce:
         return frozenset().union(*(self.arrive(address, route, here) for route in winners)) if winners else NOWHERE
 
     def arrive(self, address: Address, route: Route, walk: Walk) -> frozenset[str]:
-        """What becomes of an address that a transit gateway sends to an attachment."""
+        """Return the reasons for an address that a transit gateway sends to an attachment."""
         if route.state == "blackhole":
             return DROPPED
         to = (self.snapshot.transit_gateway_attachments or {}).get(route.target_id)
@@ -329,7 +329,7 @@ class BruteForce:
         )
 
     def entries(self, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:
-        """The attachment's subnets by which traffic may enter: of its own zone, or any where there is none."""
+        """Return the attachment subnets that traffic may enter: those of its own zone, or all if there are none."""
         subnets = attachment.subnet_ids or ()
         known = self.snapshot.subnets
         near = tuple(
@@ -339,17 +339,17 @@ class BruteForce:
 
 
 def behind(reason: str) -> str:
-    """What a reason becomes where an appliance comes first; a transit gateway outranks it."""
+    """Return a reason as it is reported behind an appliance; a transit gateway takes precedence."""
     return "NAT_BEHIND_APPLIANCE" if reason in NATS - {"NAT_BEYOND_TRANSIT_GATEWAY"} else reason
 
 
 def only_nats(reasons: frozenset[str]) -> frozenset[str]:
-    """Behind an appliance that may translate, a NAT is the only thing that is certain."""
+    """Return the reasons behind an appliance that may translate: everything except a NAT is unknown."""
     return frozenset(reason if reason in NATS else "UNRESOLVED_EGRESS" for reason in reasons)
 
 
 def beyond(reason: str) -> str:
-    """What a reason becomes beyond a transit gateway: a certain NAT, or certainly nothing, or unknown."""
+    """Return a reason as it is reported beyond a transit gateway: a NAT, no way out, or unknown."""
     if reason in NATS:
         return "NAT_BEYOND_TRANSIT_GATEWAY"
     return reason if reason in ("NO_ROUTE", "DROPPED") else "UNRESOLVED_EGRESS"

@@ -86,7 +86,7 @@ def _fits(item: Item, query: re.Match[str]) -> bool:
 
 @contextmanager
 def answering(aggregator: Aggregator) -> Iterator[None]:
-    """Let the sandbox answer queries to this aggregator; any other name is unknown."""
+    """Let the sandbox answer queries to this aggregator; other names are unknown."""
 
     def body(response: ConfigResponse) -> dict[str, Any]:
         request: dict[str, Any] = json.loads(response.body)

@@ -9,14 +9,14 @@ ACCOUNT, REGION = "111122223333", "us-east-1"
 
 
 def write(path: Path, document: object) -> Path:
-    """Write a document as JSON, or text unchanged, and create its parent folders."""
+    """Write a document as JSON, or a text unchanged, and create its parent folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
     return path
 
 
 def empty_dump(folder: Path, account: str = ACCOUNT, region: str = REGION, **lists: list) -> Path:
-    """Write a dump whose required lists are empty unless given; every Region has AWS's prefix lists."""
+    """Write a dump. Required lists are empty unless given, and every Region has AWS's prefix lists."""
     own_list = {"PrefixListId": "pl-63a5400a", "PrefixListName": f"com.amazonaws.{region}.s3", "Cidrs": ["3.5.0.0/19"]}
     lists.setdefault("PrefixLists", [own_list])
     write(folder / "identity.json", {"UserId": "AIDA", "Account": account, "Arn": "arn", "Region": region})

@@ -1,4 +1,4 @@
-"""One account with a subnet for every kind of egress path, in both address families and several VPCs."""
+"""An account with a subnet for every kind of egress path, in both address families and several VPCs."""
 
 from sandbox.networks.account import ANYWHERE_IPV6, Account
 from sandbox.networks.central_egress import Hub
@@ -11,10 +11,10 @@ OTHER_OWNER = "444455556666"
 
 
 class Everything:
-    """The network; `subnets` has the ids of its subnets by what they show."""
+    """The network; `subnets` has the ids of its subnets, by the kind of path."""
 
     def __init__(self, account: Account) -> None:
-        """Build it."""
+        """Build the network."""
         self.account = account
         self.subnets: dict[str, str] = {}
         self._gateways()
@@ -139,7 +139,7 @@ class Everything:
         sharing.share_subnet(shared, self.account.account_id, OTHER_OWNER, self.account.sandbox.region)
 
     def _closed(self) -> None:
-        """Block Public Access for the whole account, with an exclusion for every VPC but one."""
+        """Turn on Block Public Access for the whole account, with an exclusion for all VPCs except one."""
         closed = PublicSide(self.account)
         self.subnets["closed internet gateway"] = closed.public
         ec2 = self.account.ec2
@@ -152,5 +152,5 @@ class Everything:
 
 
 def _host_of(block: str) -> str:
-    """Return the first address of a block, as a block of its own."""
+    """Return the first address of a block as a block."""
     return f"{block.partition('/')[0]}/32"

@@ -39,7 +39,7 @@ _aliases: dict[str, str] = {}
 
 
 def apply(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do what is the same for all clients only once, until `monkeypatch` ends it."""
+    """Do the work that is the same for all clients only once, until `monkeypatch` is undone."""
     monkeypatch.setattr("botocore.session.create_loader", cache(create_loader))
     monkeypatch.setattr(ClientCreator, "_load_service_model", _load_service_model)
     monkeypatch.setattr(ClientCreator, "_create_methods", _create_methods)
@@ -49,12 +49,12 @@ def apply(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def connect(monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox) -> None:
-    """Send requests to a sandbox without a socket and a thread, until `monkeypatch` ends it."""
+    """Send requests to a sandbox without a socket or a thread, until `monkeypatch` is undone."""
     monkeypatch.setattr(URLLib3Session, "send", _sender(sandbox))
 
 
 def measured(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function whose coverage is measured although the sandbox invokes it: one that stands for Lambda's."""
+    """Return a function whose coverage is measured although the sandbox invokes it, as it invokes Lambda functions."""
 
     def invoke(event: Any) -> Any:  # noqa: ANN401  # an event and an answer may be anything
         sys.settrace(getattr(_paused, "tracer", None))
@@ -74,7 +74,7 @@ def _load_service_model(creator: ClientCreator, service_name: str, api_version: 
 
 
 def _create_methods(creator: ClientCreator, service_model: ServiceModel) -> dict[str, Any]:
-    """Return the methods of a client's class: hundreds for EC2, which depend on the service alone."""
+    """Return the methods of a client's class, hundreds for EC2. They depend only on the service."""
     name = service_model.service_name
     if name not in _methods:
         _methods[name] = CREATE_METHODS(creator, service_model)
@@ -89,7 +89,7 @@ def _alias_event_name(aliaser: EventAliaser, event_name: str) -> str:
 
 
 def _copy_trie(trie: _PrefixTrie, node: dict[str, Any]) -> dict[str, Any]:
-    """Copy the lists of event handlers, as each new client does, without `copy.copy` for each of them."""
+    """Copy the lists of event handlers, as every new client does, but without `copy.copy` for each list."""
     copied: dict[str, Any] = {}
     for key, value in node.items():
         if isinstance(value, NodeList):
@@ -100,7 +100,7 @@ def _copy_trie(trie: _PrefixTrie, node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_unmeasured_api_call(client: BaseClient, *arguments: Any) -> Any:  # noqa: ANN401  # as botocore's
-    """Make an API call without measuring coverage meanwhile: tracing botocore and moto would double the time."""
+    """Make an API call without measuring coverage, because tracing botocore and moto would double the time."""
     _paused.tracer = tracer = sys.gettrace()
     sys.settrace(None)
     try:
@@ -110,7 +110,7 @@ def _make_unmeasured_api_call(client: BaseClient, *arguments: Any) -> Any:  # no
 
 
 def _sender(sandbox: Sandbox) -> Callable[[URLLib3Session, AWSPreparedRequest], AWSResponse]:
-    """Return a function that sends requests to the sandbox straight to its WSGI application, and others as usual."""
+    """Return a function that sends requests for the sandbox directly to its WSGI application, and others as usual."""
     address = urlsplit(sandbox.endpoint_url).netloc
 
     def send(session: URLLib3Session, request: AWSPreparedRequest) -> AWSResponse:

@@ -1,4 +1,4 @@
-"""The network that heals are planned for: subnet-1, whose route table rtb-1 sends all traffic to a NAT gateway."""
+"""The network for which tests plan heals: subnet-1, whose route table rtb-1 sends all traffic to a NAT gateway."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -64,7 +64,7 @@ def planned(  # noqa: PLR0913  # as much as a plan depends on
     needs_approval: bool = False,
     **settings: Any,  # noqa: ANN401  # fields of the settings
 ) -> Plan:
-    """Return the plan for subnet-1 with settings that only block; without evidence nothing blocks."""
+    """Return the plan for subnet-1. All findings block unless the settings differ; without evidence, nothing blocks."""
     settings = {"warn_only": frozenset(), **settings}
     evaluator = Evaluator(Tracer(snapshot), parameters or RuleParameters())
     context = PlanContext(
@@ -85,6 +85,6 @@ def blockers(plan: Plan) -> list[Blocker]:
 
 
 def evidence_of(plan: Plan, blocker: Blocker) -> str:
-    """Return what a plan shows for its only blocker or warning with the given name."""
+    """Return the details of a plan's only blocker or warning with the given name."""
     [found] = [finding.evidence for finding in (*plan.blockers, *plan.warnings) if finding.blocker is blocker]
     return found

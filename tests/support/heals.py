@@ -119,7 +119,7 @@ class Vpc:
     """A VPC whose private route tables lead to a NAT gateway, with the given number of subnets each."""
 
     def __init__(self, builder: Builder, tables: int = 1, subnets: int = 1) -> None:
-        """Create the VPC, with nothing that blocks a heal."""
+        """Create the VPC without anything that blocks a heal."""
         self.id = builder.vpc()
         builder.ec2.modify_vpc_attribute(VpcId=self.id, EnableDnsHostnames={"Value": True})
         public = builder.table(self.id, GatewayId=builder.internet_gateway(self.id))

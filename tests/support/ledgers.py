@@ -62,7 +62,7 @@ class LedgerTable:
             self.write(f"VPC#{vpc_id}", tokenRun=run_id, generation=1, createdIds=known | {endpoint_id})
 
     def heal(self, builder: Builder, vpc_id: str, table_id: str, number: int = 1, endpoint_id: str = "") -> str:
-        """Heal a route table as a run does, by default with a new endpoint; return the run's id."""
+        """Heal a route table in the ledger as a run does, by default with a new endpoint, and return the run's id."""
         run_id = heal_id(number)
         created = endpoint_id or builder.endpoint(vpc_id, TagSpecifications=_tagged(MANAGED))
         builder.ec2.modify_vpc_endpoint(VpcEndpointId=created, AddRouteTableIds=[table_id])

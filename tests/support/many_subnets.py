@@ -16,7 +16,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class _Vpc:
-    """A VPC: its number in the whole dump, its account, and whether its traffic leaves through a transit gateway."""
+    """A VPC: its number in the whole dump, its account, and whether its traffic uses a transit gateway."""
 
     number: int
     account: str = ACCOUNT

@@ -52,7 +52,7 @@ FAMILIES = st.sampled_from([(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 1
 @cache
 @st.composite
 def _associations(draw: st.DrawFn) -> dict[str, list[Association]]:
-    """Each subnet in one table, or moving to another; mains that may be missing; perhaps an edge table."""
+    """Return associations: each subnet with one table or moving to another; main and edge tables are optional."""
     found: dict[str, list[Association]] = {key: [] for key in TABLES}
     for subnet, vpc in SUBNETS.items():
         found[draw(TABLE_IN[vpc])].append(Association(subnet_id=subnet, state=draw(ASSOCIATED)))
@@ -112,7 +112,7 @@ READABLE = mostly(True, False)
 @cache
 @st.composite
 def transit_gateway_attachments(draw: st.DrawFn) -> dict[str, TransitGatewayAttachment]:
-    """Both VPCs, a VPN and a firewall attached to one transit gateway; associations and subnets may be unseen."""
+    """Return attachments of both VPCs, a VPN, and a firewall to one transit gateway; some data may be unreadable."""
     found = {}
     for key, (kind, resource) in ATTACHED.items():
         found[f"tgw-attach-{key}"] = TransitGatewayAttachment(
@@ -131,7 +131,7 @@ def transit_gateway_attachments(draw: st.DrawFn) -> dict[str, TransitGatewayAtta
 @cache
 @st.composite
 def transit_gateway_route_tables(draw: st.DrawFn) -> dict[str, TransitGatewayRouteTable]:
-    """Two transit gateway route tables, perhaps truncated."""
+    """Return two transit gateway route tables, which can be truncated."""
     return {
         key: TransitGatewayRouteTable(key, draw(TRANSIT_GATEWAY_ROUTES), truncated=not draw(READABLE))
         for key in ("tgw-rtb-1", "tgw-rtb-2")
@@ -141,7 +141,7 @@ def transit_gateway_route_tables(draw: st.DrawFn) -> dict[str, TransitGatewayRou
 @cache
 @st.composite
 def vpc_endpoints(draw: st.DrawFn) -> dict[str, VpcEndpoint]:
-    """Return one endpoint of each kind; those of appliances are in a random subnet."""
+    """Return one endpoint of each kind; the endpoints of appliances are in a random subnet."""
     found = {
         key: VpcEndpoint(key, "vpc-a", *described, "dualstack", owner_id=ACCOUNT)
         for key, described in ENDPOINTS.items()
@@ -195,7 +195,7 @@ def snapshots(draw: st.DrawFn, followed: tuple[str, ...] = FOLLOWED) -> Snapshot
 
 @cache
 def parameters() -> st.SearchStrategy[RuleParameters]:
-    """Return rule parameters, most of which leave the decision to routing."""
+    """Return rule parameters, which usually do not exclude a subnet before routing."""
     return st.builds(
         RuleParameters,
         public_subnets=st.sampled_from(PUBLIC_SUBNETS),

@@ -31,7 +31,7 @@ _Value = TypeVar("_Value")
 
 
 def mostly(usual: _Value, *others: _Value) -> st.SearchStrategy[_Value]:
-    """Return the first value fifteen times in sixteen, otherwise one of the others."""
+    """Return the first value in fifteen of sixteen cases, otherwise one of the others."""
     return st.sampled_from([usual] * 15 * len(others) + list(others))
 
 
@@ -40,7 +40,7 @@ ORDERS = st.integers(0, 63).map(Random)
 
 
 def shuffled(values: Sequence[_Value], order: Random) -> list[_Value]:
-    """Return the values in another order. One draw of `ORDERS` is enough for many sequences."""
+    """Return the values in another order. One draw of `ORDERS` can be used for many sequences."""
     return order.sample(values, len(values))
 
 
@@ -56,7 +56,7 @@ DEAD_ENDS = (
 @cache
 @st.composite
 def targets(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Return the few targets of a network by VPC, so that paths become long; most paths end at a NAT."""
+    """Return a few targets for each VPC of a network, so that paths are long; most paths end at a NAT."""
     some = draw(st.lists(st.sampled_from(followed), min_size=1, max_size=2))
     rare = draw(st.sampled_from([(), (), (), *((end,) for end in DEAD_ENDS)]))
     return {"vpc-a": ("nat-1", "igw-1", *some, *some, *rare), "vpc-b": ("nat-1", "nat-1", "igw-1", some[0])}
@@ -77,7 +77,7 @@ NAT64_BASE = parse_cidr("64:ff9b::198.51.100.0/123")
 
 
 def _blocks(base: Cidr, shortest: int = 0) -> list[Cidr]:
-    """Return as many blocks of each length in a range of 32 addresses, so that every length is equally likely."""
+    """Return equally many blocks of each length in a range of 32 addresses, so that each length is equally likely."""
     longer = [(bits, place % (1 << bits)) for bits in range(shortest, 6) for place in range(32)]
     return [Cidr(base.family, base.network + (place << (5 - bits)), base.length + bits) for bits, place in longer]
 
@@ -106,7 +106,7 @@ ENTRIES = {family: st.lists(blocks(BASES[family], 1), min_size=1, max_size=3, un
 @cache
 @st.composite
 def prefix_lists(draw: st.DrawFn) -> dict[str, PrefixList]:
-    """Return S3 Express lists for either family or none, and other lists that overlap them, some of them empty."""
+    """Return S3 Express lists for either family or none, and other lists that overlap them; lists can be empty."""
     found = {}
     for key in ("pl-express", "pl-express6", "pl-own", "pl-own6", "pl-s3"):
         family = Family.IPV6 if key.endswith("6") else Family.IPV4
@@ -132,7 +132,7 @@ any_of = cache(st.sampled_from)
 @cache
 @st.composite
 def _routes_to_blocks(draw: st.DrawFn, targets: tuple[str, ...]) -> list[Route]:
-    """Return routes to blocks, at most one of each origin for a block; most include a default route."""
+    """Return routes to blocks, at most one of each origin for each block; most include a default route."""
     target = any_of(targets)
     drawn = [*draw(ROUTED), *((parse_cidr(text), Rank.STATIC) for text in draw(DEFAULTS))]
     return [_route(block, draw(target), rank, draw(STATE)) for block, rank in dict.fromkeys(drawn)]

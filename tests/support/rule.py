@@ -48,7 +48,7 @@ class Held(NamedTuple):
 
 
 class Rule:
-    """A rule and its function, which can ignore the events that a test does not cover."""
+    """A rule and its function. The function can ignore events that a test is not about."""
 
     def __init__(
         self, sandbox: Sandbox, parameters: Mapping[str, str] | None = None, style: ItemStyle | None = None
@@ -61,14 +61,14 @@ class Rule:
         self.only_for = ""
 
     def invoke(self, event: Event) -> Any:  # noqa: ANN401  # a function may return anything
-        """Invoke the function, unless this event is to be ignored."""
+        """Invoke the function, unless this event must be ignored."""
         if self.asleep or (self.only_for and self.only_for not in event["invokingEvent"]):
             return {"evaluations": []}
         self._services = self._services or compose_services(os.environ)
         return handler(event, Context(), self._services)
 
     def restart(self) -> None:
-        """Start the function cold at its next event, with the environment of that time."""
+        """Let the next event start the function cold, with the environment at that time."""
         self._services = None
 
     def take_as_known(self) -> None:
@@ -101,7 +101,7 @@ class Rule:
         }
 
     def sweep(self) -> dict[str, str]:
-        """Invoke the function as the schedule does and return the reason of every subnet that it reported."""
+        """Invoke the function like the schedule does and return the reason of every subnet that it reported."""
         self.only_for = ""
         delivery = self.loop.scheduled()
         if delivery.error:
@@ -120,7 +120,7 @@ class Rule:
 
     @property
     def now(self) -> str:
-        """Return AWS Config's time, later than everything that the sandbox recorded."""
+        """Return a time of AWS Config that is later than everything that the sandbox has recorded."""
         return "2100-01-01T00:00:00.000Z"
 
     def held(self) -> dict[str, Held]:

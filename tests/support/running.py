@@ -10,7 +10,7 @@ from sandbox.server import Sandbox
 
 @contextmanager
 def emptied(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """Reset the sandbox and point the environment to it."""
+    """Reset the sandbox and set the environment for it."""
     sandbox.reset()
     with pointed_at(sandbox, monkeypatch):
         yield sandbox
@@ -18,7 +18,7 @@ def emptied(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandb
 
 @contextmanager
 def pointed_at(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
-    """Point the environment to the sandbox and keep its contents."""
+    """Set the environment for the sandbox and keep its contents."""
     for name, value in sandbox.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)

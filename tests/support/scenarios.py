@@ -1,4 +1,4 @@
-"""The scenarios of the decision table: test networks and the verdicts that are expected of them.
+"""The scenarios of the decision table: test networks and their expected verdicts.
 
 A network is a file in tests/networks, or a recording: a folder in tests/recordings with the AWS CLI's own output.
 """
@@ -22,9 +22,9 @@ _EXPANDED = TemporaryDirectory(prefix="express-path-networks-")
 
 
 class Expected(NamedTuple):
-    """The verdict that is expected of a subnet, and what its evidence must name.
+    """The expected verdict of a subnet, and the evidence that it must name.
 
-    The annotation names one of the routes, each a destination and a target; the path has the hops of through in order.
+    The annotation names one of the routes, each a destination and a target. The path has the hops in through, in order.
     """
 
     compliance: str
@@ -35,9 +35,9 @@ class Expected(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One run of the command on a scenario: rule parameters and, for each subnet, what is expected.
+    """One run of the command on a scenario: rule parameters and the expected verdict of each subnet.
 
-    Subnets are keyed by their id, in a scenario of several accounts by account/id.
+    The keys of subnets are ids or, in a scenario of several accounts, account/id.
     """
 
     parameters: dict[str, str]
@@ -45,7 +45,7 @@ class Run(NamedTuple):
 
     @property
     def exit_status(self) -> int:
-        """The status that the command must end with: 1 if a subnet is NON_COMPLIANT."""
+        """Return the expected exit status of the command: 1 if a subnet is NON_COMPLIANT."""
         return int(any(expected.compliance == "NON_COMPLIANT" for expected in self.subnets.values()))
 
 
@@ -60,14 +60,14 @@ def names() -> list[str]:
 
 @cache
 def document(name: str) -> dict[str, Any]:
-    """Return what a scenario's file says. Raises FileNotFoundError if there is no such file."""
+    """Return the contents of a scenario's file. Raises FileNotFoundError if there is no such file."""
     file = NETWORKS / f"{name}.yaml"
     return read(file if file.exists() else RECORDINGS / name / EXPECTED)
 
 
 @cache
 def dump_of(name: str) -> Path:
-    """Return the folder with a scenario's dump, which no test may change; a network file is expanded once."""
+    """Return the folder with a scenario's dump, which tests must not change; a network file is expanded once."""
     if not (NETWORKS / f"{name}.yaml").exists():
         return RECORDINGS / name
     network = {key: value for key, value in document(name).items() if key not in _ABOUT}
@@ -80,7 +80,7 @@ def dump_of(name: str) -> Path:
 
 @cache
 def dump_with_aws_ids(name: str) -> Path:
-    """Return a scenario's dump with ids as long as AWS's own, which no other scenario has."""
+    """Return a scenario's dump with ids of AWS's length that no other scenario has."""
     dump = dump_of(name)
     if dump.is_relative_to(RECORDINGS):
         return dump
@@ -90,7 +90,7 @@ def dump_with_aws_ids(name: str) -> Path:
 
 
 def runs(name: str) -> Iterator[Run]:
-    """Return each run that a scenario expects, the one without parameters first."""
+    """Return each expected run of a scenario, starting with the one without parameters."""
     scenario = document(name)
     expected = {key: _expected(**row) for key, row in scenario["expected"].items()}
     yield Run({}, expected)

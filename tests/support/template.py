@@ -1,4 +1,4 @@
-"""template.yaml as CloudFormation processes it: transforms applied, parameters and functions resolved.
+"""template.yaml as CloudFormation processes it, with transforms, parameters, and functions resolved.
 
 The SAM transform is AWS's own (aws-sam-translator); AWS::Include reads the included file. Attributes that AWS makes up,
 such as ARNs, become "<LogicalId.Attribute>", so that a test can tell what refers to what.
@@ -51,7 +51,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 class NoManagedPolicies:
-    """Replaces the transform's request to IAM for managed policies, which the template must not use."""
+    """Replaces the call to IAM for managed policies, which the transform makes and the template must not need."""
 
     def load(self) -> dict[str, str]:
         """Return no policy."""
@@ -78,7 +78,7 @@ policy_templates = cache(translator.make_policy_template_for_function_plugin)
 
 @contextmanager
 def quick_transform(region: str) -> Iterator[None]:
-    """Let the transform use one session of a Region and one copy of its policy templates."""
+    """Let the transform reuse one session for a Region and one copy of its policy templates."""
     with (
         patch.object(boto3.session, "Session", lambda: session(region_name=region)),
         patch.object(translator, "make_policy_template_for_function_plugin", policy_templates),
@@ -87,7 +87,7 @@ def quick_transform(region: str) -> Iterator[None]:
 
 
 class Expanded:
-    """The stack's resources for the given parameters and pseudo parameters; others have their defaults."""
+    """The stack's resources for the given parameters and pseudo parameters; all others have their defaults."""
 
     def __init__(self, **parameters: str) -> None:
         """Transform and resolve the template."""
@@ -139,7 +139,7 @@ class Expanded:
         return {key: self.resolve(value) for key, value in node.items() if self.chosen(value) != NO_VALUE}
 
     def chosen(self, node: Any) -> Any:  # noqa: ANN401  # a template's node may be anything
-        """Return the branch that an Fn::If selects, also if nested; any other node is returned as it is."""
+        """Return the branch that an Fn::If selects, also if nested; any other node is returned unchanged."""
         while isinstance(node, dict) and list(node) == ["Fn::If"]:
             name, then, otherwise = node["Fn::If"]
             node = then if self.condition(name) else otherwise
@@ -186,7 +186,7 @@ class Expanded:
         return {name: self.values[f"AWS::{name}"] for name in ("Partition", "Region", "AccountId")}
 
     def broken_rules(self) -> list[str]:
-        """Return the messages of the template's Rules that these parameters break."""
+        """Return the messages of the template's Rules that fail for these parameters."""
         rules = [rule for rule in source()["Rules"].values() if self.resolve(rule["RuleCondition"])]
         assertions = [assertion for rule in rules for assertion in rule["Assertions"]]
         return [assertion["AssertDescription"] for assertion in assertions if not self.resolve(assertion["Assert"])]

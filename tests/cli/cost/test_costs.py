@@ -1,4 +1,4 @@
-"""Bytes into money: which bytes are charged, over which hours, at which price."""
+"""How costs are calculated: which bytes are charged, over which hours, and at which price."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -25,18 +25,18 @@ PRICE = Price(0.05, Basis.GIVEN)
 
 
 def series(metric: str, *values: float, zone: str | None = None) -> Series:
-    """Return hourly points up to noon, the last value the latest."""
+    """Return hourly points that end at noon; the last value is the latest."""
     points = tuple((NOON - HOUR * (len(values) - place), value) for place, value in enumerate(values))
     return Series(Meter("nat-1", zone), metric, 3600, points)
 
 
 def every_metric(value: float, zone: str | None = None) -> list[Series]:
-    """Return one point of each metric."""
+    """Return one point for each metric."""
     return [series(metric, value, zone=zone) for metric in TRAFFIC]
 
 
 def test_a_window_ends_with_the_last_hour_that_is_complete() -> None:
-    """Datapoints of the last quarter of an hour may not have arrived yet."""
+    """A window ends before the last quarter of an hour, whose datapoints may not have arrived."""
     assert window(NOW, 30) == TimeWindow(NOON - timedelta(days=30), NOON)
     assert window(NOW - timedelta(minutes=6), 1) == TimeWindow(NOON - HOUR - timedelta(days=1), NOON - HOUR)
     assert window(NOW, 30).days == 30
@@ -52,12 +52,12 @@ def test_a_window_ends_with_the_last_hour_that_is_complete() -> None:
     ],
 )
 def test_the_recorded_part_of_a_window_begins_on_a_whole_hour(earliest: datetime, start: datetime) -> None:
-    """An hour with records of only a part is left out, and the rest may be empty."""
+    """An hour that is recorded only in part is left out, so the window can be empty."""
     assert window(NOW, 30).since(earliest) == TimeWindow(start, NOON)
 
 
 def test_bytes_that_came_in_from_either_side_are_charged_once() -> None:
-    """Outgoing bytes are the same bytes again."""
+    """Incoming bytes of both sides are charged, and outgoing bytes are the same bytes again."""
     found = [series("BytesInFromSource", 1, 2), series("BytesInFromDestination", 10)]
     found += [series("BytesOutToSource", 100), series("BytesOutToDestination", 1000)]
     assert charged_bytes(found) == 13
@@ -66,7 +66,7 @@ def test_bytes_that_came_in_from_either_side_are_charged_once() -> None:
 
 
 def test_bytes_add_up_by_metric_and_by_zone() -> None:
-    """Zones add up in each metric, and metrics that are charged in each zone."""
+    """The bytes of all zones are added up, for each metric and for the charged metrics."""
     found = [*every_metric(3, "a"), *every_metric(4, "b")]
     assert bytes_by_metric(found) == dict.fromkeys(TRAFFIC, 7)
     assert charged_bytes_by_zone(found) == {"a": 6, "b": 8}
@@ -75,7 +75,7 @@ def test_bytes_add_up_by_metric_and_by_zone() -> None:
 
 
 def test_an_amount_is_projected_on_a_month_of_730_hours() -> None:
-    """Ten decimal GB in 73 hours are a hundred a month."""
+    """10 GB in 73 hours are 100 GB in a month of 730 hours."""
     projected = amount(10e9, PRICE, TimeWindow(NOON - 73 * HOUR, NOON))
     assert projected.bytes == 10e9
     assert projected.usd == pytest.approx(0.5)
@@ -83,7 +83,7 @@ def test_an_amount_is_projected_on_a_month_of_730_hours() -> None:
 
 
 def test_a_share_is_of_the_bytes_of_the_same_window() -> None:
-    """Without charged bytes there is no share."""
+    """If no bytes were charged, there is no share."""
     day = window(NOW, 1)
     found = measured(25e9, 100e9, PRICE, day, complete=False)
     assert (found.share, found.amount.usd, found.window, found.complete) == (0.25, 1.25, day, False)

@@ -1,4 +1,4 @@
-"""Which flow log of a log group records a NAT gateway, and only once."""
+"""Which flow log of a log group records a NAT gateway exactly once."""
 
 from datetime import UTC, datetime
 
@@ -10,14 +10,14 @@ PLACEMENT = NatPlacement("nat-1", ("eni-1",), "subnet-1", "vpc-1")
 
 
 def flow_log(resource_id: str, traffic: str = "ALL", fields: tuple[str, ...] = NEEDED) -> FlowLog:
-    """Return a flow log of some resource."""
+    """Return a flow log of a resource."""
     return FlowLog(f"fl-{resource_id}", resource_id, traffic, fields, datetime(2026, 1, 1, tzinfo=UTC))
 
 
 @pytest.mark.parametrize("resource_id", ["vpc-1", "subnet-1", "eni-1"])
 @pytest.mark.parametrize("traffic", ["ALL", "ACCEPT"])
 def test_a_flow_log_of_the_interface_or_what_it_is_in_records_it(resource_id: str, traffic: str) -> None:
-    """The VPC's, the subnet's and the interface's do; others, and one of what was rejected, do not."""
+    """A flow log of the VPC, the subnet, or the interface records the gateway, unless it has only rejected traffic."""
     found = flow_log(resource_id, traffic)
     others = [flow_log("vpc-2"), flow_log("eni-2"), flow_log("vpc-1", "REJECT")]
     assert recording(PLACEMENT, "group", [*others, found]) == found
@@ -34,7 +34,7 @@ def test_a_flow_log_of_the_interface_or_what_it_is_in_records_it(resource_id: st
     ],
 )
 def test_why_flow_logs_do_not_record_a_gateway(placement: NatPlacement, flow_logs: list[FlowLog], why: str) -> None:
-    """Nothing is measured twice, or from missing fields."""
+    """A gateway is not measured if two flow logs record it or if a field is missing."""
     with pytest.raises(NotRecordedError, match=why) as raised:
         recording(placement, "group", flow_logs)
     assert (raised.value.nat_gateway_id, raised.value.log_group) == ("nat-1", "group")

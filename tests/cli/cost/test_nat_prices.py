@@ -1,4 +1,4 @@
-"""The price of a GB out of the AWS Price List."""
+"""The price of a GB from the AWS Price List."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def aws(sandbox: Sandbox) -> Aws:
 
 
 def test_only_prices_per_gb_count(aws: Aws, sandbox: Sandbox) -> None:
-    """Hours, other Regions, provisioned bandwidth and other currencies are other products."""
+    """Prices per hour, of other Regions, of provisioned bandwidth, or in other currencies are ignored."""
     prices = sandbox.prices
     prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Hours", "0.05", unit="Hrs")
     prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Prvd-Bytes", "0.01")
@@ -37,14 +37,14 @@ def test_only_prices_per_gb_count(aws: Aws, sandbox: Sandbox) -> None:
 
 
 def test_the_highest_of_several_prices_counts(aws: Aws, sandbox: Sandbox) -> None:
-    """The cost stays an upper bound, in any order of prices."""
+    """The highest price counts, in any order, so the cost remains an upper bound."""
     for price in ("0.045", "0.052", "0.048"):
         sandbox.prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Bytes", price)
     assert listed_prices(aws, "eu-west-2") == {"NatGateway": Price(0.052, Basis.LISTED)}
 
 
 def test_a_denial_is_an_error(aws: Aws, sandbox: Sandbox) -> None:
-    """The caller decides what a missing price means."""
+    """A denied read raises an error, so the caller decides what to do without a price."""
     sandbox.faults.deny("pricing", "GetProducts")
     with pytest.raises(ApiError) as raised:
         listed_prices(aws, "eu-west-2")

@@ -1,4 +1,4 @@
-"""Symptoms in a NAT gateway's metrics: each at its time, and a clear answer if there is none."""
+"""Symptoms in a NAT gateway's metrics, with their times, and a clear result if there are none."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -27,13 +27,13 @@ def time(index: int) -> datetime:
 
 
 def series(metric: str, values: Mapping[int, float] | Sequence[float], meter: Meter = METER) -> Series:
-    """A metric's values by the index of their periods."""
+    """Return a metric's values by the index of their periods."""
     by_index = values if isinstance(values, Mapping) else dict(enumerate(values))
     return Series(meter, metric, PERIOD, tuple((time(index), value) for index, value in by_index.items()))
 
 
 def diagnosed(gbps: Sequence[float], packet: float = PACKET, **metrics: Mapping[int, float]) -> Diagnosis:
-    """The diagnosis of a gateway that carries so much, a tenth of it outwards, and whatever else is given."""
+    """Return the diagnosis of a gateway with this traffic, a tenth of it outbound, and these other metrics."""
     carried = [rate * 1e9 / 8 * PERIOD for rate in gbps]
     packets = [size / packet for size in carried]
     nothing = [0.0] * len(gbps)
@@ -53,13 +53,13 @@ FLAT = [*QUIET[:24], *[25.0] * 38, *QUIET[:34]]
 
 
 def only(diagnosis: Diagnosis) -> Finding:
-    """The one finding of a diagnosis."""
+    """Return the only finding of a diagnosis."""
     (finding,) = diagnosis.findings
     return finding
 
 
 def test_a_plateau_alone_may_be_the_clients_own_limit() -> None:
-    """Flat and nothing dropped: MEDIUM, with its time, height and what else was measured meanwhile."""
+    """A plateau without drops is MEDIUM, with its time, its level, and the other metrics of that time."""
     diagnosis = diagnosed(FLAT, PeakBytesPerSecond={30: 3.2e9, 2: 9e9}, ActiveConnectionCount={30: 40_000, 31: 61_000})
     finding = only(diagnosis)
     assert finding == Finding(
@@ -79,7 +79,7 @@ def test_a_plateau_alone_may_be_the_clients_own_limit() -> None:
     ids=["drops", "ports"],
 )
 def test_drops_or_refusals_meanwhile_make_a_plateau_certain(metrics: Mapping[str, Mapping[int, float]]) -> None:
-    """What is flat and drops more than 0.01 %, or has no ports left, holds traffic up: HIGH."""
+    """A plateau with more than 0.01 % of packets dropped, or with port allocation errors, is HIGH."""
     plateau, other = diagnosed(FLAT, **metrics).findings
     assert (plateau.symptom, plateau.severity) == (Symptom.PLATEAU, Severity.HIGH)
     assert other.severity is Severity.HIGH
@@ -87,12 +87,12 @@ def test_drops_or_refusals_meanwhile_make_a_plateau_certain(metrics: Mapping[str
 
 
 def test_a_plateau_at_the_last_ceiling_is_certain() -> None:
-    """Above 100 Gbit/s no gateway scales."""
+    """A plateau at 100 Gbit/s is HIGH, because no gateway scales further."""
     assert only(diagnosed([*QUIET[:24], *[96.0] * 38, *QUIET[:34]], packet=8000)).severity is Severity.HIGH
 
 
 def test_small_packets_meet_another_ceiling_than_bytes() -> None:
-    """A million packets of 100 bytes are less than 5 Gbit/s: the plateau is in packets/s."""
+    """A million packets of 100 bytes are less than 5 Gbit/s, so the plateau is in packets/s."""
     finding = only(diagnosed([*[rate / 10 for rate in QUIET[:24]], *[0.96] * 38, *[0.1] * 34], packet=100))
     assert finding == Finding(
         Symptom.PLATEAU, Severity.MEDIUM, time(24), time(62), pytest.approx(1.2e6), "packets/s", finding.evidence
@@ -100,7 +100,7 @@ def test_small_packets_meet_another_ceiling_than_bytes() -> None:
 
 
 def test_bytes_and_packets_that_are_flat_together_are_one_plateau() -> None:
-    """A plateau in packets at another time is a finding of its own."""
+    """Plateaus of bytes and packets at the same time are one finding, and at different times two."""
     loads = [*QUIET[:8], *[25.0] * 30, *QUIET[:8]]
     small = [*[rate / 100 for rate in QUIET[:4]], *[3.9] * 30, *QUIET[:16]]
     carried = [rate * 1e9 / 8 * PERIOD for rate in [*loads, *small]]
@@ -121,7 +121,7 @@ def test_bytes_and_packets_that_are_flat_together_are_one_plateau() -> None:
 
 
 def test_few_drops_are_no_symptom() -> None:
-    """Up to 0.01 % of the packets that arrived is a LOW finding, not a symptom."""
+    """Drops of up to 0.01 % of the received packets are a LOW finding, not a symptom."""
     diagnosis = diagnosed(QUIET, PacketsDropCount={3: 900.0})
     finding = only(diagnosis)
     expected = (Symptom.PACKETS_DROPPED, Severity.LOW, time(3), time(4), 900, "packets")
@@ -131,19 +131,19 @@ def test_few_drops_are_no_symptom() -> None:
 
 
 def test_many_drops_are_a_symptom() -> None:
-    """Above 0.01 % something is wrong, below the lowest ceiling perhaps with the VPC service itself: MEDIUM."""
+    """Drops above 0.01 % are MEDIUM. Below the lowest limit, the VPC service itself may have a problem."""
     assert only(diagnosed(QUIET, PacketsDropCount={3: 1e5})).severity is Severity.MEDIUM
 
 
 def test_drops_whose_share_is_unknown_count_as_many() -> None:
-    """Without the packets that arrived, nobody can call drops few."""
+    """If the number of received packets is unknown, drops count as more than 0.01 %."""
     diagnosis = diagnose(METER, [series("PacketsDropCount", {3: 5.0})], START, END, PERIOD)
     assert only(diagnosis).severity is Severity.MEDIUM
     assert "droppedShare" not in only(diagnosis).evidence
 
 
 def test_events_less_than_an_hour_apart_are_one() -> None:
-    """Start, end and sum go over the pause; an hour's pause makes two."""
+    """Events less than an hour apart are one finding, with one start, end, and sum."""
     diagnosis = diagnosed(QUIET, ErrorPortAllocation={3: 5.0, 4: 0.0, 15: 2.0, 28: 1.0})
     assert [(finding.start, finding.end, finding.value) for finding in diagnosis.findings] == [
         (time(3), time(16), 7),
@@ -155,7 +155,7 @@ def test_events_less_than_an_hour_apart_are_one() -> None:
     ("metric", "value", "unit"), [("PeakBytesPerSecond", 11.5e9, "bit/s"), ("PeakPacketsPerSecond", 9.2e6, "packets/s")]
 )
 def test_ten_seconds_near_the_last_ceiling_are_seen(metric: str, value: float, unit: str) -> None:
-    """Averages hide bursts; the highest ten seconds of each minute do not."""
+    """The highest ten seconds of each minute show bursts that averages hide."""
     finding = only(diagnosed(QUIET, **{metric: {5: value, 6: value / 2}}))
     in_unit = value * 8 if unit == "bit/s" else value
     assert finding == Finding(
@@ -166,7 +166,7 @@ def test_ten_seconds_near_the_last_ceiling_are_seen(metric: str, value: float, u
 
 
 def test_the_worst_comes_first() -> None:
-    """By severity, then by symptom, then by time."""
+    """Findings are sorted by severity, then by symptom, then by time."""
     diagnosis = diagnosed(
         FLAT, PacketsDropCount={2: 1.0, 90: 1e6}, ErrorPortAllocation={70: 1.0, 1: 1.0}, PeakBytesPerSecond={0: 12e9}
     )
@@ -184,7 +184,7 @@ def test_the_worst_comes_first() -> None:
     ("gbps", "state"), [(QUIET, State.NO_SIGN), ([0.003] * PERIODS, State.NO_SIGN), ([0.0] * PERIODS, State.IDLE)]
 )
 def test_a_gateway_without_symptoms_has_its_own_state(gbps: Sequence[float], state: State) -> None:
-    """Ordinary traffic, a steady trickle and no traffic have no findings, but different states."""
+    """Normal traffic, a steady low rate, and no traffic have no findings, but different states."""
     diagnosis = diagnosed(gbps)
     assert (diagnosis.findings, diagnosis.state, diagnosis.missing) == ((), state, 0)
 
@@ -196,12 +196,12 @@ def test_no_datapoints_are_no_idle_gateway() -> None:
 
 
 def test_missing_periods_are_counted() -> None:
-    """Half a window without datapoints is half missing."""
+    """If half of the periods have no datapoints, half of the window is missing."""
     assert diagnosed(QUIET[:48]).missing == 0.5
 
 
 def test_only_the_meters_own_series_count() -> None:
-    """Another zone of the same gateway is another meter."""
+    """Metrics of another zone of the same gateway do not count."""
     zone = Meter("nat-1", "us-east-1a")
     other = [series(metric, [1e12] * PERIODS, zone) for metric in METRICS]
     assert diagnose(METER, other, START, END, PERIOD).state is State.NO_DATA

@@ -1,4 +1,4 @@
-"""Plateaus: a ceiling's mark is found, and nothing else is taken for one."""
+"""Plateaus: throughput at a limit is found, and other flat traffic is not mistaken for it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,12 +26,12 @@ def at(values: list[float], period: timedelta = PERIOD) -> list[tuple[datetime, 
 
 
 def found(values: list[float], period: timedelta = PERIOD) -> list[Plateau]:
-    """The plateaus of such values."""
+    """Return the plateaus of these values."""
     return plateaus(at(values, period), period, LEAST)
 
 
 def free_traffic(random: Random, periods: int = DAY) -> list[float]:
-    """A day's round rise and fall around 20 Gbit/s, up to 36, that jitters by 6 %."""
+    """Return a day's traffic that rises and falls around 20 Gbit/s, up to 36, with 6 % jitter."""
     return [
         20e9 * (1 + 0.8 * sin(2 * pi * index / periods - 1.3)) * max(0, random.gauss(1, 0.06))
         for index in range(periods)
@@ -39,12 +39,12 @@ def free_traffic(random: Random, periods: int = DAY) -> list[float]:
 
 
 def limited(random: Random, ceiling: float = CEILING) -> list[float]:
-    """Return the same traffic under a ceiling."""
+    """Return the same traffic with a limit."""
     return [min(value, ceiling * random.gauss(1, 0.003)) for value in free_traffic(random)]
 
 
 def test_traffic_under_a_ceiling_runs_flat() -> None:
-    """The plateau lies where traffic would have gone higher, at the ceiling's height, calmer than the rest."""
+    """The plateau covers the time in which traffic would be higher, at the limit, with less jitter than the rest."""
     (plateau,) = found(limited(Random(1)))
     assert plateau.level == pytest.approx(CEILING, rel=0.01)
     assert timedelta(hours=8) < plateau.end - plateau.start < timedelta(hours=11)
@@ -55,7 +55,7 @@ def test_traffic_under_a_ceiling_runs_flat() -> None:
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), factor=st.integers(-2, 2))
 def test_order_and_scale_do_not_matter(seed: int, factor: int) -> None:
-    """Shuffled points give the same plateaus; twice the bytes give them twice as high, at the same time."""
+    """The order of points does not matter. With twice the bytes, plateaus have the same times and twice the level."""
     random = Random(seed)
     points = at(limited(random))
     expected = plateaus(points, PERIOD, 1.0)
@@ -77,7 +77,7 @@ def test_order_and_scale_do_not_matter(seed: int, factor: int) -> None:
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), share=st.floats(0, 0.1))
 def test_lone_gaps_do_not_hide_a_plateau(seed: int, share: float) -> None:
-    """Datapoints that CloudWatch has not are passed over, singly: the plateau keeps its height and most of its time."""
+    """Single missing datapoints are skipped: the plateau keeps its level and most of its time."""
     random = Random(seed)
     points = at(limited(random))
     kept = [points[0]]
@@ -92,7 +92,7 @@ def test_lone_gaps_do_not_hide_a_plateau(seed: int, share: float) -> None:
 
 
 def test_a_long_gap_ends_a_plateau() -> None:
-    """What happened without datapoints is unknown, so there are two plateaus."""
+    """Throughput without datapoints is unknown, so a long gap gives two plateaus."""
     points = at([0.2e9] * 20 + [CEILING] * 60 + [0.2e9] * 20)
     without = [point for index, point in enumerate(points) if not 45 <= index < 48]
     assert [(plateau.start, plateau.end) for plateau in plateaus(without, PERIOD, LEAST)] == [
@@ -102,7 +102,7 @@ def test_a_long_gap_ends_a_plateau() -> None:
 
 
 def test_lone_spikes_and_dips_belong_to_the_plateau() -> None:
-    """A burst that the ceiling lets pass and a moment's pause change neither its length nor its level."""
+    """A single burst or pause changes neither the length nor the level of a plateau."""
     values = [1e9] * 30 + [CEILING] * 60 + [1e9] * 30
     values[50], values[70] = 1.3 * CEILING, 0.2 * CEILING
     (plateau,) = found(values)
@@ -110,20 +110,20 @@ def test_lone_spikes_and_dips_belong_to_the_plateau() -> None:
 
 
 def test_each_height_that_a_gateway_scales_to_is_a_plateau() -> None:
-    """Traffic that goes higher afterwards does not unsay that it was held up before."""
+    """Higher traffic afterwards does not remove an earlier plateau."""
     values = [1e9] * 30 + [10e9] * 24 + [25e9] * 24 + [1e9] * 30
     assert [plateau.level for plateau in found(values)] == [10e9, 25e9]
 
 
 def test_traffic_that_went_higher_before_is_not_at_a_ceiling() -> None:
-    """A flat stretch below what the gateway has carried already is somebody's steady work."""
+    """Flat traffic below an earlier maximum of the gateway is not at a limit."""
     random = Random(3)
     before = [40e9 * random.gauss(1, 0.08) for _ in range(60)]
     assert found(before + [CEILING] * 60) == []
 
 
 def test_a_window_that_is_flat_throughout_is_a_plateau() -> None:
-    """There is nothing to compare with then, and the least jitter of all is asked for."""
+    """If a whole window is flat, there is no other traffic to compare with, so it must have very little jitter."""
     random = Random(4)
     (plateau,) = found([CEILING * random.gauss(1, 0.004) for _ in range(DAY)])
     assert plateau.usual_jitter is None
@@ -133,7 +133,7 @@ def test_a_window_that_is_flat_throughout_is_a_plateau() -> None:
 
 @pytest.mark.parametrize("level", [0.0, 3e6, 1e9, 4.4e9])
 def test_a_trickle_is_no_ceiling(level: float) -> None:
-    """However flat, what is below the lowest ceiling that a gateway has is not held up by it."""
+    """Flat traffic below the lowest limit of a NAT gateway is not a plateau."""
     assert found([level] * DAY) == []
 
 
@@ -141,7 +141,7 @@ def test_a_trickle_is_no_ceiling(level: float) -> None:
     ("period", "periods"), [(timedelta(minutes=1), 30), (PERIOD, MIN_PERIODS), (timedelta(hours=1), MIN_PERIODS)]
 )
 def test_a_plateau_lasts_half_an_hour_and_twelve_periods(period: timedelta, periods: int) -> None:
-    """One period less is none."""
+    """A plateau with one period less is not found."""
     around = [1e9, 2e9] * 20
     (plateau,) = found([*around, *[CEILING] * periods, *around], period)
     assert plateau.end - plateau.start == periods * period
@@ -162,7 +162,7 @@ def test_a_plateau_lasts_half_an_hour_and_twelve_periods(period: timedelta, peri
 )
 @pytest.mark.parametrize("periods", [50, DAY, 1440])
 def test_smooth_traffic_is_not_flat(shape: Callable[[float], float], periods: int) -> None:
-    """A round peak stays within the band for long, and yet is no plateau; nor is a slow drift."""
+    """A rounded peak or a slow drift stays within the band for a long time, and is not a plateau."""
     assert found([30e9 * shape(index / periods) for index in range(periods)]) == []
 
 
@@ -170,14 +170,14 @@ def test_smooth_traffic_is_not_flat(shape: Callable[[float], float], periods: in
 @settings(max_examples=100, derandomize=True)
 @given(seed=st.integers(0, 10**6))
 def test_a_day_of_free_traffic_has_no_plateau(seed: int) -> None:
-    """A round peak that jitters is not cut off by anything."""
+    """A rounded peak with jitter is not at a limit."""
     assert found(free_traffic(Random(seed))) == []
 
 
 @settings(max_examples=100, derandomize=True)
 @given(seed=st.integers(0, 10**6), spread=st.floats(0.15, 0.5))
 def test_noise_invents_no_plateau(seed: int, spread: float) -> None:
-    """Traffic that jumps about, with or without memory of where it was, is not flat anywhere."""
+    """Random traffic, with or without a dependence on earlier values, has no plateau."""
     random = Random(seed)
     memory = random.choice([0.0, 0.5])
     value, values = 0.0, []
@@ -193,7 +193,7 @@ def test_noise_invents_no_plateau(seed: int, spread: float) -> None:
     period=st.sampled_from([60, 300, 3600]),
 )
 def test_what_is_found_is_what_was_defined(values: list[float], period: int) -> None:
-    """Whatever the points: plateaus are apart, in order, long, high and within the window."""
+    """For any points, plateaus do not overlap and are in order, long, high, and within the window."""
     length = timedelta(seconds=period)
     all_found = found(values, length)
     assert all(here.end <= there.start for here, there in pairwise(all_found))
@@ -205,7 +205,7 @@ def test_what_is_found_is_what_was_defined(values: list[float], period: int) -> 
 
 
 def test_of_overlapping_runs_the_longest_counts() -> None:
-    """Two steps closer together than the band make two runs that share periods, and one plateau."""
+    """Two steps closer together than the band give two overlapping runs, and one plateau."""
     values = [1e9, 2e9] * 20 + [24.1e9] * 3 + [24.6e9] * 40 + [25.38e9] * 4 + [1e9] * 20
     (plateau,) = found(values)
     assert (plateau.start, plateau.end) == (START + 43 * PERIOD, START + 87 * PERIOD)

@@ -25,18 +25,18 @@ ONE = Meter("nat-1")
 
 @pytest.fixture
 def aws(sandbox: Sandbox) -> Aws:
-    """Clients of the sandbox, by the environment."""
+    """Clients of the sandbox, configured by the environment."""
     assert sandbox.endpoint_url
     return connect()
 
 
 def read(aws: Aws, *meters: Meter) -> list[Series]:
-    """Return the last day's bytes of some meters by the hour."""
+    """Return the hourly bytes of these meters for the last day."""
     return read_metrics(aws, meters, SUM, START, END, 3600)
 
 
 def test_a_series_holds_the_datapoints_in_order_and_no_others(aws: Aws, sandbox: Sandbox) -> None:
-    """Points of a period are added up, hours without any are absent, and the window's end is outside."""
+    """Datapoints of a period are added up. Hours without datapoints and the end of the window are left out."""
     minutes = [(START + timedelta(minutes=minute), 10.0) for minute in (130, 125, 0, 59)]
     outside = [(START - HOUR, 1.0), (END, 1.0)]
     sandbox.metrics.record("nat-1", "BytesInFromSource", [*minutes, *outside])
@@ -49,7 +49,7 @@ def test_a_series_holds_the_datapoints_in_order_and_no_others(aws: Aws, sandbox:
 
 
 def test_each_statistic_is_that_of_its_metric(aws: Aws, sandbox: Sandbox) -> None:
-    """Series come by meter, then by metric."""
+    """Series are in the order of their meters, then of their metrics."""
     for metric in ("BytesInFromSource", "ActiveConnectionCount"):
         sandbox.metrics.record("nat-1", metric, [(START, 1.0), (START + HOUR / 2, 3.0)])
     asked = {"BytesInFromSource": "Sum", "ActiveConnectionCount": "Maximum"}
@@ -63,13 +63,13 @@ def test_each_statistic_is_that_of_its_metric(aws: Aws, sandbox: Sandbox) -> Non
 
 
 def test_a_regional_gateway_is_counted_by_zone(aws: Aws, sandbox: Sandbox) -> None:
-    """The gateway's id alone has no datapoints."""
+    """A regional gateway's metrics have a zone; its id alone has no datapoints."""
     sandbox.metrics.record("nat-1", "BytesInFromSource", [(START, 5.0)], zone="us-east-1a")
     assert [series.total for series in read(aws, ONE, Meter("nat-1", "us-east-1a"))] == [0, 5]
 
 
 def test_more_than_500_metrics_take_several_calls(aws: Aws, sandbox: Sandbox) -> None:
-    """The last metric is read like the first."""
+    """Metrics beyond the first 500 are read with a second call."""
     sandbox.metrics.record("nat-600", "BytesInFromSource", [(START, 5.0)])
     found = read(aws, *(Meter(f"nat-{number}") for number in range(601)))
     assert len(found) == 601
@@ -78,7 +78,7 @@ def test_more_than_500_metrics_take_several_calls(aws: Aws, sandbox: Sandbox) ->
 
 
 def test_all_pages_are_read(aws: Aws, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A series that is PartialData goes on in the next page."""
+    """A series that is PartialData continues on the next page."""
     monkeypatch.setattr(nat_metrics, "_DATAPOINTS", 5)
     for name in ("nat-1", "nat-2"):
         sandbox.metrics.record(name, "BytesInFromSource", [(START + hour * HOUR, hour) for hour in range(8)])
@@ -89,7 +89,7 @@ def test_all_pages_are_read(aws: Aws, sandbox: Sandbox, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("status", ["PartialData", "InternalError", "Forbidden"])
 def test_a_series_that_does_not_end_is_an_error(aws: Aws, sandbox: Sandbox, status: str) -> None:
-    """A short sum is never given for a sum."""
+    """An incomplete series raises an error, because its sum would be too low."""
     sandbox.metrics.record("nat-1", "BytesInFromSource", [(START, 5.0)])
     sandbox.metrics.trouble = Trouble(status)
     with pytest.raises(ApiError) as raised:
@@ -98,14 +98,14 @@ def test_a_series_that_does_not_end_is_an_error(aws: Aws, sandbox: Sandbox, stat
 
 
 def test_a_message_on_the_whole_answer_is_an_error(aws: Aws, sandbox: Sandbox) -> None:
-    """CloudWatch answers as much as it can; as much as it can is not all."""
+    """If CloudWatch returns a message with its results, the results are incomplete."""
     sandbox.metrics.trouble = Trouble(message="Maximum number of allowed metrics exceeded")
     with pytest.raises(ApiError, match="Maximum number of allowed metrics exceeded"):
         read(aws, ONE)
 
 
 def test_a_period_that_is_no_longer_kept_is_refused(aws: Aws, sandbox: Sandbox) -> None:
-    """CloudWatch would answer with nothing, which looks like no traffic."""
+    """CloudWatch would return nothing for such a period, which looks like no traffic."""
     before = datetime.now(UTC)
     with pytest.raises(ValueError, match="a multiple of 300 s"):
         read_metrics(aws, [ONE], SUM, before - timedelta(days=16), END, 60)
@@ -115,7 +115,7 @@ def test_a_period_that_is_no_longer_kept_is_refused(aws: Aws, sandbox: Sandbox) 
 
 
 def test_a_denial_is_an_error_with_the_permission(aws: Aws, sandbox: Sandbox) -> None:
-    """What may not be read is named."""
+    """The error names the permission that is missing."""
     sandbox.faults.deny("cloudwatch", "GetMetricData")
     with pytest.raises(ApiError) as raised:
         read(aws, ONE)
@@ -123,7 +123,7 @@ def test_a_denial_is_an_error_with_the_permission(aws: Aws, sandbox: Sandbox) ->
 
 
 def regional(builder: Builder) -> tuple[NatGateway, list[tuple[str, str]]]:
-    """Make a regional NAT gateway and return it with the (name, id) of the zones in which it has addresses."""
+    """Create a regional NAT gateway and return it with the (name, id) of the zones in which it has addresses."""
     vpc_id = builder.vpc()
     builder.subnet(vpc_id, AvailabilityZone="us-east-1a")
     builder.subnet(vpc_id, AvailabilityZone="us-east-1b")
@@ -137,7 +137,7 @@ def regional(builder: Builder) -> tuple[NatGateway, list[tuple[str, str]]]:
 
 
 def test_meters_are_the_gateway_or_its_zones(aws: Aws, sandbox: Sandbox, builder: Builder) -> None:
-    """A zone counts where CloudWatch heard of it lately, or where the gateway has an address."""
+    """A zone counts if CloudWatch has recent metrics for it, or if the gateway has an address there."""
     gateway, ((first, _), (second, _)) = regional(builder)
     sandbox.metrics.record(gateway.id, "BytesInFromSource", [(START, 1.0)], zone=first)
     sandbox.metrics.record(gateway.id, "BytesInFromSource", [(START, 1.0)], zone="us-east-1f")
@@ -150,7 +150,7 @@ def test_meters_are_the_gateway_or_its_zones(aws: Aws, sandbox: Sandbox, builder
 
 
 def test_zones_are_spelled_as_cloudwatch_spells_them(aws: Aws, sandbox: Sandbox, builder: Builder) -> None:
-    """Where CloudWatch gives a zone's id, the other zones are asked for by id, too."""
+    """If CloudWatch identifies one zone by its id, ids are used for all zones."""
     gateway, ((_, first), (_, second)) = regional(builder)
     sandbox.metrics.record(gateway.id, "BytesInFromSource", [(START, 1.0)], zone=first)
     assert meters_of(aws, [gateway]) == [Meter(gateway.id, zone) for zone in sorted([first, second])]
@@ -169,6 +169,6 @@ def test_gateways_beyond_one_filter_are_found(aws: Aws, builder: Builder) -> Non
 
 
 def test_zonal_gateways_need_no_look_at_zones(aws: Aws, sandbox: Sandbox) -> None:
-    """Neither EC2 nor CloudWatch is asked."""
+    """For zonal gateways, neither EC2 nor CloudWatch is called."""
     assert meters_of(aws, [NatGateway("nat-1", "vpc-1")]) == [ONE]
     assert len(sandbox.calls) == 0

@@ -45,7 +45,7 @@ def test_endpoint_that_works_soon_is_used(state: str) -> None:
 
 @pytest.mark.parametrize("state", ["deleted", "failed", "rejected", "expired", "partial", "pendingacceptance"])
 def test_endpoint_that_is_dead_is_as_none(state: str) -> None:
-    """An endpoint that will never carry anything is ignored, and a new one made."""
+    """An endpoint that will never carry traffic is ignored, and a new one is created."""
     plan = planned(network(endpoints=(endpoint(state=state),)))
     assert (plan.action, plan.blockers) == (Action.CREATE_AND_ASSOCIATE, ())
 
@@ -119,7 +119,7 @@ def test_other_tags_mark_no_owner(tags: dict[str, str], owner_tags: tuple[str, .
 
 
 def test_tool_that_owns_another_endpoint_does_not_matter() -> None:
-    """Where there is an endpoint that no tool owns, that a tool owns another blocks nothing."""
+    """An endpoint that a tool owns does not block a heal if there is one that no tool owns."""
     plan = planned(network(endpoints=(endpoint("vpce-1", tags=STACK), endpoint("vpce-2"))))
     assert (plan.action, plan.blockers) == (Action.ASSOCIATE, ())
 

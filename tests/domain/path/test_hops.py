@@ -99,7 +99,7 @@ def test_an_appliance_endpoint_leads_on_by_its_own_subnet(beyond: tuple, firewal
 
 @pytest.mark.parametrize("change", [{"state": "pending"}, {"subnet_ids": ()}, {"subnet_ids": ("subnet-9",)}])
 def test_an_appliance_endpoint_out_of_sight_is_unresolved(change: dict[str, object]) -> None:
-    """Where its state or its subnet does not let traffic be followed, nothing is guessed."""
+    """If the state or the subnet of a hop does not allow following it, the path is unknown."""
     changed = by_id(replace(APPLIANCE, **change))
     assert verdict_on(network(TO_APPLIANCE, beyond=(TO_NAT,), vpc_endpoints=changed)).reason == "UNRESOLVED_EGRESS"
 

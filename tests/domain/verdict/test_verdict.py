@@ -304,7 +304,7 @@ def test_a_list_that_cannot_be_read_may_match_anything(hidden: object, reason: s
     ],
 )
 def test_a_list_of_s3_express_without_entries_in_sight(routes: tuple, reason: str) -> None:
-    """Where its addresses are unknown, only a table that leads nowhere is certain."""
+    """If S3 Express's addresses are unknown, only a table without a way out gives a certain verdict."""
     hidden = replace(EXPRESS_LIST, cidrs=None)
     own6 = PrefixList("pl-own6", "own", Family.IPV6, None, aws_owned=False)
     assert verdict_on(one(*routes, prefix_lists=by_id(hidden, own6))).reason == reason
@@ -328,7 +328,7 @@ def test_an_annotation_is_never_longer_than_config_takes() -> None:
 
 @pytest.mark.parametrize("reason", Reason)
 def test_only_an_endpoint_and_a_public_subnet_are_compliant_by_default(reason: Reason) -> None:
-    """What is not certainly good is never COMPLIANT."""
+    """By default, only ENDPOINT and INTERNET_GATEWAY are COMPLIANT."""
     compliant = RuleParameters().compliance_of(reason) == "COMPLIANT"
     assert compliant is (reason in ("ENDPOINT", "INTERNET_GATEWAY"))
 

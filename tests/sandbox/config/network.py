@@ -1,4 +1,4 @@
-"""A small VPC for the tests of AWS Config: a public, a private and an isolated subnet, and one S3 gateway endpoint."""
+"""A small VPC for the tests of AWS Config: a public, a private, and an isolated subnet, and an S3 gateway endpoint."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ Ids = Mapping[str, str]
 
 
 def small_vpc(sandbox: Sandbox) -> Ids:
-    """Build the VPC; each subnet has a route table of its own, and no subnet uses the main one."""
+    """Build the VPC. Each subnet has its own route table, and no subnet uses the main one."""
     account = Account(sandbox)
     vpc = account.vpc()
     igw = account.internet_gateway(vpc)

@@ -1,4 +1,4 @@
-"""The calls that read compliance, by Config's rules.
+"""The calls that read compliance, checked as AWS Config checks them.
 
 https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByConfigRule.html
 """
@@ -23,13 +23,13 @@ SUBNET = "AWS::EC2::Subnet"
 
 @pytest.fixture
 def config(sandbox: Sandbox) -> BaseClient:
-    """A client; the rule is deployed."""
+    """A client, after the rule is deployed."""
     return sandbox.client("config")
 
 
 @pytest.fixture
 def put(config: BaseClient, loop: ConfigLoop, evaluation: Make) -> Callable[..., None]:
-    """Puts one evaluation for each resource id and compliance."""
+    """Return a function that puts one evaluation for each resource id and compliance."""
 
     def put_all(**compliance_of: str) -> None:
         evaluations = [evaluation(resource_id, compliance) for resource_id, compliance in compliance_of.items()]
@@ -39,20 +39,20 @@ def put(config: BaseClient, loop: ConfigLoop, evaluation: Make) -> Callable[...,
 
 
 def ids(answer: dict[str, Any]) -> list[str]:
-    """Return the resource ids of an answer with EvaluationResults."""
+    """Return the resource ids of a response with EvaluationResults."""
     found = [result["EvaluationResultIdentifier"] for result in answer["EvaluationResults"]]
     return [result["EvaluationResultQualifier"]["ResourceId"] for result in found]
 
 
 def error_of(call: Callable[..., Any], **parameters: object) -> str:
-    """Return the error code with which a call is refused."""
+    """Return the error code of a rejected call."""
     with pytest.raises(ClientError) as raised:
         call(**parameters)
     return str(raised.value.response["Error"]["Code"])
 
 
 def test_details_have_the_api_shape(config: BaseClient, loop: ConfigLoop, evaluation: Make) -> None:
-    """A result names the rule, the resource, the compliance, the annotation, and the event."""
+    """A result has the rule, the resource, the compliance, the annotation, and the time of the event."""
     token = loop.results.issue_token(RULE.name)
     config.put_evaluations(Evaluations=[evaluation(Annotation="because")], ResultToken=token)
     (result,) = config.get_compliance_details_by_config_rule(ConfigRuleName=RULE.name)["EvaluationResults"]
@@ -69,7 +69,7 @@ def test_details_have_the_api_shape(config: BaseClient, loop: ConfigLoop, evalua
 
 
 def test_details_filter_by_compliance(config: BaseClient, put: Callable[..., None]) -> None:
-    """ComplianceTypes picks results; without it all are given."""
+    """ComplianceTypes filters results; without it, all are returned."""
     put(a="COMPLIANT", b="NON_COMPLIANT", c="NOT_APPLICABLE")
     details = config.get_compliance_details_by_config_rule
     assert ids(details(ConfigRuleName=RULE.name)) == ["a", "b", "c"]
@@ -80,7 +80,7 @@ def test_details_filter_by_compliance(config: BaseClient, put: Callable[..., Non
 
 
 def test_details_come_in_pages(config: BaseClient, put: Callable[..., None]) -> None:
-    """Ten results a page by default, and a token leads on until there is no more."""
+    """A page has ten results by default, and tokens lead to all further pages."""
     put(**{f"subnet-{number:02}": "COMPLIANT" for number in range(25)})
     paginator = config.get_paginator("get_compliance_details_by_config_rule")
     pages = [ids(page) for page in paginator.paginate(ConfigRuleName=RULE.name)]
@@ -89,7 +89,7 @@ def test_details_come_in_pages(config: BaseClient, put: Callable[..., None]) -> 
 
 
 def test_details_limit_is_at_most_a_hundred(config: BaseClient, put: Callable[..., None]) -> None:
-    """A Limit of 100 is taken, one of 101 refused, 0 is the default."""
+    """A Limit of 100 is accepted, 101 is rejected, and 0 means the default."""
     put(**{f"subnet-{number:02}": "COMPLIANT" for number in range(30)})
     details = config.get_compliance_details_by_config_rule
     assert len(ids(details(ConfigRuleName=RULE.name, Limit=100))) == 30
@@ -98,21 +98,21 @@ def test_details_limit_is_at_most_a_hundred(config: BaseClient, put: Callable[..
 
 
 def test_details_refuse_a_foreign_page_token(config: BaseClient) -> None:
-    """A token that Config did not give, or that lies behind the end, is an error."""
+    """A token that AWS Config did not issue, or that is past the end, is an error."""
     details = config.get_compliance_details_by_config_rule
     for token in ("nonsense", "page-99"):
         assert error_of(details, ConfigRuleName=RULE.name, NextToken=token) == "InvalidNextTokenException"
 
 
 def test_details_of_a_long_or_unknown_name(config: BaseClient) -> None:
-    """A rule's name may be longer than this call takes: 64 characters."""
+    """This call accepts names of up to 64 characters, although a rule can have a longer name."""
     details = config.get_compliance_details_by_config_rule
     assert error_of(details, ConfigRuleName="r" * 65) == "ValidationException"
     assert error_of(details, ConfigRuleName="r" * 64) == "NoSuchConfigRuleException"
 
 
 def test_compliance_types_are_three_at_most(config: BaseClient) -> None:
-    """A fourth ComplianceType is too many (botocore model, ComplianceTypes)."""
+    """A fourth ComplianceType is rejected (botocore model, ComplianceTypes)."""
     details = config.get_compliance_details_by_config_rule
     assert error_of(details, ConfigRuleName=RULE.name, ComplianceTypes=["COMPLIANT"] * 4) == "ValidationException"
 
@@ -120,7 +120,7 @@ def test_compliance_types_are_three_at_most(config: BaseClient) -> None:
 def test_clean_up_drops_what_is_not_applicable(
     config: BaseClient, put: Callable[..., None], results: ConfigResults
 ) -> None:
-    """NOT_APPLICABLE results are listed until Config cleans up."""
+    """NOT_APPLICABLE results are listed until AWS Config removes them."""
     put(a="COMPLIANT", b="NOT_APPLICABLE")
     assert ids(config.get_compliance_details_by_config_rule(ConfigRuleName=RULE.name)) == ["a", "b"]
     results.clean_up()
@@ -128,14 +128,14 @@ def test_clean_up_drops_what_is_not_applicable(
 
 
 def test_delete_evaluation_results(config: BaseClient, put: Callable[..., None], results: ConfigResults) -> None:
-    """DeleteEvaluationResults empties one rule."""
+    """DeleteEvaluationResults deletes the results of one rule only."""
     put(a="COMPLIANT")
     config.delete_evaluation_results(ConfigRuleName=RULE.name)
     assert results.of_rule(RULE.name) == []
 
 
 def test_results_die_with_the_rule(config: BaseClient, put: Callable[..., None], results: ConfigResults) -> None:
-    """DeleteConfigRule takes the results along."""
+    """DeleteConfigRule also deletes the rule's results."""
     put(a="COMPLIANT")
     config.delete_config_rule(ConfigRuleName=RULE.name)
     assert results.of_rule(RULE.name) == []

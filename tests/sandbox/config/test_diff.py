@@ -8,12 +8,12 @@ from sandbox.config_items.diff import diff
 
 
 def item(configuration: dict[str, Any] | None, *related: str) -> dict[str, Any]:
-    """Return the parts of a configuration item that a diff looks at."""
+    """Return the parts of a configuration item that a diff compares."""
     return {"configuration": configuration, "relationships": [{"resourceId": resource_id} for resource_id in related]}
 
 
 def test_new_resource_is_one_creation() -> None:
-    """The whole configuration is the updated value of a new resource."""
+    """For a new resource, the updated value is the whole configuration."""
     assert diff(None, item({"a": 1}, "vpc-1")) == {
         "changedProperties": {
             "Relationships.0": {
@@ -28,7 +28,7 @@ def test_new_resource_is_one_creation() -> None:
 
 
 def test_deleted_resource_is_one_deletion() -> None:
-    """The whole configuration is the previous value of a deleted resource."""
+    """For a deleted resource, the previous value is the whole configuration."""
     found = diff(item({"a": 1}, "vpc-1"), item(None))
     assert found["changeType"] == "DELETE"
     assert found["changedProperties"]["Configuration"]["previousValue"] == {"a": 1}
@@ -45,14 +45,14 @@ def test_deleted_resource_is_one_deletion() -> None:
     ],
 )
 def test_changed_property(before: dict[str, Any], after: dict[str, Any], key: str, change: str) -> None:
-    """A property is named by its path with capital first letters."""
+    """A property has its path as its name, and each part begins with a capital letter."""
     found = diff(item(before), item(after))
     assert found["changeType"] == "UPDATE"
     assert {name: entry["changeType"] for name, entry in found["changedProperties"].items()} == {key: change}
 
 
 def test_changed_member_is_removed_and_added() -> None:
-    """A list's changed member is removed first and added then, as a whole; unchanged ones are not named."""
+    """A changed member of a list is removed and added as a whole. Unchanged members are not listed."""
     before = {"routes": [{"d": "10.0.0.0/8"}, {"d": "0.0.0.0/0", "n": "nat-1"}]}
     after = {"routes": [{"d": "0.0.0.0/0", "n": "nat-2"}, {"d": "10.0.0.0/8"}]}
     assert diff(item(before), item(after))["changedProperties"] == {
@@ -70,6 +70,6 @@ def test_changed_member_is_removed_and_added() -> None:
 
 
 def test_nothing_changed() -> None:
-    """Two equal items have an empty diff, in whatever order their members are."""
+    """Equal items have an empty diff, whatever the order of their members."""
     same = diff(item({"a": [1, 2]}, "x", "y"), item({"a": [2, 1]}, "y", "x"))
     assert same == {"changedProperties": {}, "changeType": "UPDATE"}

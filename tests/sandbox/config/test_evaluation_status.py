@@ -11,7 +11,7 @@ from sandbox.server import Sandbox
 
 
 def status(sandbox: Sandbox) -> dict[str, Any]:
-    """The one row of the answer."""
+    """Return the only row of the response."""
     [row] = sandbox.client("config").describe_config_rule_evaluation_status()["ConfigRulesEvaluationStatus"]
     return dict(row)
 
@@ -19,7 +19,7 @@ def status(sandbox: Sandbox) -> dict[str, Any]:
 def test_times_come_with_invocations_and_results(
     sandbox: Sandbox, loop: ConfigLoop, results: ConfigResults, evaluation: Callable[..., dict[str, Any]]
 ) -> None:
-    """A new rule is activated; an invocation, and results that were taken in, leave their times.
+    """A new rule is active, and the row has the times of the last invocation and of the last accepted results.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_ConfigRuleEvaluationStatus.html
     """
@@ -50,7 +50,7 @@ def test_there_may_be_no_row(sandbox: Sandbox, loop: ConfigLoop) -> None:
 
 
 def test_an_unknown_rule_is_refused(sandbox: Sandbox) -> None:
-    """A name that no rule has is an error, and so are too many names (botocore model)."""
+    """An unknown rule is an error, and so are too many names (botocore model)."""
     call = sandbox.client("config").describe_config_rule_evaluation_status
     assert refused(call, ConfigRuleNames=["none"]) == "NoSuchConfigRuleException"
     assert refused(call, ConfigRuleNames=[str(number) for number in range(26)]) == "ValidationException"

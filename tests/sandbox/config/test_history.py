@@ -1,4 +1,4 @@
-"""GetResourceConfigHistory: items in the API's shape, which is not that of events.
+"""GetResourceConfigHistory: items in the API's format, which differs from that of events.
 
 https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules.html, "Format differences".
 """
@@ -18,7 +18,7 @@ SUBNET = "AWS::EC2::Subnet"
 
 @pytest.fixture
 def config(sandbox: Sandbox) -> BaseClient:
-    """A client of Config."""
+    """A client of AWS Config."""
     return sandbox.client("config")
 
 
@@ -36,14 +36,14 @@ def subnet_id(sandbox: Sandbox, loop: ConfigLoop) -> str:
 
 
 def error_of(call: Callable[..., object], **parameters: object) -> str:
-    """Return the error code with which a call is refused."""
+    """Return the error code of a rejected call."""
     with pytest.raises(ClientError) as raised:
         call(**parameters)
     return str(raised.value.response["Error"]["Code"])
 
 
 def test_items_have_the_shape_of_the_api(config: BaseClient, subnet_id: str) -> None:
-    """Names differ from those in events, `configuration` is a string, times are times."""
+    """Field names differ from those in events, `configuration` is a string, and times are timestamps."""
     (item, *_) = config.get_resource_config_history(resourceType=SUBNET, resourceId=subnet_id)["configurationItems"]
     assert (item["version"], item["accountId"], item["configurationItemStatus"]) == ("1.3", "123456789012", "OK")
     assert item["arn"].endswith(f":subnet/{subnet_id}")
@@ -55,7 +55,7 @@ def test_items_have_the_shape_of_the_api(config: BaseClient, subnet_id: str) -> 
 
 
 def test_newest_first_unless_asked_otherwise(config: BaseClient, subnet_id: str) -> None:
-    """Reverse chronological order is the default."""
+    """The default is reverse chronological order."""
     names = {}
     for order in ("Reverse", "Forward"):
         answer = config.get_resource_config_history(resourceType=SUBNET, resourceId=subnet_id, chronologicalOrder=order)
@@ -64,7 +64,7 @@ def test_newest_first_unless_asked_otherwise(config: BaseClient, subnet_id: str)
 
 
 def test_later_time_and_limit_find_one_item(config: BaseClient, subnet_id: str) -> None:
-    """An inclusive laterTime: with limit 1 it finds the item of that capture time."""
+    """The time in laterTime is inclusive: with limit 1, the result is the item with that capture time."""
     items = config.get_resource_config_history(resourceType=SUBNET, resourceId=subnet_id)["configurationItems"]
     answer = config.get_resource_config_history(
         resourceType=SUBNET, resourceId=subnet_id, laterTime=items[1]["configurationItemCaptureTime"], limit=1
@@ -73,7 +73,7 @@ def test_later_time_and_limit_find_one_item(config: BaseClient, subnet_id: str) 
 
 
 def test_pages_lead_on(config: BaseClient, subnet_id: str) -> None:
-    """A limit below the number of items gives pages."""
+    """If the limit is below the number of items, the response has pages."""
     pages = config.get_paginator("get_resource_config_history").paginate(
         resourceType=SUBNET, resourceId=subnet_id, PaginationConfig={"PageSize": 2}
     )
@@ -90,20 +90,20 @@ def test_pages_lead_on(config: BaseClient, subnet_id: str) -> None:
     ],
 )
 def test_refuses_bad_requests(config: BaseClient, subnet_id: str, bad: dict[str, object], code: str) -> None:
-    """Limits, times, tokens and order are checked."""
+    """Limits, times, tokens, and order are validated."""
     call = config.get_resource_config_history
     assert error_of(call, resourceType=SUBNET, resourceId=subnet_id, **bad) == code
 
 
 def test_unknown_resource(config: BaseClient, subnet_id: str) -> None:
-    """A resource that was never recorded has not been discovered."""
+    """A resource that was never recorded raises ResourceNotDiscoveredException."""
     unknown = subnet_id[:-1] + "z"
     refused = error_of(config.get_resource_config_history, resourceType=SUBNET, resourceId=unknown)
     assert refused == "ResourceNotDiscoveredException"
 
 
 def test_without_a_recorder(config: BaseClient) -> None:
-    """Where Config is not set up there is no history."""
+    """If AWS Config is not set up, there is no history."""
     refused = error_of(config.get_resource_config_history, resourceType=SUBNET, resourceId="subnet-1")
     assert refused == "NoAvailableConfigurationRecorderException"
 
@@ -111,7 +111,7 @@ def test_without_a_recorder(config: BaseClient) -> None:
 def test_a_deleted_resource_keeps_its_history(
     sandbox: Sandbox, config: BaseClient, loop: ConfigLoop, subnet_id: str
 ) -> None:
-    """The last item of a deleted resource says so and has no configuration."""
+    """The last item of a deleted resource has a deletion status and no configuration."""
     sandbox.client("ec2").delete_subnet(SubnetId=subnet_id)
     loop.notice()
     items = config.get_resource_config_history(resourceType=SUBNET, resourceId=subnet_id)["configurationItems"]

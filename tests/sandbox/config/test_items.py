@@ -1,4 +1,4 @@
-"""Configuration items in the shape that AWS Config gives the types of a VPC.
+"""Configuration items of a VPC's resource types, in AWS Config's format.
 
 https://docs.aws.amazon.com/config/latest/developerguide/resource-config-reference.html has the relationships, and
 https://github.com/awslabs/aws-config-resource-schema the keys.
@@ -32,7 +32,7 @@ def related(item: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def test_route_table(sandbox: Sandbox, network: Ids) -> None:
-    """A table has its routes and associations, and is related to the subnets associated with it and to its VPC."""
+    """A route table has its routes and associations, and relationships to its associated subnets and its VPC."""
     table_id = network["rtb-public"]
     item = items_of(sandbox, NEW)[table_id]
     assert item["ARN"] == f"arn:aws:ec2:us-east-1:123456789012:route-table/{table_id}"
@@ -52,7 +52,7 @@ def test_route_table(sandbox: Sandbox, network: Ids) -> None:
 
 
 def test_main_table_has_no_subnet(sandbox: Sandbox, network: Ids) -> None:
-    """The main association names no subnet: null in older items, absent in newer ones."""
+    """The main association names no subnet: the field is null in older items and absent in newer ones."""
     main_id = network["rtb-main"]
     for style, expected in ((OLD, {"subnetId": None}), (NEW, {})):
         (association,) = items_of(sandbox, style)[main_id]["configuration"]["associations"]
@@ -61,7 +61,7 @@ def test_main_table_has_no_subnet(sandbox: Sandbox, network: Ids) -> None:
 
 
 def test_routes_lack_newer_targets(sandbox: Sandbox, network: Ids) -> None:
-    """Items lack coreNetworkArn, odbNetworkArn and ipAddress of a route even where everything else is an explicit null.
+    """Items lack coreNetworkArn, odbNetworkArn, and ipAddress of a route, even if other missing fields are null.
 
     https://github.com/awslabs/aws-config-resource-schema
     """
@@ -71,7 +71,7 @@ def test_routes_lack_newer_targets(sandbox: Sandbox, network: Ids) -> None:
 
 
 def test_subnet(sandbox: Sandbox, network: Ids) -> None:
-    """A subnet is in an Availability Zone, contains its interfaces, and is contained in its table and its VPC."""
+    """A subnet has an Availability Zone and relationships to its interfaces, its route table, and its VPC."""
     subnet_id = network["public"]
     item = items_of(sandbox, NEW)[subnet_id]
     assert item["availabilityZone"] == item["configuration"]["availabilityZone"] == "us-east-1a"
@@ -82,7 +82,7 @@ def test_subnet(sandbox: Sandbox, network: Ids) -> None:
 
 
 def test_subnet_on_the_main_table(sandbox: Sandbox, network: Ids) -> None:
-    """A subnet that uses the main table implicitly is not related to it."""
+    """A subnet that uses the main table implicitly has no relationship to it."""
     answer = sandbox.client("ec2").create_subnet(VpcId=network["vpc"], CidrBlock="10.0.200.0/24")
     item = items_of(sandbox, NEW)[answer["Subnet"]["SubnetId"]]
     assert related(item) == [("Is contained in Vpc", network["vpc"])]
@@ -90,14 +90,14 @@ def test_subnet_on_the_main_table(sandbox: Sandbox, network: Ids) -> None:
 
 @pytest.mark.parametrize(("style", "state"), [(NEW, "available"), (OLD, {"value": "available"})])
 def test_state_has_two_shapes(sandbox: Sandbox, network: Ids, style: ItemStyle, state: object) -> None:
-    """`state` is a string or an object, for every type that has one."""
+    """For every type that has one, `state` is a string or an object."""
     items = items_of(sandbox, style)
     for name in ("private", "nat", "vpce-s3", "vpc"):
         assert items[network[name]]["configuration"]["state"] == state
 
 
 def test_gateway_endpoint(sandbox: Sandbox, network: Ids) -> None:
-    """A gateway endpoint is contained in its route tables; its item has no policy and no prefix list."""
+    """A gateway endpoint has relationships to its route tables. Its item has no policy and no prefix list."""
     item = items_of(sandbox, NEW)[network["vpce-s3"]]
     configuration = item["configuration"]
     assert configuration["serviceName"] == "com.amazonaws.us-east-1.s3"
@@ -110,7 +110,7 @@ def test_gateway_endpoint(sandbox: Sandbox, network: Ids) -> None:
 
 
 def test_nat_gateway(sandbox: Sandbox, network: Ids) -> None:
-    """A NAT gateway's item has neither its availability mode nor its route table."""
+    """A NAT gateway's item has no availability mode and no route table."""
     for style in (OLD, NEW):
         item = items_of(sandbox, style)[network["nat"]]
         assert item["ARN"].split(":")[-1] == f"natgateway/{network['nat']}"
@@ -120,7 +120,7 @@ def test_nat_gateway(sandbox: Sandbox, network: Ids) -> None:
 
 
 def test_vpc(sandbox: Sandbox, network: Ids) -> None:
-    """A VPC contains its tables and subnets, and lies in several zones."""
+    """A VPC has relationships to its tables and subnets, and several Availability Zones."""
     item = items_of(sandbox, NEW)[network["vpc"]]
     assert item["availabilityZone"] == "Multiple Availability Zones"
     assert ("Contains RouteTable", network["rtb-main"]) in related(item)
@@ -134,7 +134,7 @@ def test_times_agree(sandbox: Sandbox) -> None:
 
 
 def test_partition_of_china(sandbox: Sandbox) -> None:
-    """ARNs in China have their own partition."""
+    """ARNs in the China Regions have their own partition."""
     recorded = Recorded("123456789012", "cn-north-1", NEW)
     recorder = Recorder(direct_client(sandbox, "ec2"), direct_client(sandbox, "s3"), recorded)
     assert all(change.item["ARN"].startswith("arn:aws-cn:ec2:cn-north-1:") for change in recorder.look())

@@ -1,4 +1,4 @@
-"""The loop: events as AWS Config makes them, and their delivery."""
+"""The loop: events in AWS Config's format, and their delivery."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ def ids(events: list[dict[str, Any]]) -> list[str]:
 
 
 def test_event_has_all_of_configs_keys(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
-    """The event names rule, role, account and token; invoking event is a JSON string; no parameters, no key.
+    """An event names the rule, role, account, and token. invokingEvent is a JSON string. Parameters are optional.
 
     https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_example-events.html
     """
@@ -51,7 +51,7 @@ def test_parameters_are_a_json_string(sandbox: Sandbox, events: list[dict[str, A
 
 
 def test_each_invocation_has_its_own_token(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
-    """A token is issued for each invocation, and Config knows it as the rule's."""
+    """Each invocation gets a token, which AWS Config accepts for that rule."""
     loop.baseline()
     loop.deliver()
     tokens = {event["resultToken"] for event in events}
@@ -63,7 +63,7 @@ def test_each_invocation_has_its_own_token(loop: ConfigLoop, events: list[dict[s
 
 
 def test_only_types_in_scope_are_delivered(loop: ConfigLoop, events: list[dict[str, Any]], network: Ids) -> None:
-    """A VPC is recorded but invokes nothing."""
+    """A VPC is recorded but does not invoke the rule."""
     recorded = {item["resourceId"] for item in loop.baseline()}
     loop.deliver()
     assert network["vpc"] in recorded
@@ -72,7 +72,7 @@ def test_only_types_in_scope_are_delivered(loop: ConfigLoop, events: list[dict[s
 
 
 def test_scheduled(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
-    """The periodic trigger names the account and no item."""
+    """The scheduled notification has the account and no item."""
     loop.scheduled()
     message = invoking(events[0])
     assert (message["messageType"], message["awsAccountId"]) == ("ScheduledNotification", "123456789012")
@@ -80,7 +80,7 @@ def test_scheduled(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
 
 
 def test_oversized_item(sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Ids) -> None:
-    """A notification above 256 KB carries a summary; the item is in the history.
+    """A notification above 256 KB has a summary, and the item is in the history.
 
     https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_example-events.html
     """
@@ -111,7 +111,7 @@ def test_oversized_item(sandbox: Sandbox, loop: ConfigLoop, events: list[dict[st
 
 
 def test_oversized_on_request(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
-    """A lower threshold makes small items oversized."""
+    """With a lower threshold, small items are oversized."""
     loop.oversized_above = 0
     loop.baseline()
     loop.deliver()
@@ -122,7 +122,7 @@ def test_oversized_on_request(loop: ConfigLoop, events: list[dict[str, Any]]) ->
 def test_deleted_resource_stays_in_scope(
     sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Ids
 ) -> None:
-    """A deletion shows in the item's status; eventLeftScope is about the scope.
+    """A deletion is a status of the item; eventLeftScope is only about the scope.
 
     https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules-delete.html
     """
@@ -140,7 +140,7 @@ def test_deleted_resource_stays_in_scope(
 def test_late_items_arrive_with_the_next_delivery(
     sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Ids
 ) -> None:
-    """A late delivery holds the new items back; they still say what was when they were captured."""
+    """With a late delivery, new items are held back and keep the state at their capture time."""
     loop.baseline()
     loop.deliver()
     events.clear()
@@ -154,7 +154,7 @@ def test_late_items_arrive_with_the_next_delivery(
 
 
 def test_shuffled_delivery_is_repeatable(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
-    """A seed gives one order, another than the order of capture; nothing is lost."""
+    """A seed gives one order of delivery, which differs from the order of capture, and no event is lost."""
     orders = []
     for seed in (None, 7, 7):
         loop.baseline()
@@ -166,7 +166,7 @@ def test_shuffled_delivery_is_repeatable(loop: ConfigLoop, events: list[dict[str
 
 
 def test_failing_function_is_retried_twice(sandbox: Sandbox) -> None:
-    """An event that fails three times goes to the on-failure destination, with the error.
+    """An event that fails three times is sent to the on-failure destination, with the error.
 
     https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html
     """
@@ -188,7 +188,7 @@ def test_failing_function_is_retried_twice(sandbox: Sandbox) -> None:
 
 
 def test_function_that_recovers(sandbox: Sandbox) -> None:
-    """A second attempt may succeed; nothing goes to the destination then."""
+    """If the second attempt succeeds, nothing is sent to the destination."""
     outcomes = iter([ValueError("not yet"), None])
 
     def fail_once(_event: dict[str, Any]) -> str:
@@ -205,7 +205,7 @@ def test_function_that_recovers(sandbox: Sandbox) -> None:
 def test_loop_is_neither_logged_nor_denied(
     sandbox: Sandbox, loop: ConfigLoop, network: Ids, events: list[dict[str, Any]]
 ) -> None:
-    """Config's own reads leave no trace in the account's call log, and faults do not hit them."""
+    """AWS Config's own reads are not in the account's call log, and faults do not affect them."""
     sandbox.faults.deny("ec2", "*")
     sandbox.calls.clear()
     loop.baseline()
@@ -215,7 +215,7 @@ def test_loop_is_neither_logged_nor_denied(
 
 
 def test_baseline_discovers_again(sandbox: Sandbox, events: list[dict[str, Any]]) -> None:
-    """Each baseline delivers everything as newly discovered, in the requested style."""
+    """Each baseline delivers all resources as newly discovered, in the requested style."""
     loop = ConfigLoop(sandbox, events.append, rule=RULE, style=ItemStyle(state_as_object=True))
     assert len(loop.baseline()) == len(loop.baseline())
     subnets = [
@@ -228,6 +228,6 @@ def test_baseline_discovers_again(sandbox: Sandbox, events: list[dict[str, Any]]
 
 
 def test_loop_needs_no_permission(sandbox: Sandbox, loop: ConfigLoop, network: Ids) -> None:
-    """Where IAM is enforced, Config still sees the network: its reads are not the account's."""
+    """If permissions are enforced, AWS Config still reads the network, because its reads are not the account's."""
     with sandbox.enforcing_iam():
         assert network["private"] in {item["resourceId"] for item in loop.baseline()}

@@ -21,7 +21,7 @@ Make = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def config(sandbox: Sandbox) -> BaseClient:
-    """A client that leaves all checks to the server; the rule is deployed."""
+    """A client without client-side validation, after the rule is deployed."""
     unchecked = Config(parameter_validation=False, retries={"total_max_attempts": 1})
     return boto3.client(
         "config", region_name=sandbox.region, endpoint_url=sandbox.endpoint_url, config=unchecked, **CREDENTIALS
@@ -35,14 +35,14 @@ def token(loop: ConfigLoop) -> str:
 
 
 def refusal(config: BaseClient, token: str, *evaluations: dict[str, Any], test_mode: bool = False) -> str:
-    """Return the error code with which a call is refused."""
+    """Return the error code of a rejected call."""
     with pytest.raises(ClientError) as raised:
         config.put_evaluations(Evaluations=list(evaluations), ResultToken=token, TestMode=test_mode)
     return str(raised.value.response["Error"]["Code"])
 
 
 def test_stores_what_it_is_told(config: BaseClient, token: str, results: ConfigResults, evaluation: Make) -> None:
-    """A verdict is stored with rule, resource, annotation and the time of its event."""
+    """A verdict is stored with its rule, resource, annotation, and event time."""
     answer = config.put_evaluations(Evaluations=[evaluation(Annotation="because")], ResultToken=token)
     assert answer["FailedEvaluations"] == []
     (stored,) = results.of_rule(RULE.name)
@@ -51,14 +51,14 @@ def test_stores_what_it_is_told(config: BaseClient, token: str, results: ConfigR
 
 
 def test_takes_an_empty_list(config: BaseClient, token: str) -> None:
-    """A rule may have nothing to report."""
+    """A call without evaluations is accepted."""
     assert config.put_evaluations(Evaluations=[], ResultToken=token)["FailedEvaluations"] == []
 
 
 def test_takes_a_hundred_and_not_one_more(
     config: BaseClient, token: str, results: ConfigResults, evaluation: Make
 ) -> None:
-    """One call has at most 100 evaluations; none of a larger call is stored."""
+    """A call accepts at most 100 evaluations. Of a larger call, none is stored."""
     many = [evaluation(f"subnet-{number}") for number in range(101)]
     assert refusal(config, token, *many) == "ValidationException"
     assert results.of_rule(RULE.name) == []
@@ -82,7 +82,7 @@ def test_takes_a_hundred_and_not_one_more(
 def test_refuses_what_the_model_forbids(
     config: BaseClient, token: str, evaluation: Make, member: str, value: object
 ) -> None:
-    """Lengths, enum and required members are those of the service model."""
+    """Lengths, enums, and required members are those of the service model."""
     assert refusal(config, token, evaluation() | {member: value}) == "ValidationException"
 
 
@@ -103,38 +103,38 @@ def test_refuses_insufficient_data(config: BaseClient, token: str, evaluation: M
 def test_refuses_all_if_one_is_malformed(
     config: BaseClient, token: str, results: ConfigResults, evaluation: Make
 ) -> None:
-    """Good evaluations of a refused call are not stored."""
+    """If a call is rejected, its valid evaluations are not stored either."""
     refusal(config, token, evaluation("subnet-1"), evaluation("subnet-2", "GOOD"))
     assert results.of_rule(RULE.name) == []
 
 
 @pytest.mark.parametrize("bad_token", ["", "never-issued"])
 def test_refuses_a_bad_token(config: BaseClient, evaluation: Make, bad_token: str) -> None:
-    """A token must have been issued."""
+    """AWS Config must have issued the token."""
     assert refusal(config, bad_token, evaluation()) == "InvalidResultTokenException"
 
 
 def test_refuses_an_expired_token(config: BaseClient, token: str, results: ConfigResults, evaluation: Make) -> None:
-    """A token does not live for ever."""
+    """A token expires."""
     results.expire_tokens()
     assert refusal(config, token, evaluation()) == "InvalidResultTokenException"
 
 
 def test_refuses_the_token_of_a_deleted_rule(config: BaseClient, token: str, evaluation: Make) -> None:
-    """A token stands for its rule."""
+    """A token is valid only for its rule."""
     config.delete_config_rule(ConfigRuleName=RULE.name)
     assert refusal(config, token, evaluation()) == "NoSuchConfigRuleException"
 
 
 def test_token_serves_several_calls(config: BaseClient, token: str, results: ConfigResults, evaluation: Make) -> None:
-    """Batches of one invocation share its token."""
+    """All batches of one invocation use its token."""
     for number in range(2):
         config.put_evaluations(Evaluations=[evaluation(f"subnet-{number}")], ResultToken=token)
     assert len(results.of_rule(RULE.name)) == 2
 
 
 def test_test_mode_writes_nothing(config: BaseClient, results: ConfigResults, evaluation: Make) -> None:
-    """TestMode takes any token that is not empty, checks the evaluations and stores none."""
+    """TestMode accepts any non-empty token, validates the evaluations, and stores none."""
     config.put_evaluations(Evaluations=[evaluation()], ResultToken="anything", TestMode=True)
     assert results.of_rule(RULE.name) == []
     assert refusal(config, "", evaluation(), test_mode=True) == "InvalidResultTokenException"
@@ -145,7 +145,7 @@ def test_test_mode_writes_nothing(config: BaseClient, results: ConfigResults, ev
 def test_older_event_never_overwrites(
     config: BaseClient, token: str, results: ConfigResults, evaluation: Make, second: int, kept: str
 ) -> None:
-    """What the newer event said stands, in whatever order the two arrive."""
+    """The result of the newer event is kept, whatever the order in which the two arrive."""
     config.put_evaluations(Evaluations=[evaluation(at=100)], ResultToken=token)
     config.put_evaluations(Evaluations=[evaluation(compliance="NON_COMPLIANT", at=second)], ResultToken=token)
     assert [result.compliance for result in results.of_rule(RULE.name)] == [kept]
@@ -154,7 +154,7 @@ def test_older_event_never_overwrites(
 def test_returns_failed_evaluations_on_request(
     config: BaseClient, token: str, results: ConfigResults, evaluation: Make
 ) -> None:
-    """A test can have some evaluations fail: they come back and are not stored, the others are."""
+    """A test can let some evaluations fail: they are returned and not stored, and the others are stored."""
     results.rejected.add("subnet-2")
     answer = config.put_evaluations(Evaluations=[evaluation("subnet-1"), evaluation("subnet-2")], ResultToken=token)
     assert [failed["ComplianceResourceId"] for failed in answer["FailedEvaluations"]] == ["subnet-2"]

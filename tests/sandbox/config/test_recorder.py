@@ -1,4 +1,4 @@
-"""The recorder: what it notices, and which related resources get an item too."""
+"""The recorder: which changes it detects, and which related resources also get an item."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.sandbox.config.network import Ids
 
 
 def recorder_of(sandbox: Sandbox, style: ItemStyle | None = None) -> Recorder:
-    """Return a recorder that has looked once."""
+    """Return a recorder that has recorded once."""
     recorder = Recorder(
         direct_client(sandbox, "ec2"),
         direct_client(sandbox, "s3"),
@@ -21,7 +21,7 @@ def recorder_of(sandbox: Sandbox, style: ItemStyle | None = None) -> Recorder:
 
 
 def summary(changes: list[Change]) -> list[tuple[str, str, set[str]]]:
-    """Return type, id and changed properties of each change."""
+    """Return the type, id, and changed properties of each change."""
     return [
         (
             change.item["resourceType"].rpartition(":")[2],
@@ -33,7 +33,7 @@ def summary(changes: list[Change]) -> list[tuple[str, str, set[str]]]:
 
 
 def test_first_look_discovers_everything(sandbox: Sandbox, network: Ids) -> None:
-    """Every resource is new at first; a second look finds nothing."""
+    """At first, every resource is new. A second recording finds no changes."""
     recorder = Recorder(
         direct_client(sandbox, "ec2"),
         direct_client(sandbox, "s3"),
@@ -48,7 +48,7 @@ def test_first_look_discovers_everything(sandbox: Sandbox, network: Ids) -> None
 
 
 def test_route_change_reaches_the_subnets_and_the_vpc(sandbox: Sandbox, network: Ids) -> None:
-    """A new route makes items of the table, and, with an empty diff, of its subnets and its VPC.
+    """A new route leads to items of the table and, with an empty diff, of its subnets and its VPC.
 
     https://docs.aws.amazon.com/config/latest/developerguide/faq.html, indirect relationships.
     """
@@ -64,7 +64,7 @@ def test_route_change_reaches_the_subnets_and_the_vpc(sandbox: Sandbox, network:
 
 
 def test_indirect_relationships_can_be_off(sandbox: Sandbox, network: Ids) -> None:
-    """Then a change of a table is an item of the table alone, and interfaces make no items at all."""
+    """Without indirect relationships, a change of a table records only the table, and interfaces record no item."""
     recorder = recorder_of(sandbox, ItemStyle(indirect_relationships=False))
     ec2 = sandbox.client("ec2")
     ec2.create_network_interface(SubnetId=network["private"])
@@ -94,7 +94,7 @@ def test_moved_association_changes_both_tables_and_the_subnet(sandbox: Sandbox, 
     ],
 )
 def test_interface_touches_its_subnet(sandbox: Sandbox, network: Ids, style: ItemStyle, changed: set[str]) -> None:
-    """An interface that comes makes an item of its subnet and its VPC; the address count follows or does not."""
+    """A new interface records an item of its subnet and its VPC, with or without the new number of free addresses."""
     recorder = recorder_of(sandbox, style)
     sandbox.client("ec2").create_network_interface(SubnetId=network["private"])
     assert summary(recorder.look()) == [
@@ -114,7 +114,7 @@ def test_interface_that_goes(sandbox: Sandbox, network: Ids) -> None:
 
 
 def test_deleted_subnet(sandbox: Sandbox, network: Ids) -> None:
-    """A subnet that is gone has an item without a configuration, its table has lost it, and it is not seen again."""
+    """A deleted subnet gets one item without a configuration, and its table no longer has a relationship to it."""
     recorder = recorder_of(sandbox)
     sandbox.client("ec2").delete_subnet(SubnetId=network["isolated"])
     (table, subnet, _vpc) = recorder.look()
@@ -127,7 +127,7 @@ def test_deleted_subnet(sandbox: Sandbox, network: Ids) -> None:
 
 
 def test_capture_times_never_repeat(sandbox: Sandbox, network: Ids) -> None:
-    """Each item has another capture time, in the order of the items of one type."""
+    """Each item has a different capture time, in the order of the items of one type."""
     recorder = recorder_of(sandbox)
     recorder.last.clear()
     times = [change.item["configurationItemCaptureTime"] for change in recorder.look()]

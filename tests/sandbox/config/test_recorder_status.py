@@ -1,4 +1,4 @@
-"""The statuses of AWS Config's recorder and delivery channel, where moto differs."""
+"""The statuses of AWS Config's recorder and delivery channel where moto differs from AWS."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def config(sandbox: Sandbox) -> Any:  # noqa: ANN401
 
 
 def test_recording_is_continuous_unless_said_otherwise(config: Any) -> None:  # noqa: ANN401
-    """A recorder without a mode records continuously; one with a mode keeps it, overrides included.
+    """By default, a recorder records continuously. A recording mode is stored with its overrides.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_RecordingMode.html
     """
@@ -41,14 +41,14 @@ def test_recording_is_continuous_unless_said_otherwise(config: Any) -> None:  # 
 
 
 def test_an_unknown_frequency_is_refused(config: Any) -> None:  # noqa: ANN401
-    """A frequency, of the recorder or of an override, is one of the model's two words."""
+    """The frequency of a recorder or an override must be one of the model's two values."""
     for mode in ({"recordingFrequency": "HOURLY"}, DAILY | {"recordingFrequency": "daily"}):
         recorder = {"name": "default", "roleARN": ROLE, "recordingMode": mode}
         assert refused(config.put_configuration_recorder, ConfigurationRecorder=recorder) == "ValidationException"
 
 
 def test_the_recorder_tells_of_its_last_event(sandbox: Sandbox, config: Any) -> None:  # noqa: ANN401
-    """The latest recording event succeeded, or failed with a code and a message.
+    """The last recording succeeded, or failed with a code and a message.
 
     https://docs.aws.amazon.com/cli/latest/reference/configservice/describe-configuration-recorder-status.html
     """
@@ -62,7 +62,7 @@ def test_the_recorder_tells_of_its_last_event(sandbox: Sandbox, config: Any) -> 
 
 
 def test_the_delivery_channel_tells_of_each_kind(sandbox: Sandbox, config: Any) -> None:  # noqa: ANN401
-    """History, snapshot and stream have a status each; without a topic nothing is streamed.
+    """History, snapshot, and stream each have a status. Without a topic, nothing is streamed.
 
     https://docs.aws.amazon.com/cli/latest/reference/configservice/describe-delivery-channel-status.html
     """

@@ -1,4 +1,4 @@
-"""Rules and their checks."""
+"""Rules and their validation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,14 +12,14 @@ from tests.sandbox.config.rule import RULE
 
 
 def error_of(call: Callable[..., Any], **parameters: object) -> str:
-    """Return the error code with which a call is refused."""
+    """Return the error code of a rejected call."""
     with pytest.raises(ClientError) as raised:
         call(**parameters)
     return str(raised.value.response["Error"]["Code"])
 
 
 def test_rule_needs_a_recorder(sandbox: Sandbox) -> None:
-    """PutConfigRule fails where Config is not set up.
+    """PutConfigRule fails if AWS Config is not set up.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_PutConfigRule.html
     """
@@ -44,7 +44,7 @@ def test_rule_limits(sandbox: Sandbox, excess: dict[str, Any]) -> None:
 
 
 def test_function_must_let_config_invoke_it(sandbox: Sandbox, loop: ConfigLoop) -> None:
-    """A custom rule needs its function, and the permission of config.amazonaws.com for the account, without more.
+    """A custom rule needs its function and a permission for config.amazonaws.com in the account.
 
     https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_lambda-functions.html
     """
@@ -69,7 +69,7 @@ def test_function_must_let_config_invoke_it(sandbox: Sandbox, loop: ConfigLoop) 
 
 
 def test_deployed_rule_is_as_described(sandbox: Sandbox, loop: ConfigLoop) -> None:
-    """The rule has its scope, all its triggers and the evaluation mode that AWS gives it."""
+    """The rule has its scope, all its triggers, and the evaluation mode that AWS adds."""
     (rule,) = sandbox.client("config").describe_config_rules(ConfigRuleNames=[RULE.name])["ConfigRules"]
     assert rule["EvaluationModes"] == [{"Mode": "DETECTIVE"}]
     assert "AWS::EC2::RouteTable" in rule["Scope"]["ComplianceResourceTypes"]
@@ -79,7 +79,7 @@ def test_deployed_rule_is_as_described(sandbox: Sandbox, loop: ConfigLoop) -> No
 
 
 def test_deploying_twice_keeps_the_rule(sandbox: Sandbox, loop: ConfigLoop) -> None:
-    """A second deployment changes the parameters and leaves ARN and id."""
+    """A second deployment changes the parameters and keeps the ARN and the id."""
     again = ConfigLoop(sandbox, print, rule=RULE, parameters={"publicSubnets": "NON_COMPLIANT"})
     assert again.rule.arn == loop.rule.arn
     (rule,) = sandbox.client("config").describe_config_rules()["ConfigRules"]

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of EC2: a client, a VPC and a route table."""
+"""Fixtures for the tests of EC2: a client, a VPC, and a route table."""
 
 import pytest
 
@@ -14,11 +14,11 @@ def ec2(sandbox: Sandbox) -> Client:
 
 @pytest.fixture
 def vpc_id(ec2: Client) -> str:
-    """Make a VPC of 10.0.0.0/16 and return its id."""
+    """Create a VPC with 10.0.0.0/16 and return its id."""
     return str(ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"])
 
 
 @pytest.fixture
 def table_id(ec2: Client, vpc_id: str) -> str:
-    """Make a route table in the VPC and return its id."""
+    """Create a route table in the VPC and return its id."""
     return str(ec2.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"])

@@ -10,7 +10,7 @@ from sandbox.refusals import refused
 
 @pytest.fixture
 def subnet_id(ec2: Client, vpc_id: str) -> str:
-    """Make a subnet in the VPC and return its id."""
+    """Create a subnet in the VPC and return its id."""
     return str(ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"])
 
 
@@ -36,7 +36,7 @@ def test_the_same_table_again_changes_nothing(ec2: Client, table_id: str, subnet
 
 
 def test_a_subnet_has_one_table(ec2: Client, vpc_id: str, table_id: str, subnet_id: str) -> None:
-    """A subnet with an explicit association takes no second one: Resource.AlreadyAssociated.
+    """A subnet with an explicit association cannot get a second one: Resource.AlreadyAssociated.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
     """
@@ -48,7 +48,7 @@ def test_a_subnet_has_one_table(ec2: Client, vpc_id: str, table_id: str, subnet_
 
 
 def test_a_subnet_of_another_vpc_is_refused(ec2: Client, table_id: str) -> None:
-    """Table and subnet belong to one VPC."""
+    """The table and the subnet must belong to the same VPC."""
     other = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
     foreign = ec2.create_subnet(VpcId=other, CidrBlock="10.1.0.0/24")["Subnet"]["SubnetId"]
     code = refused(ec2.associate_route_table, RouteTableId=table_id, SubnetId=foreign)
@@ -56,7 +56,7 @@ def test_a_subnet_of_another_vpc_is_refused(ec2: Client, table_id: str) -> None:
 
 
 def test_edge_association(ec2: Client, table_id: str, gateway_id: str) -> None:
-    """An edge association names the gateway, no subnet, and is found by association.gateway-id.
+    """An edge association names the gateway and no subnet, and the filter association.gateway-id finds it.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/gateway-route-tables.html
     """
@@ -74,14 +74,14 @@ def test_edge_association(ec2: Client, table_id: str, gateway_id: str) -> None:
 
 
 def test_a_gateway_that_is_not_attached_is_refused(ec2: Client, table_id: str) -> None:
-    """A gateway must be attached to the VPC of the table."""
+    """The gateway must be attached to the table's VPC."""
     loose = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
     code = refused(ec2.associate_route_table, RouteTableId=table_id, GatewayId=loose)
     assert code == "InvalidParameterValue"
 
 
 def test_edge_association_with_a_virtual_private_gateway(ec2: Client, vpc_id: str, table_id: str) -> None:
-    """A virtual private gateway that is attached to the VPC can have an edge association too."""
+    """A virtual private gateway that is attached to the VPC can also have an edge association."""
     gateway_id = ec2.create_vpn_gateway(Type="ipsec.1")["VpnGateway"]["VpnGatewayId"]
     assert refused(ec2.associate_route_table, RouteTableId=table_id, GatewayId=gateway_id) == "InvalidParameterValue"
     ec2.attach_vpn_gateway(VpnGatewayId=gateway_id, VpcId=vpc_id)
@@ -90,12 +90,12 @@ def test_edge_association_with_a_virtual_private_gateway(ec2: Client, vpc_id: st
 
 
 def test_something_must_be_associated(ec2: Client, table_id: str) -> None:
-    """Without a subnet or a gateway the request is refused."""
+    """A request without a subnet or a gateway is rejected."""
     assert refused(ec2.associate_route_table, RouteTableId=table_id) == "MissingParameter"
 
 
 def test_the_main_association_stays(ec2: Client, vpc_id: str) -> None:
-    """The main association cannot be taken away, only replaced (https://github.com/ansible/ansible/issues/25521)."""
+    """The main association cannot be removed, only replaced (https://github.com/ansible/ansible/issues/25521)."""
     main = [{"Name": "vpc-id", "Values": [vpc_id]}, {"Name": "association.main", "Values": ["true"]}]
     (table,) = ec2.describe_route_tables(Filters=main)["RouteTables"]
     association_id = table["Associations"][0]["RouteTableAssociationId"]
@@ -113,7 +113,7 @@ def test_a_subnet_returns_to_the_main_table(ec2: Client, table_id: str, subnet_i
 
 
 def test_a_deleted_subnet_leaves_its_table(ec2: Client, table_id: str, subnet_id: str) -> None:
-    """The association goes with the subnet, and the table can be deleted."""
+    """Deleting a subnet removes its association, and then the table can be deleted."""
     ec2.associate_route_table(RouteTableId=table_id, SubnetId=subnet_id)
     ec2.delete_subnet(SubnetId=subnet_id)
     assert associations(ec2, table_id) == []
@@ -121,7 +121,7 @@ def test_a_deleted_subnet_leaves_its_table(ec2: Client, table_id: str, subnet_id
 
 
 def test_a_main_table_cannot_be_deleted(ec2: Client, vpc_id: str) -> None:
-    """A VPC keeps its main table: DependencyViolation.
+    """The main route table cannot be deleted: DependencyViolation.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteRouteTable.html
     """
@@ -133,7 +133,7 @@ def test_a_main_table_cannot_be_deleted(ec2: Client, vpc_id: str) -> None:
 
 
 def test_a_subnet_in_use_cannot_be_deleted(ec2: Client, subnet_id: str) -> None:
-    """A subnet with a NAT gateway stays until that is deleted: DependencyViolation.
+    """A subnet cannot be deleted before its NAT gateway: DependencyViolation.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteSubnet.html
     """

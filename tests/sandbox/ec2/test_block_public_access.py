@@ -7,13 +7,13 @@ from sandbox.refusals import refused
 
 
 def mode_of(ec2: Client, subnet_id: str) -> str:
-    """What a subnet shows."""
+    """Return the state of Block Public Access that a subnet shows."""
     [subnet] = ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"]
     return str(subnet["BlockPublicAccessStates"]["InternetGatewayBlockMode"])
 
 
 def test_subnets_show_the_mode_of_the_account_unless_they_are_excluded(ec2: Client, vpc_id: str) -> None:
-    """An exclusion of the VPC or the subnet opens internet gateways for both directions, or for egress."""
+    """An exclusion of the VPC or the subnet opens internet gateways for both directions, or only for egress."""
     first, second = (
         str(ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.0.{number}.0/24")["Subnet"]["SubnetId"]) for number in (0, 1)
     )
@@ -38,5 +38,5 @@ def test_subnets_show_the_mode_of_the_account_unless_they_are_excluded(ec2: Clie
     ],
 )
 def test_what_makes_no_sense_is_refused(ec2: Client, operation: str, parameters: dict[str, str]) -> None:
-    """An unknown mode, or an exclusion of nothing."""
+    """An unknown mode, or an exclusion without a VPC or subnet, is rejected."""
     assert refused(getattr(ec2, operation), **parameters).startswith("InvalidParameter")

@@ -18,7 +18,7 @@ S3EXPRESS = "com.amazonaws.us-east-1.s3express"
 
 @pytest.fixture
 def endpoint_id(ec2: Client, vpc_id: str) -> str:
-    """Make an s3express endpoint without route tables and return its id."""
+    """Create an s3express endpoint without route tables and return its id."""
     answer = ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName=S3EXPRESS)
     return str(answer["VpcEndpoint"]["VpcEndpointId"])
 
@@ -30,13 +30,13 @@ def routes_to(ec2: Client, table_id: str, endpoint_id: str) -> list[dict[str, An
 
 
 def described(ec2: Client, endpoint_id: str) -> dict[str, Any]:
-    """Return the endpoint as it is described."""
+    """Return the endpoint's description."""
     endpoint: dict[str, Any] = ec2.describe_vpc_endpoints(VpcEndpointIds=[endpoint_id])["VpcEndpoints"][0]
     return endpoint
 
 
 def test_adding_a_table_adds_the_route(ec2: Client, endpoint_id: str, table_id: str) -> None:
-    """AddRouteTableIds associates the table and puts the endpoint's route into it."""
+    """AddRouteTableIds associates the table and adds the endpoint's route to it."""
     assert ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])["Return"] is True
     assert len(routes_to(ec2, table_id, endpoint_id)) == 1
     assert described(ec2, endpoint_id)["RouteTableIds"] == [table_id]
@@ -51,7 +51,7 @@ def test_adding_twice_lists_once(ec2: Client, endpoint_id: str, table_id: str) -
 
 
 def test_removing_a_table_removes_the_route(ec2: Client, endpoint_id: str, table_id: str, vpc_id: str) -> None:
-    """RemoveRouteTableIds takes the route out of that table, and of no other."""
+    """RemoveRouteTableIds removes the route from that table only."""
     other = ec2.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"]
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id, other])
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, RemoveRouteTableIds=[table_id])
@@ -61,13 +61,13 @@ def test_removing_a_table_removes_the_route(ec2: Client, endpoint_id: str, table
 
 
 def test_removing_what_is_not_there_is_refused(ec2: Client, endpoint_id: str, table_id: str) -> None:
-    """InvalidParameter, as https://github.com/hashicorp/terraform-provider-aws expects."""
+    """The error code is InvalidParameter, which https://github.com/hashicorp/terraform-provider-aws expects."""
     code = refused(lambda: ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, RemoveRouteTableIds=[table_id]))
     assert code == "InvalidParameter"
 
 
 def test_a_table_of_another_endpoint_is_refused(ec2: Client, endpoint_id: str, table_id: str, vpc_id: str) -> None:
-    """Where another endpoint of the service owns the route: RouteAlreadyExists, and nothing changes.
+    """If another endpoint of the service has the route, the call fails with RouteAlreadyExists and changes nothing.
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html#gateway-endpoint-routing
     """
@@ -82,7 +82,7 @@ def test_a_table_of_another_endpoint_is_refused(ec2: Client, endpoint_id: str, t
 
 
 def test_changing_the_address_type_swaps_the_routes(ec2: Client, endpoint_id: str, table_id: str) -> None:
-    """IpAddressType says which prefix lists are routed, also when it is changed.
+    """IpAddressType decides which prefix lists get routes, also when it is changed.
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html#gateway-endpoint-ip-address-type
     """
@@ -97,7 +97,7 @@ def test_changing_the_address_type_swaps_the_routes(ec2: Client, endpoint_id: st
 
 
 def test_policy_is_replaced_and_reset(ec2: Client, endpoint_id: str) -> None:
-    """PolicyDocument replaces the policy; ResetPolicy puts back the default, which allows everything."""
+    """PolicyDocument replaces the policy. ResetPolicy restores the default, which allows everything."""
     default = described(ec2, endpoint_id)["PolicyDocument"]
     nothing = json.dumps({"Version": "2012-10-17", "Statement": []})
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, PolicyDocument=nothing)
@@ -108,7 +108,7 @@ def test_policy_is_replaced_and_reset(ec2: Client, endpoint_id: str) -> None:
 
 @pytest.mark.parametrize("name", ["AddSubnetIds", "AddSecurityGroupIds"])
 def test_a_gateway_endpoint_takes_no_interfaces(ec2: Client, endpoint_id: str, name: str) -> None:
-    """Subnets and security groups are for endpoints with network interfaces: InvalidParameter.
+    """Only endpoints with network interfaces accept subnets and security groups: InvalidParameter.
 
     https://github.com/nanlabs/terraform-aws-starter/issues/18
     """
@@ -123,7 +123,7 @@ def test_unknown_endpoint_is_refused(ec2: Client) -> None:
 
 
 def test_deleting_removes_the_routes(ec2: Client, endpoint_id: str, table_id: str) -> None:
-    """When a gateway endpoint is deleted its routes go too (botocore model, DeleteVpcEndpoints)."""
+    """The routes of a gateway endpoint are deleted with it (botocore model, DeleteVpcEndpoints)."""
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])
     assert ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint_id])["Unsuccessful"] == []
     assert routes_to(ec2, table_id, endpoint_id) == []
@@ -138,7 +138,7 @@ def test_deleted_is_seen_and_then_gone(sandbox: Sandbox, ec2: Client, endpoint_i
 
 
 def test_unknown_ids_are_unsuccessful(ec2: Client, endpoint_id: str) -> None:
-    """DeleteVpcEndpoints deletes what it can, and lists the rest with a code for each."""
+    """DeleteVpcEndpoints deletes what it can, and returns the rest with an error code each."""
     unknown = "vpce-00000000000000000"
     (failure,) = ec2.delete_vpc_endpoints(VpcEndpointIds=[unknown, endpoint_id])["Unsuccessful"]
     assert (failure["ResourceId"], failure["Error"]["Code"]) == (unknown, "InvalidVpcEndpointId.NotFound")
@@ -146,7 +146,7 @@ def test_unknown_ids_are_unsuccessful(ec2: Client, endpoint_id: str) -> None:
 
 
 def test_an_endpoint_that_may_not_be_deleted_is_unsuccessful(sandbox: Sandbox, ec2: Client, endpoint_id: str) -> None:
-    """A refusal is no error of the call but an item of its answer, and the endpoint stays.
+    """A rejected deletion is an item of a successful response, and the endpoint remains.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteVpcEndpoints.html
     """
@@ -157,7 +157,7 @@ def test_an_endpoint_that_may_not_be_deleted_is_unsuccessful(sandbox: Sandbox, e
 
 
 def test_a_change_may_be_seen_late(sandbox: Sandbox, ec2: Client, endpoint_id: str, table_id: str) -> None:
-    """What was changed may be described as before for a while.
+    """For some time, a description can show the state before a change.
 
     https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
     """
@@ -174,14 +174,14 @@ def test_a_deleted_table_leaves_the_endpoint(ec2: Client, endpoint_id: str, tabl
 
 
 def test_an_endpoint_without_ipv6_stays_ipv4(ec2: Client, vpc_id: str) -> None:
-    """A service that has no IPv6 prefix list takes no IPv6 endpoint: InvalidParameter."""
+    """A service without an IPv6 prefix list accepts no IPv6 endpoint: InvalidParameter."""
     made = ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName="com.amazonaws.us-east-1.dynamodb")["VpcEndpoint"]
     change = {"VpcEndpointId": made["VpcEndpointId"], "IpAddressType": "dualstack"}
     assert refused(ec2.modify_vpc_endpoint, **change) == "InvalidParameter"
 
 
 def test_interface_endpoints_change_and_go_too(ec2: Client, vpc_id: str) -> None:
-    """An interface endpoint takes subnets, and its network interfaces go with it."""
+    """An interface endpoint accepts subnets, and its network interfaces are deleted with it."""
     subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
     made = ec2.create_vpc_endpoint(
         VpcId=vpc_id, ServiceName="com.amazonaws.us-east-1.ec2", VpcEndpointType="Interface", SubnetIds=[subnet_id]

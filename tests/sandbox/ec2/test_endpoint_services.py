@@ -18,7 +18,7 @@ def test_s3express_is_a_gateway_service(ec2: Client) -> None:
 
 
 def test_s3express_exists_only_where_offered(sandbox: Sandbox) -> None:
-    """In a Region without it the service is unknown: InvalidServiceName."""
+    """In a Region without S3 Express, the service is unknown: InvalidServiceName."""
     client = sandbox.client("ec2", "eu-west-2")
     name = "com.amazonaws.eu-west-2.s3express"
     assert name not in client.describe_vpc_endpoint_services()["ServiceNames"]
@@ -49,7 +49,7 @@ def test_filters_by_name_type_and_address_type(ec2: Client) -> None:
 
 
 def test_services_of_ones_own_have_their_tags(sandbox: Sandbox, ec2: Client) -> None:
-    """The filters tag-key and tag:... choose by the tags of the service, which an account's own has too.
+    """The filters tag-key and tag:... compare the tags of the service. An account's own services have tags too.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ServiceDetail.html
     """
@@ -66,6 +66,6 @@ def test_services_of_ones_own_have_their_tags(sandbox: Sandbox, ec2: Client) -> 
 
 
 def test_unknown_filter_is_refused(ec2: Client) -> None:
-    """A filter that the operation does not have is an error, never ignored."""
+    """A filter that the operation does not have is an error and is never ignored."""
     unknown = [{"Name": "colour", "Values": ["blue"]}]
     assert refused(lambda: ec2.describe_vpc_endpoint_services(Filters=unknown)) == "InvalidFilter"

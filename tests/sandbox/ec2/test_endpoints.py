@@ -31,13 +31,13 @@ def endpoint_routes(ec2: Client, table_id: str) -> list[dict[str, Any]]:
 
 
 def create(ec2: Client, vpc_id: str, **parameters: object) -> dict[str, Any]:
-    """Make an s3express endpoint and return it."""
+    """Create an s3express endpoint and return it."""
     endpoint: dict[str, Any] = ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName=S3EXPRESS, **parameters)["VpcEndpoint"]
     return endpoint
 
 
 def test_adds_a_route_to_each_table(ec2: Client, vpc_id: str, table_id: str) -> None:
-    """A route {prefix list, endpoint} appears in each route table of the request."""
+    """Each route table in the request gets a route from the prefix list to the endpoint."""
     endpoint = create(ec2, vpc_id, RouteTableIds=[table_id])
     (route,) = endpoint_routes(ec2, table_id)
     assert route["DestinationPrefixListId"] == prefix_list_ids(ec2)["IPv4"]
@@ -46,7 +46,7 @@ def test_adds_a_route_to_each_table(ec2: Client, vpc_id: str, table_id: str) -> 
 
 
 def test_defaults(ec2: Client, vpc_id: str) -> None:
-    """Without options: type Gateway, IPv4, a policy that allows everything, no route table."""
+    """The defaults are type Gateway, IPv4, a policy that allows everything, and no route table."""
     create(ec2, vpc_id)
     (endpoint,) = ec2.describe_vpc_endpoints()["VpcEndpoints"]
     assert (endpoint["VpcEndpointType"], endpoint["IpAddressType"]) == ("Gateway", "ipv4")
@@ -65,19 +65,19 @@ def test_tags_on_create(ec2: Client, vpc_id: str) -> None:
 
 
 def test_tags_for_another_type_are_refused(ec2: Client, vpc_id: str) -> None:
-    """A tag specification must be for the type that is made: InvalidParameterValue."""
+    """A tag specification must be for the resource type that is created: InvalidParameterValue."""
     wrong = [{"ResourceType": "vpc", "Tags": [{"Key": "a", "Value": "b"}]}]
     assert refused(lambda: create(ec2, vpc_id, TagSpecifications=wrong)) == "InvalidParameterValue"
 
 
 def test_pending_first_then_available(ec2: Client, vpc_id: str) -> None:
-    """A new endpoint is pending, and soon available (states: botocore model, DescribeVpcEndpointsRequest)."""
+    """A new endpoint is pending and then available (states: botocore model, DescribeVpcEndpointsRequest)."""
     assert create(ec2, vpc_id)["State"] == "pending"
     assert ec2.describe_vpc_endpoints()["VpcEndpoints"][0]["State"] == "available"
 
 
 def test_pending_for_as_many_descriptions_as_set(sandbox: Sandbox, ec2: Client, vpc_id: str) -> None:
-    """The knob says how often the endpoint is seen pending."""
+    """The setting decides how many descriptions show the endpoint as pending."""
     sandbox.ec2.knobs.pending_describes = 2
     create(ec2, vpc_id)
     states = [ec2.describe_vpc_endpoints()["VpcEndpoints"][0]["State"] for _ in range(3)]
@@ -85,7 +85,7 @@ def test_pending_for_as_many_descriptions_as_set(sandbox: Sandbox, ec2: Client, 
 
 
 def test_pending_for_as_many_seconds_as_set(sandbox: Sandbox, ec2: Client, vpc_id: str) -> None:
-    """The knob says for how long the endpoint is seen pending."""
+    """The setting decides how long the endpoint is pending."""
     sandbox.ec2.knobs.pending_seconds = 3600
     create(ec2, vpc_id)
     assert ec2.describe_vpc_endpoints()["VpcEndpoints"][0]["State"] == "pending"
@@ -105,7 +105,7 @@ def test_a_token_makes_one_endpoint(ec2: Client, vpc_id: str, table_id: str) -> 
 
 
 def test_a_token_with_other_parameters_is_refused(ec2: Client, vpc_id: str, table_id: str) -> None:
-    """The same ClientToken with other parameters is IdempotentParameterMismatch, and changes nothing."""
+    """The same ClientToken with other parameters is IdempotentParameterMismatch and changes nothing."""
     create(ec2, vpc_id, ClientToken="token")
     code = refused(lambda: create(ec2, vpc_id, ClientToken="token", RouteTableIds=[table_id]))
     assert code == "IdempotentParameterMismatch"
@@ -113,7 +113,7 @@ def test_a_token_with_other_parameters_is_refused(ec2: Client, vpc_id: str, tabl
 
 
 def test_a_token_outlives_its_endpoint(sandbox: Sandbox, ec2: Client, vpc_id: str, table_id: str) -> None:
-    """A repeated request succeeds without doing anything: it returns the id of an endpoint that is gone.
+    """A repeated request succeeds and does nothing: it returns the id of an endpoint that was deleted.
 
     https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
     """
@@ -128,7 +128,7 @@ def test_a_token_outlives_its_endpoint(sandbox: Sandbox, ec2: Client, vpc_id: st
 
 
 def test_dry_run_makes_nothing(ec2: Client, vpc_id: str, table_id: str) -> None:
-    """A dry run is DryRunOperation, without an endpoint or a route."""
+    """A dry run fails with DryRunOperation and creates no endpoint or route."""
     assert refused(lambda: create(ec2, vpc_id, RouteTableIds=[table_id], DryRun=True)) == "DryRunOperation"
     assert ec2.describe_vpc_endpoints()["VpcEndpoints"] == []
     assert endpoint_routes(ec2, table_id) == []
@@ -155,7 +155,7 @@ def test_dry_run_makes_nothing(ec2: Client, vpc_id: str, table_id: str) -> None:
     ],
 )
 def test_refuses_what_does_not_exist(ec2: Client, vpc_id: str, changed: dict[str, str], code: str) -> None:
-    """Unknown services, VPCs and route tables have the codes of AWS's list of errors, and so has what is malformed.
+    """Unknown or malformed ids of services, VPCs, and route tables give the error codes that AWS lists.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html; the spelling RouteTableId of the
     endpoint operations as in https://github.com/hashicorp/terraform-provider-aws; a gateway endpoint has no subnets and
@@ -168,7 +168,7 @@ def test_refuses_what_does_not_exist(ec2: Client, vpc_id: str, changed: dict[str
 
 
 def test_interface_endpoints_have_no_route_tables(ec2: Client, vpc_id: str, table_id: str) -> None:
-    """Route tables belong to gateway endpoints only (https://github.com/ansible-collections/amazon.aws/issues/576)."""
+    """Only gateway endpoints have route tables (https://github.com/ansible-collections/amazon.aws/issues/576)."""
     parameters = {"VpcId": vpc_id, "ServiceName": "com.amazonaws.us-east-1.ec2", "VpcEndpointType": "Interface"}
     assert refused(lambda: ec2.create_vpc_endpoint(**parameters, RouteTableIds=[table_id])) == "InvalidParameter"
     endpoint = ec2.create_vpc_endpoint(**parameters)["VpcEndpoint"]
@@ -176,14 +176,14 @@ def test_interface_endpoints_have_no_route_tables(ec2: Client, vpc_id: str, tabl
 
 
 def test_a_table_of_another_vpc_is_refused(ec2: Client, vpc_id: str) -> None:
-    """An endpoint's route tables are those of its own VPC."""
+    """An endpoint's route tables must belong to its VPC."""
     other = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
     foreign = ec2.create_route_table(VpcId=other)["RouteTable"]["RouteTableId"]
     assert refused(lambda: create(ec2, vpc_id, RouteTableIds=[foreign])) == "InvalidParameter"
 
 
 def test_an_edge_table_is_refused(ec2: Client, vpc_id: str, table_id: str) -> None:
-    """A route table that is associated with a gateway takes no prefix list as a destination.
+    """A route table that is associated with a gateway cannot have a route for a prefix list.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/gateway-route-tables.html
     """
@@ -194,7 +194,7 @@ def test_an_edge_table_is_refused(ec2: Client, vpc_id: str, table_id: str) -> No
 
 
 def test_two_endpoints_share_no_table(ec2: Client, vpc_id: str, table_id: str) -> None:
-    """A table that has a route for the prefix list is RouteAlreadyExists; disjoint tables are fine.
+    """A table that already has a route for the prefix list gives RouteAlreadyExists; other tables are accepted.
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html#gateway-endpoint-routing,
     https://github.com/eksctl-io/eksctl/issues/4377
@@ -208,7 +208,7 @@ def test_two_endpoints_share_no_table(ec2: Client, vpc_id: str, table_id: str) -
 
 
 def test_s3_and_s3express_share_a_table(ec2: Client, vpc_id: str, table_id: str) -> None:
-    """Endpoints of different services have routes side by side."""
+    """One table can have the routes of endpoints of different services."""
     ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName="com.amazonaws.us-east-1.s3", RouteTableIds=[table_id])
     create(ec2, vpc_id, RouteTableIds=[table_id])
     assert len(endpoint_routes(ec2, table_id)) == 2
@@ -220,7 +220,7 @@ def test_s3_and_s3express_share_a_table(ec2: Client, vpc_id: str, table_id: str)
 def test_the_address_type_chooses_the_prefix_lists(
     ec2: Client, vpc_id: str, table_id: str, address_type: str, families: list[str]
 ) -> None:
-    """IpAddressType decides which prefix lists are put into the route tables.
+    """IpAddressType decides which prefix lists get routes.
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html#gateway-endpoint-ip-address-type
     """
@@ -232,7 +232,7 @@ def test_the_address_type_chooses_the_prefix_lists(
 
 @pytest.mark.parametrize("address_type", ["ipv6", "dualstack"])
 def test_the_address_type_must_fit_the_subnets(ec2: Client, vpc_id: str, table_id: str, address_type: str) -> None:
-    """IPv6 needs IPv6-only subnets and dualstack needs subnets with both; an IPv4-only one fits neither."""
+    """An IPv6 endpoint needs IPv6-only subnets, and a dual-stack endpoint needs dual-stack subnets."""
     subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
     ec2.associate_route_table(RouteTableId=table_id, SubnetId=subnet_id)
     code = refused(lambda: create(ec2, vpc_id, RouteTableIds=[table_id], IpAddressType=address_type))

@@ -26,7 +26,7 @@ MISSPELT = [{"Name": "vpcid", "Values": ["vpc-00000000"]}]
     ],
 )
 def test_an_unknown_filter_is_refused(ec2: Client, operation: str) -> None:
-    """A filter that an operation does not know is InvalidParameterValue, and never ignored.
+    """A filter that an operation does not know gives InvalidParameterValue and is never ignored.
 
     So a misspelt filter cannot pass for one that finds everything; https://github.com/boto/boto3/issues/1299.
     """
@@ -35,7 +35,7 @@ def test_an_unknown_filter_is_refused(ec2: Client, operation: str) -> None:
 
 @pytest.mark.parametrize("name", ["available", "/28", "Owner", "tag", "isdefault"])
 def test_a_word_of_the_documentation_is_no_filter(ec2: Client, name: str) -> None:
-    """The documentation of Filters also mentions values and examples, which are not names of filters."""
+    """The documentation of Filters also names values and examples, which are not filters."""
     assert refused(ec2.describe_vpcs, Filters=[{"Name": name, "Values": ["x"]}]) == "InvalidParameterValue"
 
 
@@ -48,14 +48,14 @@ def test_default_vpcs_are_found_by_both_names_of_the_filter(ec2: Client, vpc_id:
 
 @pytest.mark.parametrize("name", ["cidr-block", "cidr", "cidrBlock"])
 def test_a_filter_may_have_several_documented_names(ec2: Client, vpc_id: str, name: str) -> None:
-    """A subnet is found by its block under all three names that API_DescribeSubnets.html lists."""
+    """All three names for a subnet's block that API_DescribeSubnets.html lists find the subnet."""
     subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.7.0/24")["Subnet"]["SubnetId"]
     found = ec2.describe_subnets(Filters=[{"Name": name, "Values": ["10.0.7.0/24"]}])["Subnets"]
     assert [subnet["SubnetId"] for subnet in found] == [subnet_id]
 
 
 def test_tag_values_are_accepted_where_tag_keys_are(ec2: Client, vpc_id: str) -> None:
-    """EC2 accepts `tag-value` for resources with tags; it is not a filter of operations without `tag-key`."""
+    """EC2 accepts `tag-value` for resources with tags, but not for operations without `tag-key`."""
     ec2.create_tags(Resources=[vpc_id], Tags=[{"Key": "Owner", "Value": "TeamA"}])
     wanted = [{"Name": "tag-value", "Values": ["Team?"]}]
     assert [vpc["VpcId"] for vpc in ec2.describe_vpcs(Filters=wanted)["Vpcs"]] == [vpc_id]
@@ -63,12 +63,12 @@ def test_tag_values_are_accepted_where_tag_keys_are(ec2: Client, vpc_id: str) ->
 
 
 def test_an_unknown_filter_of_services_has_a_code_of_its_own(ec2: Client) -> None:
-    """DescribeVpcEndpointServices answers InvalidFilter (https://github.com/mondoohq/mql/issues/4454)."""
+    """DescribeVpcEndpointServices returns InvalidFilter (https://github.com/mondoohq/mql/issues/4454)."""
     assert refused(ec2.describe_vpc_endpoint_services, Filters=MISSPELT) == "InvalidFilter"
 
 
 def test_tags_may_have_any_name(ec2: Client, vpc_id: str) -> None:
-    """`tag:` is followed by a key that the customer chose, `tag-key` by nothing (botocore model, Filters)."""
+    """`tag:` needs a key, and `tag-key` has no suffix (botocore model, Filters)."""
     ec2.create_tags(Resources=[vpc_id], Tags=[{"Key": "vpcid", "Value": "x"}])
     for condition in ({"Name": "tag:vpcid", "Values": ["x"]}, {"Name": "tag-key", "Values": ["vpcid"]}):
         assert [vpc["VpcId"] for vpc in ec2.describe_vpcs(Filters=[condition])["Vpcs"]] == [vpc_id]
@@ -82,7 +82,7 @@ def test_a_filter_has_two_hundred_values_at_most(ec2: Client) -> None:
 
 
 def test_one_of_the_values_is_enough(ec2: Client, vpc_id: str) -> None:
-    """Values are joined with an OR: a table with one of two targets and a third one is found, by a wildcard too.
+    """The values of a filter are alternatives, and wildcards are supported.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Filter.html
     """

@@ -15,7 +15,7 @@ from sandbox.server import Sandbox
 
 @pytest.fixture
 def subnet_id(ec2: Client, vpc_id: str) -> str:
-    """Make a subnet in the VPC and return its id."""
+    """Create a subnet in the VPC and return its id."""
     subnet = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24", AvailabilityZoneId="use1-az4")["Subnet"]
     return str(subnet["SubnetId"])
 
@@ -29,13 +29,13 @@ def gateway_id(ec2: Client, vpc_id: str) -> str:
 
 
 def described(ec2: Client, nat_gateway_id: str) -> dict[str, Any]:
-    """Return the NAT gateway as it is described."""
+    """Return the NAT gateway's description."""
     nat_gateway: dict[str, Any] = ec2.describe_nat_gateways(NatGatewayIds=[nat_gateway_id])["NatGateways"][0]
     return nat_gateway
 
 
 def create(ec2: Client, **parameters: object) -> str:
-    """Make a NAT gateway and return its id."""
+    """Create a NAT gateway and return its id."""
     return str(ec2.create_nat_gateway(**parameters)["NatGateway"]["NatGatewayId"])
 
 
@@ -50,7 +50,7 @@ def test_zonal(ec2: Client, subnet_id: str) -> None:
 
 
 def test_private(ec2: Client, subnet_id: str) -> None:
-    """A private NAT gateway has no public address, and takes no allocation."""
+    """A private NAT gateway has no public address and accepts no allocation."""
     nat_gateway = described(ec2, create(ec2, SubnetId=subnet_id, ConnectivityType="private"))
     assert nat_gateway["ConnectivityType"] == "private"
     assert "PublicIp" not in nat_gateway["NatGatewayAddresses"][0]
@@ -60,7 +60,7 @@ def test_private(ec2: Client, subnet_id: str) -> None:
 
 
 def test_a_public_one_needs_an_address(ec2: Client, subnet_id: str) -> None:
-    """A public zonal NAT gateway has an Elastic IP address; its allocation is a parameter that must not be missing.
+    """A public zonal NAT gateway needs an Elastic IP address, so AllocationId is required.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateNatGateway.html
     """
@@ -68,12 +68,12 @@ def test_a_public_one_needs_an_address(ec2: Client, subnet_id: str) -> None:
 
 
 def test_zonal_needs_a_subnet(ec2: Client, vpc_id: str) -> None:
-    """Only a regional NAT gateway comes without a subnet."""
+    """Only a regional NAT gateway has no subnet."""
     assert refused(ec2.create_nat_gateway, VpcId=vpc_id) == "MissingParameter"
 
 
 def test_regional(ec2: Client, vpc_id: str, subnet_id: str, gateway_id: str) -> None:
-    """A regional NAT gateway has no subnet, and addresses in each zone where the VPC has subnets."""
+    """A regional NAT gateway has no subnet, and an address in each zone in which the VPC has subnets."""
     assert subnet_id
     nat_gateway = described(ec2, create(ec2, VpcId=vpc_id, AvailabilityMode="regional"))
     assert (nat_gateway["AvailabilityMode"], nat_gateway["State"]) == ("regional", "available")
@@ -84,7 +84,7 @@ def test_regional(ec2: Client, vpc_id: str, subnet_id: str, gateway_id: str) -> 
 
 
 def test_regional_has_its_own_route_table(ec2: Client, vpc_id: str, gateway_id: str) -> None:
-    """AWS makes a route table for it, with a route to the internet gateway; no subnet is associated with it."""
+    """AWS creates its route table, with a route to the internet gateway and no associated subnet."""
     nat_gateway = described(ec2, create(ec2, VpcId=vpc_id, AvailabilityMode="regional"))
     (table,) = ec2.describe_route_tables(RouteTableIds=[nat_gateway["RouteTableId"]])["RouteTables"]
     (route,) = [route for route in table["Routes"] if route.get("DestinationCidrBlock") == "0.0.0.0/0"]
@@ -95,7 +95,7 @@ def test_regional_has_its_own_route_table(ec2: Client, vpc_id: str, gateway_id: 
 
 
 def test_regional_with_addresses_for_chosen_zones(ec2: Client, vpc_id: str, gateway_id: str) -> None:
-    """AvailabilityZoneAddresses says which zones it supports, with which addresses (botocore model)."""
+    """AvailabilityZoneAddresses lists its zones and their addresses (botocore model)."""
     assert gateway_id
     address = ec2.allocate_address(Domain="vpc")
     zone = {"AvailabilityZoneId": "use1-az5", "AllocationIds": [address["AllocationId"]]}
@@ -105,7 +105,7 @@ def test_regional_with_addresses_for_chosen_zones(ec2: Client, vpc_id: str, gate
 
 
 def test_regional_without_an_internet_gateway_fails(ec2: Client, vpc_id: str) -> None:
-    """Without an attached internet gateway it ends in the state failed (botocore model, NatGateway.FailureCode)."""
+    """Without an attached internet gateway, its state becomes failed (botocore model, NatGateway.FailureCode)."""
     nat_gateway = described(ec2, create(ec2, VpcId=vpc_id, AvailabilityMode="regional"))
     assert (nat_gateway["State"], nat_gateway["FailureCode"]) == ("failed", "Gateway.NotAttached")
 
@@ -120,14 +120,14 @@ def test_regional_without_an_internet_gateway_fails(ec2: Client, vpc_id: str) ->
     ],
 )
 def test_what_regional_does_not_take(ec2: Client, vpc_id: str, changed: dict[str, str | None], code: str) -> None:
-    """A regional NAT gateway takes a VPC, no subnet, and is public."""
+    """A regional NAT gateway needs a VPC, accepts no subnet, and is public."""
     parameters = {"AvailabilityMode": "regional", "VpcId": vpc_id, **changed}
     given = {name: value for name, value in parameters.items() if value is not None}
     assert refused(ec2.create_nat_gateway, **given) == code
 
 
 def test_states(sandbox: Sandbox, ec2: Client, subnet_id: str) -> None:
-    """Pending, available, deleting, deleted: each as often as set, and a deleted one stays described."""
+    """Each of the states pending and deleting is described as often as set, and a deleted gateway remains described."""
     sandbox.ec2.knobs.pending_describes = sandbox.ec2.knobs.deleting_describes = 1
     made = create(ec2, SubnetId=subnet_id, ConnectivityType="private")
     assert [described(ec2, made)["State"] for _ in range(2)] == ["pending", "available"]
@@ -137,7 +137,7 @@ def test_states(sandbox: Sandbox, ec2: Client, subnet_id: str) -> None:
 
 
 def test_waiters_end(ec2: Client, subnet_id: str) -> None:
-    """The waiters that botocore has for NAT gateways come to their end."""
+    """The waiters of botocore for NAT gateways finish."""
     made = create(ec2, SubnetId=subnet_id, ConnectivityType="private")
     ec2.get_waiter("nat_gateway_available").wait(NatGatewayIds=[made])
     ec2.delete_nat_gateway(NatGatewayId=made)
@@ -145,7 +145,7 @@ def test_waiters_end(ec2: Client, subnet_id: str) -> None:
 
 
 def test_deleting_frees_interface_and_address(ec2: Client, subnet_id: str) -> None:
-    """Deleting removes the network interface and disassociates the Elastic IP address, which stays allocated."""
+    """Deletion removes the network interface and disassociates the Elastic IP address, which remains allocated."""
     allocation_id = ec2.allocate_address(Domain="vpc")["AllocationId"]
     made = create(ec2, SubnetId=subnet_id, AllocationId=allocation_id)
     (interface,) = ec2.describe_network_interfaces()["NetworkInterfaces"]

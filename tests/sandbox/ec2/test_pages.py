@@ -46,7 +46,7 @@ def sandbox(full_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
 
 @pytest.mark.parametrize(("operation", "key"), OPERATIONS)
 def test_max_results_makes_pages(ec2: Client, operation: str, key: str) -> None:
-    """MaxResults=5 makes pages of five; together they are what a single call returns, each item once."""
+    """MaxResults=5 gives pages of five, which together have the items of a single call, each once."""
     everything = getattr(ec2, operation)()[key]
     pages = [page[key] for page in ec2.get_paginator(operation).paginate(PaginationConfig={"PageSize": 5})]
     assert [len(page) for page in pages[:-1]] == [5] * (len(pages) - 1)
@@ -56,7 +56,7 @@ def test_max_results_makes_pages(ec2: Client, operation: str, key: str) -> None:
 
 @pytest.mark.parametrize(("operation", "key"), OPERATIONS)
 def test_the_server_may_page_by_itself(sandbox: Sandbox, ec2: Client, operation: str, key: str) -> None:
-    """A caller that names no MaxResults still gets pages and a NextToken, as AWS does where there is much."""
+    """Without MaxResults, long lists also have pages and a NextToken, as on AWS."""
     sandbox.ec2.knobs.page_size = 3
     first = getattr(ec2, operation)()
     assert len(first[key]) == 3
@@ -64,7 +64,7 @@ def test_the_server_may_page_by_itself(sandbox: Sandbox, ec2: Client, operation:
 
 
 def test_entries_of_a_prefix_list_are_paged(ec2: Client) -> None:
-    """GetManagedPrefixListEntries pages the entries of one list."""
+    """GetManagedPrefixListEntries has pages of one list's entries."""
     by_name = [{"Name": "prefix-list-name", "Values": ["com.amazonaws.us-east-1.s3express"]}]
     (listed,) = ec2.describe_prefix_lists(Filters=by_name)["PrefixLists"]
     paginator = ec2.get_paginator("get_managed_prefix_list_entries")
@@ -73,19 +73,19 @@ def test_entries_of_a_prefix_list_are_paged(ec2: Client) -> None:
 
 
 def test_no_token_on_the_last_page(ec2: Client) -> None:
-    """Where everything fits there is no NextToken."""
+    """If everything fits on one page, there is no NextToken."""
     assert "NextToken" not in ec2.describe_vpcs(MaxResults=1000)
 
 
 def test_a_foreign_token_is_refused(ec2: Client) -> None:
-    """A token of another operation, or an invented one, is InvalidNextToken."""
+    """An unknown token, or a token of another operation, is InvalidNextToken."""
     token = ec2.describe_vpcs(MaxResults=5)["NextToken"]
     assert refused(lambda: ec2.describe_subnets(NextToken=token)) == "InvalidNextToken"
     assert refused(lambda: ec2.describe_subnets(NextToken="invented")) == "InvalidNextToken"
 
 
 def test_max_results_beyond_the_maximum(ec2: Client) -> None:
-    """More than the maximum of an operation, 100 route tables (botocore model), is InvalidParameterValue.
+    """MaxResults above an operation's maximum (100 route tables, botocore model) is InvalidParameterValue.
 
     https://github.com/aws/aws-cli/issues/3397
     """
@@ -94,5 +94,5 @@ def test_max_results_beyond_the_maximum(ec2: Client) -> None:
 
 
 def test_max_results_without_a_maximum(ec2: Client) -> None:
-    """DescribeVpcEndpoints has no maximum, but returns 1,000 endpoints at most (botocore model, MaxResults)."""
+    """DescribeVpcEndpoints accepts any MaxResults but returns at most 1,000 endpoints (botocore model, MaxResults)."""
     assert len(ec2.describe_vpc_endpoints(MaxResults=5000)["VpcEndpoints"]) == 7

@@ -1,4 +1,4 @@
-"""What is true of every EC2 operation."""
+"""Behavior that all EC2 operations share."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,7 +9,7 @@ from sandbox.dynamic import Client
 
 
 def test_dry_run_changes_nothing(ec2: Client) -> None:
-    """A dry run of a permitted request is DryRunOperation with status 412, and nothing is made.
+    """A permitted dry run fails with DryRunOperation and status 412, and creates nothing.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html
     """
@@ -22,7 +22,7 @@ def test_dry_run_changes_nothing(ec2: Client) -> None:
 
 
 def test_concurrent_requests_with_one_token_make_one_endpoint(ec2: Client, vpc_id: str) -> None:
-    """Fifty requests at once with the same ClientToken share one endpoint.
+    """Fifty concurrent requests with the same ClientToken share one endpoint.
 
     https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
     """

@@ -1,4 +1,4 @@
-"""What an account shares, as AWS Resource Access Manager lists it.
+"""The resources that an account shares, as returned by AWS Resource Access Manager.
 
 https://docs.aws.amazon.com/ram/latest/APIReference/API_ListResources.html
 """
@@ -11,13 +11,13 @@ OWNER, PARTICIPANT = "123456789012", "210987654321"
 
 
 def shared(client: Client, **asked: object) -> list[str]:
-    """Return the ids that a client reads, on pages of one."""
+    """Return the ids that a client reads, in pages of one."""
     pages = client.get_paginator("list_resources").paginate(PaginationConfig={"PageSize": 1}, **asked)
     return [resource["arn"].rpartition("/")[2] for page in pages for resource in page["resources"]]
 
 
 def test_shared_subnets(sandbox: Sandbox, ec2: Client, vpc_id: str) -> None:
-    """The owner's list has what it shares, the participant's what others share with it, page by page."""
+    """The owner's list has the resources it shares, and the participant's list those shared with it, in pages."""
     made = [
         ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.0.{number}.0/24")["Subnet"]["SubnetId"] for number in range(3)
     ]
@@ -36,6 +36,6 @@ def test_shared_subnets(sandbox: Sandbox, ec2: Client, vpc_id: str) -> None:
 
 
 def test_the_list_can_be_denied(sandbox: Sandbox) -> None:
-    """A denial has the code that RAM gives."""
+    """A denial has RAM's error code."""
     sandbox.faults.deny("ram", "ListResources")
     assert refused(sandbox.client("ram").list_resources, resourceOwner="SELF") == "AccessDeniedException"

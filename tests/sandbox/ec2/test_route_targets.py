@@ -25,12 +25,12 @@ def default_route(ec2: Client, table_id: str) -> dict[str, Any]:
 
 @pytest.fixture
 def subnet_id(ec2: Client, vpc_id: str) -> str:
-    """Make a subnet in the VPC and return its id."""
+    """Create a subnet in the VPC and return its id."""
     return str(ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"])
 
 
 def test_deleted_nat_gateway(ec2: Client, table_id: str, subnet_id: str) -> None:
-    """Routes to a deleted NAT gateway stay, as blackholes.
+    """Routes to a deleted NAT gateway remain as blackholes.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html
     """
@@ -54,7 +54,7 @@ def test_deleted_interface(ec2: Client, table_id: str, subnet_id: str) -> None:
 
 @pytest.mark.parametrize("by", ["InstanceId", "NetworkInterfaceId"])
 def test_nat_instance(ec2: Client, table_id: str, subnet_id: str, by: str) -> None:
-    """A route to an instance names it, its owner and its interface, whichever was given, until it is terminated."""
+    """A route to an instance has its id, owner, and interface, whichever was given, until it is terminated."""
     (instance,) = ec2.run_instances(ImageId="ami-00000000", MinCount=1, MaxCount=1, SubnetId=subnet_id)["Instances"]
     interface = instance["NetworkInterfaces"][0]["NetworkInterfaceId"]
     ids = {"InstanceId": instance["InstanceId"], "NetworkInterfaceId": interface}
@@ -67,7 +67,7 @@ def test_nat_instance(ec2: Client, table_id: str, subnet_id: str, by: str) -> No
 
 
 def test_detached_internet_gateway(ec2: Client, vpc_id: str, table_id: str) -> None:
-    """Routes to an internet gateway are blackholes while it is not attached to the VPC, and when it is deleted."""
+    """Routes to an internet gateway are blackholes if it is detached from the VPC or deleted."""
     gateway = {"InternetGatewayId": ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]}
     ec2.attach_internet_gateway(**gateway, VpcId=vpc_id)
     ec2.create_route(RouteTableId=table_id, GatewayId=gateway["InternetGatewayId"], **DEFAULT)
@@ -91,7 +91,7 @@ def test_deleted_egress_only_internet_gateway(ec2: Client, vpc_id: str, table_id
 
 
 def test_detached_virtual_private_gateway(ec2: Client, vpc_id: str, table_id: str) -> None:
-    """Routes to a virtual private gateway are blackholes when it is detached."""
+    """Routes to a virtual private gateway are blackholes after it is detached."""
     gateway = {"VpnGatewayId": ec2.create_vpn_gateway(Type="ipsec.1")["VpnGateway"]["VpnGatewayId"], "VpcId": vpc_id}
     ec2.attach_vpn_gateway(**gateway)
     ec2.create_route(RouteTableId=table_id, GatewayId=gateway["VpnGatewayId"], **DEFAULT)
@@ -113,7 +113,7 @@ def test_deleted_peering(ec2: Client, vpc_id: str, table_id: str) -> None:
 
 
 def test_deleted_transit_gateway(ec2: Client, vpc_id: str, subnet_id: str, table_id: str) -> None:
-    """Routes to a transit gateway become blackholes with the VPC's attachment, and stay so when it is deleted."""
+    """Routes to a transit gateway become blackholes when the VPC's attachment is deleted."""
     gateway = {"TransitGatewayId": ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]}
     made = ec2.create_transit_gateway_vpc_attachment(VpcId=vpc_id, SubnetIds=[subnet_id], **gateway)
     ec2.create_route(RouteTableId=table_id, **DEFAULT, **gateway)
@@ -126,7 +126,7 @@ def test_deleted_transit_gateway(ec2: Client, vpc_id: str, subnet_id: str, table
 
 
 def test_deleted_gateway_load_balancer_endpoint(sandbox: Sandbox, ec2: Client, vpc_id: str, table_id: str) -> None:
-    """Routes to a deleted Gateway Load Balancer endpoint become blackholes, and stay so when it is forgotten."""
+    """Routes to a deleted Gateway Load Balancer endpoint remain blackholes, also after it is no longer described."""
     sandbox.ec2.knobs.deleted_describes = 0
     balancer = sandbox.client("elbv2").create_load_balancer(
         Name="appliances",
@@ -151,7 +151,7 @@ def test_deleted_gateway_load_balancer_endpoint(sandbox: Sandbox, ec2: Client, v
     [("route.state", "blackhole"), ("route.nat-gateway-id", None), ("route.destination-cidr-block", "0.0.0.0/0")],
 )
 def test_filters_of_routes(ec2: Client, table_id: str, subnet_id: str, name: str, wanted: str | None) -> None:
-    """Tables are found by the state, the targets and the destinations of their routes (botocore model)."""
+    """Filters find tables by the state, targets, and destinations of their routes (botocore model)."""
     nat = ec2.create_nat_gateway(SubnetId=subnet_id, ConnectivityType="private")["NatGateway"]["NatGatewayId"]
     ec2.create_route(RouteTableId=table_id, NatGatewayId=nat, **DEFAULT)
     ec2.delete_nat_gateway(NatGatewayId=nat)
@@ -160,7 +160,7 @@ def test_filters_of_routes(ec2: Client, table_id: str, subnet_id: str, name: str
 
 
 def test_filter_by_prefix_list(ec2: Client, vpc_id: str, table_id: str) -> None:
-    """route.destination-prefix-list-id and route.gateway-id find the tables that an endpoint is associated with."""
+    """route.destination-prefix-list-id and route.gateway-id find the tables that are associated with an endpoint."""
     endpoint = ec2.create_vpc_endpoint(
         VpcId=vpc_id, ServiceName="com.amazonaws.us-east-1.s3express", RouteTableIds=[table_id]
     )["VpcEndpoint"]["VpcEndpointId"]

@@ -28,7 +28,7 @@ def gateway_id(ec2: Client, vpc_id: str) -> str:
 
 @pytest.fixture
 def endpoint_route(ec2: Client, vpc_id: str, table_id: str) -> dict[str, str]:
-    """Make an s3express endpoint for the table and return what names its route."""
+    """Create an s3express endpoint for the table and return the destination of its route."""
     ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName=S3EXPRESS, RouteTableIds=[table_id])
     (destination,) = (name for name in routes(ec2, table_id) if name.startswith("pl-"))
     return {"RouteTableId": table_id, "DestinationPrefixListId": destination}
@@ -45,7 +45,7 @@ def endpoint_route(ec2: Client, vpc_id: str, table_id: str) -> dict[str, str]:
     ],
 )
 def test_the_target_must_exist(ec2: Client, table_id: str, target: dict[str, str], code: str) -> None:
-    """A route needs a target that exists, and no gateway endpoint can be one.
+    """A route's target must exist and must not be a gateway endpoint.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
     """
@@ -54,7 +54,7 @@ def test_the_target_must_exist(ec2: Client, table_id: str, target: dict[str, str
 
 
 def test_the_destination_must_exist(ec2: Client, table_id: str, gateway_id: str) -> None:
-    """A route needs a destination, and its prefix list must exist."""
+    """A route needs a destination; if it is a prefix list, the list must exist."""
     target = {"RouteTableId": table_id, "GatewayId": gateway_id}
     assert refused(ec2.create_route, **target) == "MissingParameter"
     unknown = {"DestinationPrefixListId": "pl-00000000"}
@@ -62,7 +62,7 @@ def test_the_destination_must_exist(ec2: Client, table_id: str, gateway_id: str)
 
 
 def test_one_route_for_a_destination(ec2: Client, table_id: str, gateway_id: str) -> None:
-    """A second route for a CIDR, an IPv6 CIDR or a prefix list is RouteAlreadyExists; so is the VPC's own CIDR."""
+    """A second route for the same destination, or for the VPC's own CIDR, gives RouteAlreadyExists."""
     prefix_list = ec2.create_managed_prefix_list(PrefixListName="mine", MaxEntries=1, AddressFamily="IPv4")[
         "PrefixList"
     ]
@@ -79,7 +79,7 @@ def test_one_route_for_a_destination(ec2: Client, table_id: str, gateway_id: str
 
 
 def test_a_gateway_of_another_vpc_is_refused(ec2: Client, table_id: str) -> None:
-    """An internet gateway must be attached to the VPC of the table, a NAT gateway must be in it.
+    """An internet gateway must be attached to the table's VPC, and a NAT gateway must be in it.
 
     https://github.com/smoketurner/serverless-vpc-plugin/issues/147
     """
@@ -100,7 +100,7 @@ def test_a_gateway_of_another_vpc_is_refused(ec2: Client, table_id: str) -> None
     ],
 )
 def test_targets_without_a_resource_here(ec2: Client, table_id: str, gateway_id: str, name: str, value: str) -> None:
-    """Core networks, local gateways and database networks are kept as targets (botocore model, Route)."""
+    """Core networks, local gateways, and database networks are valid targets (botocore model, Route)."""
     ec2.create_route(RouteTableId=table_id, **DEFAULT, **{name: value})
     assert routes(ec2, table_id)["0.0.0.0/0"][name] == value
     ec2.replace_route(RouteTableId=table_id, GatewayId=gateway_id, **DEFAULT)
@@ -108,7 +108,7 @@ def test_targets_without_a_resource_here(ec2: Client, table_id: str, gateway_id:
 
 
 def test_replacing_the_target(ec2: Client, vpc_id: str, table_id: str, gateway_id: str) -> None:
-    """ReplaceRoute gives a route another target."""
+    """ReplaceRoute changes a route's target."""
     subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
     nat = ec2.create_nat_gateway(SubnetId=subnet_id, ConnectivityType="private")["NatGateway"]["NatGatewayId"]
     ec2.create_route(RouteTableId=table_id, NatGatewayId=nat, **DEFAULT)
@@ -118,12 +118,12 @@ def test_replacing_the_target(ec2: Client, vpc_id: str, table_id: str, gateway_i
 
 
 def test_replacing_what_is_not_there_is_refused(ec2: Client, table_id: str, gateway_id: str) -> None:
-    """A destination without a route cannot be replaced."""
+    """A route that does not exist cannot be replaced."""
     assert refused(ec2.replace_route, RouteTableId=table_id, GatewayId=gateway_id, **DEFAULT) == "InvalidParameterValue"
 
 
 def test_the_route_of_an_endpoint_cannot_be_deleted(ec2: Client, endpoint_route: dict[str, str]) -> None:
-    """Routes of gateway endpoints change only through the endpoint.
+    """Routes of gateway endpoints can be changed only through the endpoint.
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html#gateway-endpoint-routing
     """
@@ -134,20 +134,20 @@ def test_the_route_of_an_endpoint_cannot_be_deleted(ec2: Client, endpoint_route:
 def test_the_route_of_an_endpoint_cannot_be_replaced(
     ec2: Client, endpoint_route: dict[str, str], gateway_id: str
 ) -> None:
-    """Nor can such a route be given another target."""
+    """The target of such a route cannot be replaced either."""
     assert refused(ec2.replace_route, GatewayId=gateway_id, **endpoint_route) == "InvalidParameterValue"
     route = routes(ec2, endpoint_route["RouteTableId"])[endpoint_route["DestinationPrefixListId"]]
     assert route["GatewayId"].startswith("vpce-")
 
 
 def test_the_local_route_cannot_be_deleted(ec2: Client, table_id: str) -> None:
-    """Every table keeps the route for its VPC (https://docs.aws.amazon.com/vpc/latest/userguide/RouteTables.html)."""
+    """The local route cannot be deleted (https://docs.aws.amazon.com/vpc/latest/userguide/RouteTables.html)."""
     code = refused(ec2.delete_route, RouteTableId=table_id, DestinationCidrBlock="10.0.0.0/16")
     assert code == "InvalidParameterValue"
 
 
 def test_deleting_a_route(ec2: Client, table_id: str, gateway_id: str) -> None:
-    """Any other route can be deleted, once."""
+    """Any other route can be deleted once."""
     ec2.create_route(RouteTableId=table_id, GatewayId=gateway_id, **DEFAULT)
     ec2.delete_route(RouteTableId=table_id, **DEFAULT)
     assert "0.0.0.0/0" not in routes(ec2, table_id)

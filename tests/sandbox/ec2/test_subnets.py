@@ -11,7 +11,7 @@ from sandbox.server import Sandbox
 
 @pytest.fixture
 def blocks(ec2: Client) -> tuple[str, list[str]]:
-    """Make a VPC with both families and return its id and its IPv6 /64 blocks."""
+    """Create a dual-stack VPC and return its id and its IPv6 /64 blocks."""
     vpc_id = ec2.create_vpc(CidrBlock="10.0.0.0/16", AmazonProvidedIpv6CidrBlock=True)["Vpc"]["VpcId"]
     (vpc,) = ec2.describe_vpcs(VpcIds=[vpc_id])["Vpcs"]
     network = ipaddress.ip_network(vpc["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"])
@@ -28,7 +28,7 @@ def test_ipv6_native(ec2: Client, blocks: tuple[str, list[str]]) -> None:
 
 
 def test_state_of_an_ipv6_block(ec2: Client, blocks: tuple[str, list[str]]) -> None:
-    """The state of an IPv6 block is `associated`, and a block that was taken away is not listed."""
+    """The state of an IPv6 block is `associated`, and a disassociated block is not listed."""
     vpc_id, ipv6 = blocks
     subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24", Ipv6CidrBlock=ipv6[0])["Subnet"]["SubnetId"]
     (block,) = ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"][0]["Ipv6CidrBlockAssociationSet"]
@@ -38,7 +38,7 @@ def test_state_of_an_ipv6_block(ec2: Client, blocks: tuple[str, list[str]]) -> N
 
 
 def test_dns64(ec2: Client, vpc_id: str) -> None:
-    """EnableDns64 is false at first, and can be set for one subnet (ModifySubnetAttribute)."""
+    """EnableDns64 is false by default and can be set for each subnet (ModifySubnetAttribute)."""
     first, second = (
         ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.0.{number}.0/24")["Subnet"]["SubnetId"] for number in range(2)
     )
@@ -48,14 +48,14 @@ def test_dns64(ec2: Client, vpc_id: str) -> None:
 
 
 def test_other_attributes(ec2: Client, vpc_id: str) -> None:
-    """The other attributes of a subnet can be set as before (ModifySubnetAttribute)."""
+    """The other attributes of a subnet can still be set (ModifySubnetAttribute)."""
     subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
     ec2.modify_subnet_attribute(SubnetId=subnet_id, MapPublicIpOnLaunch={"Value": True})
     assert ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"][0]["MapPublicIpOnLaunch"] is True
 
 
 def test_only_the_default_vpc_has_default_subnets(ec2: Client, vpc_id: str) -> None:
-    """A subnet of another VPC is no default subnet and gives no public addresses.
+    """A subnet outside the default VPC is not a default subnet and assigns no public addresses.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/default-subnet.html
     """
@@ -70,7 +70,7 @@ def test_only_the_default_vpc_has_default_subnets(ec2: Client, vpc_id: str) -> N
 
 @pytest.mark.parametrize("region", REGIONS)
 def test_zone_ids(sandbox: Sandbox, region: str) -> None:
-    """Every Region of S3 Express One Zone has zone ids of AWS's form, such as use1-az4.
+    """In every Region with S3 Express One Zone, zone ids have AWS's form, such as use1-az4.
 
     https://docs.aws.amazon.com/AmazonS3/latest/userguide/directory-bucket-az-networking.html
     """

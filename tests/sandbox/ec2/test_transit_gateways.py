@@ -1,4 +1,4 @@
-"""Transit gateways: attachments and their states, defaults, sharing, and the routes of VPCs to them.
+"""Transit gateways: attachments and their states, defaults, sharing, and the VPC routes to them.
 
 https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html and, for what a spoke may do,
 https://docs.aws.amazon.com/vpc/latest/tgw/working-with-transit-gateways.html
@@ -18,7 +18,7 @@ DEFAULT = {"DestinationCidrBlock": "0.0.0.0/0"}
 
 @pytest.fixture
 def gateway_id(ec2: Client) -> str:
-    """Make a transit gateway and return its id."""
+    """Create a transit gateway and return its id."""
     return str(ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"])
 
 
@@ -38,13 +38,13 @@ def share(sandbox: Sandbox, ec2: Client, gateway_id: str) -> str:
 
 
 def subnet_of(ec2: Client, vpc_id: str, number: int = 0, zone: str = "a") -> str:
-    """Make a subnet of a VPC in a zone."""
+    """Create a subnet of a VPC in an Availability Zone."""
     answer = ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.0.{number}.0/24", AvailabilityZone=f"us-east-1{zone}")
     return str(answer["Subnet"]["SubnetId"])
 
 
 def attach(ec2: Client, gateway_id: str, vpc_id: str, **more: Any) -> str:  # noqa: ANN401  # boto3's own parameters
-    """Attach a VPC by a new subnet and return the attachment."""
+    """Attach a VPC with a new subnet and return the attachment."""
     subnet_ids = [subnet_of(ec2, vpc_id)]
     made = ec2.create_transit_gateway_vpc_attachment(
         TransitGatewayId=gateway_id, VpcId=vpc_id, SubnetIds=subnet_ids, **more
@@ -53,7 +53,7 @@ def attach(ec2: Client, gateway_id: str, vpc_id: str, **more: Any) -> str:  # no
 
 
 def attachment_of(ec2: Client, attachment_id: str) -> dict[str, Any]:
-    """Describe one attachment."""
+    """Return the description of one attachment."""
     [found] = ec2.describe_transit_gateway_attachments(TransitGatewayAttachmentIds=[attachment_id])[
         "TransitGatewayAttachments"
     ]
@@ -61,12 +61,12 @@ def attachment_of(ec2: Client, attachment_id: str) -> dict[str, Any]:
 
 
 def refused(code: str) -> Any:  # noqa: ANN401  # pytest's own type is private
-    """Expect a refusal with a code."""
+    """Expect an error with this code."""
     return pytest.raises(ClientError, match=rf"\({code}\)")
 
 
 def test_attachment_is_pending_then_available(sandbox: Sandbox, ec2: Client, vpc_id: str, gateway_id: str) -> None:
-    """A new attachment is pending for the requested number of descriptions, and associated once it is available."""
+    """A new attachment is pending for the set number of descriptions, and then available and associated."""
     sandbox.ec2.knobs.pending_describes = 1
     attachment_id = attach(ec2, gateway_id, vpc_id)
     first, second = attachment_of(ec2, attachment_id), attachment_of(ec2, attachment_id)
@@ -75,7 +75,7 @@ def test_attachment_is_pending_then_available(sandbox: Sandbox, ec2: Client, vpc
 
 
 def test_attachment_tells_its_subnets_and_options(ec2: Client, vpc_id: str, gateway_id: str) -> None:
-    """DescribeTransitGatewayVpcAttachments has SubnetIds and ApplianceModeSupport, which can be changed."""
+    """DescribeTransitGatewayVpcAttachments returns SubnetIds and ApplianceModeSupport, both of which can be changed."""
     attachment_id = attach(ec2, gateway_id, vpc_id, Options={"ApplianceModeSupport": "enable"})
     other = subnet_of(ec2, vpc_id, 1, "b")
     ec2.modify_transit_gateway_vpc_attachment(
@@ -88,7 +88,7 @@ def test_attachment_tells_its_subnets_and_options(ec2: Client, vpc_id: str, gate
 
 
 def test_vpc_is_attached_once(ec2: Client, vpc_id: str, gateway_id: str) -> None:
-    """A VPC has one attachment to a transit gateway, until that one is deleted."""
+    """A VPC cannot have a second attachment to a transit gateway before the first one is deleted."""
     attachment_id = attach(ec2, gateway_id, vpc_id)
     again = {"TransitGatewayId": gateway_id, "VpcId": vpc_id, "SubnetIds": [subnet_of(ec2, vpc_id, 1)]}
     with refused("DuplicateTransitGatewayAttachment"):
@@ -98,7 +98,7 @@ def test_vpc_is_attached_once(ec2: Client, vpc_id: str, gateway_id: str) -> None
 
 
 def test_one_subnet_for_each_zone(ec2: Client, vpc_id: str, gateway_id: str) -> None:
-    """An attachment takes exactly one subnet of each zone."""
+    """An attachment has exactly one subnet in each of its zones."""
     subnet_ids = [subnet_of(ec2, vpc_id, number, "a") for number in range(2)]
     with refused("DuplicateSubnetsInSameZone"):
         ec2.create_transit_gateway_vpc_attachment(TransitGatewayId=gateway_id, VpcId=vpc_id, SubnetIds=subnet_ids)
@@ -116,7 +116,7 @@ def test_one_subnet_for_each_zone(ec2: Client, vpc_id: str, gateway_id: str) -> 
 def test_defaults(
     ec2: Client, vpc_id: str, options: dict[str, str], associated: bool, propagates: bool, tables: int
 ) -> None:
-    """A new attachment is associated with the default table and propagates to it, where those defaults are on."""
+    """If the defaults are on, a new attachment is associated with the default table and propagates to it."""
     gateway = ec2.create_transit_gateway(Options=options)["TransitGateway"]
     attachment_id = attach(ec2, gateway["TransitGatewayId"], vpc_id)
     assert ("Association" in attachment_of(ec2, attachment_id)) is associated
@@ -130,7 +130,7 @@ def test_defaults(
 
 
 def test_route_needs_an_attachment(ec2: Client, vpc_id: str, table_id: str, gateway_id: str) -> None:
-    """A VPC that is not attached cannot route to a transit gateway; once it is detached, its routes are blackholes."""
+    """A VPC needs an attachment to route to a transit gateway. After it is deleted, the routes are blackholes."""
     with refused("InvalidTransitGatewayID.NotFound"):
         ec2.create_route(RouteTableId=table_id, TransitGatewayId=gateway_id, **DEFAULT)
     attachment_id = attach(ec2, gateway_id, vpc_id)
@@ -141,7 +141,7 @@ def test_route_needs_an_attachment(ec2: Client, vpc_id: str, table_id: str, gate
 
 
 def routes(ec2: Client, table_id: str) -> list[dict[str, Any]]:
-    """Return the routes of a VPC's table to transit gateways."""
+    """Return the routes to transit gateways in a VPC's table."""
     [table] = ec2.describe_route_tables(RouteTableIds=[table_id])["RouteTables"]
     return [route for route in table["Routes"] if "TransitGatewayId" in route]
 
@@ -149,7 +149,7 @@ def routes(ec2: Client, table_id: str) -> list[dict[str, Any]]:
 def test_others_see_a_transit_gateway_when_it_is_shared(
     sandbox: Sandbox, ec2: Client, spoke: Client, gateway_id: str
 ) -> None:
-    """Another account finds a transit gateway, under its owner's id, for as long as it is shared with it."""
+    """Another account sees a transit gateway, with its owner's id, while it is shared with that account."""
     assert spoke.describe_transit_gateways()["TransitGateways"] == []
     share_arn = share(sandbox, ec2, gateway_id)
     [seen] = spoke.describe_transit_gateways(Filters=[{"Name": "owner-id", "Values": [sandbox.account_id]}])[
@@ -163,7 +163,7 @@ def test_others_see_a_transit_gateway_when_it_is_shared(
 def test_attachment_of_another_account_waits_for_its_acceptance(
     sandbox: Sandbox, ec2: Client, spoke: Client, gateway_id: str
 ) -> None:
-    """A spoke's attachment becomes available when the transit gateway's owner accepts it, and can be routed to then."""
+    """A spoke's attachment becomes available, and usable in routes, when the transit gateway's owner accepts it."""
     vpc_id = spoke.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     table_id = spoke.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"]
     with refused("InvalidTransitGatewayID.NotFound"):
@@ -183,7 +183,7 @@ def test_attachment_of_another_account_waits_for_its_acceptance(
 
 
 def test_what_a_spoke_sees(sandbox: Sandbox, ec2: Client, spoke: Client, vpc_id: str) -> None:
-    """A spoke sees its own attachment alone, without its association, and no route table; the owner sees it all."""
+    """A spoke sees only its own attachment, without the association, and no route table. The owner sees all."""
     gateway = ec2.create_transit_gateway(Options={"AutoAcceptSharedAttachments": "enable"})["TransitGateway"]
     gateway_id = gateway["TransitGatewayId"]
     share(sandbox, ec2, gateway_id)
@@ -202,12 +202,12 @@ def test_what_a_spoke_sees(sandbox: Sandbox, ec2: Client, spoke: Client, vpc_id:
 
 
 def attachments(ec2: Client) -> list[dict[str, Any]]:
-    """Describe all attachments that an account sees."""
+    """Return the descriptions of all attachments that an account sees."""
     return list(ec2.describe_transit_gateway_attachments()["TransitGatewayAttachments"])
 
 
 def test_filters_of_attachments(ec2: Client, vpc_id: str, gateway_id: str) -> None:
-    """Attachments are found by their resource and association (botocore model); unknown filters are refused."""
+    """Filters find attachments by resource and association (botocore model); unknown filters are rejected."""
     attachment_id = attach(ec2, gateway_id, vpc_id)
     without_default = ec2.create_transit_gateway(Options={"DefaultRouteTableAssociation": "disable"})["TransitGateway"]
     other = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
@@ -232,7 +232,7 @@ def test_filters_of_attachments(ec2: Client, vpc_id: str, gateway_id: str) -> No
     ],
 )
 def test_filters_of_transit_gateways(ec2: Client, gateway_id: str, name: str, value: str) -> None:
-    """Transit gateways are found by tags and options (botocore model, DescribeTransitGatewaysRequest)."""
+    """Filters find transit gateways by tags and options (botocore model, DescribeTransitGatewaysRequest)."""
     made = ec2.create_transit_gateway(
         Options={"DnsSupport": "disable", "AmazonSideAsn": 64513},
         TagSpecifications=[{"ResourceType": "transit-gateway", "Tags": [{"Key": "Team", "Value": "network"}]}],
@@ -243,7 +243,7 @@ def test_filters_of_transit_gateways(ec2: Client, gateway_id: str, name: str, va
 
 
 def test_operations_on_state_that_is_not_kept_fail_loudly(ec2: Client, gateway_id: str) -> None:
-    """Without this, moto answers from its own state, in which associations and propagations are missing."""
+    """Operations that the sandbox does not model fail; moto would answer without associations and propagations."""
     [table] = ec2.describe_transit_gateway_route_tables()["TransitGatewayRouteTables"]
     assert table["TransitGatewayId"] == gateway_id
     with refused("InternalFailure"):

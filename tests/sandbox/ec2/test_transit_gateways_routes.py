@@ -20,10 +20,10 @@ ALL = [{"Name": "state", "Values": ["active", "blackhole"]}]
 
 
 class Hub:
-    """A transit gateway with a route table of its own and some attached VPCs, 10.0.0.0/16, 10.1.0.0/16 and so on."""
+    """A transit gateway with its own route table and attached VPCs with 10.0.0.0/16, 10.1.0.0/16, and so on."""
 
     def __init__(self, ec2: Client, vpcs: int = 2) -> None:
-        """Build it; nothing is associated, propagated or routed."""
+        """Build it without associations, propagations, and routes."""
         self.ec2 = ec2
         options = {"DefaultRouteTableAssociation": "disable", "DefaultRouteTablePropagation": "disable"}
         self.gateway = ec2.create_transit_gateway(Options=options)["TransitGateway"]["TransitGatewayId"]
@@ -40,21 +40,21 @@ class Hub:
         return {"TransitGatewayAttachmentId": made["TransitGatewayVpcAttachment"]["TransitGatewayAttachmentId"]}
 
     def route(self, block: str, number: int | None) -> None:
-        """Make a static route to the attachment with this number; a blackhole for None."""
+        """Create a static route to the attachment with this number, or a blackhole for None."""
         target: dict[str, Any] = {"Blackhole": True} if number is None else self.attachments[number]
         self.ec2.create_transit_gateway_route(DestinationCidrBlock=block, **self.table, **target)
 
     def propagate(self, number: int) -> None:
-        """Let an attachment propagate to the table."""
+        """Let an attachment propagate its routes to the table."""
         self.ec2.enable_transit_gateway_route_table_propagation(**self.table, **self.attachments[number])
 
     def search(self, **filters: str) -> list[dict[str, Any]]:
-        """Return the routes that filters, with _ for . and -, fit; all without."""
+        """Return the routes that match filters, whose names have _ instead of . and -; without filters, all."""
         conditions = [{"Name": NAMES[name], "Values": [value]} for name, value in filters.items()]
         return list(self.ec2.search_transit_gateway_routes(**self.table, Filters=conditions or ALL)["Routes"])
 
     def blocks(self, **filters: str) -> list[str]:
-        """Return the destinations of the routes that filters fit."""
+        """Return the destinations of the routes that match the filters."""
         return [route["DestinationCidrBlock"] for route in self.search(**filters)]
 
 
@@ -78,12 +78,12 @@ def hub(ec2: Client) -> Hub:
 
 
 def refused(code: str) -> Any:  # noqa: ANN401  # pytest's own type is private
-    """Expect a refusal with a code."""
+    """Expect an error with this code."""
     return pytest.raises(ClientError, match=rf"\({code}\)")
 
 
 def test_static_route_tells_its_attachment(hub: Hub) -> None:
-    """A route carries the attachment it leads to, and its resource."""
+    """A route has its attachment and the attachment's resource."""
     hub.route("0.0.0.0/0", 1)
     attached = {**hub.attachments[1], "ResourceId": hub.vpcs[1], "ResourceType": "vpc"}
     wanted = {"DestinationCidrBlock": "0.0.0.0/0", "Type": "static", "State": "active"}
@@ -91,7 +91,7 @@ def test_static_route_tells_its_attachment(hub: Hub) -> None:
 
 
 def test_blackhole_route_has_no_attachment(hub: Hub) -> None:
-    """A static blackhole leads nowhere; a route needs an attachment or to be a blackhole, not both."""
+    """A static route has either an attachment or is a blackhole."""
     hub.route("10.9.0.0/16", None)
     assert hub.search() == [{"DestinationCidrBlock": "10.9.0.0/16", "Type": "static", "State": "blackhole"}]
     with refused("InvalidParameterCombination"):
@@ -103,7 +103,7 @@ def test_blackhole_route_has_no_attachment(hub: Hub) -> None:
 
 
 def test_route_to_a_deleted_attachment_is_a_blackhole(hub: Hub) -> None:
-    """When an attachment goes, its propagated routes go, and static ones to it become blackholes."""
+    """When an attachment is deleted, its propagated routes are removed, and static routes to it become blackholes."""
     hub.route("0.0.0.0/0", 1)
     hub.propagate(1)
     assert hub.blocks() == ["0.0.0.0/0", "10.1.0.0/16"]
@@ -112,7 +112,7 @@ def test_route_to_a_deleted_attachment_is_a_blackhole(hub: Hub) -> None:
 
 
 def test_static_routes_are_unique(hub: Hub) -> None:
-    """A destination has one static route, which can be deleted."""
+    """A destination has at most one static route, which can be deleted."""
     hub.route("0.0.0.0/0", 0)
     with refused("RouteAlreadyExists"):
         hub.route("0.0.0.0/0", 1)
@@ -126,13 +126,13 @@ def test_static_routes_are_unique(hub: Hub) -> None:
 
 @pytest.mark.parametrize("block", ["10.0.0.1/16", "everything"])
 def test_destination_is_a_block(hub: Hub, block: str) -> None:
-    """What is no CIDR block is refused."""
+    """A destination that is not a CIDR block is rejected."""
     with refused("InvalidParameterValue"):
         hub.route(block, 0)
 
 
 def test_attachment_propagates_its_vpcs_blocks(hub: Hub) -> None:
-    """All blocks of a VPC are propagated, of both families."""
+    """All IPv4 and IPv6 blocks of a VPC are propagated."""
     hub.ec2.associate_vpc_cidr_block(VpcId=hub.vpcs[0], CidrBlock="10.100.0.0/16")
     hub.ec2.associate_vpc_cidr_block(VpcId=hub.vpcs[0], AmazonProvidedIpv6CidrBlock=True)
     [vpc] = hub.ec2.describe_vpcs(VpcIds=[hub.vpcs[0]])["Vpcs"]
@@ -145,7 +145,7 @@ def test_attachment_propagates_its_vpcs_blocks(hub: Hub) -> None:
 
 
 def test_static_route_hides_the_propagated_one(hub: Hub) -> None:
-    """Among equal destinations the table shows the static route, and the propagated one when that is gone."""
+    """For equal destinations, the table shows the static route, or the propagated one after its deletion."""
     hub.propagate(0)
     hub.route("10.0.0.0/16", 1)
     assert [(route["Type"], route["TransitGatewayAttachments"][0]["ResourceId"]) for route in hub.search()] == [
@@ -156,7 +156,7 @@ def test_static_route_hides_the_propagated_one(hub: Hub) -> None:
 
 
 def test_association_is_with_one_table(hub: Hub) -> None:
-    """An attachment is associated with one table, which its owner sees."""
+    """An attachment is associated with one table, which its owner can see."""
     other = hub.ec2.create_transit_gateway_route_table(TransitGatewayId=hub.gateway)["TransitGatewayRouteTable"]
     other_table = {"TransitGatewayRouteTableId": other["TransitGatewayRouteTableId"]}
     hub.ec2.associate_transit_gateway_route_table(**hub.table, **hub.attachments[0])
@@ -170,7 +170,7 @@ def test_association_is_with_one_table(hub: Hub) -> None:
 
 @pytest.fixture
 def nested(hub: Hub) -> Hub:
-    """Add routes that lie within each other, and one of IPv6."""
+    """Add nested routes and an IPv6 route."""
     for block, number in {"0.0.0.0/0": 1, "10.1.2.0/24": 0, "10.1.2.128/25": None, "::/0": 1}.items():
         hub.route(block, number)
     hub.propagate(1)
@@ -196,12 +196,12 @@ def nested(hub: Hub) -> Hub:
     ],
 )
 def test_search(nested: Hub, filters: dict[str, str], wanted: list[str]) -> None:
-    """A search finds what every one of its filters fits: by state, type, attachment, or the ways to match a block."""
+    """A search returns the routes that match all filters: state, type, attachment, and four ways to match a block."""
     assert nested.blocks(**filters) == wanted
 
 
 def test_search_by_attachment(nested: Hub) -> None:
-    """A search finds the routes to one attachment."""
+    """A search can return only the routes to one attachment."""
     assert nested.blocks(attachment=nested.attachments[0]["TransitGatewayAttachmentId"]) == ["10.1.2.0/24"]
 
 
@@ -214,13 +214,13 @@ def test_search_by_attachment(nested: Hub) -> None:
     ],
 )
 def test_refused_searches(hub: Hub, filters: list[dict[str, Any]], code: str) -> None:
-    """A search needs a filter that it knows, with a block where one is compared."""
+    """A search needs at least one known filter, with a valid block if the filter compares blocks."""
     with refused(code):
         hub.ec2.search_transit_gateway_routes(**hub.table, Filters=filters)
 
 
 def test_pages_of_a_search(hub: Hub) -> None:
-    """A search returns at most MaxResults routes, says that there are more, and goes on from a token."""
+    """A search returns at most MaxResults routes, says if there are more, and continues from a token."""
     for number in range(12):
         hub.route(f"192.0.2.{number}/32", None)
     first = hub.ec2.search_transit_gateway_routes(**hub.table, Filters=ALL, MaxResults=10)
@@ -232,7 +232,7 @@ def test_pages_of_a_search(hub: Hub) -> None:
 
 
 def test_search_without_limit_returns_a_thousand(sandbox: Sandbox, hub: Hub) -> None:
-    """Without MaxResults a search returns 1,000 routes at most."""
+    """Without MaxResults, a search returns at most 1,000 routes."""
     backend = ec2_backends[sandbox.account_id][sandbox.region]
     table = backend.transit_gateways_route_tables[hub.table["TransitGatewayRouteTableId"]]
     for block in islice(IPv4Network("198.18.0.0/15").subnets(new_prefix=32), 1001):

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of Systems Manager Automation in the sandbox."""
+"""Fixtures for the tests of Systems Manager Automation in the sandbox."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -31,21 +31,21 @@ def automation(sandbox: Sandbox) -> Iterator[Automation]:
 
 @pytest.fixture
 def ssm(sandbox: Sandbox, automation: Automation) -> BaseClient:
-    """A client of Systems Manager."""
+    """A Systems Manager client."""
     del automation
     return sandbox.client("ssm")
 
 
 @pytest.fixture
 def role(sandbox: Sandbox) -> str:
-    """The ARN of a role that Systems Manager may assume; it has no permissions, which nothing asks for by default."""
+    """The ARN of a role that Systems Manager may assume; it has no permissions, and by default none are needed."""
     role = sandbox.client("iam").create_role(RoleName="automation", AssumeRolePolicyDocument=json.dumps(TRUST))
     return str(role["Role"]["Arn"])
 
 
 @pytest.fixture
 def runbook(role: str) -> Callable[..., Runbook]:
-    """Makes a runbook of some steps and, by name, other elements."""
+    """Return a function that makes a runbook of these steps and other elements, by name."""
 
     def make(*steps: Step, parameters: dict[str, Any] | None = None, **elements: object) -> Runbook:
         return {
@@ -62,7 +62,7 @@ def runbook(role: str) -> Callable[..., Runbook]:
 
 @pytest.fixture
 def store(ssm: BaseClient) -> Callable[..., str]:
-    """Stores a runbook and returns its name."""
+    """Return a function that stores a runbook and returns its name."""
 
     def put(document: Runbook, name: str = "Runbook") -> str:
         ssm.create_document(Name=name, Content=json.dumps(document), DocumentFormat="JSON", DocumentType="Automation")
@@ -75,7 +75,7 @@ def store(ssm: BaseClient) -> Callable[..., str]:
 def run(
     automation: Automation, store: Callable[..., str], runbook: Callable[..., Runbook]
 ) -> Callable[..., dict[str, Any]]:
-    """Stores a runbook of some steps, runs it to its end, and returns its AutomationExecution."""
+    """Return a function that runs a runbook of these steps to its end and returns its AutomationExecution."""
 
     def execute(
         *steps: Step, given: dict[str, Any] | None = None, name: str = "Runbook", **elements: object
@@ -87,7 +87,7 @@ def run(
 
 @pytest.fixture
 def outcome() -> Callable[[dict[str, Any]], dict[str, str]]:
-    """Gives the statuses of the steps of an AutomationExecution by their names."""
+    """Return a function that returns the status of each step of an AutomationExecution, by name."""
 
     def of(execution: dict[str, Any]) -> dict[str, str]:
         return {step["StepName"]: step["StepStatus"] for step in execution["StepExecutions"]}

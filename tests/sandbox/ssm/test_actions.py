@@ -1,4 +1,4 @@
-"""What each action does.
+"""The behavior of each action.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
 """
@@ -24,7 +24,7 @@ def invoke(**inputs: object) -> dict[str, Any]:
 
 
 def test_throttled_call_fails_the_step(run: Run, sandbox: Sandbox) -> None:
-    """How long throttled calls are tried again is a setting of the account; here it is off, as without one.
+    """The account's setting decides how long throttled calls are retried. It is not set here, so they fail at once.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-throttling-retry.html
     """
@@ -34,7 +34,7 @@ def test_throttled_call_fails_the_step(run: Run, sandbox: Sandbox) -> None:
 
 
 def test_api_inputs_that_only_show_at_run_time_fail_the_step(run: Run) -> None:
-    """A value that the SDK does not take fails the step, not the executor."""
+    """A value that the SDK rejects fails the step, not the executor."""
     step = {
         "name": "look",
         "action": "aws:executeAwsApi",
@@ -45,7 +45,7 @@ def test_api_inputs_that_only_show_at_run_time_fail_the_step(run: Run) -> None:
 
 
 def test_function_gets_its_event_and_gives_its_answer(run: Run, automation: Automation) -> None:
-    """InputPayload is the event, with typed values; the answer is Payload, and outputs select from it.
+    """InputPayload is the event, with typed values. The response is Payload, and outputs can select from it.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-lamb.html
     """
@@ -75,7 +75,7 @@ def test_event_of_a_function_is_empty_without_a_payload(run: Run, automation: Au
 
 
 def test_step_waits_for_a_function_as_long_as_its_action_may_take(sandbox: Sandbox) -> None:
-    """Clients wait longer than botocore's 60 seconds: aws:invokeLambdaFunction may take 300.
+    """Clients wait longer than botocore's 60 seconds, because aws:invokeLambdaFunction may take 300.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-lamb.html
     """
@@ -83,7 +83,7 @@ def test_step_waits_for_a_function_as_long_as_its_action_may_take(sandbox: Sandb
 
 
 def test_failed_function_fails_the_step_and_says_why(run: Run, automation: Automation) -> None:
-    """A function error fails the step; its type and message are in the failure message."""
+    """A function error fails the step; the failure message has its type and message."""
 
     def refuse(event: dict[str, Any]) -> None:
         raise LookupError(f"BLOCKED: OWNED_BY_IAC {event['id']}")
@@ -96,7 +96,7 @@ def test_failed_function_fails_the_step_and_says_why(run: Run, automation: Autom
 
 
 def test_error_of_the_real_runtime_is_passed_on(run: Run, automation: Automation) -> None:
-    """What an artifact raised in the Lambda runtime is shown as the runtime reported it."""
+    """An exception of an artifact in the Lambda runtime appears as the runtime reported it."""
 
     def refuse(_event: object) -> None:
         raise FunctionError("BlockedError", "nothing may be changed", ["line 1"])
@@ -117,7 +117,7 @@ def test_error_of_the_real_runtime_is_passed_on(run: Run, automation: Automation
 def test_invocation_that_is_not_possible_fails_the_step(
     run: Run, automation: Automation, inputs: dict[str, Any], reason: str
 ) -> None:
-    """The function has to exist, and its answer has at most 200 KB.
+    """The function must exist, and its response has at most 200 KB.
 
     https://docs.aws.amazon.com/general/latest/gr/ssm.html
     """
@@ -135,7 +135,7 @@ def test_invocation_that_is_not_possible_fails_the_step(
     ],
 )
 def test_function_is_found_by_name_and_by_arn(run: Run, automation: Automation, name: str) -> None:
-    """A function's name, its ARN, and an ARN with a qualifier mean the same function.
+    """A function's name, its ARN, and an ARN with a qualifier refer to the same function.
 
     https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
     """
@@ -145,7 +145,7 @@ def test_function_is_found_by_name_and_by_arn(run: Run, automation: Automation, 
 
 
 def test_sleep_takes_its_time(run: Run, automation: Automation) -> None:
-    """aws:sleep waits for a duration, in the sandbox's time.
+    """aws:sleep waits for a duration in the sandbox's time.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-sleep.html
     """
@@ -155,7 +155,7 @@ def test_sleep_takes_its_time(run: Run, automation: Automation) -> None:
 
 
 def test_sleep_that_cannot_be_read_fails_the_step(run: Run) -> None:
-    """A duration of a parameter only shows at run time; more than seven days are not possible."""
+    """A duration from a parameter is checked at run time; it can be at most seven days."""
     step = {"name": "nap", "action": "aws:sleep", "inputs": {"Duration": "{{ Time }}"}}
     execution = run(step, parameters={"Time": {"type": "String"}}, given={"Time": "P8D"})
     assert "more than 604800 seconds" in execution["FailureMessage"]

@@ -20,7 +20,7 @@ Make = Callable[..., Any]
 
 
 def user(sandbox: Sandbox, name: str) -> BaseClient:
-    """Make an IAM user and return a client of Systems Manager that acts as that user."""
+    """Create an IAM user and return a Systems Manager client with its credentials."""
     iam = sandbox.client("iam")
     iam.create_user(UserName=name)
     key = iam.create_access_key(UserName=name)["AccessKey"]
@@ -30,7 +30,7 @@ def user(sandbox: Sandbox, name: str) -> BaseClient:
 
 @pytest.fixture
 def waiting(automation: Automation, ssm: BaseClient, store: Make, runbook: Make) -> Callable[..., str]:
-    """Starts a runbook that wants approval, and returns its id once it waits."""
+    """Return a function that starts a runbook with an approval, and returns its id when the run waits."""
 
     def begin(**inputs: object) -> str:
         automation.knobs.time_scale = 0.01
@@ -54,12 +54,12 @@ def status(ssm: BaseClient, execution_id: str) -> str:
 
 
 def signal(client: BaseClient, execution_id: str, kind: str) -> None:
-    """Approve or reject."""
+    """Send an approval or a rejection."""
     client.send_automation_signal(AutomationExecutionId=execution_id, SignalType=kind, Payload={"Comment": ["-"]})
 
 
 def test_approved_execution_goes_on(automation: Automation, sandbox: Sandbox, waiting: Make, outcome: Make) -> None:
-    """The execution waits, and resumes when the required number of approvals is reached."""
+    """The execution waits until it has the required number of approvals, and then continues."""
     execution_id = waiting(Approvers=["ann"])
     signal(user(sandbox, "ann"), execution_id, "Approve")
     execution = automation.wait(execution_id)
@@ -73,7 +73,7 @@ def test_approved_execution_goes_on(automation: Automation, sandbox: Sandbox, wa
 
 
 def test_rejected_execution_fails(automation: Automation, sandbox: Sandbox, waiting: Make, outcome: Make) -> None:
-    """One rejection ends the step as Failed, and nothing after it runs."""
+    """One rejection ends the step as Failed, and no later step runs."""
     execution_id = waiting(Approvers=["ann", "bob"], MinRequiredApprovals=2)
     signal(user(sandbox, "ann"), execution_id, "Approve")
     signal(user(sandbox, "bob"), execution_id, "Reject")
@@ -86,7 +86,7 @@ def test_rejected_execution_fails(automation: Automation, sandbox: Sandbox, wait
 
 
 def test_one_approver_counts_once(automation: Automation, ssm: BaseClient, sandbox: Sandbox, waiting: Make) -> None:
-    """MinRequiredApprovals is a number of approvers: the same one twice is not enough."""
+    """MinRequiredApprovals counts approvers, so two approvals by the same one are not enough."""
     execution_id = waiting(Approvers=["ann", "bob"], MinRequiredApprovals=2)
     ann = user(sandbox, "ann")
     signal(ann, execution_id, "Approve")
@@ -98,7 +98,7 @@ def test_one_approver_counts_once(automation: Automation, ssm: BaseClient, sandb
 
 
 def test_nobody_else_may_decide(ssm: BaseClient, sandbox: Sandbox, waiting: Make) -> None:
-    """Only the named principals are able to approve or reject."""
+    """Only the named principals may approve or reject."""
     execution_id = waiting(Approvers="{{ Who }}")
     request = {"AutomationExecutionId": execution_id, "SignalType": "Approve"}
     assert refused(user(sandbox, "bob").send_automation_signal, **request) == "AccessDeniedException"
@@ -119,21 +119,21 @@ def test_signals_that_fit_nothing_are_refused(
 
 
 def test_approval_that_does_not_come_times_out(automation: Automation, waiting: Make) -> None:
-    """If the step reaches its time-out before all approvals, step and automation are TimedOut."""
+    """If the step times out before all approvals, the step and the automation are TimedOut."""
     execution_id = waiting(Approvers=["ann"])
     automation.knobs.time_scale = 0
     assert automation.wait(execution_id)["AutomationExecutionStatus"] == "TimedOut"
 
 
 def test_waiting_execution_can_be_stopped(automation: Automation, ssm: BaseClient, waiting: Make) -> None:
-    """An execution that waits for approval can be cancelled like any other."""
+    """An execution that waits for approval can be canceled."""
     execution_id = waiting(Approvers=["ann"])
     ssm.stop_automation_execution(AutomationExecutionId=execution_id)
     assert automation.wait(execution_id)["AutomationExecutionStatus"] == "Cancelled"
 
 
 def test_approvers_are_told_through_the_topic(sandbox: Sandbox, waiting: Make) -> None:
-    """Automation sends a message to the topic, whose name begins with Automation."""
+    """Automation sends a message to the topic, whose name must begin with Automation."""
     topic = sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
     waiting(Approvers=["ann"], NotificationArn=topic, Message="Heal subnet-1?")
     deadline = time.monotonic() + 60
@@ -144,14 +144,14 @@ def test_approvers_are_told_through_the_topic(sandbox: Sandbox, waiting: Make) -
 
 
 def test_topic_that_is_not_there_fails_the_step(run: Make) -> None:
-    """What SNS refuses is the step's failure."""
+    """If SNS rejects the message, the step fails with SNS's error."""
     topic = "arn:aws:sns:us-east-1:123456789012:AutomationNothing"
     step = {"name": "approve", "action": "aws:approve", "inputs": {"Approvers": ["ann"], "NotificationArn": topic}}
     assert "Publish" in run(step)["FailureMessage"]
 
 
 def test_values_that_only_show_at_run_time_are_checked_then(run: Make) -> None:
-    """A list of approvers from a parameter may have at most ten."""
+    """A list of approvers from a parameter has at most ten."""
     step = {"name": "approve", "action": "aws:approve", "inputs": {"Approvers": "{{ Who }}"}}
     execution = run(step, parameters={"Who": {"type": "StringList"}}, given={"Who": ["a"] * 11})
     assert "between 1 and 10" in execution["FailureMessage"]
@@ -159,7 +159,7 @@ def test_values_that_only_show_at_run_time_are_checked_then(run: Make) -> None:
 
 @pytest.mark.parametrize(("characters", "state"), [(4096, "TimedOut"), (4097, "Failed")])
 def test_message_and_approvers_come_from_steps(run: Make, characters: int, state: str) -> None:
-    """A message of more than 4,096 characters fails the step; approvers may be a list that a script returns."""
+    """A message of more than 4,096 characters fails the step. Approvers can be a list that a script returns."""
     text = "def handler(events, context):\n    return {'who': ['ann'], 'text': 'x' * events['characters']}\n"
     inputs = {"Runtime": "python3.11", "Handler": "handler", "Script": text, "InputPayload": {"characters": characters}}
     outputs = [{"Name": "Who", "Selector": "$.Payload.who", "Type": "StringList"}]
@@ -180,5 +180,5 @@ def test_message_and_approvers_come_from_steps(run: Make, characters: int, state
     ],
 )
 def test_roles_approve_by_their_arn(approver: str, *, may: bool) -> None:
-    """An approver may be a role's ARN or that of an assumed role; a session's name is no user's."""
+    """An approver can be the ARN of a role or an assumed role. The name of a session does not count as a user."""
     assert may_decide("arn:aws:sts::123456789012:assumed-role/Team/ann", [approver]) is may

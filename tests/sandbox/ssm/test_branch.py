@@ -41,14 +41,14 @@ def text(value: str) -> dict[str, str]:
     ],
 )
 def test_jumps_where_a_choice_is_true(run: Run, outcome: Statuses, condition: dict[str, Any], *, holds: bool) -> None:
-    """StringEquals compares a parameter with a text or with another parameter, letter case included."""
+    """StringEquals compares a parameter with a text or another parameter, and is case-sensitive."""
     branch = choose({**condition, "NextStep": "chosen"}, default="other")
     statuses = outcome(run(branch, nap("other", isEnd=True), nap("chosen"), parameters=PARAMETERS))
     assert (statuses["chosen"], statuses["other"]) == (("Success", "Pending") if holds else ("Pending", "Success"))
 
 
 def test_first_true_choice_wins(run: Run, outcome: Statuses) -> None:
-    """Choices are evaluated in order; the automation jumps to the step of the first true one."""
+    """Choices are evaluated in order; the automation continues with the step of the first true one."""
     choices = [
         {**text(value), "NextStep": name} for value, name in (("Linux", "a"), ("Windows", "b"), ("Windows", "c"))
     ]
@@ -57,7 +57,7 @@ def test_first_true_choice_wins(run: Run, outcome: Statuses) -> None:
 
 
 def test_goes_on_where_no_choice_is_true_and_there_is_no_default(run: Run, outcome: Statuses) -> None:
-    """Without Default the next step of the runbook is processed."""
+    """Without Default, the next step of the runbook runs."""
     branch = choose({**text("Linux"), "NextStep": "chosen"})
     statuses = outcome(run(branch, nap("next", isEnd=True), nap("chosen"), parameters=PARAMETERS))
     assert (statuses["next"], statuses["chosen"]) == ("Success", "Pending")
@@ -65,7 +65,7 @@ def test_goes_on_where_no_choice_is_true_and_there_is_no_default(run: Run, outco
 
 @pytest.mark.parametrize(("value", "chosen"), [("Linux", "Pending"), ("Windows", "Success")])
 def test_is_end_ends_only_where_no_choice_is_true(run: Run, outcome: Statuses, value: str, chosen: str) -> None:
-    """With isEnd instead of a Default the automation stops after the branch if none of the choices are true."""
+    """With isEnd and without Default, the automation ends after the branch if no choice is true."""
     branch = choose({**text(value), "NextStep": "chosen"}, isEnd=True)
     execution = run(branch, nap("chosen"), parameters=PARAMETERS)
     assert outcome(execution)["chosen"] == chosen
@@ -73,7 +73,7 @@ def test_is_end_ends_only_where_no_choice_is_true(run: Run, outcome: Statuses, v
 
 
 def test_output_that_was_not_found_equals_nothing(run: Run, outcome: Statuses) -> None:
-    """AWS's own examples compare a property that many resources lack: the comparison is false.
+    """If a property does not exist, as in AWS's own examples, the comparison is false.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-branch-condition.html (Platform of an
     instance), https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html (noSnapshotFound)

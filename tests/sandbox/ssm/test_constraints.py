@@ -1,4 +1,4 @@
-"""Constraints of the service models, checked on the server's side."""
+"""The constraints of the service models, as the server checks them."""
 
 import pytest
 
@@ -18,14 +18,14 @@ from sandbox.ssm.constraints import violations
     ],
 )
 def test_says_what_breaks_the_model_and_where(parameters: dict[str, object], where: str) -> None:
-    """Lengths, patterns, enums and missing members are found at any depth."""
+    """Invalid lengths, patterns, and enums, and missing members, are found at any depth."""
     found = violations("ssm", "StartAutomationExecution", parameters)
     assert found
     assert where.lower() in "; ".join(found).lower()
 
 
 def test_finds_nothing_in_a_good_request() -> None:
-    """Patterns with Java's classes of characters, which Python lacks, are left out."""
+    """Patterns with Java's character classes, which Python lacks, are not checked."""
     request = {"DocumentName": "Heal", "Tags": [{"Key": "a", "Value": "b"}], "Parameters": {"a": ["b"]}}
     assert violations("ssm", "StartAutomationExecution", request) == []
     assert violations("config", "GetDiscoveredResourceCounts", {"limit": 5}) == []

@@ -1,4 +1,4 @@
-"""What CreateDocument takes for a runbook, and what it refuses."""
+"""Which runbooks CreateDocument accepts, and which it rejects."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def document(*steps: dict[str, Any], **elements: object) -> str:
 
 
 def fault(content: str, document_format: str = "JSON") -> str:
-    """Return what is wrong with a runbook."""
+    """Return the error for a runbook."""
     with pytest.raises(FaultyDocumentError) as raised:
         read(content, document_format)
     return str(raised.value)
@@ -40,7 +40,7 @@ def with_inputs(action: str, **inputs: object) -> str:
 
 
 def test_reads_a_runbook_in_json_and_yaml() -> None:
-    """Both formats give the same; steps keep their order, defaults are filled in."""
+    """Both formats give the same runbook. Steps keep their order, and defaults are added."""
     found = read(document(LOOK, NAP, outputs=["look.Cidr"]), "JSON")
     assert read(document(LOOK, NAP, outputs=["look.Cidr"]), "YAML") == found
     assert list(found.steps) == ["look", "nap"]
@@ -70,7 +70,7 @@ def test_reads_a_runbook_in_json_and_yaml() -> None:
     ],
 )
 def test_refuses_elements_that_are_unknown_or_wrong(elements: dict[str, Any], where: str) -> None:
-    """The elements of a runbook are those of AWS's syntax, and each is what it has to be.
+    """A runbook has only the elements of AWS's syntax, each with a valid type.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/documents-syntax-data-elements-parameters.html
     """
@@ -107,7 +107,7 @@ def test_refuses_elements_that_are_unknown_or_wrong(elements: dict[str, Any], wh
     ],
 )
 def test_refuses_properties_of_a_step_that_are_unknown_or_wrong(change: dict[str, Any], where: str) -> None:
-    """The properties of a step are those that all actions share; a step has to exist where another leads to it.
+    """A step has only the properties that all actions share, and the steps that it names must exist.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
     """
@@ -160,7 +160,7 @@ def test_refuses_a_step_that_lacks_a_required_property(missing: str) -> None:
     ],
 )
 def test_refuses_api_inputs_that_the_api_does_not_have(inputs: dict[str, Any], where: str) -> None:
-    """Service, operation and inputs of aws:executeAwsApi are held against the API's own model, references included.
+    """Service, operation, and inputs of aws:executeAwsApi must match the API's own model, including references.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeAwsApi.html
     """
@@ -187,7 +187,7 @@ def test_refuses_api_inputs_that_the_api_does_not_have(inputs: dict[str, Any], w
     ],
 )
 def test_selector_and_type_of_an_output_are_held_against_the_response(selector: str, kind: str, *, good: bool) -> None:
-    """A selector that the response cannot have, or a type that it cannot become, is found before anything runs."""
+    """A selector or type that does not match the response is found before anything runs."""
     content = document({**LOOK, "outputs": [{"Name": "a", "Selector": selector, "Type": kind}]})
     if good:
         assert read(content, "JSON").steps["look"].outputs[0].type == kind
@@ -225,12 +225,12 @@ def test_refuses_json_that_would_lose_something(content: str, where: str) -> Non
     ],
 )
 def test_refuses_yaml_that_would_lose_something(content: str, where: str) -> None:
-    """Duplicate keys, dates that YAML makes of texts, and keys that are numbers are errors."""
+    """Duplicate keys, keys that are numbers, and texts that YAML reads as dates are errors."""
     assert where in fault(content, "YAML")
 
 
 def test_refuses_a_loop_with_its_trace() -> None:
-    """Automation verifies that a runbook has no infinite loop, and shows the loop.
+    """Automation checks that a runbook has no infinite loop; the error shows the loop.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-branch-condition.html
     """
@@ -239,12 +239,12 @@ def test_refuses_a_loop_with_its_trace() -> None:
 
 
 def test_refuses_a_step_that_nothing_leads_to() -> None:
-    """A step behind isEnd that no other names would never run."""
+    """A step after isEnd that no other step names would never run."""
     assert "no step leads to ['second']" in fault(document({**NAP, "isEnd": True}, {**NAP, "name": "second"}))
 
 
 def test_refuses_an_output_of_a_step_on_another_way() -> None:
-    """A step can use only outputs of steps that can have run before it."""
+    """A step can use only outputs of steps that can run before it."""
     choose = {
         "name": "choose",
         "action": "aws:branch",
@@ -265,7 +265,7 @@ def test_name_must_not_look_like_one_of_amazon(ssm: BaseClient, name: str) -> No
 
 
 def test_api_refuses_a_faulty_runbook_and_says_where(ssm: BaseClient) -> None:
-    """CreateDocument answers InvalidDocumentContent; documents of other types are not runbooks."""
+    """CreateDocument raises InvalidDocumentContent; documents of other types are not runbooks."""
     good = {"Name": "Heal", "DocumentFormat": "JSON"}
     bad = document({**LOOK, "timeout": 5})
     assert refused(ssm.create_document, **good, Content=bad, DocumentType="Automation") == "InvalidDocumentContent"
@@ -305,7 +305,7 @@ def test_api_refuses_a_faulty_runbook_and_says_where(ssm: BaseClient) -> None:
     ],
 )
 def test_refuses_inputs_that_an_action_does_not_take(action: str, inputs: dict[str, Any], where: str) -> None:
-    """Each action has its own inputs, by its page in the actions reference.
+    """Each action has its own inputs, as described in the actions reference.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
     """
@@ -339,7 +339,7 @@ def choice(**condition: object) -> dict[str, Any]:
     ],
 )
 def test_refuses_choices_that_cannot_be_decided(inputs: dict[str, Any], where: str) -> None:
-    """Automation validates each operation of a branch when the runbook is created.
+    """Automation validates each operator of a branch when the runbook is created.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-branch.html
     """
@@ -347,7 +347,7 @@ def test_refuses_choices_that_cannot_be_decided(inputs: dict[str, Any], where: s
 
 
 def test_function_may_take_at_most_300_seconds() -> None:
-    """Each aws:invokeLambdaFunction can run up to five minutes.
+    """aws:invokeLambdaFunction can run for up to five minutes.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-lamb.html
     """
@@ -358,13 +358,13 @@ def test_function_may_take_at_most_300_seconds() -> None:
 
 
 def test_only_two_actions_let_the_author_define_outputs(runbook: Callable[..., dict[str, Any]]) -> None:
-    """Outputs are predetermined by the action, but for those of API calls and functions."""
+    """The action determines its outputs, except for API calls and functions."""
     step = {**NAP, "outputs": [{"Name": "a", "Selector": "$.b"}]}
     assert "no outputs to be defined" in fault(json.dumps(runbook(step)))
 
 
 def test_responses_with_maps_can_be_selected_from() -> None:
-    """A child of a map may have any name."""
+    """A key of a map can have any name."""
     step = {
         "name": "look",
         "action": "aws:executeAwsApi",
@@ -375,7 +375,7 @@ def test_responses_with_maps_can_be_selected_from() -> None:
 
 
 def test_operation_without_inputs_takes_none() -> None:
-    """An operation that has no input in the model is called with Service and Api alone."""
+    """An operation without input in the model is called with only Service and Api."""
     inputs = {"Service": "iam", "Api": "GetAccountSummary"}
     step = {"name": "look", "action": "aws:executeAwsApi", "inputs": inputs}
     assert read(document(step), "JSON").steps["look"].inputs == inputs

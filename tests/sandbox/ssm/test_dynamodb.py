@@ -1,4 +1,4 @@
-"""aws:executeAwsApi on DynamoDB: attribute values in and out, and conditions that fail a step."""
+"""aws:executeAwsApi with DynamoDB: attribute values as inputs and outputs, and conditions that fail a step."""
 
 from collections.abc import Callable
 from typing import Any
@@ -53,7 +53,7 @@ def ledger(sandbox: Sandbox) -> Client:
 
 
 def test_attribute_values_pass_unchanged(run: Run, ledger: Client) -> None:
-    """References inside nested attribute values are resolved, and outputs select below the item."""
+    """References inside nested attribute values are resolved, and outputs can select parts of the item."""
     wanted = [("Run", "$.Item.Run.S", "String"), ("Expires", "$.Item.Expires.N", "String")]
     wanted += [("Done", "$.Item.Done.BOOL", "Boolean"), ("Table", "$.Item.Tables.L[0].S", "String")]
     outputs = [{"Name": name, "Selector": selector, "Type": kind} for name, selector, kind in wanted]
@@ -75,7 +75,7 @@ def test_attribute_values_pass_unchanged(run: Run, ledger: Client) -> None:
 
 
 def test_failed_condition_fails_the_step(run: Run, ledger: Client) -> None:
-    """The failure message has DynamoDB's error code, so a runbook's reader sees which claim was lost."""
+    """The failure message has DynamoDB's error code, so that it shows which claim failed."""
     del ledger
     found = run(api("claim", CLAIM), given={"Table": "rtb-2"}, parameters=PARAMETERS)
     assert found["AutomationExecutionStatus"] == "Failed"
@@ -84,7 +84,7 @@ def test_failed_condition_fails_the_step(run: Run, ledger: Client) -> None:
 
 @pytest.mark.parametrize("value", [{"N": 5}, {"S": True}, {"BOOL": "false"}, {"X": "a"}, "a"])
 def test_values_of_another_type_are_refused(value: object) -> None:
-    """Numbers are strings in attribute values, Booleans are not (botocore model, AttributeValue)."""
+    """Numbers are strings in attribute values, and Booleans are not (botocore model, AttributeValue)."""
     steps = [api("look", {**GET, "Key": {"Id": value}})]
     with pytest.raises(FaultyDocumentError):
         read(str({"schemaVersion": "0.3", "mainSteps": steps}).replace("'", '"').replace("True", "true"), "JSON")

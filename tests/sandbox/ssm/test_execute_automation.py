@@ -35,25 +35,25 @@ LOOK = {
 
 @pytest.fixture
 def vpc(sandbox: Sandbox) -> str:
-    """A VPC to tag."""
+    """The id of a VPC to tag."""
     return str(sandbox.client("ec2").create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"])
 
 
 @pytest.fixture
 def secondary(store: Make, runbook: Make) -> str:
-    """The runbook that others run: it tags a VPC and returns its state."""
+    """The runbook that the others start: it tags a VPC and returns its state."""
     parameters = {"Id": {"type": "String"}, "By": {"type": "String", "default": "default"}}
     return str(store(runbook(TAG, LOOK, parameters=parameters, outputs=["look.State"]), "Secondary"))
 
 
 def primary(document: str = "Secondary", **given: object) -> dict[str, Any]:
-    """A step that runs the other runbook."""
+    """Return a step that starts the other runbook."""
     inputs = {"DocumentName": document} | ({"RuntimeParameters": given} if given else {})
     return {"name": "run", "action": "aws:executeAutomation", "inputs": inputs}
 
 
 def tags(sandbox: Sandbox, vpc_id: str) -> list[dict[str, str]]:
-    """The tags of a VPC."""
+    """Return the tags of a VPC."""
     found: list[dict[str, str]] = sandbox.client("ec2").describe_vpcs(VpcIds=[vpc_id])["Vpcs"][0].get("Tags", [])
     return found
 
@@ -61,7 +61,7 @@ def tags(sandbox: Sandbox, vpc_id: str) -> list[dict[str, str]]:
 @pytest.mark.usefixtures("secondary")
 @pytest.mark.parametrize("listed", [True, False])
 def test_secondary_runbook_gets_its_parameters(run: Run, sandbox: Sandbox, vpc: str, listed: bool) -> None:
-    """Values are lists, or strings that stand for lists of one; references are replaced first."""
+    """Values are lists, or strings that mean lists of one item; references are resolved first."""
     given = {"Id": "{{ Vpc }}", "By": "{{ automation:EXECUTION_ID }}"}
     step = primary(**({key: [value] for key, value in given.items()} if listed else given))
     ended = run(step, parameters={"Vpc": {"type": "String"}}, given={"Vpc": vpc})
@@ -71,7 +71,7 @@ def test_secondary_runbook_gets_its_parameters(run: Run, sandbox: Sandbox, vpc: 
 
 @pytest.mark.usefixtures("secondary")
 def test_primary_runbook_gets_the_outputs(run: Run, ssm: BaseClient, vpc: str) -> None:
-    """The id, the status and the outputs of the secondary automation are outputs of the step."""
+    """The id, status, and outputs of the other execution are outputs of the step."""
     ended = run(primary(Id=[vpc]), outputs=["run.ExecutionId", "run.Status", "run.Output"])
     [execution_id] = ended["Outputs"]["run.ExecutionId"]
     found = ssm.get_automation_execution(AutomationExecutionId=execution_id)["AutomationExecution"]
@@ -81,7 +81,7 @@ def test_primary_runbook_gets_the_outputs(run: Run, ssm: BaseClient, vpc: str) -
 
 @pytest.mark.usefixtures("secondary")
 def test_failure_of_the_secondary_runbook_is_one_of_the_step(run: Run) -> None:
-    """The step fails, with what made the other one fail in its message."""
+    """The step fails, and its message has the cause of the other execution's failure."""
     ended = run(primary(Id=["vpc-00000000"]))
     assert ended["AutomationExecutionStatus"] == "Failed"
     assert "InvalidVpcID.NotFound" in ended["FailureMessage"] or "InvalidID" in ended["FailureMessage"]
@@ -99,7 +99,7 @@ def test_failure_of_the_secondary_runbook_is_one_of_the_step(run: Run) -> None:
     ids=["no such runbook", "parameter missing", "unknown parameter", "empty value"],
 )
 def test_refusal_of_the_secondary_runbook_fails_the_step(run: Run, step: dict[str, Any], code: str) -> None:
-    """What StartAutomationExecution refuses shows when the step is run."""
+    """If StartAutomationExecution rejects the request, the error appears when the step runs."""
     ended = run(step)
     assert ended["AutomationExecutionStatus"] == "Failed"
     assert code in ended["FailureMessage"]
@@ -120,7 +120,7 @@ def test_refusal_of_the_secondary_runbook_fails_the_step(run: Run, step: dict[st
     ],
 )
 def test_faulty_inputs_are_refused_when_the_runbook_is_made(store: Make, runbook: Make, inputs: dict[str, Any]) -> None:
-    """Nothing runs of a runbook with an unknown, missing or mistyped input."""
+    """A runbook with an unknown, missing, or mistyped input does not start."""
     step = {"name": "run", "action": "aws:executeAutomation", "inputs": inputs}
     parameters = {"Names": {"type": "StringList", "default": []}, "Number": {"type": "Integer", "default": 1}}
     assert refused(store, document=runbook(step, parameters=parameters)) == "InvalidDocumentContent"

@@ -1,4 +1,4 @@
-"""Executions: how they start, what the API shows, how they are stopped and killed, and how many run at once."""
+"""Executions: start, description, stop, kill, and concurrency."""
 
 import json
 import time
@@ -37,13 +37,13 @@ def start(ssm: BaseClient, **more: object) -> str:
 
 
 def status(ssm: BaseClient, execution_id: str) -> str:
-    """Return the status of an execution, by the API."""
+    """Return the status of an execution from the API."""
     found = ssm.get_automation_execution(AutomationExecutionId=execution_id)["AutomationExecution"]
     return str(found["AutomationExecutionStatus"])
 
 
 def eventually(truth: Callable[[], bool]) -> None:
-    """Wait until something is true, for a minute at most."""
+    """Wait until a condition is true, for at most one minute."""
     deadline = time.monotonic() + 60
     while not truth():
         assert time.monotonic() < deadline
@@ -54,7 +54,7 @@ def eventually(truth: Callable[[], bool]) -> None:
 def test_runs_the_version_that_is_asked_for(
     automation: Automation, ssm: BaseClient, store: Make, runbook: Make, version: str | None
 ) -> None:
-    """A new version is not the default one; $LATEST, $DEFAULT and numbers choose.
+    """A new version is not the default. $LATEST, $DEFAULT, and numbers select a version.
 
     https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StartAutomationExecution.html
     """
@@ -92,14 +92,14 @@ def test_runs_a_document_by_its_arn(automation: Automation, sandbox: Sandbox, st
 def test_refuses_to_start_what_is_not_there_or_not_supported(
     ssm: BaseClient, store: Make, runbook: Make, request_members: dict[str, str], code: str
 ) -> None:
-    """Unknown documents and versions have errors of their own; what the executor cannot do is no silent success."""
+    """Unknown documents and versions have their own errors; unsupported features fail instead of being ignored."""
     store(runbook(nap()))
     ssm.create_document(Name="Command", Content='{"schemaVersion": "2.2"}', DocumentType="Command")
     assert refused(ssm.start_automation_execution, **{"DocumentName": "Runbook", **request_members}) == code
 
 
 def test_same_client_token_is_the_same_execution(ssm: BaseClient, store: Make, runbook: Make) -> None:
-    """A request with a client token that was used before starts nothing; with other parameters it is refused."""
+    """A repeated client token starts no second execution; with other parameters, the request is rejected."""
     store(runbook(nap(), parameters={"Name": {"type": "String", "default": "a"}}))
     token = str(uuid.uuid4())
     first = start(ssm, ClientToken=token)
@@ -110,7 +110,7 @@ def test_same_client_token_is_the_same_execution(ssm: BaseClient, store: Make, r
 
 
 def test_unknown_execution_is_not_found(ssm: BaseClient) -> None:
-    """Every call that names an execution answers AutomationExecutionNotFoundException for one that does not exist."""
+    """For an unknown execution, each call raises AutomationExecutionNotFoundException."""
     execution = {"AutomationExecutionId": str(uuid.uuid4())}
     missing = "AutomationExecutionNotFoundException"
     assert refused(ssm.get_automation_execution, **execution) == missing
@@ -121,7 +121,7 @@ def test_unknown_execution_is_not_found(ssm: BaseClient) -> None:
 def test_executions_are_listed_filtered_and_paged(
     automation: Automation, ssm: BaseClient, store: Make, runbook: Make
 ) -> None:
-    """DescribeAutomationExecutions has the newest first, filters by status, and pages.
+    """DescribeAutomationExecutions returns the newest first, filters by status, and has pages.
 
     https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_DescribeAutomationExecutions.html
     """
@@ -154,7 +154,7 @@ def test_executions_are_listed_filtered_and_paged(
 def test_cancelled_execution_runs_no_further_step(
     automation: Automation, ssm: BaseClient, store: Make, runbook: Make, outcome: Statuses
 ) -> None:
-    """StopAutomationExecution cancels: the current step and the automation are Cancelled, later steps stay Pending.
+    """StopAutomationExecution cancels the current step and the execution; later steps remain Pending.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-statuses.html
     """
@@ -176,7 +176,7 @@ def test_cancelled_execution_runs_no_further_step(
 def test_execution_killed_at_a_step_is_shown_as_wanted(
     automation: Automation, sandbox: Sandbox, run: Run, outcome: Statuses, place: str, shown: str
 ) -> None:
-    """Before a step nothing is called; during it the call took effect, and the API has no outcome of it."""
+    """A kill before a step prevents its call. During a step, the call takes effect, but its result is not recorded."""
     ssm = sandbox.client("ssm")
     inputs = {"Service": "ec2", "Api": "CreateVpc", "CidrBlock": "10.0.0.0/16"}
     outputs = [{"Name": "Id", "Selector": "$.Vpc.VpcId", "Type": "String"}]
@@ -197,7 +197,7 @@ def test_execution_killed_at_a_step_is_shown_as_wanted(
 
 
 def test_fifty_executions_run_at_once(automation: Automation, ssm: BaseClient, store: Make, runbook: Make) -> None:
-    """Executions run side by side: fifty are in the same step together before the first one leaves it."""
+    """Executions run concurrently: fifty are in the same step before the first one leaves it."""
     lock, together, inside = Lock(), Event(), []
 
     def meet(_event: object) -> bool:
@@ -216,7 +216,7 @@ def test_fifty_executions_run_at_once(automation: Automation, ssm: BaseClient, s
 def test_more_than_the_quota_wait_their_turn(
     automation: Automation, ssm: BaseClient, store: Make, runbook: Make
 ) -> None:
-    """Executions beyond the concurrency quota are Pending until another one ends.
+    """Executions above the concurrency quota are Pending until another one ends.
 
     https://docs.aws.amazon.com/general/latest/gr/ssm.html
     """
@@ -238,7 +238,7 @@ def test_more_than_the_quota_wait_their_turn(
 def test_reset_stops_everything(
     automation: Automation, ssm: BaseClient, store: Make, runbook: Make, outcome: Statuses
 ) -> None:
-    """After a reset nothing runs; knobs and functions are as at first."""
+    """After a reset, nothing runs, and settings and functions have their defaults."""
     automation.knobs.time_scale = 1
     store(runbook(nap("first", "PT1H"), ask("second")))
     execution_id = start(ssm)
@@ -255,7 +255,7 @@ def test_reset_stops_everything(
 def test_error_of_the_executor_itself_is_no_success(
     automation: Automation, ssm: BaseClient, store: Make, runbook: Make
 ) -> None:
-    """If the executor breaks, the execution fails and says so, and its thread raises."""
+    """If the executor itself fails, the execution fails with a message, and its thread raises."""
     store(runbook(nap()))
     automation.knobs.time_scale = "never"  # type: ignore[assignment]
     execution = automation.wait(start(ssm))

@@ -40,7 +40,7 @@ NAP = {"name": "nap", "action": "aws:sleep", "inputs": {"Duration": "PT1S"}}
     ],
 )
 def test_refuses_definitions_that_are_not_in_order(definition: object, where: str) -> None:
-    """Each property has its type, a pattern is RE2, and a default fits what it is a default of."""
+    """Each property has the right type, patterns use RE2, and a default matches its parameter's constraints."""
     with pytest.raises(FaultyDocumentError) as raised:
         read("Name", definition)
     assert where in str(raised.value)
@@ -65,7 +65,7 @@ def test_refuses_definitions_that_are_not_in_order(definition: object, where: st
 def test_values_have_the_type_of_their_parameter(
     definition: dict[str, Any], given: list[str] | None, value: object
 ) -> None:
-    """The API has lists of strings; a parameter's value is what its type says, or its default."""
+    """The API uses lists of strings. A parameter's value has its declared type, or is its default."""
     request = {} if given is None else {"Name": given}
     assert supplied({"Name": read("Name", definition)}, request) == {"Name": value}
 
@@ -96,7 +96,7 @@ def test_execution_does_not_start_with_values_that_are_not_allowed(
     given: dict[str, list[str]],
     reason: str,
 ) -> None:
-    """If a value is unknown, missing or not allowed, the execution fails to start."""
+    """If a value is unknown, missing, or not allowed, the execution does not start."""
     name = store(runbook(NAP, parameters={"Name": definition}))
     with pytest.raises(Exception, match=REFUSAL) as raised:
         automation.execute(name, given)
@@ -114,7 +114,7 @@ def test_requests_keep_to_the_limits_of_the_model(
 
 
 def test_defaults_are_shown_as_values_of_the_execution(run: Callable[..., dict[str, Any]]) -> None:
-    """GetAutomationExecution shows the values that the execution has, given or default."""
+    """GetAutomationExecution returns the values of the execution, given or default."""
     parameters = {"Given": {"type": "String"}, "Default": {"type": "StringList", "default": ["a", "b"]}}
     execution = run(NAP, parameters=parameters, given={"Given": "c"})
     assert execution["Parameters"] == {"Given": ["c"], "Default": ["a", "b"]}

@@ -1,4 +1,4 @@
-"""Whose permissions a runbook has.
+"""Which permissions a runbook uses.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-setup.html
 """
@@ -32,13 +32,13 @@ def trust(principal: str = "ssm.amazonaws.com", **more: object) -> dict[str, Any
 
 
 def make_role(sandbox: Sandbox, policy: dict[str, Any]) -> str:
-    """Make a role with a trust policy."""
+    """Create a role with a trust policy."""
     made = sandbox.client("iam").create_role(RoleName="other", AssumeRolePolicyDocument=json.dumps(policy))
     return str(made["Role"]["Arn"])
 
 
 def allow(sandbox: Sandbox, *actions: str, resource: str = "*") -> None:
-    """Let the role of the runbooks do something."""
+    """Allow the runbooks' role an action."""
     policy = {
         "Version": "2012-10-17",
         "Statement": [{"Effect": "Allow", "Action": list(actions), "Resource": resource}],
@@ -47,7 +47,7 @@ def allow(sandbox: Sandbox, *actions: str, resource: str = "*") -> None:
 
 
 def test_acts_as_the_assumed_role(run: Make) -> None:
-    """Calls are made with credentials of the role, in a session that names the execution."""
+    """Calls use the role's credentials, in a session that is named after the execution."""
     execution = run(WHO)
     session = f"Automation-{execution['AutomationExecutionId']}"
     assert execution["StepExecutions"][0]["Outputs"]["Arn"][0].endswith(f":assumed-role/automation/{session}")
@@ -56,7 +56,7 @@ def test_acts_as_the_assumed_role(run: Make) -> None:
 def test_without_a_role_it_acts_as_who_started_it(
     automation: Automation, sandbox: Sandbox, store: Make, runbook: Make
 ) -> None:
-    """If no role is specified, Automation uses the permissions of the caller.
+    """Without a role, Automation uses the caller's permissions.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
     """
@@ -73,7 +73,7 @@ def test_without_a_role_it_acts_as_who_started_it(
 
 
 def test_default_credentials_act_as_the_account(automation: Automation, store: Make, runbook: Make) -> None:
-    """The sandbox's own credentials, which were never issued, keep working without a role."""
+    """The sandbox's default credentials work without a role."""
     store(runbook(LOOK, assumeRole=""))
     assert automation.execute("Runbook")["AutomationExecutionStatus"] == "Success"
 
@@ -93,7 +93,7 @@ def test_default_credentials_act_as_the_account(automation: Automation, store: M
 def test_role_that_does_not_trust_systems_manager_cannot_be_assumed(
     automation: Automation, sandbox: Sandbox, store: Make, runbook: Make, policy: dict[str, Any]
 ) -> None:
-    """The role needs a trust relationship with Systems Manager, whose conditions hold.
+    """The role must trust Systems Manager, and the conditions of the trust policy must be met.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-troubleshooting.html
     """
@@ -112,7 +112,7 @@ def test_role_that_does_not_trust_systems_manager_cannot_be_assumed(
 def test_conditions_against_a_confused_deputy_hold_for_the_own_account(
     automation: Automation, sandbox: Sandbox, store: Make, runbook: Make, condition: dict[str, Any]
 ) -> None:
-    """Account and execution may be conditions of the trust.
+    """The trust policy can have conditions on the account and the execution.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/cross-service-confused-deputy-prevention.html
     """
@@ -131,7 +131,7 @@ def test_conditions_against_a_confused_deputy_hold_for_the_own_account(
 def test_role_has_to_exist_in_the_account(
     automation: Automation, store: Make, runbook: Make, arn: str, reason: str
 ) -> None:
-    """A malformed ARN, a role of another account and a role that does not exist have different errors."""
+    """A malformed ARN, a role of another account, and an unknown role have different errors."""
     store(runbook(LOOK, assumeRole=arn))
     with pytest.raises(ClientError, match=reason):
         automation.execute("Runbook")
@@ -140,7 +140,7 @@ def test_role_has_to_exist_in_the_account(
 def test_permissions_of_the_role_are_enforced(
     automation: Automation, sandbox: Sandbox, store: Make, runbook: Make
 ) -> None:
-    """Where IAM is enforced, a step may do what the role's policies allow, and fails for anything else."""
+    """If permissions are enforced, a step may do what the role's policies allow, and everything else fails."""
     automation.functions.register("f", lambda _: None)
     ssm: BaseClient = sandbox.client("ssm")
     store(runbook(LOOK, ASK))
@@ -173,7 +173,7 @@ def test_permissions_of_the_role_are_enforced(
 def test_other_calls_of_lambda_are_authorized_as_ever(
     automation: Automation, sandbox: Sandbox, store: Make, runbook: Make
 ) -> None:
-    """Only Invoke has a permission of another name; publishing a version needs lambda:PublishVersion."""
+    """Invoke is the only operation whose permission has another name; PublishVersion needs lambda:PublishVersion."""
     inputs = {"Service": "lambda", "Api": "PublishVersion", "FunctionName": "nothing"}
     store(runbook({"name": "look", "action": "aws:executeAwsApi", "inputs": inputs}))
     starter = sandbox.client("iam")

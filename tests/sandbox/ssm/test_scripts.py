@@ -1,4 +1,4 @@
-"""aws:executeScript: what a script gets, returns, and may not do; and how it reads the output of a function.
+"""aws:executeScript: its input, output, and limits, and how a script reads a function's output.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeScript.html
 """
@@ -48,7 +48,7 @@ def returning(expression: str) -> str:
 def test_script_reads_the_output_of_a_function_in_either_form(
     run: Run, automation: Automation, *, as_object: bool
 ) -> None:
-    """The documented output Payload is text or an object; outputs of a script are fields of what it returns."""
+    """The documented output Payload is text or an object. A script's outputs are fields of its return value."""
     automation.knobs.lambda_selectors = False
     automation.knobs.payload_as_object = as_object
     automation.functions.register("f", lambda _: {"ids": ["a", "b"]})
@@ -75,14 +75,14 @@ def test_script_reads_the_output_of_a_function_in_either_form(
     ],
 )
 def test_script_that_fails_fails_its_step(run: Run, text: str, reason: str) -> None:
-    """What a script raises is in the failure message; what is no JSON, or too long, is a failure too."""
+    """The failure message has a script's exception. A return value that is not JSON or is too long fails too."""
     found = run(script(text))
     assert found["AutomationExecutionStatus"] == "Failed"
     assert reason in found["FailureMessage"]
 
 
 def test_script_times_out(run: Run) -> None:
-    """A script that takes longer than timeoutSeconds ends the automation as TimedOut."""
+    """A script that takes longer than timeoutSeconds ends the execution as TimedOut."""
     text = "import time\ndef handler(events, context):\n    time.sleep(2)\n"
     assert run(script(text, timeoutSeconds=1))["AutomationExecutionStatus"] == "TimedOut"
 
@@ -102,7 +102,7 @@ def test_script_times_out(run: Run) -> None:
     ],
 )
 def test_faulty_script_step_is_refused(step: dict[str, Any], fault: str) -> None:
-    """A document that AWS would refuse, or that would fail at its first run, is refused."""
+    """A document that AWS would reject, or that would fail in its first run, is rejected."""
     document = {"schemaVersion": "0.3", "parameters": {"Name": {"type": "String"}}, "mainSteps": [step]}
     with pytest.raises(FaultyDocumentError) as caught:
         read(json.dumps(document), "JSON")
@@ -110,7 +110,7 @@ def test_faulty_script_step_is_refused(step: dict[str, Any], fault: str) -> None
 
 
 def test_selectors_on_a_functions_payload_can_be_refused(run: Run, automation: Automation) -> None:
-    """Only the documented outputs are there if the knob says so."""
+    """If the setting says so, only documented outputs exist."""
     automation.functions.register("f", lambda _: {"a": "b"})
     automation.knobs.lambda_selectors = False
     inputs = {"FunctionName": "f"}

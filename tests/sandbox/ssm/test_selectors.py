@@ -34,13 +34,13 @@ RESPONSE = {
     ],
 )
 def test_selects_what_the_examples_of_aws_select(expression: str, selected: object) -> None:
-    """A dot takes a child, brackets an item of a list."""
+    """A dot selects a child, and brackets select an item of a list."""
     assert parse(expression).select(RESPONSE) == selected
 
 
 @pytest.mark.parametrize("expression", ["$.Nothing", "$.Reservations[2]", "$.NextToken.Deeper", "$.Reservations.Name"])
 def test_finds_nothing_where_there_is_nothing(expression: str) -> None:
-    """A missing child or item is absent, which is not the same as null."""
+    """A missing child or item is absent, which differs from null."""
     assert parse(expression).select(RESPONSE) is ABSENT
 
 
@@ -62,6 +62,6 @@ def test_finds_nothing_where_there_is_nothing(expression: str) -> None:
     ],
 )
 def test_refuses_every_other_operator(expression: str) -> None:
-    """Anything but children and indexes is an error, not an empty result."""
+    """A selector with anything except children and indexes is an error, not an empty result."""
     with pytest.raises(ValueError, match="JSONPath"):
         parse(expression)

@@ -1,4 +1,4 @@
-"""How steps follow each other: failures, jumps, retries, time-outs, ends.
+"""The order of steps: failures, jumps, retries, timeouts, and ends.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-branch-condition.html,
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-handling-timeouts.html
@@ -18,7 +18,7 @@ Statuses = Callable[[dict[str, Any]], dict[str, str]]
 
 
 def call(name: str, **properties: object) -> dict[str, Any]:
-    """Return a step that succeeds: it looks at the VPCs."""
+    """Return a step that succeeds: it describes the VPCs."""
     return {
         "name": name,
         "action": "aws:executeAwsApi",
@@ -34,7 +34,7 @@ def fail(name: str, **properties: object) -> dict[str, Any]:
 
 
 def test_failure_ends_the_automation_by_default(run: Run, outcome: Statuses) -> None:
-    """By default, onFailure is Abort: no further step runs, the automation is Failed with the step's message."""
+    """The default of onFailure is Abort: no further step runs, and the execution fails with the step's message."""
     execution = run(call("first"), fail("second"), call("third"))
     assert execution["AutomationExecutionStatus"] == "Failed"
     assert outcome(execution) == {"first": "Success", "second": "Failed", "third": "Pending"}
@@ -42,7 +42,7 @@ def test_failure_ends_the_automation_by_default(run: Run, outcome: Statuses) -> 
 
 
 def test_failure_message_names_the_error_of_the_api(run: Run) -> None:
-    """A failed call's code, operation and message are in the failure message.
+    """The failure message of an API call has its code, operation, and message.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-troubleshooting.html
     """
@@ -54,7 +54,7 @@ def test_failure_message_names_the_error_of_the_api(run: Run) -> None:
 
 
 def test_continue_goes_on_and_does_not_count(run: Run, outcome: Statuses) -> None:
-    """With onFailure: Continue the next step runs, and isCritical is false unless the step says otherwise."""
+    """With onFailure: Continue, the next step runs, and isCritical is false unless the step sets it."""
     execution = run(fail("first", onFailure="Continue"), call("second"))
     assert execution["AutomationExecutionStatus"] == "Success"
     assert outcome(execution) == {"first": "Failed", "second": "Success"}
@@ -62,7 +62,7 @@ def test_continue_goes_on_and_does_not_count(run: Run, outcome: Statuses) -> Non
 
 
 def test_critical_step_that_continues_fails_the_automation_in_the_end(run: Run, outcome: Statuses) -> None:
-    """If a critical step fails, the final status is Failed although all others have run."""
+    """If a critical step fails, the final status is Failed, even if all other steps ran."""
     execution = run(fail("first", onFailure="Continue", isCritical=True), call("second"))
     assert execution["AutomationExecutionStatus"] == "Failed"
     assert outcome(execution) == {"first": "Failed", "second": "Success"}
@@ -70,25 +70,25 @@ def test_critical_step_that_continues_fails_the_automation_in_the_end(run: Run, 
 
 @pytest.mark.parametrize(("critical", "status"), [(True, "Failed"), (False, "Success")])
 def test_failure_leads_to_the_named_step(run: Run, outcome: Statuses, *, critical: bool, status: str) -> None:
-    """onFailure: step:name jumps; whether the automation then counts as failed is what isCritical says."""
+    """onFailure: step:name jumps to a step; isCritical decides whether the execution then fails."""
     execution = run(fail("first", onFailure="step:third", isCritical=critical), call("second"), call("third"))
     assert outcome(execution) == {"first": "Failed", "second": "Pending", "third": "Success"}
     assert execution["AutomationExecutionStatus"] == status
 
 
 def test_step_with_a_way_out_is_critical_unless_it_says_otherwise(run: Run) -> None:
-    """The default of isCritical is true for any onFailure but Continue."""
+    """The default of isCritical is true, except with onFailure: Continue."""
     assert run(fail("first", onFailure="step:second"), call("second"))["AutomationExecutionStatus"] == "Failed"
 
 
 def test_next_step_jumps_after_success_only(run: Run, outcome: Statuses) -> None:
-    """The step that nextStep names comes next after success; steps between stay Pending."""
+    """After success, the step in nextStep runs next, and the steps between remain Pending."""
     execution = run(call("first", nextStep="third"), call("second", isEnd=True), call("third", onFailure="step:second"))
     assert outcome(execution) == {"first": "Success", "second": "Pending", "third": "Success"}
 
 
 def test_is_end_ends_after_success_and_after_failure(run: Run, outcome: Statuses) -> None:
-    """A step with isEnd is the last, whether it failed or succeeded."""
+    """A step with isEnd is the last one, whether it fails or succeeds."""
     ends = {"Good": call("end", isEnd=True), "Bad": fail("end", isEnd=True, onFailure="Continue")}
     for name, end in ends.items():
         execution = run(call("begin", onFailure="step:last"), end, call("last"), name=name)
@@ -97,7 +97,7 @@ def test_is_end_ends_after_success_and_after_failure(run: Run, outcome: Statuses
 
 
 def test_step_is_tried_again_up_to_max_attempts(run: Run, sandbox: Sandbox) -> None:
-    """A step has not failed until maxAttempts attempts have."""
+    """A step fails only after maxAttempts attempts."""
     sandbox.faults.fail("ec2", "DescribeVpcs", "InternalError", 500, times=2)
     execution = run(call("look", maxAttempts=3))
     assert execution["AutomationExecutionStatus"] == "Success"
@@ -105,14 +105,14 @@ def test_step_is_tried_again_up_to_max_attempts(run: Run, sandbox: Sandbox) -> N
 
 
 def test_step_fails_when_all_attempts_have(run: Run, sandbox: Sandbox) -> None:
-    """The number of all attempts is maxAttempts, the first one included."""
+    """The first attempt counts toward maxAttempts."""
     sandbox.faults.fail("ec2", "DescribeVpcs", "InternalError", 500)
     assert run(call("look", maxAttempts=3))["AutomationExecutionStatus"] == "Failed"
     assert len(sandbox.calls.of("ec2", "DescribeVpcs")) == 3
 
 
 def test_reference_to_an_output_that_is_not_there_fails_the_step(run: Run, sandbox: Sandbox) -> None:
-    """A step whose inputs cannot be resolved fails before it does anything."""
+    """A step whose inputs cannot be resolved fails before it makes a call."""
     first = call("first", outputs=[{"Name": "Tag", "Selector": "$.Vpcs[0].Tags[0].Value", "Type": "String"}])
     second = {**call("second"), "inputs": {"Service": "ec2", "Api": "DescribeVpcs", "VpcIds": ["{{ first.Tag }}"]}}
     execution = run(first, second)
@@ -127,7 +127,7 @@ def test_output_that_cannot_have_its_type_fails_the_step(run: Run) -> None:
 
 
 def test_output_of_a_step_that_did_not_run_says_so(run: Run) -> None:
-    """The outputs of a runbook name every output; a missing one has a sentence instead of a value."""
+    """A runbook's outputs have every output; a missing one has a sentence as its value."""
     look = call("look", outputs=[{"Name": "Cidr", "Selector": "$.Vpcs[0].CidrBlock", "Type": "String"}])
     execution = run(fail("first"), look, outputs=["look.Cidr"])
     assert execution["Outputs"] == {
@@ -147,7 +147,7 @@ def slow(automation: Automation, seconds: float) -> dict[str, Any]:
 
 
 def test_step_that_takes_too_long_times_out_and_so_does_the_automation(automation: Automation, run: Run) -> None:
-    """By default, if an action times out, the automation's status is TimedOut."""
+    """By default, if an action times out, the execution is TimedOut."""
     execution = run(slow(automation, 1.5))
     assert execution["AutomationExecutionStatus"] == "TimedOut"
     assert execution["StepExecutions"][0]["StepStatus"] == "TimedOut"
@@ -155,14 +155,14 @@ def test_step_that_takes_too_long_times_out_and_so_does_the_automation(automatio
 
 
 def test_time_out_can_lead_to_another_step_without_harm(automation: Automation, run: Run, outcome: Statuses) -> None:
-    """A time-out follows onFailure; with isCritical: false it does not affect the automation's status."""
+    """A timeout follows onFailure. With isCritical: false, it does not affect the execution's status."""
     execution = run({**slow(automation, 1.5), "onFailure": "step:next", "isCritical": False}, call("next"))
     assert outcome(execution) == {"ask": "TimedOut", "next": "Success"}
     assert execution["AutomationExecutionStatus"] == "Success"
 
 
 def test_system_variable_is_that_of_the_execution(automation: Automation, run: Run) -> None:
-    """The id of the execution is a value of every runbook.
+    """Every runbook can use the id of the execution.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-variables.html
     """

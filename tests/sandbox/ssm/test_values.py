@@ -1,4 +1,4 @@
-"""Types of values and their conversions.
+"""The types of values and their conversions.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-outputs-inputs.html
 """
@@ -30,7 +30,7 @@ from sandbox.ssm.values import convert, plain, shown, text
     ],
 )
 def test_converts_what_automation_converts(value: object, kind: str, converted: object) -> None:
-    """A value becomes the declared type by one of the conversions that AWS lists."""
+    """A value is converted to the declared type in the ways that AWS documents."""
     assert convert(value, kind) == converted
 
 
@@ -52,13 +52,13 @@ def test_converts_what_automation_converts(value: object, kind: str, converted: 
     ],
 )
 def test_refuses_every_other_conversion(value: object, kind: str) -> None:
-    """A value of another type is an error, never a guess."""
+    """A value of another type is an error and is not converted by guessing."""
     with pytest.raises(ValueError, match=r"."):
         convert(value, kind)
 
 
 def test_shows_values_as_lists_of_strings() -> None:
-    """The API has every value as a list of strings: items of a list one by one, maps as JSON."""
+    """The API returns every value as a list of strings: list items separately, and maps as JSON."""
     assert shown("a") == ["a"]
     assert shown(["a", "b"]) == ["a", "b"]
     assert shown([{"a": True}]) == ['{"a":true}']
@@ -67,6 +67,6 @@ def test_shows_values_as_lists_of_strings() -> None:
 
 
 def test_times_of_a_response_become_text() -> None:
-    """A selector finds a time as ISO 8601 text, wherever it stands."""
+    """A selected time is ISO 8601 text at any depth."""
     moment = datetime(2026, 2, 13, tzinfo=UTC)
     assert plain({"a": [moment], "b": 1}) == {"a": ["2026-02-13T00:00:00+00:00"], "b": 1}

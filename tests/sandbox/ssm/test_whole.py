@@ -1,4 +1,4 @@
-"""One runbook with an API call, a function, a branch and tags, from its start to what it leaves behind."""
+"""A complete run of a runbook with an API call, a function, a branch, and tags."""
 
 from collections.abc import Callable
 from typing import Any
@@ -47,7 +47,7 @@ outputs: [look.Cidr, ask.Decision]
 
 
 def decide(event: dict[str, Any]) -> dict[str, str]:
-    """Want a tag where the network begins with 10."""
+    """Return the decision TAG if the network's CIDR begins with 10, otherwise LEAVE."""
     return {"decision": "TAG" if event["cidr"].startswith("10.") else "LEAVE"}
 
 
@@ -61,7 +61,7 @@ def start(sandbox: Sandbox, automation: Automation, role: str, cidr: str) -> tup
 def test_runs_from_call_to_function_to_branch_to_change(
     sandbox: Sandbox, automation: Automation, ssm: BaseClient, role: str, outcome: Callable[..., dict[str, str]]
 ) -> None:
-    """What one step found reaches the next; the change is made, and made once."""
+    """One step's output is the next one's input, and the change is made once."""
     ssm.create_document(Name="Tag", Content=RUNBOOK, DocumentFormat="YAML", DocumentType="Automation")
     vpc, execution = start(sandbox, automation, role, "10.1.0.0/16")
     assert execution["AutomationExecutionStatus"] == "Success"
@@ -75,7 +75,7 @@ def test_runs_from_call_to_function_to_branch_to_change(
 def test_leaves_alone_what_the_branch_does_not_choose(
     sandbox: Sandbox, automation: Automation, ssm: BaseClient, role: str, outcome: Callable[..., dict[str, str]]
 ) -> None:
-    """No choice is true and the branch is the end: the step behind it stays Pending, and nothing is changed."""
+    """If no choice is true and the branch has isEnd, the next step remains Pending and nothing is changed."""
     ssm.create_document(Name="Tag", Content=RUNBOOK, DocumentFormat="YAML", DocumentType="Automation")
     _, execution = start(sandbox, automation, role, "192.168.0.0/16")
     assert execution["AutomationExecutionStatus"] == "Success"
@@ -86,7 +86,7 @@ def test_leaves_alone_what_the_branch_does_not_choose(
 def test_api_tells_the_same_as_the_executor(
     sandbox: Sandbox, automation: Automation, ssm: BaseClient, role: str
 ) -> None:
-    """GetAutomationExecution has the steps with inputs as JSON texts and outputs as lists of strings."""
+    """GetAutomationExecution returns the steps, with inputs as JSON texts and outputs as lists of strings."""
     ssm.create_document(
         Name="Tag", Content=yaml.dump(yaml.safe_load(RUNBOOK)), DocumentFormat="YAML", DocumentType="Automation"
     )

@@ -1,4 +1,4 @@
-"""What a dump holds of the account itself, as the AWS CLI prints it."""
+"""The parts of a dump that describe the account, in the format of the AWS CLI."""
 
 from tests.support.network_files.vpc_rows import AccountRegion, Row
 

@@ -1,4 +1,4 @@
-"""Endpoints and network interfaces, as the AWS CLI prints them."""
+"""Endpoints and network interfaces in the format of the AWS CLI."""
 
 import json
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def gateway_endpoint_row(  # noqa: PLR0913  # one parameter for each option of a
     policy: Row = FULL_ACCESS,
     fields: Row | None = None,
 ) -> Row:
-    """Return a gateway endpoint's row of DescribeVpcEndpoints; route_tables is what it claims, not what routes say."""
+    """Return a gateway endpoint's row of DescribeVpcEndpoints; route_tables are the tables that it lists."""
     row = {
         "VpcEndpointId": endpoint_id,
         "VpcEndpointType": "Gateway",
@@ -58,7 +58,7 @@ def gateway_endpoint_row(  # noqa: PLR0913  # one parameter for each option of a
 def load_balancer_endpoint_row(
     vpc: Vpc, endpoint_id: str, *, subnet: str, network_firewall: bool = False, fields: Row | None = None
 ) -> Row:
-    """Return a Gateway Load Balancer endpoint's row of DescribeVpcEndpoints; Network Firewall uses such endpoints."""
+    """Return a Gateway Load Balancer endpoint's row of DescribeVpcEndpoints; firewalls use these endpoints too."""
     firewall = {
         "Firewall": vpc.place.arn("network-firewall", "firewall/firewall"),
         "AWSNetworkFirewallManaged": "true",
@@ -99,7 +99,7 @@ def network_interface_row(  # noqa: PLR0913  # one parameter for each option of 
     address: str = "10.0.0.20",
     fields: Row | None = None,
 ) -> Row:
-    """Return a row of DescribeNetworkInterfaces; one without an instance is attached to nothing."""
+    """Return a row of DescribeNetworkInterfaces; without an instance, the interface is not attached."""
     host = f"ip-{address.replace('.', '-')}.ec2.internal"
     attachment = {
         "AttachTime": "2026-06-01T07:20:11+00:00",

@@ -1,4 +1,4 @@
-"""Ids such as AWS makes them, for tests of what their length does to a page."""
+"""Ids of the same length as AWS's, for tests of output that contains long ids."""
 
 import re
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""Reading a network file strictly: a key that is repeated is refused, a range of names is written out."""
+"""A strict reader of network files: it rejects repeated keys and expands ranges of names."""
 
 import re
 from collections.abc import Hashable
@@ -12,13 +12,13 @@ _RANGE = re.compile(r"\{(\d+)\.\.(\d+)(?:\.\.(\d+))?\}")
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a network file. Raises ValueError if a mapping has a key twice or a range is unlike its neighbor."""
+    """Read a network file. Raises ValueError if a key is repeated or the ranges of an entry differ in length."""
     document: dict[str, Any] = _expanded(load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader))
     return document
 
 
 class _UniqueKeyLoader(CSafeLoader):
-    """The safe loader, which would silently keep the last of several equal keys."""
+    """YAML's safe loader, except that repeated keys are an error instead of being dropped silently."""
 
     def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # as inherited
         keys = [key.value for key, _ in node.value]
@@ -40,7 +40,7 @@ def _expanded(value: Any) -> Any:  # noqa: ANN401  # any YAML value
 
 
 def _entries(key: Any, value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401  # any YAML value
-    """Return one entry, or one for each number of a range in the key; ranges in the value advance with the key's."""
+    """Return one entry, or one for each number of a range in the key; ranges in the value advance with the key."""
     if not isinstance(key, str) or not _RANGE.search(key):
         return [(key, _expanded(value))]
     keys = spread(key)
@@ -63,7 +63,7 @@ def _nth(value: Any, index: int, count: int) -> Any:  # noqa: ANN401  # any YAML
 
 
 def spread(text: str) -> list[str]:
-    """Return the texts that a text with ranges stands for, the first range changing slowest."""
+    """Return the texts that a text with ranges expands to; the first range changes slowest."""
     found = _RANGE.search(text)
     if not found:
         return [text]

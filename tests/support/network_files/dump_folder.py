@@ -1,4 +1,4 @@
-"""From a network file to a dump: the folder of JSON files that `express-path collect` and the AWS CLI would write."""
+"""Expand a network file to a dump: the folder of JSON files that `express-path collect` and the AWS CLI write."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -84,7 +84,7 @@ def _add_vpc(  # noqa: PLR0913  # one parameter for each option of a network fil
     gateway_load_balancer_endpoints: Resources | None = None,
     **options: Any,  # noqa: ANN401  # those of vpc_row
 ) -> None:
-    """Add the rows of a VPC and of what is in it."""
+    """Add the rows of a VPC and of its resources."""
     vpc = Vpc(vpc_id, owner or place.account, (cidr, *secondary_cidrs), ipv6, place)
     rows[files.VPCS] += [vpc_row(vpc, **options)]
     rows[files.SUBNETS] += [subnet_row(vpc, key, **value) for key, value in _options(subnets)]
@@ -107,7 +107,7 @@ def _prefix_lists(
     s3express_ipv6: bool = False,
     customers: Resources | None = None,
 ) -> Responses:
-    """Return the files of prefix lists; entries of a customer's list that are left out could not be read."""
+    """Return the files of prefix lists; a customer-managed list without entries is one that could not be read."""
     lists = lists_of_aws(place, s3express, s3express_ipv6=s3express_ipv6)
     responses = _listed(files.PREFIX_LISTS, [prefix_list_row(row) for row in lists])
     if customers is None:
@@ -140,7 +140,7 @@ def _transit_gateway(
     attachments: Mapping[str, Options],
     route_tables: Mapping[str, Sequence[str] | None] | None = None,
 ) -> Responses:
-    """Return the files of a transit gateway; a table that is null has routes that could not be read."""
+    """Return the files of a transit gateway; if a table is null, its routes could not be read."""
     every = [attachment_row(id, key, owner=owner, **options) for key, options in attachments.items()]
     of_vpcs = [vpc_attachment_row(id, key, owner, options) for key, options in attachments.items() if "vpc" in options]
     responses = _listed(files.ATTACHMENTS, every) | _listed(files.VPC_ATTACHMENTS, of_vpcs)

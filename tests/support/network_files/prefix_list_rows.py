@@ -1,4 +1,4 @@
-"""Prefix lists, as the AWS CLI prints them: those of AWS, which every network has, and those of customers."""
+"""Prefix lists in the format of the AWS CLI: those of AWS, which every network has, and customer-managed ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ class PrefixListOfAws(NamedTuple):
 
 
 def lists_of_aws(place: AccountRegion, s3express: Sequence[str], *, s3express_ipv6: bool) -> list[PrefixListOfAws]:
-    """Return the lists of a Region; s3express is empty where the Region does not have S3 Express."""
+    """Return the lists of a Region; s3express is empty if the Region does not have S3 Express."""
     service = f"com.amazonaws.{place.region}"
     lists = [
         PrefixListOfAws("pl-s3", f"{service}.s3", S3_CIDRS),
@@ -46,7 +46,7 @@ def prefix_list_row(listed: PrefixListOfAws) -> Row:
 
 
 def managed_row(place: AccountRegion, listed: PrefixListOfAws) -> Row:
-    """Return the row of a list that AWS owns in DescribeManagedPrefixLists."""
+    """Return an AWS-managed list's row of DescribeManagedPrefixLists."""
     return {
         "PrefixListId": listed.id,
         "AddressFamily": "IPv6" if ":" in listed.cidrs[0] else "IPv4",
@@ -69,7 +69,7 @@ def customer_row(  # noqa: PLR0913  # one parameter for each option of a network
     entries: object = None,  # noqa: ARG001  # in a file of their own
     fields: Row | None = None,
 ) -> Row:
-    """Return the row of a customer's list in DescribeManagedPrefixLists."""
+    """Return a customer-managed list's row of DescribeManagedPrefixLists."""
     row = {
         "PrefixListId": list_id,
         "AddressFamily": family,

@@ -1,4 +1,4 @@
-"""Route tables and their routes, as the AWS CLI prints them; a route is written `<destination> -> <target>`."""
+"""Route tables and their routes in the format of the AWS CLI; a route is written `<destination> -> <target>`."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,14 +75,14 @@ def _local_routes(vpc: Vpc) -> Iterator[Row]:
 
 
 def destination_field(destination: str) -> str:
-    """Return the field of a route that holds such a destination."""
+    """Return the name of the field for a route's destination."""
     if destination.startswith("pl-"):
         return "DestinationPrefixListId"
     return "DestinationIpv6CidrBlock" if ":" in destination else "DestinationCidrBlock"
 
 
 def _route(route: str | Row, account: str) -> Row:
-    """Return a route; one that is a mapping is taken as it is. Raises ValueError if it cannot be read."""
+    """Return a route; a mapping is returned unchanged. Raises ValueError if the text is not a route."""
     if not isinstance(route, str):
         return route
     found = ROUTE.fullmatch(route)

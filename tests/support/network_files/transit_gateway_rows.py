@@ -1,4 +1,4 @@
-"""Transit gateways, as the AWS CLI prints them; a route is written `<CIDR> -> <attachment>` or `... -> blackhole`."""
+"""Transit gateways in the format of the AWS CLI; a route is `<CIDR> -> <attachment>` or `<CIDR> -> blackhole`."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ def attachment_row(  # noqa: PLR0913  # one parameter for each option of a netwo
     appliance_mode: bool = False,  # noqa: ARG001  # likewise
     fields: Row | None = None,
 ) -> Row:
-    """Return a row of DescribeTransitGatewayAttachments; table is associated with it."""
+    """Return a row of DescribeTransitGatewayAttachments; table is the route table associated with it."""
     row = {
         "TransitGatewayAttachmentId": attachment_id,
         "TransitGatewayId": gateway_id,
@@ -76,7 +76,7 @@ def transit_gateway_table_row(gateway_id: str, table_id: str) -> Row:
 
 
 def routes_response(routes: Sequence[str], attachments: Attachments) -> Row:
-    """Return the response of SearchTransitGatewayRoutes; a last route `...` says that there are more than it shows."""
+    """Return the response of SearchTransitGatewayRoutes; a last route `...` means that there are more routes."""
     shown = [route for route in routes if route != "..."]
     return {
         "Routes": [_route(route, attachments) for route in shown],
@@ -85,7 +85,7 @@ def routes_response(routes: Sequence[str], attachments: Attachments) -> Row:
 
 
 def _route(route: str, attachments: Attachments) -> Row:
-    """Return a route. Raises ValueError if it cannot be read."""
+    """Return a route. Raises ValueError if the text is not a route."""
     found = ROUTE.fullmatch(route)
     if not found:
         raise ValueError(f"{route!r} is no route such as '0.0.0.0/0 -> tgw-attach-egress', '... -> blackhole'")

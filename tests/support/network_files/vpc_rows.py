@@ -1,4 +1,4 @@
-"""The rows of a VPC: itself, its subnets and what is in them, each as the AWS CLI prints it.
+"""The rows of a VPC, its subnets, and its NAT gateways, in the format of the AWS CLI.
 
 A function's keyword parameters are the options that a network file can give; any other option raises TypeError.
 """
@@ -15,7 +15,7 @@ VPC_IPV6, SUBNET_IPV6 = "2600:1f18:7c4a:b000::/56", "2600:1f18:7c4a:b0{}0::/64"
 
 
 class AccountRegion(NamedTuple):
-    """The account and Region that a dump is of."""
+    """The account and Region of a dump."""
 
     account: str
     region: str
@@ -26,7 +26,7 @@ class AccountRegion(NamedTuple):
 
 
 class Vpc(NamedTuple):
-    """What the rows of a VPC's resources repeat of it."""
+    """The values of a VPC that the rows of its resources repeat."""
 
     id: str
     owner: str
@@ -36,19 +36,19 @@ class Vpc(NamedTuple):
 
 
 def name_of(resource_id: str) -> str:
-    """Return the name in a readable id: private-a of subnet-private-a, spokes of tgw-rtb-spokes."""
+    """Return the name in a readable id: private-a for subnet-private-a, spokes for tgw-rtb-spokes."""
     kind = next((kind for kind in ("tgw-attach-", "tgw-rtb-") if resource_id.startswith(kind)), "")
     return resource_id.removeprefix(kind) if kind else resource_id.partition("-")[2]
 
 
 def tag_list(resource_id: str, tags: Tags | None) -> list[Row]:
-    """Return the Name tag, which is the id's own name, and the given tags."""
+    """Return the Name tag, with the name from the id, and the given tags."""
     given = {"Name": name_of(resource_id)} | dict(tags or {})
     return [{"Key": key, "Value": value} for key, value in given.items()]
 
 
 def with_fields(row: Row, fields: Mapping[str, Any] | None) -> Row:
-    """Return the row with fields in the AWS CLI's own spelling put over it; a field that is null is left out."""
+    """Return the row with these fields, spelled as in the AWS CLI, set; a field that is null is removed."""
     return {key: value for key, value in (row | dict(fields or {})).items() if value is not None}
 
 
@@ -87,7 +87,7 @@ def vpc_row(vpc: Vpc, *, tags: Tags | None = None, fields: Row | None = None) ->
 
 
 def zone_fields(region: str, letter: str) -> Row:
-    """Return the name and the id of a zone by its letter."""
+    """Return the name and the id of an Availability Zone for its letter."""
     prefix, first = ZONES[region]
     zone_id = f"{prefix}-az{first + ord(letter) - ord('a')}"
     return {"AvailabilityZone": region + letter, "AvailabilityZoneId": zone_id}
@@ -107,7 +107,7 @@ def subnet_row(  # noqa: PLR0913  # one parameter for each option of a network f
     tags: Tags | None = None,
     fields: Row | None = None,
 ) -> Row:
-    """Return a row of DescribeSubnets; ipv6 lists the states of its IPv6 blocks; without cidr it is IPv6-native."""
+    """Return a row of DescribeSubnets; ipv6 lists the states of its IPv6 blocks; without cidr, it is IPv6-native."""
     owner = owner or vpc.owner
     native = cidr is None
     row = {
@@ -156,7 +156,7 @@ def nat_gateway_row(  # noqa: PLR0913  # one parameter for each option of a netw
     connectivity: str = "public",
     fields: Row | None = None,
 ) -> Row:
-    """Return a row of DescribeNatGateways; one without a subnet is regional and can have a route table of its own."""
+    """Return a row of DescribeNatGateways; without a subnet, it is regional and can have a route table."""
     name = name_of(nat_id)
     public = {
         "AllocationId": f"eipalloc-{name}",

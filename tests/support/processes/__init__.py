@@ -1,4 +1,4 @@
-"""The installed command in processes of its own, which start in 50 ms rather than in a second.
+"""The installed command in its own processes, which start in 50 ms instead of a second.
 
 A server imports the command once and forks a process for each start. What is started is a relay, which hands its
 streams, environment, and directory to the new process, passes SIGINT on, and ends with the same status. The new process
@@ -19,7 +19,7 @@ AT_START = ("PYTHON", "LC_", "LANG")
 
 
 def command(environment: dict[str, str]) -> list[str]:
-    """Return how to start the command in an environment, to be followed by its arguments."""
+    """Return the first arguments of a process that runs the command in an environment."""
     at_start = {name: value for name, value in environment.items() if name.startswith(AT_START)}
     return [sys.executable, "-I", "-S", str(HERE / "relay.py"), str(_server(frozenset(at_start.items())))]
 

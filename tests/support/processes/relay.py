@@ -1,4 +1,4 @@
-"""A process that stands for the one that the server forks: relay.py SOCKET ARGUMENT..."""
+"""A process that represents the one that the server forks: relay.py SOCKET ARGUMENT..."""
 
 import json
 import os
