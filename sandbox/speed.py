@@ -4,11 +4,12 @@ import inspect
 import pickle
 from functools import lru_cache
 from typing import Any
+from xml.sax.saxutils import escape, quoteattr
 
 import yaml
 from moto import backends
 from moto.core import responses
-from moto.core.serialize import AttributePickerContext, ResponseSerializer, XFormedAttributePicker
+from moto.core.serialize import AttributePickerContext, EC2Serializer, ResponseSerializer, XFormedAttributePicker
 from moto.core.utils import get_value
 from moto.ssm import models as ssm_models
 
@@ -19,13 +20,17 @@ _ABSENT = object()
 
 
 def apply(patches: Patches) -> None:
-    """Let moto list its folders once, look up methods and attributes by name, and parse each YAML document once."""
+    """Let moto list its folders once, look up methods and attributes by name, parse each YAML document once, write XML.
+
+    The XML of EC2's answers needs no check of names, because they come from the service model.
+    """
     modules = tuple(backends.list_of_moto_modules())
     patches.set(backends, "list_of_moto_modules", lambda: modules)
     patches.set(responses, "method_names_from_class", _Methods)
     patches.set(responses, "XFormedAttributePicker", _AttributePicker)
     patches.set(ResponseSerializer, "get_value", _get_value)
     patches.set(ssm_models, "yaml", _Yaml)
+    patches.set(EC2Serializer, "_serialize_body", lambda _serializer, body: _xml(body))
 
 
 class _Yaml:
@@ -81,6 +86,44 @@ def _get_value(serializer: ResponseSerializer, value: Moto, key: str, shape: Mot
         if found is not _ABSENT:
             return found
     return None
+
+
+def _xml(body: dict[str, Any]) -> str:
+    """Return an XML document, as `xmltodict.unparse` does."""
+    parts = ['<?xml version="1.0" encoding="utf-8"?>\n']
+    for name, value in body.items():
+        _write_element(name, value, parts)
+    return "".join(parts)
+
+
+def _write_element(name: str, value: Moto, parts: list[str]) -> None:
+    """Append an element with its attributes (`@name`) and members, or one for each value of a list."""
+    if isinstance(value, (list, tuple)):
+        for member in value:
+            _write_element(name, member, parts)
+        return
+    if not isinstance(value, dict):
+        text = escape(_text(value))
+        parts.append(f"<{name}>{text}</{name}>" if text else f"<{name}/>")
+        return
+    start = len(parts)
+    attributes = ""
+    for key, member in value.items():
+        if key.startswith("@"):
+            attributes += f" {key[1:]}={quoteattr(_text(member))}"
+        else:
+            _write_element(key, member, parts)
+    empty = len(parts) == start
+    parts.insert(start, f"<{name}{attributes}/>" if empty else f"<{name}{attributes}>")
+    if not empty:
+        parts.append(f"</{name}>")
+
+
+def _text(value: Moto) -> str:
+    """Return a scalar as it is written in XML; nothing for None."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
 
 
 class _Methods:
