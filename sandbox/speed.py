@@ -2,13 +2,15 @@
 
 import inspect
 import pickle
-from functools import lru_cache
+from functools import cache, lru_cache
+from threading import RLock
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import yaml
 from moto import backends
-from moto.core import responses
+from moto.core import responses, utils
+from moto.core.routing import ProtocolRouter, ServiceOperationRouter
 from moto.core.serialize import AttributePickerContext, EC2Serializer, ResponseSerializer, XFormedAttributePicker
 from moto.core.utils import get_value
 from moto.ssm import models as ssm_models
@@ -17,6 +19,11 @@ from sandbox.dynamic import Moto
 from sandbox.patches import Patches
 
 _ABSENT = object()
+_LOADING = RLock()
+"""Held while a model or its routes are loaded, so that concurrent requests do not all load them."""
+
+_LOAD_SERVICE_MODEL = utils._load_service_model  # noqa: SLF001  # moto offers no other place to patch
+_GET_ROUTER = ServiceOperationRouter._get_router  # noqa: SLF001  # moto offers no other place to patch
 
 
 def apply(patches: Patches) -> None:
@@ -30,7 +37,33 @@ def apply(patches: Patches) -> None:
     patches.set(responses, "XFormedAttributePicker", _AttributePicker)
     patches.set(ResponseSerializer, "get_value", _get_value)
     patches.set(ssm_models, "yaml", _Yaml)
+    patches.set(utils, "_load_service_model", _load_service_model)
+    patches.set(ServiceOperationRouter, "_get_router", _get_router)
     patches.set(EC2Serializer, "_serialize_body", lambda _serializer, body: _xml(body))
+
+
+def _load_service_model(service: str, name: str) -> Moto:
+    """Return a model of a service, as moto's function of the same name."""
+    with _LOADING:
+        return _loaded_service_model(service, name)
+
+
+@cache
+def _loaded_service_model(service: str, name: str) -> Moto:
+    return _LOAD_SERVICE_MODEL(service, name)
+
+
+_routers: dict[tuple[str, str], ProtocolRouter] = {}
+
+
+def _get_router(router: ServiceOperationRouter, protocol: str) -> ProtocolRouter:
+    """Return the routes of a service, as moto's method of the same name."""
+    service: Moto = router._service_model  # noqa: SLF001  # moto offers no other way to it
+    with _LOADING:
+        key = (service.service_name, protocol)
+        if key not in _routers:
+            _routers[key] = _GET_ROUTER(router, protocol)
+        return _routers[key]
 
 
 class _Yaml:
