@@ -2,13 +2,16 @@
 
 import inspect
 import pickle
-from functools import lru_cache
+from functools import cache, lru_cache
+from threading import RLock
 from typing import Any
+from xml.sax.saxutils import escape, quoteattr
 
 import yaml
 from moto import backends
-from moto.core import responses
-from moto.core.serialize import AttributePickerContext, ResponseSerializer, XFormedAttributePicker
+from moto.core import responses, utils
+from moto.core.routing import ProtocolRouter, ServiceOperationRouter
+from moto.core.serialize import AttributePickerContext, EC2Serializer, ResponseSerializer, XFormedAttributePicker
 from moto.core.utils import get_value
 from moto.ssm import models as ssm_models
 
@@ -16,16 +19,51 @@ from sandbox.dynamic import Moto
 from sandbox.patches import Patches
 
 _ABSENT = object()
+_LOADING = RLock()
+"""Held while a model or its routes are loaded, so that concurrent requests do not all load them."""
+
+_LOAD_SERVICE_MODEL = utils._load_service_model  # noqa: SLF001  # moto offers no other place to patch
+_GET_ROUTER = ServiceOperationRouter._get_router  # noqa: SLF001  # moto offers no other place to patch
 
 
 def apply(patches: Patches) -> None:
-    """Let moto list its folders once, look up methods and attributes by name, and parse each YAML document once."""
+    """Let moto list its folders once, look up methods and attributes by name, parse each YAML document once, write XML.
+
+    The XML of EC2's answers needs no check of names, because they come from the service model.
+    """
     modules = tuple(backends.list_of_moto_modules())
     patches.set(backends, "list_of_moto_modules", lambda: modules)
     patches.set(responses, "method_names_from_class", _Methods)
     patches.set(responses, "XFormedAttributePicker", _AttributePicker)
     patches.set(ResponseSerializer, "get_value", _get_value)
     patches.set(ssm_models, "yaml", _Yaml)
+    patches.set(utils, "_load_service_model", _load_service_model)
+    patches.set(ServiceOperationRouter, "_get_router", _get_router)
+    patches.set(EC2Serializer, "_serialize_body", lambda _serializer, body: _xml(body))
+
+
+def _load_service_model(service: str, name: str) -> Moto:
+    """Return a model of a service, as moto's function of the same name."""
+    with _LOADING:
+        return _loaded_service_model(service, name)
+
+
+@cache
+def _loaded_service_model(service: str, name: str) -> Moto:
+    return _LOAD_SERVICE_MODEL(service, name)
+
+
+_routers: dict[tuple[str, str], ProtocolRouter] = {}
+
+
+def _get_router(router: ServiceOperationRouter, protocol: str) -> ProtocolRouter:
+    """Return the routes of a service, as moto's method of the same name."""
+    service: Moto = router._service_model  # noqa: SLF001  # moto offers no other way to it
+    with _LOADING:
+        key = (service.service_name, protocol)
+        if key not in _routers:
+            _routers[key] = _GET_ROUTER(router, protocol)
+        return _routers[key]
 
 
 class _Yaml:
@@ -81,6 +119,44 @@ def _get_value(serializer: ResponseSerializer, value: Moto, key: str, shape: Mot
         if found is not _ABSENT:
             return found
     return None
+
+
+def _xml(body: dict[str, Any]) -> str:
+    """Return an XML document, as `xmltodict.unparse` does."""
+    parts = ['<?xml version="1.0" encoding="utf-8"?>\n']
+    for name, value in body.items():
+        _write_element(name, value, parts)
+    return "".join(parts)
+
+
+def _write_element(name: str, value: Moto, parts: list[str]) -> None:
+    """Append an element with its attributes (`@name`) and members, or one for each value of a list."""
+    if isinstance(value, (list, tuple)):
+        for member in value:
+            _write_element(name, member, parts)
+        return
+    if not isinstance(value, dict):
+        text = escape(_text(value))
+        parts.append(f"<{name}>{text}</{name}>" if text else f"<{name}/>")
+        return
+    start = len(parts)
+    attributes = ""
+    for key, member in value.items():
+        if key.startswith("@"):
+            attributes += f" {key[1:]}={quoteattr(_text(member))}"
+        else:
+            _write_element(key, member, parts)
+    empty = len(parts) == start
+    parts.insert(start, f"<{name}{attributes}/>" if empty else f"<{name}{attributes}>")
+    if not empty:
+        parts.append(f"</{name}>")
+
+
+def _text(value: Moto) -> str:
+    """Return a scalar as it is written in XML; nothing for None."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
 
 
 class _Methods:

@@ -48,7 +48,8 @@ SERVICES = {
 class Read:
     """One read: the operation as `service:Operation`, which call of it this was (from 1), and its parameters.
 
-    `differs` says whether the answer that misses the last change is another one, and `stale` whether it was given.
+    `differs` says whether the answer that misses the last change is another one, and `stale` whether it was given. If
+    one read is to be made stale, `differs` is worked out for that one alone.
     """
 
     operation: str
@@ -78,14 +79,25 @@ class Observation:
         """The reads that were answered without the last change; none if the change made no difference."""
         return [read for read in self.reads if read.stale]
 
+    @property
+    def done(self) -> bool:
+        """Whether the read to be made stale is over, so that the state before later changes is not needed."""
+        return self._done
+
+    def concerns(self, request: Request) -> bool:
+        """Return whether it matters if the next read differs: that of every read, or of the one to be made stale."""
+        operation = f"{request.service}:{request.operation}"
+        wanted = operation == self.operation and self.nth in (None, self._counts[operation] + 1)
+        return self.operation is None or (wanted and not self._done)
+
     def note(self, request: Request, *, differs: bool) -> bool:
         """Note a read and return whether it is the one to be made stale."""
         operation = f"{request.service}:{request.operation}"
+        wanted = self.operation is not None and self.concerns(request) and (differs or self.nth is not None)
         self._counts[operation] += 1
-        count = self._counts[operation]
-        wanted = operation == self.operation and not self._done and (differs if self.nth is None else count == self.nth)
         self._done = self._done or wanted
-        self.reads.append(Read(operation, count, dict(request.parameters), differs, stale=wanted and differs))
+        parameters = dict(request.parameters)
+        self.reads.append(Read(operation, self._counts[operation], parameters, differs, stale=wanted and differs))
         return wanted
 
 
@@ -122,6 +134,8 @@ class StaleReads:
             backend = service.backends[request.account_id][request.region]
             place = (request.service, request.account_id, request.region)
             if Call(request.service, request.operation, request.parameters).mutating:
+                if observation.done:
+                    return serve()
                 before = _snapshot(backend, service.attributes)
                 answer = serve()
                 if answer[0].startswith("2"):
@@ -134,7 +148,7 @@ class StaleReads:
     ) -> Answer:
         backend, before = seen
         fresh = serve()
-        consistent = before is None or request.parameters.get("ConsistentRead") is True
+        consistent = request.parameters.get("ConsistentRead") is True or not observation.concerns(request)
         stale = fresh if before is None or consistent else _served_from(backend, before, serve)
         differs = REQUEST_ID.sub(b"", stale[2]) != REQUEST_ID.sub(b"", fresh[2])
         return stale if observation.note(request, differs=differs) else fresh

@@ -8,7 +8,7 @@ import io
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -19,6 +19,7 @@ from botocore.hooks import EventAliaser, NodeList, _PrefixTrie
 from botocore.httpsession import URLLib3Session
 from botocore.loaders import create_loader
 from botocore.model import ServiceModel
+from botocore.useragent import sanitize_user_agent_string_component
 from urllib3 import HTTPResponse
 
 from sandbox.server import Sandbox
@@ -41,6 +42,8 @@ _aliases: dict[str, str] = {}
 def apply(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do the work that is the same for all clients only once, until `monkeypatch` is undone."""
     monkeypatch.setattr("botocore.session.create_loader", cache(create_loader))
+    sanitize = "botocore.useragent.sanitize_user_agent_string_component"
+    monkeypatch.setattr(sanitize, lru_cache(4096)(sanitize_user_agent_string_component))
     monkeypatch.setattr(ClientCreator, "_load_service_model", _load_service_model)
     monkeypatch.setattr(ClientCreator, "_create_methods", _create_methods)
     monkeypatch.setattr(EventAliaser, "_alias_event_name", _alias_event_name)
