@@ -17,9 +17,6 @@ from tests.support.running import emptied
 settings.register_profile("express-path", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("express-path")
 
-# By default, the garbage collector looks every few seconds at all models of AWS's services, which stay until the end.
-gc.set_threshold(20_000, 20, 50)
-
 TESTS = Path(__file__).parent
 
 # moto, boto3 and the collected tests are a large heap that lives until the end. With Python's default thresholds, the

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import Any
 
 import pytest
@@ -21,19 +20,13 @@ from sandbox.ssm import Automation
 from tests.support.rule import Rule
 from tests.support.running import emptied
 from tests.support.tables import deploy_tables
-from tests.support.template import Expanded
+from tests.support.template import expanded
 
 STACK = "express-path"
 RULE = "s3express-no-nat-path"
 FUNCTIONS = ("EvaluateFunction", "PlanFunction")
 EMPTY_ARCHIVE = b"PK\x05\x06" + bytes(18)
 DOCUMENTS = ("HealDocument", "ApprovalDocument", "UndoDocument")
-
-
-@cache
-def _expanded(parameters: frozenset[tuple[str, str]]) -> Expanded:
-    """Return the template expanded with these parameters, once for all tests."""
-    return Expanded(**dict(parameters))
 
 
 def approval_topic(sandbox: Sandbox) -> str:
@@ -50,7 +43,7 @@ class WholeStack:
     def __init__(self, sandbox: Sandbox, **parameters: str) -> None:
         """Deploy every resource of the template and run the rule's sweep once."""
         self.sandbox = sandbox
-        self.template = _expanded(frozenset(parameters.items()))
+        self.template = expanded(**parameters)
         self.config: Any = direct_client(sandbox, "config")
         self.ssm: Any = direct_client(sandbox, "ssm")
         self.iam: Any = direct_client(sandbox, "iam")

@@ -13,7 +13,7 @@ from tests.support.iam import actions
 from tests.support.network import ANYWHERE_IPV6, Builder, Private
 from tests.support.rule import Rule
 from tests.support.stack import NETWORK_ROLE, Stack
-from tests.support.template import Expanded
+from tests.support.template import expanded
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ OF_LAMBDA_ITSELF = ("logs:", "sqs:")
 
 def policies() -> list[dict[str, Any]]:
     """Return the policies of the function's role in a stack with a network account."""
-    found: list[dict[str, Any]] = Expanded(NetworkRoleArn=NETWORK_ROLE).properties("EvaluateRole")["Policies"]
+    found: list[dict[str, Any]] = expanded(NetworkRoleArn=NETWORK_ROLE).properties("EvaluateRole")["Policies"]
     return found
 
 

@@ -14,7 +14,7 @@ from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 from tests.support.stack import POLICY, TOPIC, Stack
-from tests.support.template import Expanded
+from tests.support.template import expanded
 
 
 def ended(run: Run) -> tuple[str, str]:
@@ -118,7 +118,7 @@ def test_the_stacks_remediation_heals_what_the_rule_flags_if_it_is_on(
     rule = Rule(deployed.stack.sandbox)
     rule.changes()
     assert rule.held()[subnet].compliance == "NON_COMPLIANT"
-    deployed.stack.template = Expanded(RemediationMode=mode)
+    deployed.stack.template = expanded(RemediationMode=mode)
     config: Client = deployed.stack.sandbox.client("config")
     config.put_remediation_configurations(RemediationConfigurations=[configured(deployed.stack)])
     with deployed.enforced():

@@ -9,7 +9,7 @@ from sandbox.dynamic import Client
 from sandbox.iam_conditions import enforced
 from sandbox.server import Sandbox
 from tests.support.tables import deploy_tables
-from tests.support.template import Expanded
+from tests.support.template import expanded
 
 NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
 POLICY_PARAMETER = "/network/s3express/policy"
@@ -33,7 +33,7 @@ class Stack:
     def __init__(self, sandbox: Sandbox, **parameters: str) -> None:
         """Deploy the roles and tables."""
         self.sandbox = sandbox
-        self.template = Expanded(**parameters)
+        self.template = expanded(**parameters)
         self.iam: Client = direct_client(sandbox, "iam")
         for logical_id in ("EvaluateRole", "PlanRole", "AutomationRole"):
             self._deploy(logical_id)

@@ -190,3 +190,9 @@ class Expanded:
         rules = [rule for rule in source()["Rules"].values() if self.resolve(rule["RuleCondition"])]
         assertions = [assertion for rule in rules for assertion in rule["Assertions"]]
         return [assertion["AssertDescription"] for assertion in assertions if not self.resolve(assertion["Assert"])]
+
+
+@cache
+def expanded(**parameters: str) -> Expanded:
+    """Return the stack for the given parameters, transformed only once. Do not change it."""
+    return Expanded(**parameters)

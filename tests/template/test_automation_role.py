@@ -10,7 +10,7 @@ import pytest
 
 from express_path.domain.heal.records import MANAGED_TAG
 from tests.support.iam import actions, condition_keys, lint
-from tests.support.template import ROOT, Expanded, included
+from tests.support.template import ROOT, expanded, included
 from tests.template.models import shape
 
 RUNBOOKS = sorted(path.stem for path in (ROOT / "runbooks").glob("*.yaml"))
@@ -56,7 +56,7 @@ FAMILY = re.compile(r"^(aws:RequestTag/|aws:ResourceTag/|ec2:Attribute/).*")
 @cache
 def statements(**parameters: str) -> list[dict[str, Any]]:
     """Return the statements of all policies of the role, in a deployed stack."""
-    stack = Expanded(**parameters)
+    stack = expanded(**parameters)
     policies = list(stack.properties("AutomationRole")["Policies"])
     policies += [
         resource["Properties"] for resource in stack.resources.values() if resource["Type"] == "AWS::IAM::RolePolicy"
@@ -121,7 +121,7 @@ def test_topic_key_is_used_only_through_sns() -> None:
 
 def test_only_roles_of_the_automation_path_write_to_the_ledger() -> None:
     """The role has that path, and the table's policy denies every write to all other roles."""
-    stack = Expanded()
+    stack = expanded()
     role = stack.deployed("<AutomationRole.Arn>")
     [denied] = stack.properties("LedgerTable")["ResourcePolicy"]["PolicyDocument"]["Statement"]
     assert (denied["Effect"], denied["Principal"], denied["Resource"]) == ("Deny", "*", "*")
@@ -210,7 +210,7 @@ def test_every_attribute_that_a_heal_does_not_set_is_denied() -> None:
 
 def test_only_automation_of_this_account_assumes_the_role() -> None:
     """The role trusts only Systems Manager, and only for executions in this account and Region."""
-    [found] = Expanded().properties("AutomationRole")["AssumeRolePolicyDocument"]["Statement"]
+    [found] = expanded().properties("AutomationRole")["AssumeRolePolicyDocument"]["Statement"]
     assert found == {
         "Effect": "Allow",
         "Principal": {"Service": "ssm.amazonaws.com"},

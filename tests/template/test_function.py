@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.template import ROOT, Expanded, source
+from tests.support.template import ROOT, Expanded, expanded, source
 from tests.template.models import bounds, enum
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"
@@ -18,7 +18,7 @@ EXTERNAL_ID = "express-path/network"
 @pytest.fixture(scope="module")
 def stack() -> Expanded:
     """Return the stack with its defaults."""
-    return Expanded()
+    return expanded()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -71,7 +71,7 @@ def test_no_log_level_drops_metrics(level: str) -> None:
 
     https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
     """
-    function = Expanded(LogLevel=level).properties("EvaluateFunction")
+    function = expanded(LogLevel=level).properties("EvaluateFunction")
     assert function["LoggingConfig"]["ApplicationLogLevel"] == ("DEBUG" if level == "DEBUG" else "INFO")
     assert function["Environment"]["Variables"]["POWERTOOLS_LOG_LEVEL"] == level
 
@@ -79,7 +79,7 @@ def test_no_log_level_drops_metrics(level: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_external_id_reaches_the_functions_if_given(name: str, stack: Expanded) -> None:
     """Both functions get the external ID that the network account's role requires."""
-    variables = Expanded(NetworkRoleExternalId=EXTERNAL_ID).properties(name)["Environment"]["Variables"]
+    variables = expanded(NetworkRoleExternalId=EXTERNAL_ID).properties(name)["Environment"]["Variables"]
     assert variables["NETWORK_ROLE_EXTERNAL_ID"] == EXTERNAL_ID
     assert "NETWORK_ROLE_EXTERNAL_ID" not in stack.properties(name)["Environment"]["Variables"]
 
@@ -129,13 +129,13 @@ def test_alarms_watch_the_function_and_the_queue(stack: Expanded) -> None:
 @pytest.mark.parametrize("alarm", ALARMS)
 def test_alarms_notify_the_topic_if_there_is_one(alarm: str) -> None:
     """With a topic, an alarm notifies it of ALARM and OK; without one, it has no action."""
-    properties = Expanded(AlarmTopicArn=TOPIC).properties(alarm)
+    properties = expanded(AlarmTopicArn=TOPIC).properties(alarm)
     assert (properties["AlarmActions"], properties["OKActions"]) == ([TOPIC], [TOPIC])
-    assert not {"AlarmActions", "OKActions"} & Expanded().properties(alarm).keys()
+    assert not {"AlarmActions", "OKActions"} & expanded().properties(alarm).keys()
 
 
 def test_concurrency_is_reserved_only_on_request() -> None:
     """Reserved concurrency is not set by default, because it fails in accounts with a low limit."""
-    assert "ReservedConcurrentExecutions" not in Expanded().properties("EvaluateFunction")
-    reserved = Expanded(ReservedConcurrency="5").properties("EvaluateFunction")
+    assert "ReservedConcurrentExecutions" not in expanded().properties("EvaluateFunction")
+    reserved = expanded(ReservedConcurrency="5").properties("EvaluateFunction")
     assert reserved["ReservedConcurrentExecutions"] == "5"

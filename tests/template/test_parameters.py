@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.template import ROOT, Expanded, included, source
+from tests.support.template import ROOT, expanded, included, source
 
 PARAMETERS: dict[str, dict[str, Any]] = source()["Parameters"]
 INTERFACE: dict[str, Any] = source()["Metadata"]["AWS::CloudFormation::Interface"]
@@ -93,7 +93,7 @@ def test_parameter_accepts_what_aws_accepts(name: str, value: str, *, expected: 
 
 def test_deployment_needs_only_capability_iam() -> None:
     """CAPABILITY_IAM is enough, because no role has a custom name, and samconfig.toml sets only that."""
-    roles = [resource for resource in Expanded().resources.values() if resource["Type"] == "AWS::IAM::Role"]
+    roles = [resource for resource in expanded().resources.values() if resource["Type"] == "AWS::IAM::Role"]
     assert len(roles) == 3
     assert not [role for role in roles if "RoleName" in role["Properties"]]
     config = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))
@@ -102,7 +102,7 @@ def test_deployment_needs_only_capability_iam() -> None:
 
 def test_outputs_name_the_created_resources() -> None:
     """The outputs name the rule, functions, roles, log groups, queue, ledger, and runbooks."""
-    assert {name: output["Value"] for name, output in Expanded().outputs.items()} == {
+    assert {name: output["Value"] for name, output in expanded().outputs.items()} == {
         "RuleName": "<ConfigRule>",
         "RuleArn": "<ConfigRule.Arn>",
         "FunctionArn": "<EvaluateFunction.Arn>",
@@ -140,7 +140,7 @@ APPROVAL = {
 @pytest.mark.parametrize("parameters", [{}, {"RemediationMode": "ON"}, APPROVAL, {"ApprovalTopicArn": ""}])
 def test_valid_combinations_of_parameters_are_accepted(parameters: dict[str, str]) -> None:
     """The template's Rules accept every mode that has the parameters it needs."""
-    assert Expanded(**parameters).broken_rules() == []
+    assert expanded(**parameters).broken_rules() == []
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_valid_combinations_of_parameters_are_accepted(parameters: dict[str, str
 )
 def test_mode_without_its_parameters_is_rejected(parameter: str, value: str) -> None:
     """The Rules reject mode APPROVAL without approvers, or with a window that is too short, by name."""
-    [complaint] = Expanded(**APPROVAL | {parameter: value}).broken_rules()
+    [complaint] = expanded(**APPROVAL | {parameter: value}).broken_rules()
     assert parameter in complaint
 
 
@@ -158,5 +158,5 @@ def test_approval_window_is_longer_than_the_approval_step() -> None:
     steps = {step["name"]: step for step in runbook["mainSteps"]}
     needed = steps["approve"]["timeoutSeconds"] + steps["heal"]["timeoutSeconds"]
     for seconds in PARAMETERS["RetryAttemptSeconds"]["AllowedValues"]:
-        refused = Expanded(**APPROVAL | {"RetryAttemptSeconds": str(seconds)}).broken_rules()
+        refused = expanded(**APPROVAL | {"RetryAttemptSeconds": str(seconds)}).broken_rules()
         assert bool(refused) == (seconds <= needed)

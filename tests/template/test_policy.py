@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.iam import access_level, actions, lint
-from tests.support.template import ROOT, Expanded
+from tests.support.template import ROOT, expanded
 
 NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
 EVERYTHING = {
@@ -31,7 +31,7 @@ LAMBDAS_OWN = {
 @cache
 def statements(role: str, **parameters: str) -> list[dict[str, Any]]:
     """Return the statements of all policies of a role."""
-    policies = Expanded(**parameters).properties(role)["Policies"]
+    policies = expanded(**parameters).properties(role)["Policies"]
     return [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
 
 
@@ -60,7 +60,7 @@ def test_each_role_belongs_to_the_function_of_its_handler() -> None:
     """The mapping from handlers to roles above is that of the template."""
     functions = [
         resource["Properties"]
-        for resource in Expanded().resources.values()
+        for resource in expanded().resources.values()
         if resource["Type"] == "AWS::Lambda::Function"
     ]
     of_handler = {function["Handler"].split(".")[-2]: function["Role"] for function in functions}
@@ -143,7 +143,7 @@ def test_optional_permissions_need_their_parameter(role: str) -> None:
 @pytest.mark.parametrize("role", ROLES.values())
 def test_only_lambda_assumes_the_role(role: str) -> None:
     """The role trusts only the Lambda service."""
-    [statement] = Expanded().properties(role)["AssumeRolePolicyDocument"]["Statement"]
+    [statement] = expanded().properties(role)["AssumeRolePolicyDocument"]["Statement"]
     assert statement == {
         "Effect": "Allow",
         "Principal": {"Service": "lambda.amazonaws.com"},
@@ -155,14 +155,14 @@ def test_only_lambda_assumes_the_role(role: str) -> None:
 def test_permissions_boundary_is_set_if_given(role: str) -> None:
     """With PermissionsBoundary, each role has that boundary."""
     boundary = "arn:aws:iam::123456789012:policy/boundary"
-    assert "PermissionsBoundary" not in Expanded().properties(role)
-    assert Expanded(PermissionsBoundaryArn=boundary).properties(role)["PermissionsBoundary"] == boundary
+    assert "PermissionsBoundary" not in expanded().properties(role)
+    assert expanded(PermissionsBoundaryArn=boundary).properties(role)["PermissionsBoundary"] == boundary
 
 
 @pytest.mark.parametrize("role", ROLES.values())
 def test_policy_linter_finds_nothing(role: str) -> None:
     """Parliament, which has AWS's data on every action and its resources, reports nothing."""
-    stack = Expanded(**EVERYTHING)
+    stack = expanded(**EVERYTHING)
     for policy in stack.properties(role)["Policies"]:
         assert lint(stack.deployed(policy["PolicyDocument"])) == []
 
@@ -184,7 +184,7 @@ def test_inline_policies_fit_the_limit_of_iam(role: str) -> None:
 
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
     """
-    stack = Expanded(**EVERYTHING, ApprovalTopicArn=f"arn:aws:sns:us-east-1:123456789012:Automation{'t' * 200}")
+    stack = expanded(**EVERYTHING, ApprovalTopicArn=f"arn:aws:sns:us-east-1:123456789012:Automation{'t' * 200}")
     policies = list(stack.properties(role)["Policies"])
     policies += [
         resource["Properties"]

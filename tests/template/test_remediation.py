@@ -2,6 +2,7 @@
 
 import json
 import re
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from botocore.validate import ParamValidator
 from express_path.domain.heal.records import MAY_WARN, HealSettings, RemediationMode
 from express_path.domain.heal.settings import parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
-from tests.support.template import Expanded, included, source
+from tests.support.template import expanded, included, source
 from tests.template.models import bounds, shape
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
@@ -38,13 +39,13 @@ SHAPES = {"MaximumAutomaticAttempts": "AutoRemediationAttempts", "RetryAttemptSe
 
 
 def remediation(parameters: dict[str, str]) -> dict[str, Any]:
-    """Return the remediation configuration for the given stack parameters."""
-    return Expanded(**parameters).of_type("AWS::Config::RemediationConfiguration")
+    """Return a copy of the remediation configuration for the given stack parameters."""
+    return deepcopy(expanded(**parameters).of_type("AWS::Config::RemediationConfiguration"))
 
 
 def values(parameters: dict[str, str]) -> dict[str, list[str]]:
     """Return the values that a deployed stack passes to the runbook; the resource is a subnet."""
-    stack = Expanded(**parameters)
+    stack = expanded(**parameters)
     given = stack.deployed(stack.of_type("AWS::Config::RemediationConfiguration")["Parameters"])
     return {
         name: value["StaticValue"]["Values"] if "StaticValue" in value else ["subnet-0123456789abcdef0"]
@@ -130,7 +131,7 @@ def test_values_fit_the_limits_of_config(parameters: dict[str, str]) -> None:
 def test_longest_values_are_allowed_by_the_stack(allows: Any) -> None:  # noqa: ANN401
     """CloudFormation accepts the longest values that these tests use."""
     assert all(allows(name, value) for name, value in LONGEST.items())
-    assert Expanded(**LONGEST).broken_rules() == []
+    assert expanded(**LONGEST).broken_rules() == []
 
 
 @pytest.mark.parametrize("parameters", MODES)
@@ -169,7 +170,7 @@ def settings(**parameters: str) -> HealSettings:
 
 def variables(**parameters: str) -> dict[str, str]:
     """Return the environment variables of the plan function."""
-    environment: dict[str, str] = Expanded(**parameters).properties("PlanFunction")["Environment"]["Variables"]
+    environment: dict[str, str] = expanded(**parameters).properties("PlanFunction")["Environment"]["Variables"]
     return environment
 
 
@@ -193,7 +194,7 @@ def test_variables_fit_into_an_environment() -> None:
 def test_ledger_of_an_earlier_stack_is_adopted() -> None:
     """With LedgerTableName, no table is created, and the function, roles, and output use the given name."""
     assert settings(LedgerTableName="heals").ledger_table == "heals"
-    stack = Expanded(LedgerTableName="heals")
+    stack = expanded(LedgerTableName="heals")
     assert "LedgerTable" not in stack.resources
     assert stack.outputs["LedgerTableName"]["Value"] == "heals"
     for role, action in (("PlanRole", "dynamodb:GetItem"), ("AutomationRole", "dynamodb:UpdateItem")):
@@ -205,7 +206,7 @@ def test_ledger_of_an_earlier_stack_is_adopted() -> None:
 
 def test_ledger_outlives_the_stack() -> None:
     """The table is retained, protected from deletion, encrypted, and restorable, and has no fixed name."""
-    resource = Expanded().resources["LedgerTable"]
+    resource = expanded().resources["LedgerTable"]
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
     table = resource["Properties"]
     assert table["BillingMode"] == "PAY_PER_REQUEST"
@@ -264,5 +265,5 @@ def test_settings_reach_the_plan_function() -> None:
 def test_heals_use_the_parameters_of_the_rule(parameters: dict[str, str]) -> None:
     """RULE_PARAMETERS is the JSON that AWS Config passes to the rule, and the core can parse it."""
     given = json.loads(variables(**parameters)["RULE_PARAMETERS"])
-    assert given == Expanded(**parameters).properties("ConfigRule")["InputParameters"]
+    assert given == expanded(**parameters).properties("ConfigRule")["InputParameters"]
     parse_parameters(given)

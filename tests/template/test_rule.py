@@ -15,7 +15,7 @@ from express_path.domain.verdict.parameters import (
     parse_parameters,
 )
 from express_path.errors import ParameterError
-from tests.support.template import Expanded, source
+from tests.support.template import expanded, source
 from tests.template.models import bounds, enum
 
 LONGEST = {
@@ -30,7 +30,7 @@ LONGEST = {
 
 def rule(**parameters: str) -> dict[str, Any]:
     """Return the rule's properties for the given stack parameters."""
-    return Expanded(**parameters).of_type("AWS::Config::ConfigRule")
+    return expanded(**parameters).of_type("AWS::Config::ConfigRule")
 
 
 def test_source_is_a_valid_custom_lambda_rule() -> None:

@@ -13,7 +13,7 @@ from cfnlint.decode import decode_str
 
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
-from tests.support.template import ROOT, Expanded, source
+from tests.support.template import ROOT, expanded, source
 from tests.template.models import enum, shape
 
 DOCUMENTS = {
@@ -42,7 +42,7 @@ def test_every_runbook_is_a_document_of_the_stack() -> None:
 @pytest.mark.parametrize(("logical_id", "name"), DOCUMENTS.items())
 def test_document_is_of_a_type_and_name_that_systems_manager_takes(logical_id: str, name: str) -> None:
     """The name is the runbook's own by default, unreserved, and an update makes a new version of the same document."""
-    document = Expanded().properties(logical_id)
+    document = expanded().properties(logical_id)
     assert document["Name"] == name
     assert re.fullmatch(shape("ssm", "DocumentName").metadata["pattern"], name)
     assert not name.lower().startswith(RESERVED)
@@ -54,7 +54,7 @@ def test_document_is_of_a_type_and_name_that_systems_manager_takes(logical_id: s
 @pytest.mark.parametrize(("logical_id", "name"), DOCUMENTS.items())
 def test_content_is_the_runbook(logical_id: str, name: str) -> None:
     """With the included file put in, the content is the runbook, word for word."""
-    assert Expanded().properties(logical_id)["Content"] == runbook(name)
+    assert expanded().properties(logical_id)["Content"] == runbook(name)
 
 
 @pytest.mark.slow

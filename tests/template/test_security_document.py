@@ -4,7 +4,7 @@ import re
 from functools import cache
 
 from tests.support.iam import access_level, actions
-from tests.support.template import ROOT, Expanded
+from tests.support.template import ROOT, expanded
 from tests.template.test_automation_role import EVERYTHING as APPROVALS
 from tests.template.test_policy import EVERYTHING as READS
 
@@ -14,7 +14,7 @@ ACTION = re.compile(r"`([a-z0-9]+:[A-Z][A-Za-z]+)`")
 @cache
 def allowed(role: str) -> set[str]:
     """Return every action that a role allows in a stack with all options."""
-    stack = Expanded(**READS, **APPROVALS)
+    stack = expanded(**READS, **APPROVALS)
     policies = list(stack.properties(role)["Policies"])
     if role == "AutomationRole":
         policies.append(stack.properties("ApprovalPolicy"))
