@@ -3,6 +3,7 @@
 import re
 from functools import cache
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import typer.testing
 from typer.main import get_command
@@ -30,6 +31,6 @@ def invoke(command_line: list[str]) -> Result:
     return CliRunner().invoke(app, command_line)
 
 
-def without_time(result: Result) -> str:
+def without_time(result: Result | CompletedProcess[str]) -> str:
     """Return a scan's JSON output without the time when it was made, to compare it with that of another scan."""
     return re.sub(r'^  "madeAt": ".*",\n', "", result.stdout, flags=re.MULTILINE)
