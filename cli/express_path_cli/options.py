@@ -11,7 +11,7 @@ import typer
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters, parse_parameters
 from express_path.errors import ParameterError
 from express_path_cli.problems import OptionError
-from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
 
 WHERE = "Where to look"

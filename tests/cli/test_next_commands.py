@@ -10,7 +10,7 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path_cli.main import app
 from express_path_cli.next_commands import ScanOptions
 from express_path_cli.selection import Selection
-from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
 from express_path_cli.worklist import worklist
 from tests.cli.test_formats import verdict
