@@ -6,7 +6,7 @@ import sys
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from express_path.errors import ExpressPathError
 from express_path_cli.problems import (
@@ -29,16 +29,17 @@ class RootCommand(TyperGroup):
     """The root of the command: reports every error in one line and with an exit status."""
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401  # declared by Typer
-        """Name the subcommands, which `get_command` imports."""
-        super().__init__(**given | {"commands": dict.fromkeys(COMMANDS)})
+        """List the subcommands by their summaries. `resolve_command` imports the one that is called."""
+        super().__init__(**given | {"commands": {name: TyperCommand(name, help=COMMANDS[name]) for name in COMMANDS}})
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
         """Return the options; the help shows no type for a flag."""
         return without_flag_types(super().get_params(ctx))
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002  # declared by Typer
-        """Return a subcommand, None if there is none of this name."""
-        return load(cmd_name) if cmd_name in COMMANDS else None
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # declared by Typer
+        """Return the name of the subcommand on the command line, the imported subcommand, and the rest of the line."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load(str(name)), rest
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # declared by Typer
         """Parse the command line. `help` shows the help of the command that follows it, or of express-path."""

@@ -13,8 +13,24 @@ from typer.core import TyperCommand
 
 from express_path_cli.problems import OptionError
 
-COMMANDS = ("scan", "explain", "report", "cost", "diagnose", "heal", "undo", "heals", "doctor", "collect")
-"""Every subcommand in the order of --help: the name of a module in `commands/`, and of the function in it."""
+COMMANDS = {
+    "scan": "Find the route tables that send S3 Express traffic through a NAT.",
+    "explain": "Show one subnet's path hop by hop, why each route won or lost, and what a heal would change.",
+    "report": (
+        "Write one HTML file with totals, what to fix, a drawing of each VPC with its paths, and a table to search."
+    ),
+    "cost": "Show the most that S3 Express can cost at the NAT gateways on flagged paths.",
+    "diagnose": "Show whether a NAT gateway on a flagged path throttles S3 Express traffic, with a chart.",
+    "heal": "Heal subnets or route tables with the deployed runbook. Without --apply, this is a dry run.",
+    "undo": "Undo heals, and nothing else.",
+    "heals": "List what past heals changed, when, by which run, their state, and the command that undoes each.",
+    "doctor": (
+        "Check whether AWS Config records, the rule runs, you have the permissions, and healing works, and show fixes."
+    ),
+    "collect": "Write a dump of the network. It only reads from AWS.",
+}
+"""Every subcommand in the order of --help: the name of a module in `commands/` and of the function in it, and the first
+paragraph of the function's docstring, so that --help and shells list the subcommands without importing them."""
 
 
 @cache
