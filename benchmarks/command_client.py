@@ -11,10 +11,12 @@ import sys
 from pathlib import Path
 
 from express_path_cli.main import app
+from express_path_cli.subcommands import load
 
 
 def main(dump: str, folder: str, *formats: str) -> None:
     """Scan in each format, one after another."""
+    load("scan")
     for form in formats:
         process_id = os.fork()
         if not process_id:
