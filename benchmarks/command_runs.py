@@ -15,9 +15,13 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A scan in one format: its exit status, CPU seconds without imports, MiB at the peak, and the file it wrote."""
+    """A scan in one format: its exit status, CPU seconds without imports, MiB at the peak, and the file it wrote.
+
+    reading: the CPU seconds that it took to read the same files as JSON, just before.
+    """
 
     status: int
+    reading: float
     seconds: float
     mebibytes: float
     file: Path
