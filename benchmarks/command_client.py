@@ -1,7 +1,7 @@
 """Measure scans of a dump: `python -m benchmarks.command_client DUMP FOLDER FORMAT...` writes FOLDER/scan.FORMAT.
 
 Each scan runs in a fork of one process that has imported the command: nothing is imported twice, but each scan has a
-peak of memory of its own. Prints a line of JSON for each format: its status, CPU seconds, and MiB at the peak.
+peak of memory of its own. Prints a line of JSON for each format: a Run without its file.
 """
 
 import json
@@ -10,19 +10,23 @@ import resource
 import sys
 from pathlib import Path
 
+from benchmarks.command_runs import seconds_to_read
 from express_path_cli.main import app
+from express_path_cli.subcommands import load
 
 
 def main(dump: str, folder: str, *formats: str) -> None:
     """Scan in each format, one after another."""
+    load("scan")
     for form in formats:
+        reading = seconds_to_read(Path(dump))
         process_id = os.fork()
         if not process_id:
-            _scan(["scan", "--from-dump", dump, "--format", form], Path(folder) / f"scan.{form}")
+            _scan(["scan", "--from-dump", dump, "--format", form], Path(folder) / f"scan.{form}", reading)
         os.waitpid(process_id, 0)
 
 
-def _scan(arguments: list[str], file: Path) -> None:
+def _scan(arguments: list[str], file: Path, reading: float) -> None:
     """Run the command with its standard output in a file, print what it used, and end this process."""
     printed = os.dup(1)
     with file.open("wb") as out:
@@ -32,7 +36,8 @@ def _scan(arguments: list[str], file: Path) -> None:
     except SystemExit as ended:
         sys.stdout.flush()
         used = resource.getrusage(resource.RUSAGE_SELF)  # of this process, without the one it was forked from
-        run = {"status": ended.code, "seconds": used.ru_utime + used.ru_stime, "mebibytes": _peak()}
+        seconds = used.ru_utime + used.ru_stime
+        run = {"status": ended.code, "reading": reading, "seconds": seconds, "mebibytes": _peak()}
         os.write(printed, f"{json.dumps(run)}\n".encode())
     finally:
         os._exit(0)

@@ -1,7 +1,8 @@
-"""Scans of a dump in several formats, measured in another process."""
+"""Scans of a dump in several formats, and starts of the command, measured in other processes."""
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -14,9 +15,13 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A scan in one format: its exit status, CPU seconds without imports, MiB at the peak, and the file it wrote."""
+    """A scan in one format: its exit status, CPU seconds without imports, MiB at the peak, and the file it wrote.
+
+    reading: the CPU seconds that it took to read the same files as JSON, just before.
+    """
 
     status: int
+    reading: float
     seconds: float
     mebibytes: float
     file: Path
@@ -37,6 +42,18 @@ def seconds_to_read(dump: Path) -> float:
     for file in dump.rglob("*.json"):
         json.loads(file.read_bytes())
     return time.process_time() - start
+
+
+def seconds_to_run(*arguments: str) -> float:
+    """Return the CPU seconds of a new Python process with these arguments: the least of three runs, with imports."""
+    return min(_seconds_of_a_child([sys.executable, *arguments]) for _ in range(3))
+
+
+def _seconds_of_a_child(command: list[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def environment() -> dict[str, str]:

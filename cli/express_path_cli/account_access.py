@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from express_path.adapters.aws import Aws
+if TYPE_CHECKING:
+    from express_path.adapters.aws import Aws
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,11 +15,11 @@ class AccountAccess:
     A dump and an aggregator give access to no account.
     """
 
-    accounts: Mapping[str, Aws] = field(default_factory=dict)
+    accounts: Mapping[str, "Aws"] = field(default_factory=dict)
     network_role_arn: str = ""
     external_id: str = ""
 
-    def clients(self, account_id: str | None, region: str) -> Aws | None:
+    def clients(self, account_id: str | None, region: str) -> "Aws | None":
         """Return the clients of an account in a Region, or None without access to it.
 
         Raise ApiError if the role cannot be assumed.

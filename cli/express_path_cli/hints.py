@@ -1,6 +1,5 @@
 """What to do about an error of AWS, by its code."""
 
-from express_path.adapters.aws import DENIED
 from express_path.errors import ApiError
 
 _ACCESS_DENIED_PAGE = "https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html"
@@ -52,7 +51,7 @@ def hint_of(error: ApiError) -> str:
 
 
 def _permission(error: ApiError) -> str:
-    if error.code not in DENIED:
+    if not error.is_denied:
         return ""
     if "explicit deny in a service control policy" in error.message:
         return f"a service control policy of the organization denies {error.operation}"

@@ -9,7 +9,8 @@ from typing import Any
 
 import typer.main
 
-from express_path_cli.main import COMMANDS, app, help_of
+from express_path_cli.main import app
+from express_path_cli.subcommands import COMMANDS, help_of, load, module_of
 
 _HEAD = """# The command
 
@@ -29,12 +30,11 @@ output pipe is closed (`| head`).
 def manual() -> str:
     """Return the whole manual."""
     group: Any = typer.main.get_command(app)
-    sections = [_HEAD, *("\n".join(_section(group.commands[name], group)) for name in COMMANDS)]
+    sections = [_HEAD, *("\n".join(_section(load(name), group)) for name in COMMANDS)]
     return "\n".join(sections)
 
 
 def _section(command: Any, group: Any) -> Iterator[str]:  # noqa: ANN401  # Typer contains click without type hints
-    module = COMMANDS[command.name]
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     own = [option for option in command.params if option.param_type_name == "option" and not option.hidden]
     options = [*own, *(option for option in group.params if option.name == "debug")]
@@ -46,13 +46,13 @@ def _section(command: Any, group: Any) -> Iterator[str]:  # noqa: ANN401  # Type
             "[OPTIONS]",
         ]
     )
-    yield from (f"## {command.name}", "", f"    {usage}", "", _filled(help_of(getattr(module, command.name))), "")
+    yield from (f"## {command.name}", "", f"    {usage}", "", _filled(help_of(command.name)), "")
     yield from (f"- `{argument.metavar}`: {argument.help}" for argument in arguments)
     yield from [""] if arguments else []
     yield from ("| option | meaning |", "|---|---|")
     for _, panel in groupby(options, key=lambda option: getattr(option, "rich_help_panel", None)):
         yield from map(_option, panel)
-    yield from ("", "```sh", *module.EXAMPLES.strip().splitlines(), "```", "")
+    yield from ("", "```sh", *module_of(command.name).EXAMPLES.strip().splitlines(), "```", "")
 
 
 def _filled(text: str) -> str:

@@ -2,16 +2,16 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from botocore.session import Session
 
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters, parse_parameters
 from express_path.errors import ParameterError
 from express_path_cli.problems import OptionError
-from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
 
 WHERE = "Where to look"
@@ -20,14 +20,19 @@ HOW = "How to show it"
 """The panels of --help."""
 
 
+def _aws_settings() -> Any:  # noqa: ANN401  # botocore has no type hints
+    """Return botocore's session, imported here because only completion needs it."""
+    return import_module("botocore.session").Session()
+
+
 def _complete_profile() -> list[str]:
     """Return what a shell completes --profile to: the profiles of the AWS settings."""
-    return [str(name) for name in Session().available_profiles]
+    return [str(name) for name in _aws_settings().available_profiles]
 
 
 def _complete_region() -> list[str]:
     """Return what a shell completes --region to: the Regions that botocore lists, in every partition."""
-    session = Session()
+    session = _aws_settings()
     return [
         str(region)
         for partition in session.get_available_partitions()

@@ -1,4 +1,4 @@
-"""The root command and its subcommands: how a command line is parsed, run, and ended with an exit status."""
+"""The root command: how a command line is parsed, run, and ended with an exit status."""
 
 import io
 import os
@@ -12,12 +12,12 @@ from express_path.errors import ExpressPathError
 from express_path_cli.problems import (
     DECLINED,
     UNDETERMINED,
-    OptionError,
     one_line,
     print_trace,
     redirect_to_nowhere,
     say,
 )
+from express_path_cli.subcommands import COMMANDS, load, without_flag_types
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as in shells: 128 plus the signal's number."""
@@ -28,9 +28,18 @@ CLOSED_PIPE = 141
 class RootCommand(TyperGroup):
     """The root of the command: reports every error in one line and with an exit status."""
 
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401  # declared by Typer
+        """List the subcommands by their summaries. `resolve_command` imports the one that is called."""
+        super().__init__(**given | {"commands": {name: TyperCommand(name, help=COMMANDS[name]) for name in COMMANDS}})
+
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
         """Return the options; the help shows no type for a flag."""
-        return _without_flag_types(super().get_params(ctx))
+        return without_flag_types(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # declared by Typer
+        """Return the name of the subcommand on the command line, the imported subcommand, and the rest of the line."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load(str(name)), rest
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # declared by Typer
         """Parse the command line. `help` shows the help of the command that follows it, or of express-path."""
@@ -60,33 +69,6 @@ class RootCommand(TyperGroup):
             if given.get("args") is None:  # not in tests; threads that wait for AWS would delay the exit
                 os._exit(INTERRUPTED)
         sys.exit(status)
-
-
-class Subcommand(TyperCommand):
-    """A subcommand. It also accepts the root's --debug, and rejects empty values."""
-
-    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
-        """Return its options and --debug, which people append to a line that failed."""
-        shared = ctx.parent.command.params if ctx.parent else []
-        return _without_flag_types([*super().get_params(ctx), *(debug for debug in shared if debug.name == "debug")])
-
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # declared by Typer
-        """Run it. Raise OptionError for an empty value, usually a shell variable that is not set."""
-        for parameter in self.params:
-            given = ctx.params.get(parameter.name)
-            if given != parameter.default and "" in (given if isinstance(given, list | tuple) else [given]):
-                is_option = parameter.param_type_name == "option"
-                accepts = f"it accepts {parameter.metavar}; " if is_option else ""
-                hint = f"{accepts}leave it out, or set the shell variable that should contain it"
-                raise OptionError(f"{parameter.opts[0] if is_option else parameter.metavar} is empty", hint)
-        return super().invoke(ctx)
-
-
-def _without_flag_types(parameters: list[Any]) -> list[Any]:
-    """Return parameters whose flags have an empty metavar; Typer would show <bool>."""
-    for parameter in (parameter for parameter in parameters if getattr(parameter, "is_flag", False)):
-        parameter.metavar = ""
-    return parameters
 
 
 def _make_stdout_robust() -> None:

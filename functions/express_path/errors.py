@@ -60,6 +60,10 @@ class DumpError(ExpressPathError):
         super().__init__(f"{path}: {fault}; {remedy}")
 
 
+_DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
+"""The error codes for a missing permission."""
+
+
 class ApiError(ExpressPathError):
     """A call of an AWS API failed."""
 
@@ -67,6 +71,11 @@ class ApiError(ExpressPathError):
         """Keep the API operation (service:Operation), AWS's error code and message."""
         self.operation, self.code, self.message = operation, code, message
         super().__init__(f"{operation} failed with {code}: {message}")
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether a permission is missing."""
+        return self.code in _DENIED
 
 
 class ReportError(ExpressPathError):

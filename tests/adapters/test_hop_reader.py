@@ -15,9 +15,8 @@ from express_path.adapters.hop_reader import (
     read_network_interfaces,
     read_transit_gateway_routes,
     read_transit_gateways,
-    targets,
 )
-from express_path.domain.network.resources import RouteTable
+from express_path.domain.network.resources import RouteTable, target_ids
 from express_path.domain.network.targets import TargetKind
 from express_path.errors import ApiError
 from sandbox.ec2.transit_gateways_routes import Target, static_routes
@@ -49,9 +48,9 @@ def test_targets_are_named_once(aws: Aws, account: Account) -> None:
     vpc = BehindNatGateway(account)
     account.route(vpc.table, "192.0.2.0/24", NatGatewayId=vpc.nat)
     both = tables(aws, [vpc.table, vpc.public_table])
-    assert targets(both, TargetKind.NAT_GATEWAY) == [vpc.nat]
-    assert targets(both, TargetKind.INTERNET_GATEWAY) == [vpc.internet_gateway]
-    assert targets(both, TargetKind.TRANSIT_GATEWAY) == []
+    assert target_ids(both, TargetKind.NAT_GATEWAY) == [vpc.nat]
+    assert target_ids(both, TargetKind.INTERNET_GATEWAY) == [vpc.internet_gateway]
+    assert target_ids(both, TargetKind.TRANSIT_GATEWAY) == []
 
 
 def test_blackholes_lead_nowhere(aws: Aws, account: Account) -> None:

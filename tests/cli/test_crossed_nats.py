@@ -12,7 +12,7 @@ from express_path_cli.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.progress import Silent
 from express_path_cli.result import NetworkViews
 from express_path_cli.selection import Selection, evaluate_all
-from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import Result
 
 from express_path.errors import ApiError
-from express_path_cli.main import COMMANDS
 from express_path_cli.manual import manual
 from express_path_cli.problems import one_line
+from express_path_cli.subcommands import COMMANDS
 from sandbox.server import Sandbox
 from tests.support.command import invoke, scan, without_time
 from tests.support.network import Builder, Private

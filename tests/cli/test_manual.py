@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from express_path_cli.main import COMMANDS
 from express_path_cli.manual import manual
 from express_path_cli.problems import DEBUG
+from express_path_cli.subcommands import COMMANDS, module_of
 from tests.support import processes
 from tests.support.command import invoke
 
@@ -30,7 +30,7 @@ def test_help_and_manual_name_the_same_options(name: str, monkeypatch: pytest.Mo
     options = {word for word in text.split() if word.startswith("--") and word != "--help" and "│" not in word}
     assert "--debug" in options
     assert {option for option in options if option not in section} == set()
-    example = COMMANDS[name].EXAMPLES.strip().splitlines()[0].partition("  #")[0]
+    example = module_of(name).EXAMPLES.strip().splitlines()[0].partition("  #")[0]
     assert example in section
     assert example in text
 

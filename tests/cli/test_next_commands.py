@@ -4,14 +4,13 @@ import shlex
 from pathlib import Path
 
 import pytest
-import typer.main
 
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path_cli.main import app
 from express_path_cli.next_commands import ScanOptions
 from express_path_cli.selection import Selection
-from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
+from express_path_cli.subcommands import load
 from express_path_cli.worklist import worklist
 from tests.cli.test_formats import verdict
 
@@ -34,8 +33,7 @@ def printed(options: ScanOptions, *, details: bool = False) -> list[str]:
 def accepted(command: str) -> bool:
     """Return whether express-path accepts the arguments of a command."""
     _, name, *arguments = shlex.split(command)
-    group = typer.main.get_command(app)
-    return bool(group.commands[name].make_context(name, arguments))  # type: ignore[attr-defined]
+    return bool(load(name).make_context(name, arguments))
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,10 @@ from typing import Any
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.adapters.ec2_records import nat_gateway, network_interface, route_table, subnet, vpc, vpc_endpoint
 from express_path.adapters.fields import Description, Record
-from express_path.adapters.hop_reader import targets
 from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
 from express_path.adapters.prefix_list_records import prefix_lists
 from express_path.domain.network.addresses import Family
-from express_path.domain.network.resources import PrefixList, RouteTable, Subnet
+from express_path.domain.network.resources import PrefixList, RouteTable, Subnet, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.errors import ApiError
@@ -129,7 +128,7 @@ class Aggregator:
 
     def _interfaces(self, tables: Iterable[RouteTable], regions: Sequence[str]) -> dict[AccountKey, dict[str, Any]]:
         """Read the network interfaces that routes point to: an organization has too many to read them all."""
-        wanted = targets(tables, TargetKind.NETWORK_INTERFACE)
+        wanted = target_ids(tables, TargetKind.NETWORK_INTERFACE)
         found: dict[AccountKey, dict[str, Any]] = defaultdict(dict)
         for start in range(0, len(wanted), _PAGE):
             ids = ", ".join(f"'{interface_id}'" for interface_id in wanted[start : start + _PAGE])

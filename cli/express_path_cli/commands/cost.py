@@ -20,7 +20,7 @@ from express_path_cli.output import STDOUT, show_failures_and_notes, write_file
 from express_path_cli.problems import UNDETERMINED, say
 from express_path_cli.progress import watching
 from express_path_cli.selection import Selection, evaluate_all
-from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
 from express_path_cli.task_pool import TaskPool
 

@@ -22,7 +22,7 @@ from express_path_cli.report.document import as_html
 from express_path_cli.resource_labels import notes_on_tags
 from express_path_cli.result import Result, is_flagged
 from express_path_cli.selection import Selection, evaluate_all
-from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
 
 EXAMPLES = """

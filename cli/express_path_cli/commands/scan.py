@@ -15,7 +15,7 @@ from express_path_cli.next_commands import ScanOptions
 from express_path_cli.problems import OptionError
 from express_path_cli.scanning import ScanRequest, scan_and_write
 from express_path_cli.selection import NEVER, NEW, WORDS, Selection, parse_words
-from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
 
 EXAMPLES = """

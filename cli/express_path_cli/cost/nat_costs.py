@@ -8,9 +8,10 @@ from pathlib import Path
 
 from express_path.adapters.fields import Description, flag, identifier, nested, rows
 from express_path.errors import RecordError
-from express_path_cli.formats.cost_json import SCHEMA_VERSION
 from express_path_cli.problems import OptionError
 
+SCHEMA_VERSION = 1
+"""The version of that JSON."""
 _DOCUMENT = "the costs"
 
 

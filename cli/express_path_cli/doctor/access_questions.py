@@ -1,6 +1,5 @@
 """Questions about the caller, the Region, and the reads that are allowed."""
 
-from express_path.adapters.aws import DENIED
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.connections import offers_s3_express
 from express_path_cli.doctor.answers import Answer, fail, ok, unknown, warn
@@ -46,7 +45,7 @@ def network_role(context: CheckContext) -> Answer | None:
     try:
         context.aws.assuming(arn, context.parameter("NetworkRoleExternalId"))
     except ApiError as error:
-        if error.code not in DENIED:
+        if not error.is_denied:
             raise
         return warn(
             f"you may not assume {arn}, so your scans cannot look beyond transit gateways; the rule's function may",

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from express_path.adapters.ec2_records import network_interface
 from express_path.adapters.fields import Description
-from express_path.adapters.hop_reader import targets
-from express_path.domain.network.resources import NetworkInterface
+from express_path.domain.network.resources import NetworkInterface, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.errors import DumpError, RecordError
@@ -63,7 +62,7 @@ def check_used(network: Snapshot, incomplete: Iterable[Incomplete]) -> None:
     One without an ID may be any interface that a route uses and that no folder describes.
     """
     tables = network.route_tables.values()
-    used = {*targets(tables, TargetKind.NETWORK_INTERFACE), *targets(tables, TargetKind.INSTANCE)}
+    used = {*target_ids(tables, TargetKind.NETWORK_INTERFACE), *target_ids(tables, TargetKind.INSTANCE)}
     complete = network.network_interfaces or {}
     missing = used - {*complete, *(interface.instance_id for interface in complete.values())}
     for interface in incomplete:

@@ -20,7 +20,7 @@ from express_path_cli.problems import OptionError, locating_errors
 from express_path_cli.remedies import Remedy, remedy
 from express_path_cli.resource_labels import Names, names_in
 from express_path_cli.result import View
-from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
 
 

@@ -7,11 +7,10 @@ from typing import Any
 
 from express_path_cli.cost.charges import Amount, Measured, bytes_by_metric, charged_bytes_by_zone, total_of
 from express_path_cli.cost.costing import NatCost
+from express_path_cli.cost.nat_costs import SCHEMA_VERSION
 from express_path_cli.cost.report import CostReport
 from express_path_cli.formats.cost_wording import HOURLY_CHARGES, UPPER_BOUND
 from express_path_cli.formats.nat_json import nat_fields
-
-SCHEMA_VERSION = 1
 
 
 def as_cost_json(report: CostReport) -> str:

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.sax.saxutils import escape
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.baseline import Mark
-from express_path_cli.remedies import Remedies
+from express_path_cli.formats.findings import Finding
+from express_path_cli.formats.row_templates import RowTemplates
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Failure, Result, is_flagged
 from express_path_cli.summary import dropped, exclusions
@@ -16,7 +17,9 @@ from express_path_cli.wording import RULE_NAME
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot contain (https://www.w3.org/TR/xml/#charsets); a dump from elsewhere may have them."""
-_EMPTY_SUITE = "<testsuite />"
+_EMPTY_SUITE, _EMPTY_CASE = "<testsuite />", "<testcase />"
+_ESCAPES = {'"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+"""What a text becomes that can be in an attribute, in addition to &, < and > (https://www.w3.org/TR/xml/#AVNormalize)."""
 
 
 def as_junit(result: Result) -> Iterator[str]:
@@ -33,13 +36,21 @@ def as_junit(result: Result) -> Iterator[str]:
     before, *after = _as_text(root, level=0, xml_declaration=True).split(_EMPTY_SUITE)
     yield before
     for number, suite in enumerate(_suites(result)):
-        yield ("\n  " if number else "") + _as_text(suite, level=1)
+        yield ("\n  " if number else "") + suite
     yield from (*after, "\n")
 
 
 def _as_text(element: Element, level: int, *, xml_declaration: bool = False) -> str:
     indent(element, level=level)
-    return _NOT_XML.sub("\ufffd", tostring(element, encoding="unicode", xml_declaration=xml_declaration))
+    return _without_forbidden(tostring(element, encoding="unicode", xml_declaration=xml_declaration))
+
+
+def _without_forbidden(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def _escaped(text: str) -> str:
+    return _without_forbidden(escape(text, _ESCAPES))
 
 
 def _totals(result: Result) -> dict[str, str]:
@@ -48,17 +59,17 @@ def _totals(result: Result) -> dict[str, str]:
     return {"tests": str(len(result.verdicts) + errors), "failures": str(flagged), "errors": str(errors)}
 
 
-def _suites(result: Result) -> Iterator[Element]:
-    stamp = result.made_at.isoformat(timespec="seconds")
-    remedies, labels = Remedies(result.views), ResourceLabels(result.views, result.tag_keys)
+def _suites(result: Result) -> Iterator[str]:
+    stamp, labels = result.made_at.isoformat(timespec="seconds"), ResourceLabels(result.views)
+    cases = RowTemplates(result, lambda finding: _as_text(_case(finding), level=2), _escaped)
     for name, verdicts in groupby(sorted(result.verdicts, key=_in_vpc_order), key=_suite_name):
         of_vpc = list(verdicts)
         suite = _suite(name, of_vpc, stamp, labels.names(of_vpc[0]).vpc)
-        for verdict in of_vpc:
-            _case(suite, verdict, remedies, "\n".join(_label_lines(verdict, labels, result.mark(verdict))))
-        yield suite
+        SubElement(suite, "testcase")  # where the cases go
+        before, after = _as_text(suite, level=1).split(_EMPTY_CASE)
+        yield before + "\n    ".join(cases.of(of_vpc)) + after
     if result.failures:
-        yield _not_determined(result.failures, stamp)
+        yield _as_text(_not_determined(result.failures, stamp), level=1)
 
 
 def _in_vpc_order(verdict: Verdict) -> tuple[str, str, str, str]:
@@ -83,31 +94,31 @@ def _suite(name: str, verdicts: Sequence[Verdict], stamp: str, vpc_name: str) ->
     return suite
 
 
-def _case(suite: Element, verdict: Verdict, remedies: Remedies, labels: str) -> None:
-    """Add the test of a subnet. Its labels are in system-out, since a test has no properties in Jenkins' schema."""
-    case = SubElement(suite, "testcase", name=verdict.subnet_id, classname=_suite_name(verdict), time="0")
-    written = [labels] if labels else []
+def _case(finding: Finding) -> Element:
+    """Return the test of a subnet. Its labels are in system-out, since a test has no properties in Jenkins' schema."""
+    verdict, written = finding.verdict, list(_label_lines(finding))
+    case = Element("testcase", name=verdict.subnet_id, classname=_suite_name(verdict), time="0")
     if verdict.compliance is Compliance.NON_COMPLIANT:
         failure = SubElement(case, "failure", message=verdict.annotation, type=verdict.reason)
-        failure.text = str(remedies.of(verdict) or "")
+        failure.text = str(finding.remedy or "")
     elif verdict.compliance is Compliance.NOT_APPLICABLE:
         SubElement(case, "skipped", message=verdict.annotation)
     else:
         written.insert(0, verdict.annotation)
     if written:
         SubElement(case, "system-out").text = "\n".join(written)
+    return case
 
 
-def _label_lines(verdict: Verdict, labels: ResourceLabels, mark: Mark | None) -> Iterator[str]:
+def _label_lines(finding: Finding) -> Iterator[str]:
     """Yield the baseline's mark, the names of a subnet and its route table, and the selected tags, one in each line."""
-    if mark:
-        yield f"baseline: {mark}"
-    names = labels.names(verdict)
-    if names.subnet:
-        yield f"subnet name: {names.subnet}"
-    if names.route_table:
-        yield f"route table name: {names.route_table}"
-    for key, value in labels.tags(verdict).items():
+    if finding.mark:
+        yield f"baseline: {finding.mark}"
+    if finding.names.subnet:
+        yield f"subnet name: {finding.names.subnet}"
+    if finding.names.route_table:
+        yield f"route table name: {finding.names.route_table}"
+    for key, value in finding.tags.items():
         yield f"tag {key}: {value}"
 
 

@@ -9,7 +9,8 @@ from express_path_cli.connections import connect
 from express_path_cli.problems import OptionError, locating_errors, without_region
 from express_path_cli.progress import Watch
 from express_path_cli.result import Failure
-from express_path_cli.sources.live import LiveOptions, ReadResult
+from express_path_cli.sources.live import ReadResult
+from express_path_cli.sources.live_options import LiveOptions
 
 
 def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> ReadResult:

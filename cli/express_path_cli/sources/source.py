@@ -13,8 +13,7 @@ from express_path_cli.dump.reader import read_dump
 from express_path_cli.problems import OptionError
 from express_path_cli.progress import Watch
 from express_path_cli.result import NetworkViews, View
-from express_path_cli.sources.aggregated import read_aggregator
-from express_path_cli.sources.live import LiveOptions, read_live
+from express_path_cli.sources.live_options import LiveOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +29,14 @@ class Source:
         self.check()
         if self.from_dump:
             return _read_dump(self.from_dump, self.live.regions)
+        # botocore takes a third of a second to import: a dump does without, and a terminal shows progress before.
         if self.aggregator:
+            from express_path_cli.sources.aggregated import read_aggregator  # noqa: PLC0415  # imports botocore
+
             result = read_aggregator(self.aggregator, self.live, watch)
         else:
+            from express_path_cli.sources.live import read_live  # noqa: PLC0415  # imports botocore
+
             result = read_live(self.live, parameters, watch)
         return NetworkViews(views_of(result.snapshots), result.failures, result.notes, result.account_access)
 

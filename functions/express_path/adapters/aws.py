@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from mypy_boto3_sts import STSClient
     from mypy_boto3_sts.type_defs import AssumeRoleRequestTypeDef
 
-DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
-"""The error codes for a missing permission."""
-
 _FILTER_VALUES = 200
 """The most values that one EC2 filter takes (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html)."""
 
@@ -167,6 +164,6 @@ def unless_denied(read: Callable[[], _Result]) -> _Result | None:
     try:
         return read()
     except ApiError as error:
-        if error.code in DENIED:
+        if error.is_denied:
             return None
         raise

@@ -12,13 +12,12 @@ from express_path.adapters.hop_reader import (
     read_instances,
     read_network_interfaces,
     read_transit_gateways,
-    targets,
 )
 from express_path.adapters.memory import gc_paused
 from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
-from express_path.adapters.sharing_records import read_shared_subnet_ids
+from express_path.adapters.sharing_records import OWN_SUBNETS, shared_subnet_ids
 from express_path.domain.network.merging import merged
-from express_path.domain.network.resources import RouteTable
+from express_path.domain.network.resources import RouteTable, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.verdict.parameters import RuleParameters, Scope
@@ -83,7 +82,7 @@ class SnapshotReader:
                 transit_gateway_route_tables=gateways.route_tables,
             )
         tables = snapshot.route_tables.values()
-        if targets(tables, TargetKind.NETWORK_INTERFACE) or targets(tables, TargetKind.INSTANCE):
+        if target_ids(tables, TargetKind.NETWORK_INTERFACE) or target_ids(tables, TargetKind.INSTANCE):
             interfaces = optional.read(lambda: read_network_interfaces(self._aws, tables))
             instances = optional.read(lambda: read_instances(self._aws, (interfaces or {}).values()))
             snapshot = replace(snapshot, network_interfaces=interfaces, instances=instances or {})
@@ -106,8 +105,12 @@ class SnapshotReader:
     def _with_directory_buckets(self, snapshot: Snapshot, optional: OptionalReads) -> Snapshot:
         """Add whether there are directory buckets, and if there are none, which subnets the account shares."""
         has_buckets = optional.read(self.has_directory_buckets)
-        shared = optional.read(lambda: read_shared_subnet_ids(self._aws)) if has_buckets is False else None
+        shared = optional.read(self._read_shared_subnet_ids) if has_buckets is False else None
         return replace(snapshot, has_directory_buckets=has_buckets, shared_subnet_ids=shared)
+
+    def _read_shared_subnet_ids(self) -> frozenset[str]:
+        """Read the subnets of the Region that the account shares. Raise ApiError."""
+        return shared_subnet_ids(pages(self._aws.ram, "ram", "list_resources", "resources", **OWN_SUBNETS))
 
     def vpc_of(self, subnet_id: str) -> str | None:
         """Return the VPC of a subnet, None if there is no such subnet."""
@@ -119,7 +122,7 @@ class SnapshotReader:
         """Return whether a route table of a VPC has a route to a transit gateway."""
         of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]}
         tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
-        return bool(targets(tables.values(), TargetKind.TRANSIT_GATEWAY))
+        return bool(target_ids(tables.values(), TargetKind.TRANSIT_GATEWAY))
 
     def empty(self, account_id: str) -> Snapshot:
         """Return a snapshot without any resource, in which every subnet counts as deleted."""
@@ -142,7 +145,7 @@ class SnapshotReader:
 
 
 def _leads_to_transit_gateway(snapshot: Snapshot) -> bool:
-    return bool(targets(snapshot.route_tables.values(), TargetKind.TRANSIT_GATEWAY))
+    return bool(target_ids(snapshot.route_tables.values(), TargetKind.TRANSIT_GATEWAY))
 
 
 def _named_lists(tables: Mapping[str, RouteTable]) -> set[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from express_path.adapters.aws import DENIED, Aws, calling, filtered, pages
+from express_path.adapters.aws import Aws, calling, filtered, pages
 from express_path.adapters.ec2_records import network_interface
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
 from express_path.domain.network.resources import (
@@ -14,6 +14,7 @@ from express_path.domain.network.resources import (
     RouteTable,
     TransitGatewayAttachment,
     TransitGatewayRouteTable,
+    target_ids,
 )
 from express_path.domain.network.targets import TargetKind
 from express_path.errors import ApiError
@@ -36,7 +37,7 @@ class OptionalReads:
         try:
             return read()
         except ApiError as error:
-            if error.code not in DENIED and not error.code.endswith(".NotFound"):
+            if not error.is_denied and not error.code.endswith(".NotFound"):
                 raise
             self.denied.append(error.operation)
             return None
@@ -50,17 +51,11 @@ class TransitGateways:
     route_tables: Mapping[str, TransitGatewayRouteTable] | None
 
 
-def targets(tables: Iterable[RouteTable], kind: TargetKind) -> list[str]:
-    """Return the ids of all targets of one kind, sorted, without those of blackhole routes."""
-    routes = (route for table in tables for route in table.routes if not route.is_blackhole)
-    return sorted({route.target_id for route in routes if route.target_kind is kind})
-
-
 def read_network_interfaces(aws: Aws, tables: Iterable[RouteTable]) -> dict[str, NetworkInterface]:
     """Read the network interfaces that routes name by their own id or by that of their instance."""
     known = list(tables)
-    interface_ids = targets(known, TargetKind.NETWORK_INTERFACE)
-    instance_ids = targets(known, TargetKind.INSTANCE)
+    interface_ids = target_ids(known, TargetKind.NETWORK_INTERFACE)
+    instance_ids = target_ids(known, TargetKind.INSTANCE)
     operation, field = "describe_network_interfaces", "NetworkInterfaces"
     rows = [
         *filtered(aws.ec2, operation, field, "network-interface-id", interface_ids),

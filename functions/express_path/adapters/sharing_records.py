@@ -1,17 +1,11 @@
-"""Read which subnets an account shares, from Resource Access Manager's list of shared resources."""
+"""Convert the resources that Resource Access Manager lists as shared."""
 
 from collections.abc import Iterable
 
-from express_path.adapters.aws import Aws, pages
 from express_path.adapters.fields import Description, identifier
 
 OWN_SUBNETS = {"resourceOwner": "SELF", "resourceType": "ec2:Subnet"}
 """The parameters of ram:ListResources: the subnets that the account itself shares with others."""
-
-
-def read_shared_subnet_ids(aws: Aws) -> frozenset[str]:
-    """Read the subnets of the Region that the account shares. Raise ApiError."""
-    return shared_subnet_ids(pages(aws.ram, "ram", "list_resources", "resources", **OWN_SUBNETS))
 
 
 def shared_subnet_ids(resources: Iterable[Description]) -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from express_path.adapters import aws as aws_module
 from express_path.adapters.aws import Aws
 from express_path.errors import ApiError
 from express_path_cli.connections import connect
@@ -48,4 +47,4 @@ def test_a_denial_is_an_error(aws: Aws, sandbox: Sandbox) -> None:
     sandbox.faults.deny("pricing", "GetProducts")
     with pytest.raises(ApiError) as raised:
         listed_prices(aws, "eu-west-2")
-    assert raised.value.code in aws_module.DENIED
+    assert raised.value.is_denied

@@ -16,6 +16,11 @@ import rich.table  # noqa: F401
 import typer._adapters  # noqa: F401
 
 from express_path_cli.main import app
+from express_path_cli.sources import aggregated, live  # noqa: F401
+from express_path_cli.subcommands import COMMANDS, load
+
+for name in COMMANDS:
+    load(name)
 
 LONGEST_REQUEST = 1 << 20
 

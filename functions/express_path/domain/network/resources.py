@@ -1,6 +1,6 @@
 """Frozen records of the network, with EC2's names. Each contains only what a decision needs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -67,6 +67,12 @@ class RouteTable:
     associations: tuple[Association, ...] = ()
     owner_id: str = ""
     tags: Tags = field(default_factory=dict)
+
+
+def target_ids(tables: Iterable[RouteTable], kind: TargetKind) -> list[str]:
+    """Return the ids of all targets of one kind, sorted, without those of blackhole routes."""
+    routes = (route for table in tables for route in table.routes if not route.is_blackhole)
+    return sorted({route.target_id for route in routes if route.target_kind is kind})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,91 @@
+"""The subcommands. A command line imports only the one that it names, because importing all of them takes a second."""
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import typer
+import typer.main
+from typer.core import TyperCommand
+
+from express_path_cli.problems import OptionError
+
+COMMANDS = {
+    "scan": "Find the route tables that send S3 Express traffic through a NAT.",
+    "explain": "Show one subnet's path hop by hop, why each route won or lost, and what a heal would change.",
+    "report": (
+        "Write one HTML file with totals, what to fix, a drawing of each VPC with its paths, and a table to search."
+    ),
+    "cost": "Show the most that S3 Express can cost at the NAT gateways on flagged paths.",
+    "diagnose": "Show whether a NAT gateway on a flagged path throttles S3 Express traffic, with a chart.",
+    "heal": "Heal subnets or route tables with the deployed runbook. Without --apply, this is a dry run.",
+    "undo": "Undo heals, and nothing else.",
+    "heals": "List what past heals changed, when, by which run, their state, and the command that undoes each.",
+    "doctor": (
+        "Check whether AWS Config records, the rule runs, you have the permissions, and healing works, and show fixes."
+    ),
+    "collect": "Write a dump of the network. It only reads from AWS.",
+}
+"""Every subcommand in the order of --help: the name of a module in `commands/` and of the function in it, and the first
+paragraph of the function's docstring, so that --help and shells list the subcommands without importing them."""
+
+
+@cache
+def load(name: str) -> Any:  # noqa: ANN401  # Typer contains click without type hints
+    """Import a subcommand by its name, and return it."""
+    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    app.command(name, cls=Subcommand, help=help_of(name), epilog=_epilog(name))(_function(name))
+    return typer.main.get_command(app)
+
+
+def module_of(name: str) -> ModuleType:
+    """Return the module of a subcommand."""
+    return import_module(f"express_path_cli.commands.{name}")
+
+
+def help_of(name: str) -> str:
+    """Return a subcommand's help: its docstring, with each paragraph in one line."""
+    paragraphs = inspect.cleandoc(_function(name).__doc__ or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def _function(name: str) -> Callable[..., None]:
+    function: Callable[..., None] = getattr(module_of(name), name)
+    return function
+
+
+def _epilog(name: str) -> str:
+    """Return the EXAMPLES (command, #, purpose) of a subcommand's module as --help shows them."""
+    examples = (line.partition("#") for line in module_of(name).EXAMPLES.strip().splitlines())
+    lines = [f"[cyan]{command.strip()}[/cyan]  [dim]# {comment.strip()}[/dim]" for command, _, comment in examples]
+    return "\n\n".join(["[bold]Examples[/bold]", *lines])
+
+
+class Subcommand(TyperCommand):
+    """A subcommand. It also accepts the root's --debug, and rejects empty values."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
+        """Return its options and --debug, which people append to a line that failed."""
+        shared = ctx.parent.command.params if ctx.parent else []
+        return without_flag_types([*super().get_params(ctx), *(debug for debug in shared if debug.name == "debug")])
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # declared by Typer
+        """Run it. Raise OptionError for an empty value, usually a shell variable that is not set."""
+        for parameter in self.params:
+            given = ctx.params.get(parameter.name)
+            if given != parameter.default and "" in (given if isinstance(given, list | tuple) else [given]):
+                is_option = parameter.param_type_name == "option"
+                accepts = f"it accepts {parameter.metavar}; " if is_option else ""
+                hint = f"{accepts}leave it out, or set the shell variable that should contain it"
+                raise OptionError(f"{parameter.opts[0] if is_option else parameter.metavar} is empty", hint)
+        return super().invoke(ctx)
+
+
+def without_flag_types(parameters: list[Any]) -> list[Any]:
+    """Return parameters whose flags have an empty metavar; Typer would show <bool>."""
+    for parameter in (parameter for parameter in parameters if getattr(parameter, "is_flag", False)):
+        parameter.metavar = ""
+    return parameters
