@@ -60,12 +60,11 @@ class DumpError(ExpressPathError):
         super().__init__(f"{path}: {fault}; {remedy}")
 
 
-_DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
-"""The error codes for a missing permission."""
-
-
 class ApiError(ExpressPathError):
     """A call of an AWS API failed."""
+
+    _DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
+    """The error codes for a missing permission."""
 
     def __init__(self, operation: str, code: str, message: str) -> None:
         """Keep the API operation (service:Operation), AWS's error code and message."""
@@ -75,7 +74,7 @@ class ApiError(ExpressPathError):
     @property
     def is_denied(self) -> bool:
         """Whether a permission is missing."""
-        return self.code in _DENIED
+        return self.code in self._DENIED
 
 
 class ReportError(ExpressPathError):

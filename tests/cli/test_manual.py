@@ -8,7 +8,7 @@ import pytest
 
 from express_path_cli.manual import manual
 from express_path_cli.problems import DEBUG
-from express_path_cli.subcommands import COMMANDS, module_of
+from express_path_cli.subcommands import COMMANDS, help_of, module_of
 from tests.support import processes
 from tests.support.command import invoke
 
@@ -22,7 +22,7 @@ def test_the_document_is_the_manual() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_and_manual_name_the_same_options(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command's section in the manual has every option of --help, and both have an example."""
+    """The command's section in the manual has every option of --help, and both have an example and the summary."""
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TERM", "dumb")
     text = invoke([name, "--help"]).stdout
@@ -31,6 +31,7 @@ def test_help_and_manual_name_the_same_options(name: str, monkeypatch: pytest.Mo
     assert "--debug" in options
     assert {option for option in options if option not in section} == set()
     example = module_of(name).EXAMPLES.strip().splitlines()[0].partition("  #")[0]
+    assert help_of(name).split("\n\n")[0] == COMMANDS[name]
     assert example in section
     assert example in text
 
