@@ -163,6 +163,7 @@ def test_markdown_fits_a_comment_on_github(tables: int, subnets: int, shown: tup
     left_out = f"Not listed: {len(many)} subnets, because the text would be too long for a comment on GitHub."
     assert (left_out in text) is not shown[0]
     assert (f"Not listed: {tables - 20} more route tables" in text) is (tables > 20)
+    assert ("More changes like these are not listed." in text) is (tables > 20)
 
 
 def test_markdown_keeps_cells_whole() -> None:

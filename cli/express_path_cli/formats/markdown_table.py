@@ -117,13 +117,16 @@ class _Document:
     def _tasks(self) -> Iterator[str]:
         """Yield what to do about NON_COMPLIANT subnets as a list, worst first, with commands that can be copied."""
         rows = self._worklist.flagged
-        found = list(islice(Tasks(rows, Remedies(self._result.views)).remaining(rows), self._length.most))
+        tasks = Tasks(rows, Remedies(self._result.views)).remaining(rows)
+        found = list(islice(tasks, self._length.most))
         if found:
             yield from ("### What to do", "")
             for task in found:
                 reason = task.subnets[0][0]
                 command = f" {_code(task.remedy.command)}" if task.remedy.command else ""
                 yield f"- {reason}, {task_subnets(task, reason)}: {_plain(task.remedy.text)}{command}"
+            if next(tasks, None):
+                yield "- More changes like these are not listed. `express-path report` shows each of them."
             yield ""
 
     def _subnets(self) -> Iterator[str]:
