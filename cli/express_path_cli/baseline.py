@@ -4,7 +4,7 @@ A finding is a NON_COMPLIANT subnet. It is identified by account, Region, subnet
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -135,7 +135,9 @@ def notes_on_scope(baseline: Baseline, now: HistoryPoint) -> list[str]:
     """Return how a scan and its baseline differ in what they covered; empty if the baseline does not say it."""
     if baseline.point is None:
         return []
-    changes = [f"since the baseline, {change}" for change in scope_changes(baseline.point, now)]
+    # What this scan could not read is an error of its own, and what the baseline lacks is named below.
+    before = replace(baseline.point, not_read=now.not_read)
+    changes = [f"since the baseline, {change}" for change in scope_changes(before, now)]
     return changes + [f"the baseline lacks {where}: findings there count as new" for where in baseline.point.not_read]
 
 

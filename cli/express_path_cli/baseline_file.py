@@ -3,12 +3,10 @@
 from pathlib import Path
 
 from express_path.adapters.fields import Description, identifier, optional_identifier, rows
-from express_path.domain.path.reasons import Compliance
-from express_path.errors import RecordError
 from express_path_cli.baseline import Baseline, Cause, FindingId
 from express_path_cli.history import point_in
 from express_path_cli.problems import OptionError
-from express_path_cli.scan_document import DOCUMENT, faults_in, read_scan
+from express_path_cli.scan_document import DOCUMENT, faults_in, flagged_rows, read_scan, subnet_in
 
 
 def read_baseline(file: Path) -> Baseline:
@@ -18,7 +16,7 @@ def read_baseline(file: Path) -> Baseline:
     """
     document = read_scan(file)
     with faults_in(file):
-        flagged = [row for row in document["subnets"] if _compliance(row) is Compliance.NON_COMPLIANT]
+        flagged = flagged_rows(document)
         unknown = [row for row in rows(document, "unknown", DOCUMENT) if row.get("cause") != Cause.NOT_LISTED.name]
         point = point_in(document) if "madeAt" in document else None
         findings = dict(map(_finding, [*unknown, *flagged]))
@@ -30,18 +28,6 @@ def read_baseline(file: Path) -> Baseline:
     return Baseline(findings, point)
 
 
-def _compliance(row: Description) -> Compliance:
-    found = identifier(row, "compliance", _subnet(row))
-    try:
-        return Compliance(found)
-    except ValueError as error:
-        raise RecordError(_subnet(row), "compliance", found, f"one of {', '.join(Compliance)}") from error
-
-
 def _finding(row: Description) -> tuple[FindingId, str]:
-    fields = (identifier(row, name, _subnet(row)) for name in ("accountId", "region", "subnetId", "reason"))
-    return FindingId(*fields), optional_identifier(row, "vpcId", _subnet(row))
-
-
-def _subnet(row: Description) -> str:
-    return identifier(row, "subnetId", DOCUMENT)
+    fields = (identifier(row, name, subnet_in(row)) for name in ("accountId", "region", "subnetId", "reason"))
+    return FindingId(*fields), optional_identifier(row, "vpcId", subnet_in(row))

@@ -100,9 +100,13 @@ def _flagged_of(point: HistoryPoint) -> str:
 
 def scope_changes(before: HistoryPoint, after: HistoryPoint) -> list[str]:
     """Return how two scans differ in what they covered. If they do, fewer findings are not an improvement."""
+    added, lost = _only_in(after.accounts, before.accounts), _only_in(before.accounts, after.accounts)
+    failed, recovered = _only_in(after.not_read, before.not_read), _only_in(before.not_read, after.not_read)
     changes = [
-        *_difference(after.accounts, before.accounts, "added"),
-        *_difference(before.accounts, after.accounts, "not read"),
+        *_named(added, "was added", "were added"),
+        *_named(lost, "was not read", "were not read"),
+        *_named(_without(failed, lost), "could not be read", "could not be read"),
+        *_named(_without(recovered, added), "could be read again", "could be read again"),
     ]
     if before.filters != after.filters:
         changes.append(f"the filters changed from {_listed(before.filters)} to {_listed(after.filters)}")
@@ -113,12 +117,20 @@ def scope_changes(before: HistoryPoint, after: HistoryPoint) -> list[str]:
     return changes
 
 
-def _difference(more: Sequence[str], fewer: Sequence[str], what: str) -> list[str]:
-    names = sorted(set(more) - set(fewer))
-    if not names:
-        return []
-    others = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return [f"{names[0]}{others} {'was' if len(names) == 1 else 'were'} {what}"]
+def _only_in(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    return sorted(set(names) - set(others))
+
+
+def _without(places: Sequence[str], accounts: Sequence[str]) -> list[str]:
+    """Return the places, such as "account 1 (web) us-east-1", that are not "1 us-east-1" or another of the accounts."""
+    words = [set(account.split()) for account in accounts]
+    return [place for place in places if not any(found <= set(place.split()) for found in words)]
+
+
+def _named(names: Sequence[str], one: str, several: str) -> list[str]:
+    """Return what happened to the first of these names and to how many more; empty if there are none."""
+    more = len(names) - 1
+    return [f"{names[0]} and {more} more {several}" if more else f"{names[0]} {one}"] if names else []
 
 
 def _listed(filters: Sequence[str]) -> str:

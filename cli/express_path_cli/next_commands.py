@@ -57,22 +57,29 @@ class ScanOptions:
         return shlex.join(["express-path", "scan", "--details", *self.source.options(), *self._parameters(), *words])
 
     def _explain(self, verdict: Verdict) -> str:
-        command = ["express-path", "explain", verdict.subnet_id]
-        if self.source.from_dump:
-            region = ["--region", verdict.region] if self.source.live.regions else []
-            return shlex.join([*command, "--from-dump", str(self.source.from_dump), *region, *self._parameters()])
-        external_id = self.source.live.external_id if not self._reads_many_accounts() else ""
-        given = ["--external-id", external_id] if external_id else []
-        return shlex.join([*command, *self._credentials(verdict.region), *given, *self._parameters()])
+        is_needed = not self.source.from_dump or self.source.live.regions
+        region = ["--region", verdict.region] if is_needed else []
+        return shlex.join(["express-path", "explain", verdict.subnet_id, *region, *self.explain_options()])
 
     def _heal(self, row: WorklistRow) -> str:
-        return shlex.join(["express-path", "heal", str(row.route_table_id), *self._credentials(row.region)])
+        where = ["--region", row.region, *self.heal_options()]
+        return shlex.join(["express-path", "heal", str(row.route_table_id), *where])
 
-    def _credentials(self, region: str) -> list[str]:
-        """Return the options that read one account; the profile of many accounts is not that of the subnet's."""
-        live = self.source.live
-        profile = live.profile if not self._reads_many_accounts() else None
-        return ["--region", region, *(["--profile", profile] if profile else [])]
+    def explain_options(self) -> list[str]:
+        """Return the options with which explain reads the same network, without the Region."""
+        if self.source.from_dump:
+            return ["--from-dump", str(self.source.from_dump), *self._parameters()]
+        external_id = self.source.live.external_id if not self._reads_many_accounts() else ""
+        given = ["--external-id", external_id] if external_id else []
+        return [*self.heal_options(), *given, *self._parameters()]
+
+    def heal_options(self) -> list[str]:
+        """Return the options with which heal finds the account, without the Region.
+
+        The profile of a scan of many accounts is not that of the account to heal.
+        """
+        profile = self.source.live.profile if not self._reads_many_accounts() else None
+        return ["--profile", profile] if profile and not self.source.from_dump else []
 
     def _parameters(self) -> list[str]:
         return [word for parameter in self.parameters for word in ("--parameter", parameter)]

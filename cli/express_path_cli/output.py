@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from errno import EISDIR
 from pathlib import Path
 from shutil import copymode
@@ -12,10 +12,13 @@ from rich.console import Console
 
 from express_path_cli.formats.asff_batches import asff_batches
 from express_path_cli.formats.baseline_lines import comparison_text
+from express_path_cli.formats.markdown_table import as_markdown
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.screen import Screen
 from express_path_cli.formats.terminal_table import TableOptions, as_table, as_text_table
 from express_path_cli.problems import OptionError, one_line, print_trace, say
+from express_path_cli.report.additions import Additions
+from express_path_cli.report.document import as_html
 from express_path_cli.result import Failure, Render, Result
 from express_path_cli.summary import summary
 
@@ -34,9 +37,11 @@ def write_result(
 ) -> None:
     """Write a result to standard output, or to a file and, unless quiet, its summary to standard error.
 
-    The options apply only to the table. render: the function to use instead of the format's own one.
+    The options apply to the table and, as far as they have the same content, to Markdown and HTML. render: the function
+    to use instead of the format's own one.
     """
-    table, render = table or TableOptions(), render or RENDER[chosen]
+    table = table or TableOptions()
+    render = render or _renders(table).get(chosen, RENDER[chosen])
     if file and file != STDOUT and chosen is Format.ASFF:
         _write_batches(result, file, quiet=quiet)
     elif file and file != STDOUT:
@@ -52,6 +57,14 @@ def write_result(
         document = typer.get_binary_stream("stdout")  # documents are always UTF-8
         document.writelines(map(str.encode, render(result)))
         document.flush()
+
+
+def _renders(table: TableOptions) -> Mapping[Format, Render]:
+    """Return the functions that render formats with options."""
+    return {
+        Format.MARKDOWN: lambda result: [as_markdown(result, with_all=table.with_all)],
+        Format.HTML: lambda result: [as_html(result, Additions(scan=table.scan))],
+    }
 
 
 def _write_batches(result: Result, file: Path, *, quiet: bool) -> None:

@@ -1,64 +1,34 @@
 """The remedy of a verdict: what to do, the command that does it, and the page to read."""
 
-import re
 import shlex
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from ipaddress import ip_network
 
-from express_path.domain.heal.endpoint_choice import (
-    NEW_ENDPOINT,
-    endpoint_to_create,
-    is_associated,
-    owner_tag,
-    usable_endpoints,
-)
-from express_path.domain.heal.patches import associate_patches, create_patches
-from express_path.domain.heal.records import FULL_ACCESS, HealSettings
+from express_path.domain.heal.endpoint_choice import NEW_ENDPOINT, endpoint_to_create, is_associated, usable_endpoints
+from express_path.domain.heal.records import HealSettings
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
-from express_path.domain.network.targets import TargetKind
-from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Compliance, Reason
+from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.crossed_nats import nat_on
-from express_path_cli.remedy_texts import DEFAULT_ROUTE_WINS, NAT64_WINS, ROUTE_WINS, TEXTS, Names
+from express_path_cli.associations import association, names_of
+from express_path_cli.remedy_texts import (
+    ASSOCIATED,
+    DEFAULT_ROUTE_WINS,
+    NAT64_PAGE,
+    NAT64_WINS,
+    PAGES,
+    PRIORITY_PAGE,
+    ROUTE_WINS,
+    TEXTS,
+    Remedy,
+)
 from express_path_cli.result import View, is_flagged
-from express_path_cli.unresolved_egress import how_to_find_out
 from express_path_cli.vpc_networks import VpcNetworks
 
-ENDPOINT_PAGE = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-express-networking.html"
-_ROUTES_PAGE = "https://docs.aws.amazon.com/vpc/latest/userguide/VPC_Route_Tables.html"
-_PRIORITY_PAGE = "https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html"
-_NAT64_PAGE = "https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html"
-PAGES = {
-    **dict.fromkeys(Reason, ENDPOINT_PAGE),
-    Reason.PARTLY_NAT: _PRIORITY_PAGE,
-    Reason.UNRESOLVED_EGRESS: _ROUTES_PAGE,
-    Reason.DROPPED: _ROUTES_PAGE,
-}
-"""The page of the AWS documentation to read about each reason."""
-_NEEDS_ENDPOINT = NAT_REASONS | {Reason.INTERNET_GATEWAY}
 _NAT64 = ip_network("64:ff9b::/96")
 _SUBNET_ID, _ROUTE_TABLE_ID = Verdict._fields.index("subnet_id"), Verdict._fields.index("route_table_id")
 """Positions in a verdict. Only the Availability Zone is between them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """What to do, in sentences; a command to copy, empty if no single command fits; and the URL of a page to read.
-
-    patches: the same change for CloudFormation, Terraform and the AWS CLI, by name; empty if it has none.
-    """
-
-    text: str
-    command: str = ""
-    url: str = ENDPOINT_PAGE
-    patches: Mapping[str, str] = field(default_factory=dict, compare=False)
-
-    def __str__(self) -> str:
-        """Return text and command in one text."""
-        return f"{self.text} Command: {self.command}" if self.command else self.text
 
 
 class Remedies:
@@ -78,6 +48,11 @@ class Remedies:
         if key not in self._remedies:
             self._remedies[key] = remedy(verdict, self._tracer(verdict))
         return self._remedies[key]
+
+    def endpoint(self, verdict: Verdict) -> VpcEndpoint | None:
+        """Return the endpoint to associate the verdict's route table with; None if the remedy is another one."""
+        tracer = self._tracer(verdict)
+        return endpoint_to_associate(verdict, tracer) if tracer and needs_remedy(verdict) else None
 
     def key(self, verdict: Verdict) -> Hashable:
         """Return all that decides a remedy: subnets differ only if the reason is PARTLY_NAT, and zones never do."""
@@ -101,14 +76,6 @@ def needs_remedy(verdict: Verdict) -> bool:
     return verdict.compliance is not Compliance.COMPLIANT and verdict.reason in TEXTS
 
 
-def counted_remedies(verdicts: Iterable[Verdict], remedies: Remedies) -> list[tuple[Reason, Remedy, int]]:
-    """Return each remedy of NON_COMPLIANT subnets, worst reason first, with the number of subnets that it is for."""
-    found = ((verdict.reason, remedies.of(verdict)) for verdict in filter(is_flagged, verdicts))
-    counts = Counter((reason, remedy) for reason, remedy in found if remedy)
-    listed = ((reason, remedy, number) for (reason, remedy), number in counts.items())
-    return sorted(listed, key=lambda row: (SEVERITY_ORDER[row[0]], -row[2], row[1].text, row[1].command))
-
-
 def remedy(verdict: Verdict, tracer: Tracer | None) -> Remedy | None:
     """Return the remedy of a verdict, with its route table, endpoint, NAT and command; None if nothing has to change.
 
@@ -116,30 +83,28 @@ def remedy(verdict: Verdict, tracer: Tracer | None) -> Remedy | None:
     """
     if not needs_remedy(verdict):
         return None
-    names = _names(verdict)
-    table = tracer.snapshot.route_tables.get(verdict.route_table_id or "") if tracer else None
-    if tracer and table and verdict.reason in {*_NEEDS_ENDPOINT, Reason.PARTLY_NAT}:
-        endpoint = _endpoint(tracer, table)
-        if verdict.reason is Reason.PARTLY_NAT or is_associated(tracer.snapshot, table, endpoint):
-            return _other_route(verdict, tracer, replace(names, endpoint=f"gateway endpoint {endpoint.id}"))
-        return _association(verdict, endpoint, names)
-    return Remedy(names.fill(TEXTS[verdict.reason]), url=PAGES[verdict.reason])
+    table = _table(verdict, tracer)
+    if tracer and table and verdict.reason in {*ASSOCIATED, Reason.PARTLY_NAT}:
+        to_associate = endpoint_to_associate(verdict, tracer)
+        if to_associate is None:
+            return _other_route(verdict, tracer, f"gateway endpoint {_endpoint(tracer, table).id}")
+        found = association([verdict], to_associate)
+        note = f"If {verdict.vpc_id} gets an endpoint for S3 Express first, associate the route table with that one."
+        return replace(found, note=note) if to_associate.id == NEW_ENDPOINT else found
+    return Remedy(names_of(verdict).fill(TEXTS[verdict.reason]), url=PAGES[verdict.reason])
 
 
-def _names(verdict: Verdict) -> Names:
-    """Return the names that the verdict itself contains."""
-    names = Names(subnet=verdict.subnet_id, note=verdict.note, how=how_to_find_out(verdict))
-    nat, first = nat_on(verdict.path), next(iter(verdict.path), None)
-    appliance = next((hop for hop in verdict.path if hop.kind is TargetKind.APPLIANCE_ENDPOINT), first)
-    return replace(
-        names,
-        table=f"route table {verdict.route_table_id}" if verdict.route_table_id else names.table,
-        vpc=verdict.vpc_id or names.vpc,
-        endpoint=f"a gateway endpoint for S3 Express in {verdict.vpc_id or names.vpc}",
-        nat=nat.id if nat else names.nat,
-        appliance=appliance.id if appliance else names.appliance,
-        route=f"route {first.destination} -> {first.id}" if first else names.route,
-    )
+def endpoint_to_associate(verdict: Verdict, tracer: Tracer) -> VpcEndpoint | None:
+    """Return the endpoint to associate the verdict's route table with; None if it has one, or needs none."""
+    table = _table(verdict, tracer)
+    if table is None or verdict.reason not in ASSOCIATED:
+        return None
+    endpoint = _endpoint(tracer, table)
+    return None if is_associated(tracer.snapshot, table, endpoint) else endpoint
+
+
+def _table(verdict: Verdict, tracer: Tracer | None) -> RouteTable | None:
+    return tracer.snapshot.route_tables.get(verdict.route_table_id or "") if tracer else None
 
 
 def _endpoint(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
@@ -149,36 +114,19 @@ def _endpoint(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
     return next(iter([*associated, *usable]), None) or endpoint_to_create(tracer, table)
 
 
-def _association(verdict: Verdict, endpoint: VpcEndpoint, names: Names) -> Remedy:
-    """Return the remedy for a table that has no route to an endpoint."""
-    table_id = str(verdict.route_table_id)
-    if endpoint.id == NEW_ENDPOINT:
-        named = replace(names, endpoint=f"a new gateway endpoint for S3 Express in {names.vpc}")
-        patches, owner = create_patches(endpoint, table_id, FULL_ACCESS), ""
-    else:
-        named = replace(names, endpoint=f"gateway endpoint {endpoint.id}")
-        patches, owner = associate_patches(endpoint, table_id), owner_tag(endpoint, HealSettings())
-    text = named.fill(TEXTS[verdict.reason])
-    if owner:
-        text += f" {endpoint.id} has the tag {owner}: make the change in that tool."
-    is_safe = all(re.fullmatch(r"[\w(). -]+", part) for part in (table_id, endpoint.id, endpoint.vpc_id))
-    if not is_safe:
-        return Remedy(text, url=PAGES[verdict.reason])
-    return Remedy(text, patches["cli"].strip(), PAGES[verdict.reason], patches)
-
-
-def _other_route(verdict: Verdict, tracer: Tracer, names: Names) -> Remedy:
+def _other_route(verdict: Verdict, tracer: Tracer, endpoint: str) -> Remedy:
     """Return the remedy for a table that has a route to an endpoint, and another route that wins."""
+    names = replace(names_of(verdict), endpoint=endpoint)
     destination = verdict.path[0].destination if verdict.path else ""
     subnet = tracer.snapshot.subnets.get(verdict.subnet_id)
     if not destination.startswith("pl-") and destination:
         block = ip_network(destination)
         if subnet and subnet.dns64 and block.version == _NAT64.version and block.overlaps(_NAT64):
             command = _command(verdict, "modify-subnet-attribute", "--subnet-id", verdict.subnet_id)
-            return Remedy(names.fill(NAT64_WINS), f"{command} --no-enable-dns64", _NAT64_PAGE)
+            return Remedy(names.fill(NAT64_WINS), f"{command} --no-enable-dns64", NAT64_PAGE)
         if block.prefixlen == 0:
-            return Remedy(names.fill(DEFAULT_ROUTE_WINS), url=_PRIORITY_PAGE)
-    return Remedy(names.fill(ROUTE_WINS), _delete_route(verdict, destination), _PRIORITY_PAGE)
+            return Remedy(names.fill(DEFAULT_ROUTE_WINS), url=PRIORITY_PAGE)
+    return Remedy(names.fill(ROUTE_WINS), _delete_route(verdict, destination), PRIORITY_PAGE)
 
 
 def _delete_route(verdict: Verdict, destination: str) -> str:

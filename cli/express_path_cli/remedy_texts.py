@@ -1,12 +1,31 @@
-"""What to do about each reason: one text per reason, with the names of the resources or with general ones."""
+"""What to do about each reason: its texts, with the names of the resources or with general ones, and its page."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from express_path.domain.path.reasons import Reason
+from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
 
+ENDPOINT_PAGE = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-express-networking.html"
+_ROUTES_PAGE = "https://docs.aws.amazon.com/vpc/latest/userguide/VPC_Route_Tables.html"
+PRIORITY_PAGE = "https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html"
+NAT64_PAGE = "https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html"
+PAGES = {
+    **dict.fromkeys(Reason, ENDPOINT_PAGE),
+    Reason.PARTLY_NAT: PRIORITY_PAGE,
+    Reason.UNRESOLVED_EGRESS: _ROUTES_PAGE,
+    Reason.DROPPED: _ROUTES_PAGE,
+}
+"""The page of the AWS documentation to read about each reason."""
 FREE = "Gateway endpoints are free of charge."
-_ASSOCIATE = f"Associate {{table}} with {{endpoint}}, so that S3 Express traffic no longer crosses {{nat}}. {FREE}"
+ASSOCIATED = {
+    **dict.fromkeys(NAT_REASONS, "crosses {nat}"),
+    Reason.INTERNET_GATEWAY: "leaves through an internet gateway",
+}
+"""The path that an endpoint replaces, by reason: the reasons that an association with an endpoint fixes."""
+_CAUTIONS = {
+    Reason.NAT_BEHIND_APPLIANCE: "The traffic then bypasses {appliance}, so contact the owner first.",
+    Reason.NAT_BEYOND_TRANSIT_GATEWAY: "An endpoint beyond the transit gateway does not serve this VPC.",
+}
 ROUTE_WINS = (
     "{table} already has a route to {endpoint}, but {route} wins for some S3 Express addresses. Check what else uses "
     "that route, then delete it or give it a broader CIDR."
@@ -25,29 +44,56 @@ DEFAULT_ROUTE_WINS = (
 """For a table that is associated with an endpoint for one address family only. The type of an endpoint decides which
 prefix lists it routes (https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html)."""
 
+
+def association_text(reasons: Iterable[Reason]) -> str:
+    """Return the text about an association with an endpoint that fixes subnets with these reasons."""
+    ordered = sorted(set(reasons), key=SEVERITY_ORDER.__getitem__)
+    paths = " or ".join(dict.fromkeys(ASSOCIATED[reason] for reason in ordered))
+    cautions = [_CAUTIONS[reason] for reason in ordered if reason in _CAUTIONS]
+    text = f"Associate {{table}} with {{endpoint}}, so that S3 Express traffic no longer {paths}. {FREE}"
+    return " ".join([text, *cautions])
+
+
 TEXTS: Mapping[Reason, str] = {
     Reason.PARTLY_NAT: ROUTE_WINS
     + " If that route is for 64:ff9b::/96, turn off DNS64 for {subnet}, or use the dual-stack host names.",
-    Reason.NAT_GATEWAY: _ASSOCIATE,
-    Reason.NAT_INSTANCE: _ASSOCIATE,
-    Reason.NAT_BEHIND_APPLIANCE: f"{_ASSOCIATE} The traffic then bypasses {{appliance}}, so contact its owner first.",
-    Reason.NAT_BEYOND_TRANSIT_GATEWAY: (
-        f"{_ASSOCIATE} An endpoint beyond the transit gateway does not serve this VPC."
-    ),
+    **{reason: association_text([reason]) for reason in ASSOCIATED},
     Reason.UNRESOLVED_EGRESS: "What is unknown: {note}. How to find out: {how}.",
-    Reason.INTERNET_GATEWAY: (
-        "Associate {table} with {endpoint}, so that S3 Express traffic no longer leaves through an internet gateway. "
-        + FREE
-    ),
     Reason.DROPPED: "AWS drops the traffic, and a gateway endpoint may not fix that: {note}.",
     Reason.EXCLUDED: "Check that the exclusion is intended: {note}.",
 }
 """The texts of the reasons that have a remedy, with the fields of Names in braces."""
+_MAX_IDS = 3
+"""How many IDs of a kind a text names. The command next to it has all of them."""
 _GENERAL_NOTES = {
     Reason.UNRESOLVED_EGRESS: "the end of the annotation says it",
     Reason.DROPPED: "the annotation says what to fix",
     Reason.EXCLUDED: "the annotation names the tag or the rule parameter",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """What to do, in sentences; a command to copy, empty if no single command fits; and the URL of a page to read.
+
+    patches: the same change for CloudFormation, Terraform and the AWS CLI, by name; empty if it has none.
+    note: what to do instead if somebody makes a similar change first; empty if that makes no difference.
+    """
+
+    text: str
+    command: str = ""
+    url: str = ENDPOINT_PAGE
+    patches: Mapping[str, str] = field(default_factory=dict, compare=False)
+    note: str = ""
+
+    @property
+    def advice(self) -> str:
+        """The text and the note."""
+        return f"{self.text} {self.note}".rstrip()
+
+    def __str__(self) -> str:
+        """Return text, note and command in one text."""
+        return f"{self.advice} Command: {self.command}" if self.command else self.advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +119,11 @@ class Names:
 def general_remedy(reason: Reason) -> str:
     """Return what to do about any subnet with a reason; empty if there is nothing to do."""
     return Names(note=_GENERAL_NOTES.get(reason, "")).fill(TEXTS[reason]) if reason in TEXTS else ""
+
+
+def listed(ids: Iterable[str], last: str, many: str, before: str = "") -> str:
+    """Return up to three distinct IDs, with words before them and before the last one, or how many there are."""
+    distinct = list(dict.fromkeys(ids))
+    if len(distinct) > _MAX_IDS:
+        return f"{len(distinct)} {many}"
+    return before + f" {last} ".join(filter(None, [", ".join(distinct[:-1]), *distinct[-1:]]))

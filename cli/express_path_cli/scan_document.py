@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from express_path.adapters.fields import Description
+from express_path.adapters.fields import Description, identifier
+from express_path.domain.path.reasons import Compliance
 from express_path.errors import RecordError
 from express_path_cli.problems import OptionError
+from express_path_cli.repeated_keys import RepeatedKeyError, without_repeated_keys
 
 SCHEMA_VERSION = 1
 """The version of the document's schema. A new key does not change it."""
@@ -23,11 +25,11 @@ def read_scan(file: Path) -> Description:
     """
     hint = _TO_MAKE_ONE.format(file.name)
     try:
-        document = json.loads(file.read_bytes(), object_pairs_hook=_object)
+        document = json.loads(file.read_bytes(), object_pairs_hook=without_repeated_keys)
     except OSError as error:
         raise OptionError(f"{file} cannot be read: {error.strerror}", hint) from error
-    except _RepeatedKeyError as error:
-        raise OptionError(f"{file} has the key {error} twice in one object", hint) from error
+    except RepeatedKeyError as error:
+        raise OptionError(f"{file} has the key {error.key!r} twice in one object", hint) from error
     except (ValueError, RecursionError) as error:
         raise OptionError(f"{file} is not JSON, or is cut short ({error})", hint) from error
     if not isinstance(document, Mapping) or not {"schemaVersion", "subnets"} <= document.keys():
@@ -37,6 +39,24 @@ def read_scan(file: Path) -> Description:
     if not isinstance(subnets, list) or not all(isinstance(row, Mapping) for row in subnets):
         raise OptionError(f"{file}: subnets must be a list of objects", hint)
     return document
+
+
+def flagged_rows(document: Description) -> list[Description]:
+    """Return the rows of NON_COMPLIANT subnets. Raise RecordError if a row has no subnet or no valid compliance."""
+    return [row for row in document["subnets"] if _compliance(row) is Compliance.NON_COMPLIANT]
+
+
+def subnet_in(row: Description) -> str:
+    """Return the ID of the subnet in a row. Raise RecordError if it is missing or not valid."""
+    return identifier(row, "subnetId", DOCUMENT)
+
+
+def _compliance(row: Description) -> Compliance:
+    found = identifier(row, "compliance", subnet_in(row))
+    try:
+        return Compliance(found)
+    except ValueError as error:
+        raise RecordError(subnet_in(row), "compliance", found, f"one of {', '.join(Compliance)}") from error
 
 
 @contextmanager
@@ -54,16 +74,3 @@ def _check_version(file: Path, found: object) -> None:
             f"{file} has the schemaVersion {found!r:.40}, but this version of express-path reads {SCHEMA_VERSION}",
             "use the version of express-path that wrote it, or scan again",
         )
-
-
-class _RepeatedKeyError(Exception):
-    """A JSON object has the same key twice."""
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return one JSON object. Raise if a key is repeated, because JSON does not define which value counts."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _RepeatedKeyError(repr(next(key for key in found if keys.count(key) > 1)))
-    return found

@@ -366,7 +366,7 @@ def test_markdown_has_a_column_and_lists(compared: dict[str, str]) -> None:
     ) in text
     assert "- fixed: 123456789012 us-east-1 vpc-app subnet-healed NAT\\_GATEWAY -> ENDPOINT\n" in text
     assert "subnet-deleted NAT\\_GATEWAY (the subnet is no longer listed)\n" in text
-    [header] = [line for line in text.splitlines() if "| Account |" in line]
+    [header] = [line for line in text.splitlines() if "| Subnet |" in line]
     assert header.endswith("| Baseline |")
     [row] = [line for line in text.splitlines() if "`subnet-added`" in line]
     assert row.endswith("| new |")

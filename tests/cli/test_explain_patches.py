@@ -52,13 +52,26 @@ def test_cli_patches_fix_the_verdict(sandbox: Sandbox, builder: Builder, tmp_pat
         assert (after["reason"], after["plan"]["patches"]) == ("ENDPOINT", {})
 
 
+def test_the_command_of_a_scan_fixes_all_tables_of_a_vpc(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
+    """A scan prints one command for two route tables, and it creates one endpoint that serves both."""
+    network = Private(builder)
+    second = builder.table(network.vpc, NatGatewayId=network.nat)
+    builder.subnet(network.vpc, second)
+    scanned = invoke(["scan", "--vpc", network.vpc])
+    [command] = [line for line in scanned.stdout.splitlines() if line.startswith("aws ec2 ")]
+    run(command, sandbox, tmp_path)
+    [made] = builder.ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [network.vpc]}])["VpcEndpoints"]
+    assert sorted(made["RouteTableIds"]) == sorted([network.table, second])
+    assert (scanned.exit_code, invoke(["scan", "--vpc", network.vpc]).exit_code) == (1, 0)
+
+
 def test_cli_patch_creates_with_any_policy(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
     """A dual-stack endpoint is created with exactly the configured policy, whatever characters it has."""
     network = Private(builder)
     builder.dual_stack(network.vpc, network.subnet)
     service = f"com.amazonaws.{sandbox.region}.s3express"
     wanted = VpcEndpoint("", network.vpc, "gateway", service, "available", "dualstack")
-    run(create_patches(wanted, network.table, POLICY)["cli"], sandbox, tmp_path)
+    run(create_patches(wanted, [network.table], POLICY)["cli"], sandbox, tmp_path)
     [made] = builder.ec2.describe_vpc_endpoints()["VpcEndpoints"]
     assert (made["IpAddressType"], made["RouteTableIds"]) == ("dualstack", [network.table])
     assert json.loads(made["PolicyDocument"]) == json.loads(POLICY)

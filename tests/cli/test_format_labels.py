@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 import pytest
@@ -19,12 +20,14 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path_cli.formats.registry import Format
 from express_path_cli.result import Result, View
+from tests.cli.report.test_document import Parsed
 from tests.cli.test_formats import MADE_AT, rendered, verdict
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
 
 ODD = "a|b <c> &amp; \U0001f680"
 NAMES = {"subnet": "app-a", "routeTable": ODD, "vpc": "prod"}
+TAG_COLUMNS = ["tag:Name", "tag:owner"]
 TAGS = {"owner": "data:team", "cost=center": "42"}
 
 
@@ -116,16 +119,29 @@ def test_junit_has_the_vpc_in_properties_and_the_rest_in_the_output() -> None:
     assert JUnitXml.fromstring(text.encode()).tests == 2
 
 
-@pytest.mark.parametrize("form", [form for form in Format if form not in (Format.HTML, Format.TABLE)])
+@pytest.mark.parametrize("form", Format)
 def test_a_scan_shows_them_in_every_format(form: Format) -> None:
     """--tags takes several keys; a key that no resource has is only noted."""
     command = ["scan", "--from-dump", str(dump_of("two-accounts")), "--format", form, "--tags", "Name,owner"]
     result = invoke(command)
     assert result.exit_code == 1
-    assert "web-private" in result.stdout
+    assert "payments-private" in result.stdout
     assert result.stderr.splitlines() == [
         "express-path: note: no subnet, route table or VPC that was read has the tag owner (keys are case-sensitive)"
     ]
+
+
+def test_pages_have_the_selected_tags(tmp_path: Path) -> None:
+    """The page of a scan and that of a report filter by the same keys, and name the key that no resource has."""
+    dump, file = str(dump_of("two-accounts")), tmp_path / "page.html"
+    for command in (["scan", "--format", "html"], ["report"]):
+        result = invoke([*command, "--from-dump", dump, "--tags", "Name,owner", "--output", str(file)])
+        text = file.read_text(encoding="utf-8")
+        data = Parsed(text).data()
+        assert (result.exit_code, data["tagKeys"], data["csvColumns"][-2:]) == (1, ["Name", "owner"], TAG_COLUMNS)
+        assert ["payments-private-a", ""] in data["tags"]
+        assert "that was read has the tag owner (keys are case-sensitive)</li>" in text
+        assert "has the tag owner" in result.stderr
 
 
 @pytest.mark.parametrize("keys", ["owner,", ",", " "])

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
+from express_path_cli.formats.markdown_table import MAX_COMMENT
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.output import write_result
 from express_path_cli.result import Failure as NotSeen
@@ -51,9 +53,9 @@ def verdicts_of(recording: str) -> list[dict[str, Any]]:
     return rows
 
 
-def written(recording: str, chosen: Format) -> str:
+def written(recording: str, chosen: Format, *options: str) -> str:
     """Return the output of a scan in a format."""
-    result = invoke(["scan", "--from-dump", str(dump_of(recording)), "--format", chosen])
+    result = invoke(["scan", "--from-dump", str(dump_of(recording)), "--format", chosen, *options])
     assert result.exit_code in (0, 1)
     assert result.stderr == ""
     return result.stdout
@@ -101,15 +103,67 @@ def test_csv_has_a_row_for_each_subnet(recording: str) -> None:
         assert (row, tags) == ({name: value or "" for name, value in subnet.items()}, {})
 
 
+def tables_in(text: str) -> list[list[str]]:
+    """Return the tables of a Markdown text: their lines."""
+    parts = [part.splitlines() for part in re.split(r"\n\n+", text)]
+    return [lines for lines in parts if lines and lines[0].startswith("|")]
+
+
 @pytest.mark.parametrize("recording", RECORDINGS)
-def test_markdown_has_a_row_for_each_subnet(recording: str) -> None:
-    """Every subnet has one row with its reason and as many cells as the header."""
-    lines = written(recording, Format.MARKDOWN).splitlines()
-    header, _, *rows = [line for line in lines if line.startswith("|")]
-    for row, subnet in zip(rows, verdicts_of(recording), strict=True):
-        assert row.count(" | ") == header.count("|") - 2
-        assert f"`{subnet['subnetId']}`" in row
+@pytest.mark.parametrize("words", [[], ["--verdict", "COMPLIANT", "--verdict", "NOT_APPLICABLE"]])
+def test_markdown_has_a_row_for_each_subnet(recording: str, words: list[str]) -> None:
+    """Subnets to fix or to look into have a row; --verdict lists others, too. Rows have as many cells as the header."""
+    text = written(recording, Format.MARKDOWN, *words)
+    *_, listed = tables_in(text) or [[]]
+    subnets = [row for row in verdicts_of(recording) if row["compliance"] in words] if words else worked_on(recording)
+    assert sorted(re.findall(r"`(subnet-[^`]+)`", "\n".join(listed))) == sorted(row["subnetId"] for row in subnets)
+    for subnet in subnets:
+        [row] = [line for line in listed if f"`{subnet['subnetId']}`" in line and f"| {subnet['accountId']} |" in line]
         assert f"| {subnet['reason']} |" in row
+    for header, _, *rows in tables_in(text):
+        assert {row.count(" | ") for row in rows} == {header.count("|") - 2}
+    hidden = 0 if words else len(verdicts_of(recording)) - len(subnets)
+    assert ("with nothing to fix" in text) is (hidden > 0)
+
+
+def worked_on(recording: str) -> list[dict[str, Any]]:
+    """Return the subnets that a worklist has."""
+    todo = ("DROPPED", "UNRESOLVED_EGRESS")
+    rows = verdicts_of(recording)
+    return [row for row in rows if row["compliance"] == "NON_COMPLIANT" or row["reason"] in todo]
+
+
+def test_markdown_has_the_rows_of_the_terminal_first() -> None:
+    """The worklist comes before the remedies, and those before the subnets; parts without rows are left out."""
+    text = written("network-firewall-then-nat", Format.MARKDOWN)
+    assert re.findall(r"^### (.*)", text, re.MULTILINE) == ["What to fix", "What to do", "Subnets"]
+    first, subnets = tables_in(text)
+    assert [re.findall(r"`([^`]+)`", row)[0] for row in first[2:]] == ["rtb-00d73354bca140aff", "rtb-0d78d78b0be99028e"]
+    assert [len(first), len(subnets)] == [4, 4]
+    dropped = written("endpoint-blackhole", Format.MARKDOWN)
+    assert re.findall(r"^### (.*)", dropped, re.MULTILINE) == ["Traffic that AWS drops", "Subnets"]
+    assert written("gateway-endpoint", Format.MARKDOWN).endswith(
+        "Not listed: 2 subnets with nothing to fix. `--verdict` selects what is listed.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tables", "subnets", "shown"), [(5, 20, (True, 5)), (5, 200, (False, 5)), (500, 1, (False, 20))]
+)
+def test_markdown_fits_a_comment_on_github(tables: int, subnets: int, shown: tuple[bool, int]) -> None:
+    """A longer text has no subnets, and if that is not enough, the worst rows only; it says what is left out."""
+    many = [
+        verdict(vpc_id=f"vpc-{table}", route_table_id=f"rtb-{table:017x}", subnet_id=f"subnet-{table}-{subnet:017x}")
+        for table in range(tables)
+        for subnet in range(subnets)
+    ]
+    text = rendered(Format.MARKDOWN, Result(many, MADE_AT))
+    assert len(text) <= MAX_COMMENT
+    assert ("### Subnets" in text, len(tables_in(text)[0]) - 2) == shown
+    left_out = f"Not listed: {len(many)} subnets, because the text would be too long for a comment on GitHub."
+    assert (left_out in text) is not shown[0]
+    assert (f"Not listed: {tables - 20} more route tables" in text) is (tables > 20)
+    assert ("More changes like these are not listed." in text) is (tables > 20)
 
 
 def test_markdown_keeps_cells_whole() -> None:
@@ -135,7 +189,9 @@ def test_markdown_escapes_texts_of_verdicts(odd: str) -> None:
     odd_ids = verdict(account_id=odd, region=odd, vpc_id=odd, subnet_id=odd, route_table_id=odd, path=path)
     text = rendered(Format.MARKDOWN, Result([odd_ids, verdict(annotation=odd)], MADE_AT))
     page = fromstring(f"<page>{MarkdownIt('commonmark').enable(['table', 'strikethrough']).render(text)}</page>")
-    _, first, second = (["".join(cell.itertext()) for cell in row] for row in page.iter("tr"))
+    *_, subnets = page.iter("table")
+    _, *rows = (["".join(cell.itertext()) for cell in row] for row in subnets.iter("tr"))
+    first, second = sorted(rows, key=lambda row: row[4] == "subnet-1")
     shown = " ".join(odd.split())
     assert first[1:6] == [shown] * 5
     assert (first[7], second[7]) == (f"0.0.0.0/0 -> {shown}", shown)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -64,6 +64,11 @@ def row(**values: str) -> dict[str, str]:
     """Return a NON_COMPLIANT row of a scan."""
     here = {"accountId": "123456789012", "region": "us-east-1", "subnetId": "subnet-00000000"}
     return {**here, "compliance": "NON_COMPLIANT", "reason": "NAT_GATEWAY"} | values
+
+
+def of_rows(*rows: Mapping[str, object]) -> str:
+    """Return the JSON document of a scan with these rows."""
+    return json.dumps({"schemaVersion": 1, "subnets": rows})
 
 
 def test_eight_tables_of_a_scan(deployment: Deployment, builder: Builder, tmp_path: Path) -> None:
@@ -224,7 +229,7 @@ def test_approvers_are_asked_for_each_table(
         (["rtb-01234567", "--from", "scan.json"], "targets and --from cannot be used together"),
         (
             ["--from", "missing.json"],
-            "--from missing.json: No such file or directory (write the file with: express-path",
+            "missing.json cannot be read: No such file or directory (make one with: express-path",
         ),
     ],
 )
@@ -246,20 +251,30 @@ def test_a_scan_without_findings_needs_no_heal(tmp_path: Path) -> None:
     assert result.stdout == "nothing to heal: the scan has no NON_COMPLIANT subnet that exists here\n"
 
 
+def test_the_command_for_another_region_has_the_stack(deployment: Deployment, sandbox: Sandbox, tmp_path: Path) -> None:
+    """The command that heals the subnets of another Region has the options of this one."""
+    make_stack(sandbox, deployment, "other")
+    file = tmp_path / "scan.json"
+    file.write_text(of_rows(row(region="eu-west-1")), encoding="utf-8")
+    result = invoke(["heal", "--from", str(file), "--stack", "other"])
+    assert (result.exit_code, result.stdout.startswith("nothing to heal")) == (0, True)
+    assert f"(run: express-path heal --from {file} --stack other --region eu-west-1)" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "the file is not JSON"),
-        ("[" * 100_000, "the file is not JSON"),
-        ("[]", 'the document has no list "subnets"'),
-        ('{"subnets": {}}', 'the document has no list "subnets"'),
-        ('{"subnets": [1]}', "subnets[0].compliance must be a non-empty string"),
-        (json.dumps({"subnets": [row(), row(region="")]}), "subnets[1].region must be a non-empty string"),
-        (json.dumps({"subnets": [row() | {"accountId": 1}]}), "subnets[0].accountId must be a non-empty string"),
+        ("", "scan.json is not JSON, or is cut short"),
+        ("[]", "scan.json is not the JSON output of a scan"),
+        ('{"schemaVersion": 1, "subnets": {}}', "scan.json: subnets must be a list of objects"),
+        ('{"schemaVersion": 1, "subnets": [{"a": 1, "a": 2}]}', "has the key 'a' twice in one object"),
+        (of_rows(row(), row(region="")), "scan.json: subnet-00000000: field region is ''"),
+        (of_rows(row(compliance="FAILED")), "scan.json: subnet-00000000: field compliance is 'FAILED'"),
+        (of_rows(row() | {"subnetId": 1}), "scan.json: the scan: field subnetId is 1"),
     ],
 )
 def test_a_bad_file_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    """The message names the place in the file, and the hint says how to make a good one."""
+    """The message names the file, the subnet, and the field; the hint says how to make a good one."""
     file = tmp_path / "scan.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(OptionError) as error:

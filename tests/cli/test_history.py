@@ -128,6 +128,17 @@ def test_differences_in_scope_are_in_words() -> None:
     assert scope_changes(before, before) == []
 
 
+def test_places_that_could_not_be_read_are_differences_in_scope() -> None:
+    """A scan that failed to read something has fewer findings. An account and Region is named once."""
+    denied = tuple(f"account {number} (web) eu-west-1" for number in (1, 2))
+    before = HistoryPoint(EARLIER, {}, {}, ("1 eu-west-1",))
+    after = HistoryPoint(EARLIER, {}, {}, not_read=denied)
+    assert scope_changes(before, after) == ["1 eu-west-1 was not read", f"{denied[1]} could not be read"]
+    assert scope_changes(after, before) == ["1 eu-west-1 was added", f"{denied[1]} could be read again"]
+    assert scope_changes(after, after) == []
+    assert scope_changes(HistoryPoint(EARLIER, {}, {}), after) == [f"{denied[0]} and 1 more could not be read"]
+
+
 @pytest.mark.parametrize(
     ("content", "fault"),
     [

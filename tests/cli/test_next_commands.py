@@ -96,7 +96,7 @@ def test_explain_of_a_dump_selects_the_region_of_its_subnet() -> None:
     """A scan may read several Regions of a dump, and explain takes one."""
     source = Source(Path("dump"), live=LiveOptions(regions=("eu-west-1", "us-east-1")))
     explain = printed(ScanOptions(source))[1]
-    assert explain == "express-path explain subnet-1 --from-dump dump --region us-east-1"
+    assert explain == "express-path explain subnet-1 --region us-east-1 --from-dump dump"
 
 
 def test_without_work_there_is_no_command() -> None:

@@ -2,22 +2,40 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import fromstring
 
 import pytest
+import yaml
 
 from express_path.domain.network.resources import RouteTable
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
-from express_path_cli.remedies import Remedies, Remedy, remedy
-from express_path_cli.remedy_texts import TEXTS, general_remedy
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.remedies import Remedies, remedy
+from express_path_cli.remedy_texts import TEXTS, Remedy, general_remedy
 from express_path_cli.result import View
+from express_path_cli.worklist import worklist
+from express_path_cli.worklist_tasks import Task, Tasks
+from tests.cli.report.test_document import Parsed
 from tests.support.command import invoke
-from tests.support.make import ACCOUNT, EXPRESS, by_id, endpoint, route, snapshot, subnet, table, verdict_on
+from tests.support.heal_situation import EXPRESS_LIST_6
+from tests.support.make import (
+    ACCOUNT,
+    EXPRESS,
+    EXPRESS_LIST,
+    by_id,
+    endpoint,
+    route,
+    snapshot,
+    subnet,
+    table,
+    verdict_on,
+)
 from tests.support.scenarios import dump_of
 
 ROOT = Path(__file__).parents[2]
@@ -60,6 +78,71 @@ def test_without_an_endpoint_one_is_created() -> None:
         "aws ec2 create-vpc-endpoint --region us-east-1 --vpc-endpoint-type Gateway --vpc-id vpc-1 "
         f"--service-name {EXPRESS} --ip-address-type ipv4 --route-table-ids rtb-1"
     )
+
+
+def tasks_in(found: Snapshot, parameters: RuleParameters | None = None) -> list[Task]:
+    """Return what to do about all flagged subnets of a network."""
+    view = View(Account(ACCOUNT), Tracer(found), tuple(found.subnets))
+    evaluator = view.evaluator(parameters or RuleParameters())
+    rows = worklist(map(evaluator.verdict, found.subnets)).flagged
+    return list(Tasks(rows, Remedies([view])).remaining(rows))
+
+
+def many(number: int, *targets: str, **more: object) -> Snapshot:
+    """Return a network of a VPC with this many subnets, each with its own table; the targets take turns."""
+    subnets = [subnet(f"subnet-{place}") for place in range(number)]
+    routes = [route("0.0.0.0/0", targets[place % len(targets)]) for place in range(number)]
+    tables = [table(f"rtb-{place}", to, subnets=(f"subnet-{place}",)) for place, to in enumerate(routes)]
+    return snapshot(**{"subnets": by_id(*subnets), "route_tables": by_id(*tables), **more})
+
+
+def test_tables_of_a_vpc_share_a_new_endpoint() -> None:
+    """One command creates one endpoint for all tables of the VPC, and for subnets with other reasons, too."""
+    [task] = tasks_in(many(3, "nat-1", "nat-2", "igw-1"), RuleParameters(public_subnets=Compliance.NON_COMPLIANT))
+    assert task.subnets == ((Reason.NAT_GATEWAY, 2), (Reason.INTERNET_GATEWAY, 1))
+    assert task.route_table_ids == ("rtb-0", "rtb-1", "rtb-2")
+    assert task.remedy.command.endswith("--route-table-ids rtb-0 rtb-1 rtb-2")
+    assert task.remedy.text == (
+        "Associate route tables rtb-0, rtb-1 and rtb-2 with a new gateway endpoint for S3 Express in vpc-1, so that S3 "
+        "Express traffic no longer crosses nat-1 or nat-2 or leaves through an internet gateway. Gateway endpoints are "
+        "free of charge. One endpoint serves all of these route tables."
+    )
+    assert yaml.safe_load(task.remedy.patches["cloudFormation"])["Resources"]["S3ExpressEndpoint"]["Properties"][
+        "RouteTableIds"
+    ] == ["rtb-0", "rtb-1", "rtb-2"]
+    assert task.remedy.patches["terraform"].count('resource "aws_vpc_endpoint" ') == 1
+    assert task.remedy.patches["terraform"].count('resource "aws_vpc_endpoint_route_table_association" ') == 3
+
+
+def test_tables_of_a_vpc_share_its_endpoint() -> None:
+    """One command adds all tables to the endpoint. A text counts many IDs, and the command names all."""
+    [task] = tasks_in(many(5, "nat-1", vpc_endpoints=by_id(endpoint())))
+    assert task.remedy.text.startswith("Associate 5 route tables with gateway endpoint vpce-express, so that")
+    assert "One endpoint" not in task.remedy.text
+    assert task.remedy.command.endswith("--add-route-table-ids rtb-0 rtb-1 rtb-2 rtb-3 rtb-4")
+
+
+def test_tables_that_need_different_endpoints_are_separate() -> None:
+    """A dual-stack table needs a dual-stack endpoint, which EC2 does not accept for an IPv4 table."""
+    both = many(2, "nat-1")
+    dual = replace(both.subnets["subnet-1"], has_ipv6=True)
+    lists = by_id(EXPRESS_LIST, EXPRESS_LIST_6)
+    found = replace(both, subnets=both.subnets | {"subnet-1": dual}, prefix_lists=lists)
+    tasks = tasks_in(found)
+    types = [task.remedy.command.partition("--ip-address-type ")[2].split() for task in tasks]
+    assert sorted(types) == [["dualstack", "--route-table-ids", "rtb-1"], ["ipv4", "--route-table-ids", "rtb-0"]]
+
+
+def test_one_finding_says_what_to_do_if_another_one_creates_the_endpoint() -> None:
+    """A finding is about its own table; without a new endpoint, there is nothing to say."""
+    found = many(2, "nat-1")
+    for place in range(2):
+        single = remedy(verdict_on(found, f"subnet-{place}"), Tracer(found))
+        assert single is not None
+        assert single.command.endswith(f"--route-table-ids rtb-{place}")
+        assert single.note == "If vpc-1 gets an endpoint for S3 Express first, associate the route table with that one."
+    existing = many(1, "nat-1", vpc_endpoints=by_id(endpoint()))
+    assert getattr(remedy(verdict_on(existing, "subnet-0"), Tracer(existing)), "note", None) == ""
 
 
 def test_an_endpoint_of_the_vpc_is_associated() -> None:
@@ -175,6 +258,18 @@ def test_each_vpc_has_its_own_remedy() -> None:
     assert first is not None
     assert third is not None
     assert ("modify-vpc-endpoint" in first.command, "create-vpc-endpoint" in third.command) == (True, True)
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_a_list_of_remedies_has_one_command_for_a_vpc(form: str) -> None:
+    """Where remedies are listed together, no VPC gets two endpoints; the page has the shared remedy once."""
+    text = scanned(form, "network-firewall-then-nat")
+    [command] = re.findall("aws ec2 create-vpc-endpoint [^`\n]*", text)
+    assert command.endswith("--route-table-ids rtb-00d73354bca140aff rtb-0d78d78b0be99028e")
+    assert "2 subnets, 1 of them NAT_BEHIND_APPLIANCE: Associate route tables" in text
+    data = Parsed(scanned("html", "network-firewall-then-nat")).data()
+    shared = {row[-1] for row in data["worklist"] if row[0] == "flagged"}
+    assert [data["remedies"][index][1] for index in shared] == [command]
 
 
 def scanned(form: str, dump: str = "two-halves-cover-a-cidr") -> str:

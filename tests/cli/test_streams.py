@@ -76,13 +76,13 @@ def test_a_closed_pipe_ends_quietly(form: str) -> None:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a dump of 800 subnets, for which every format writes more than the 64 KiB buffer of a pipe."""
+    """Return a dump of 800 subnets, for which most formats write more than the 64 KiB buffer of a pipe."""
     dump = tmp_path_factory.mktemp("many") / "dump"
     write_dump(dump, 4)
     return str(dump)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [form for form in FORMATS if form != "markdown"])
 @pytest.mark.parametrize("environment", [{}, UNBUFFERED], ids=["buffered", "unbuffered"])
 def test_a_pipe_that_is_closed_midway_ends_quietly(many: str, form: str, environment: dict[str, str]) -> None:
     """If the reader stops after the first line (| head -1), the status is not a verdict."""

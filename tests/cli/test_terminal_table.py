@@ -167,14 +167,25 @@ def test_a_long_name_does_not_push_columns_away() -> None:
 
 
 def test_many_tables_fit_a_screen(eight_tables: str) -> None:
-    """Ten bad tables are ten rows; only a few remedies are printed, and the others are counted."""
+    """Ten bad tables are ten rows, and each VPC has one command for all of its tables."""
     lines = invoke(["scan", "--from-dump", eight_tables]).stdout.splitlines()
     assert len([line for line in lines if re.match(r" +20  NAT_GATEWAY  rtb-", line)]) == 10
-    assert len([line for line in lines if line.startswith("aws ec2 modify-vpc-endpoint ")]) == 3
-    assert any(line.startswith("140 subnets: changes like these, in other route tables.") for line in lines)
+    commands = [line.split() for line in lines if line.startswith("aws ec2 modify-vpc-endpoint ")]
+    assert [len(command[command.index("--add-route-table-ids") :]) for command in commands] == [6, 6]
+    assert (
+        sum(line.startswith("100 subnets: Associate 5 route tables with gateway endpoint vpce-") for line in lines) == 2
+    )
     assert "10 route tables send 200 of 400 subnets through a NAT." in lines
-    assert f"  express-path report --from-dump {eight_tables}" in lines
     assert len(lines) < 40
+
+
+def test_only_a_few_remedies_are_printed() -> None:
+    """The others are counted, with the command that shows each of them."""
+    tables = [FAILED._replace(subnet_id=f"subnet-{number}", route_table_id=f"rtb-{number}") for number in range(5)]
+    lines = piped(*tables)
+    assert sum(line.startswith("1 subnet: Associate route table rtb-") for line in lines) == 3
+    assert any(line.startswith("2 subnets: changes like these, in other route tables.") for line in lines)
+    assert "  express-path report" in lines
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.terraform.workspace import terraform
 @pytest.mark.skipif(terraform() is None, reason="no terraform on PATH")
 def test_terraform_evaluates_the_policy_of_a_patch(tmp_path: Path) -> None:
     """Quotes, backslashes, ${ and %{ in a policy reach AWS unchanged."""
-    patch = create_patches(endpoint("vpce-1"), "rtb-1", AWKWARD)["terraform"]
+    patch = create_patches(endpoint("vpce-1"), ["rtb-1"], AWKWARD)["terraform"]
     [expression] = re.findall(r"policy +=(.*)", patch)
     done = subprocess.run(
         [str(terraform()), "console"],

@@ -79,7 +79,8 @@ def heal(
         return
     again = f"--from {shlex.quote(str(from_scan))}" if from_scan else " ".join(named)
     given = HealOptions(again, apply=apply, yes=yes, keep_going=keep_going)
-    flagged_here = list(_flagged_here(flagged, deployment, f"express-path heal {again}", profile))
+    own_stack = options.as_command_line({"--stack": stack if stack != DEFAULT_STACK else None})
+    flagged_here = list(_flagged_here(flagged, deployment, f"express-path heal {again}{own_stack}", profile))
     network = Network(deployment.account_region)
     raise typer.Exit(heal_tables(deployment, network.targets(named or _existing(network, flagged_here)), given))
 

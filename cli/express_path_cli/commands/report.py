@@ -14,6 +14,7 @@ from express_path_cli import options
 from express_path_cli.cost.nat_costs import read_costs
 from express_path_cli.formats.registry import Format
 from express_path_cli.history import HistoryPoint, read_history, trend
+from express_path_cli.next_commands import ScanOptions
 from express_path_cli.output import show_failures_and_notes, write_result
 from express_path_cli.problems import UNDETERMINED, say
 from express_path_cli.progress import watching
@@ -91,33 +92,31 @@ def report(
     reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
+    scan = ScanOptions(Source(from_dump, aggregator, live), tuple(parameter or ()), tag_keys=options.tag_keys(tags))
     request = _Request(
-        Source(from_dump, aggregator, live),
         options.rule_parameters(parameter),
-        options.tag_keys(tags),
         read_history(history) if history else (),
-        Additions(read_costs(cost) if cost else None, console_links),
+        Additions(read_costs(cost) if cost else None, console_links, scan),
     )
     raise typer.Exit(_report(request, output, quiet=quiet))
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What to read, and what to show: tags, earlier scans, and additions."""
+    """The rule parameters, earlier scans, and additions, which include what to read."""
 
-    source: Source
     parameters: RuleParameters
-    tag_keys: tuple[str, ...]
     earlier: Sequence[HistoryPoint]
     additions: Additions
 
 
 def _report(request: _Request, output: Path, *, quiet: bool) -> int:
     """Write the file, and return the exit status."""
+    scan = request.additions.scan
     with gc_paused(), watching(quiet=quiet) as watch:
-        network = request.source.read(request.parameters, watch)
+        network = scan.source.read(request.parameters, watch)
         verdicts = evaluate_all(network.views, request.parameters, Selection())
-    notes = [*network.notes, *notes_on_tags(network.views, request.tag_keys)]
+    notes = [*network.notes, *notes_on_tags(network.views, scan.tag_keys)]
     show_failures_and_notes(network.failures, notes, quiet=quiet)
     if network.views or not network.failures:
         result = Result(
@@ -127,7 +126,7 @@ def _report(request: _Request, output: Path, *, quiet: bool) -> int:
             network.views,
             notes,
             request.parameters,
-            tag_keys=request.tag_keys,
+            tag_keys=scan.tag_keys,
         )
         if request.earlier:
             result = replace(result, history=(*request.earlier, result.as_point()))

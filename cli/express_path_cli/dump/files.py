@@ -8,6 +8,7 @@ from pathlib import Path
 
 from express_path.adapters.fields import Description, Record, are_objects
 from express_path.errors import DumpError, RecordError
+from express_path_cli.repeated_keys import RepeatedKeyError, without_repeated_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +134,8 @@ def read_response(path: Path, command: str) -> Description | None:
         return None
     remedy = f"create it again with: {command} > {path.name}"
     try:
-        response = json.loads(content, object_pairs_hook=_object)
-    except _RepeatedKeyError as error:
+        response = json.loads(content, object_pairs_hook=without_repeated_keys)
+    except RepeatedKeyError as error:
         raise DumpError(str(path), f"has the key {error.key!r} twice in one object", remedy) from error
     except (ValueError, RecursionError) as error:
         raise DumpError(str(path), f"not JSON, or cut short ({error})", remedy) from error
@@ -146,27 +147,6 @@ def read_response(path: Path, command: str) -> Description | None:
                 str(path), f"contains a {token}, so the list is incomplete", f"{remedy} without --max-items"
             )
     return response
-
-
-class _RepeatedKeyError(Exception):
-    """A JSON object has the same key twice."""
-
-    def __init__(self, key: str) -> None:
-        """Keep the first repeated key."""
-        self.key = key
-        super().__init__(key)
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return one JSON object. JSON does not define which value of a repeated key counts, so it is an error.
-
-    https://www.rfc-editor.org/rfc/rfc8259#section-4
-    """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _RepeatedKeyError(next(key for key in keys if keys.count(key) > 1))
-    return found
 
 
 def _list_of(response: Description, field: str, path: Path, command: str) -> list[Description]:

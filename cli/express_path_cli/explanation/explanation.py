@@ -17,7 +17,8 @@ from express_path_cli.dump.reader import read_dump
 from express_path_cli.explanation.healing import Proposal, propose
 from express_path_cli.explanation.route_selection import RecordingTracer, RouteSelection, route_selections
 from express_path_cli.problems import OptionError, locating_errors
-from express_path_cli.remedies import Remedy, remedy
+from express_path_cli.remedies import remedy
+from express_path_cli.remedy_texts import Remedy
 from express_path_cli.resource_labels import Names, names_in
 from express_path_cli.result import View
 from express_path_cli.sources.live_options import LiveOptions

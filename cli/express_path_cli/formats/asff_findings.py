@@ -4,6 +4,7 @@ https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-findings-fo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.findings import Finding
 from express_path_cli.formats.json_rows import JsonRows, json_array
-from express_path_cli.remedies import Remedy
+from express_path_cli.remedy_texts import Remedy
 from express_path_cli.result import Result
 from express_path_cli.wording import (
     RULE_NAME,
@@ -85,7 +86,8 @@ def _remediation(remedy: Remedy | None) -> dict[str, Any]:
     """Return the remedy of a finding; empty if nothing has to change."""
     if remedy is None:
         return {}
-    text = str(remedy) if len(str(remedy)) <= _MAX_TEXT else remedy.text[:_MAX_TEXT]
+    texts = (str(remedy), str(replace(remedy, note="")), remedy.text[:_MAX_TEXT])
+    text = next(text for text in texts if len(text) <= _MAX_TEXT)
     return {"Remediation": {"Recommendation": {"Text": text, "Url": remedy.url}}}
 
 

@@ -23,7 +23,7 @@ def as_explanation_json(explanation: Explanation) -> str:
         **verdict_answer(verdict),
         "names": explanation.names.fields(),
         "isMainRouteTable": explanation.is_main,
-        "advice": remedy.text if remedy else "",
+        "advice": remedy.advice if remedy else "",
         "remedy": asdict(remedy) if remedy else None,
         "contests": [_route_selection(selection) for selection in explanation.route_selections],
         "capacity": [capacity_answer(capacity) for capacity in explanation.capacities],

@@ -59,7 +59,7 @@ def _remedy(explanation: Explanation) -> Iterator[RenderableType]:
     """Yield what to do. The command is in the patches, too, which are not wrapped."""
     if explanation.remedy:
         yield from _heading("What to do")
-        yield _line(escape(explanation.remedy.text), 2)
+        yield _line(escape(explanation.remedy.advice), 2)
 
 
 def _heading(title: str) -> Iterator[RenderableType]:

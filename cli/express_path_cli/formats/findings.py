@@ -6,7 +6,8 @@ from typing import NamedTuple
 from express_path.domain.network.resources import Tags
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.baseline import Mark
-from express_path_cli.remedies import Remedies, Remedy
+from express_path_cli.remedies import Remedies
+from express_path_cli.remedy_texts import Remedy
 from express_path_cli.resource_labels import Names, ResourceLabels
 from express_path_cli.result import Result
 

@@ -12,8 +12,7 @@ from express_path_cli.baseline import Mark, PastFinding
 from express_path_cli.formats.baseline_lines import past_text
 from express_path_cli.formats.findings import Finding, Findings
 from express_path_cli.formats.json_rows import JsonRows, json_document
-from express_path_cli.remedies import PAGES, Remedy
-from express_path_cli.remedy_texts import general_remedy
+from express_path_cli.remedy_texts import PAGES, Remedy, general_remedy
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
 from express_path_cli.wording import path_text, reason_text, subnet_arn, subnet_uid
@@ -131,7 +130,7 @@ def _remedy(remedy: Remedy | None) -> dict[str, str]:
     """Return the properties that a result with a remedy has."""
     if remedy is None:
         return {}
-    return {"remedy": remedy.text, "remedyUrl": remedy.url} | ({"command": remedy.command} if remedy.command else {})
+    return {"remedy": remedy.advice, "remedyUrl": remedy.url} | ({"command": remedy.command} if remedy.command else {})
 
 
 def _notification(failure: Failure) -> dict[str, Any]:

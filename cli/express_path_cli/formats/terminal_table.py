@@ -1,7 +1,7 @@
 """A scan as text: the totals, what to fix, how to fix it, and the next command."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 
@@ -11,14 +11,23 @@ from express_path_cli.formats.baseline_lines import comparison_lines, comparison
 from express_path_cli.formats.screen import Screen, printable
 from express_path_cli.formats.subnet_lines import in_order_of_work, subnet_lines
 from express_path_cli.formats.text_columns import record_lines
-from express_path_cli.formats.worklist_records import PLACE, ROW_LAYOUTS, group_layouts, group_record, row_record
+from express_path_cli.formats.worklist_records import (
+    PLACE,
+    ROW_LAYOUTS,
+    group_layouts,
+    group_record,
+    row_record,
+    subnets,
+    task_subnets,
+)
 from express_path_cli.grouping import Grouping, groups
 from express_path_cli.next_commands import ScanOptions
-from express_path_cli.remedies import Remedies, Remedy
+from express_path_cli.remedies import Remedies
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
 from express_path_cli.summary import EXCLUDED_FIX, closing, summary
 from express_path_cli.worklist import WorklistRow, other_rows, worklist
+from express_path_cli.worklist_tasks import Tasks
 
 STYLES = {
     Compliance.NON_COMPLIANT: "bold red",
@@ -148,26 +157,25 @@ class _Table:
 
     def _remedies(self) -> Iterator[str]:
         """Yield what to do about NON_COMPLIANT subnets, worst first. A command is one line that can be copied."""
-        for reason, of_reason in groupby(self._worklist.flagged, key=lambda row: row.reason):
+        flagged = self._worklist.flagged
+        tasks, shown = Tasks(flagged, Remedies(self._result.views)), Counter[Reason]()
+        for reason, of_reason in groupby(flagged, key=lambda row: row.reason):
             rows = list(of_reason)
-            more = sum(len(row.verdicts) for row in rows)
+            found = list(islice(tasks.remaining(rows), _MAX_REMEDIES))
+            for task in found:
+                shown.update(dict(task.subnets))
+            more = sum(len(row.verdicts) for row in rows) - shown[reason]
+            if not found and not more:
+                continue
             yield ""
             yield self._screen.paint(f"What to do: {reason}", "bold")
-            for remedy, number in islice(self._remedies_of(rows), _MAX_REMEDIES):
-                more -= number
-                yield from self._screen.folded(f"{_subnets(number)}: {remedy.text}")
-                yield from map(printable, filter(None, [remedy.command]))
+            for task in found:
+                yield from self._screen.folded(f"{task_subnets(task, reason)}: {task.remedy.text}")
+                yield from map(printable, filter(None, [task.remedy.command]))
             if more:
-                others = f"{_subnets(more)}: changes like these, in other route tables. To see each with its command:"
+                others = f"{subnets(more)}: changes like these, in other route tables. To see each with its command:"
                 yield from self._screen.folded(others)
                 yield f"  {printable(self._options.scan.report())}"
-
-    def _remedies_of(self, rows: Iterable[WorklistRow]) -> Iterator[tuple[Remedy, int]]:
-        """Yield each remedy of the rows, and for how many subnets it is. It is worked out when it is needed."""
-        remedies = Remedies(self._result.views)
-        for row in rows:
-            counts = Counter(map(remedies.of, row.verdicts))
-            yield from ((remedy, number) for remedy, number in counts.items() if remedy)
 
     def _closing(self) -> Iterator[str]:
         """Yield what the result means, and what to run next."""
@@ -183,7 +191,3 @@ class _Table:
             yield ""
             yield from self._screen.folded(f"{purpose}:")
             yield f"  {printable(command)}"
-
-
-def _subnets(number: int) -> str:
-    return f"{number} subnet{'' if number == 1 else 's'}"

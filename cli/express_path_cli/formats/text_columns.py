@@ -108,11 +108,12 @@ def _has_value(values: Sequence[str]) -> bool:
 
 def _values(record: Record, stack: Sequence[str]) -> list[str]:
     """Return the lines of a record in one column."""
-    values = (value for title in stack for value in _limited(record.cells[title]))
+    values = (value for title in stack for value in limited(record.cells[title]))
     return [shortened(printable(value), _MAX_WIDTH) for value in values if value]
 
 
-def _limited(values: Sequence[str]) -> Sequence[str]:
+def limited(values: Sequence[str]) -> Sequence[str]:
+    """Return at most two values, and how many more there are."""
     more = len(values) - _MAX_VALUES
     return [*values[:_MAX_VALUES], f"and {more} more"] if more > 0 else values
 
@@ -120,7 +121,7 @@ def _limited(values: Sequence[str]) -> Sequence[str]:
 def _note_lines(record: Record, indent: str, screen: Screen) -> Iterator[str]:
     for title, values in record.notes.items():
         if any(values):
-            yield from screen.folded(f"{title}: {', '.join(_limited(values))}", indent)
+            yield from screen.folded(f"{title}: {', '.join(limited(values))}", indent)
 
 
 def _joined(cells: Iterable[str], widths: Sequence[int]) -> str:

@@ -12,6 +12,7 @@ from express_path_cli.result import Result, is_flagged
 from express_path_cli.unresolved_egress import how_to_find_out
 from express_path_cli.wording import path_text
 from express_path_cli.worklist import WorklistRow
+from express_path_cli.worklist_tasks import Task
 
 PLACE = ("Account", "Region")
 """The titles of the columns that are not shown if all rows have the same values."""
@@ -92,3 +93,14 @@ def group_record(group: Group, grouping: Grouping) -> Record:
     }
     values = dict(zip(grouping.titles, group.values, strict=True))
     return Record({title: [str(value)] for title, value in (values | numbers).items()})
+
+
+def task_subnets(task: Task, reason: Reason) -> str:
+    """Return how many subnets a task fixes, and how many of them have another reason than this one."""
+    others = [f"{number} of them {other}" for other, number in task.subnets if other is not reason]
+    return ", ".join([subnets(task.number), *others])
+
+
+def subnets(number: int) -> str:
+    """Return a number of subnets."""
+    return f"{number} subnet{'' if number == 1 else 's'}"

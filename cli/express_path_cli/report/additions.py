@@ -1,8 +1,9 @@
 """What a report shows in addition to its result: the costs of NATs, and links to the AWS console."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from express_path_cli.cost.nat_costs import NatCosts
+from express_path_cli.next_commands import ScanOptions
 from express_path_cli.wording import partition
 
 _CONSOLE_DOMAINS = {
@@ -18,10 +19,14 @@ https://docs.aws.amazon.com/general/latest/gr/mgmt-console.html
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """costs: of `--cost`. console_links: whether IDs lead to the AWS console, which tells nobody what they may see."""
+    """costs: of `--cost`. console_links: whether IDs lead to the AWS console, which tells nobody what they may see.
+
+    scan: the options of the command that writes the report, for the commands in the page.
+    """
 
     costs: NatCosts | None = None
     console_links: bool = False
+    scan: ScanOptions = field(default_factory=ScanOptions)
 
 
 NO_ADDITIONS = Additions()

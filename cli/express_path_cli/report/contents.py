@@ -1,5 +1,6 @@
 """The page's data in a compact form: repeated values are in lists once, and rows have their indexes."""
 
+import shlex
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
@@ -11,14 +12,16 @@ from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
 from express_path_cli.cost.nat_costs import NatCosts
 from express_path_cli.formats.csv_rows import COLUMNS
 from express_path_cli.remedies import Remedies
+from express_path_cli.remedy_texts import Remedy
 from express_path_cli.report.additions import NO_ADDITIONS, Additions, console_address
 from express_path_cli.report.paths import LINE_STYLES, TrafficPath, deciding_path, hop_labels, other_paths
 from express_path_cli.report.trend import trend
 from express_path_cli.resource_labels import ResourceLabels
-from express_path_cli.result import Result
+from express_path_cli.result import Result, is_flagged
 from express_path_cli.summary import COMPLIANCES
 from express_path_cli.wording import reason_text
-from express_path_cli.worklist import Worklist, worklist
+from express_path_cli.worklist import Worklist, WorklistRow, worklist
+from express_path_cli.worklist_tasks import Tasks
 
 TABLE_ID, TABLE_NAME = "\ue000", "\ue001"
 """What stands for the id of a subnet's route table in patches: characters that no text contains."""
@@ -65,14 +68,17 @@ class Contents:
         self._lists = {name: DistinctValues() for name in names}
         self._shared: dict[Hashable, _Shared] = {}
         self._rows = [self._row(verdict) for verdict in result.verdicts]
-        self._worklist = self._worklist_rows(worklist(result.verdicts))
+        listed = worklist(result.verdicts)
+        self._tasks = Tasks(listed.flagged, self._remedies)
+        self._worklist = self._worklist_rows(listed)
 
     def lists(self) -> dict[str, Any]:
         """Return all lists, the rows as subnets, and the worklist.
 
         A row: subnet, name, vpc, zone, table, compliance, reason, annotation, path, otherPaths, remedy, and tags if
         keys were selected. It is a list, since names in every row would make the page several times as large. A row of
-        the worklist: kind, vpc, table, reason, and the ids of its NATs; its subnets are those that have all of these.
+        the worklist: kind, vpc, table, reason, the ids of its NATs, and the remedy that it shares with other tables, or
+        -1; its subnets are those that have the same vpc, table and reason.
         """
         lists = {name: values.values() for name, values in self._lists.items()}
         return {**lists, "subnets": self._rows, "worklist": self._worklist, "tagKeys": self._tag_keys}
@@ -127,13 +133,19 @@ class Contents:
         return (self._lists["tags"].index(tuple(tags.get(key, "") for key in self._tag_keys)),)
 
     def _remedy(self, verdict: Verdict) -> int:
+        return self._remedy_index(self._remedies.of(verdict), verdict.route_table_id)
+
+    def _shared_remedy(self, row: WorklistRow) -> int:
+        """Return the index of the remedy of several route tables; -1 if the row shares none."""
+        tasks = self._tasks.of(row) if is_flagged(row.verdicts[0]) else ()
+        shared = [task for task in tasks if len(task.route_table_ids) > 1]
+        return self._remedy_index(shared[0].remedy, None) if shared else -1
+
+    def _remedy_index(self, remedy: Remedy | None, table_id: str | None) -> int:
         """Return the index of a remedy: text, command, and the indexes of its other patches; empty if it has none."""
-        remedy = self._remedies.of(verdict)
         patches = remedy.patches if remedy else {}
-        indexes = (
-            self._patch(patches.get(tool, ""), verdict.route_table_id) for tool in ("cloudFormation", "terraform")
-        )
-        texts = (remedy.text, remedy.command) if remedy else ("", "")
+        indexes = (self._patch(patches.get(tool, ""), table_id) for tool in ("cloudFormation", "terraform"))
+        texts = (remedy.advice, remedy.command) if remedy else ("", "")
         return self._lists["remedies"].index((*texts, *indexes))
 
     def _patch(self, patch: str, table_id: str | None) -> int:
@@ -144,7 +156,14 @@ class Contents:
 
     def _worklist_rows(self, listed: Worklist) -> list[list[Any]]:
         return [
-            [kind, self._vpc(first, snapshot), self._table(first, snapshot), _REASON_INDEXES[row.reason], row.nat_ids]
+            [
+                kind,
+                self._vpc(first, snapshot),
+                self._table(first, snapshot),
+                _REASON_INDEXES[row.reason],
+                row.nat_ids,
+                self._shared_remedy(row),
+            ]
             for kind, rows in (
                 ("flagged", listed.flagged),
                 ("dropped", listed.dropped),
@@ -186,6 +205,8 @@ def contents(result: Result, additions: Additions = NO_ADDITIONS) -> dict[str, A
         "history": trend(result.history),
         "costs": _costs(additions.costs) if additions.costs else None,
         "consoles": _consoles(result) if additions.console_links else {},
+        "explainOptions": shlex.join(additions.scan.explain_options()),
+        "healOptions": shlex.join(additions.scan.heal_options()),
     }
 
 

@@ -65,8 +65,8 @@ function remedy(subnet) {
 }
 
 /** What to do about a subnet, or about the route table to heal: in words, as patches, and as commands. */
-function remedyOf(subnet, healed = subnet.id) {
-    const { remedy, reason, table, vpc } = subnet;
+function remedyOf(subnet, healed = subnet.id, remedy = subnet.remedy) {
+    const { reason, table, vpc } = subnet;
     const filled = (text) => text.replaceAll("\ue000", table.id).replaceAll("\ue001", table.id.replaceAll("-", "_"));
     const where = ` --region ${vpc.region}`;
     const patches = [
@@ -74,8 +74,9 @@ function remedyOf(subnet, healed = subnet.id) {
         ["CloudFormation", filled(remedy.cloudFormation)],
         ["Terraform", filled(remedy.terraform)],
     ].filter(([, text]) => text);
-    const commands = [`express-path explain ${subnet.id}${where}`];
-    if (reason.heals) commands.push(`express-path heal ${healed}${where}`);
+    const more = (options) => (options ? ` ${options}` : "");
+    const commands = [`express-path explain ${subnet.id}${where}${more(data.explainOptions)}`];
+    if (reason.heals) commands.push(`express-path heal ${healed}${where}${more(data.healOptions)}`);
     return [
         element("p", {}, remedy.text || "Nothing to do."),
         ...patches.flatMap(([title, text], place) => patch(title, text, place === 0)),

@@ -156,6 +156,7 @@ def test_the_command_adds_what_its_options_name(tmp_path: Path) -> None:
     assert page["csvColumns"][-1] == "tag:owner"
     assert page["costs"]["nats"][0] == ["us-east-1", "nat-1", 1.6, 0.4, 1]
     assert list(page["consoles"]) == ["us-east-1"]
+    assert (page["explainOptions"], page["healOptions"]) == (f"--from-dump {dump[1]}", "")
     assert [row["crossing"] for row in page["history"]] == [1, 1]
     assert [row["changes"] for row in page["history"]] == [[], []]
     assert (plain["tagKeys"], plain["costs"], plain["consoles"], plain["history"]) == ([], None, {}, [])

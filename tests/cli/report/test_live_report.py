@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.networks.account import Account
+from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox
+from tests.cli.costs import carry, cost
 from tests.cli.report.test_document import Parsed
 from tests.support.command import invoke
 from tests.support.network import Builder, Private
@@ -46,6 +49,20 @@ def test_a_note_is_in_the_page(sandbox: Sandbox, builder: Builder, network: Priv
     assert result.exit_code == 1
     assert "note: " not in result.stderr
     assert "ec2:DescribeNetworkInterfaces was denied" in file.read_text(encoding="utf-8")
+
+
+def test_the_costs_of_the_cost_command_are_in_the_page(sandbox: Sandbox, tmp_path: Path) -> None:
+    """The file that `cost --format json` writes is the one that `report --cost` reads."""
+    behind = BehindNatGateway(Account(sandbox))
+    carry(behind.account, behind.nat, 100, 900)
+    costs, file = tmp_path / "cost.json", tmp_path / "report.html"
+    made = cost("--format", "json", "--days", "1", "--price-per-gb", "0.05", "--output", str(costs))
+    assert made.exit_code == 0, made.stderr
+    result = invoke(["report", "--cost", str(costs), "--output", str(file)])
+    assert result.exit_code == 1, result.stderr
+    data = Parsed(file.read_text(encoding="utf-8")).data()
+    assert data["costs"]["nats"] == [[sandbox.region, behind.nat, pytest.approx(50 * 365 / 12), None, 0]]
+    assert [row[4] for row in data["worklist"]] == [[behind.nat]]
 
 
 @pytest.mark.usefixtures("network")

@@ -12,11 +12,15 @@ from playwright.sync_api import Page, expect
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.csv_rows import as_csv
+from express_path_cli.next_commands import ScanOptions
 from express_path_cli.remedies import Remedies
 from express_path_cli.report.additions import Additions
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
+from express_path_cli.sources.live import LiveOptions
+from express_path_cli.sources.source import Source
 from express_path_cli.worklist import CROSSES_NAT, WorklistRow, worklist
+from express_path_cli.worklist_tasks import Tasks
 from tests.cli.report.browser import Visit
 from tests.cli.report.results import (
     OWNERS,
@@ -38,8 +42,10 @@ def result() -> Result:
 
 @pytest.fixture(scope="module")
 def file(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The report, with links and costs."""
-    return written(result, tmp_path_factory.mktemp("report"), Additions(costs_of(result), console_links=True))
+    """The report, with links, costs, and the options of its command."""
+    options = ScanOptions(Source(live=LiveOptions(profile="prod eu")), ("publicSubnets=COMPLIANT",))
+    additions = Additions(costs_of(result), console_links=True, scan=options)
+    return written(result, tmp_path_factory.mktemp("report"), additions)
 
 
 def shown_rows(page: Page, kind: str) -> list[list[str]]:
@@ -78,10 +84,12 @@ def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, re
     """A row has the remedy, the patch for each tool, the commands, links to the console, and leads to its subnets."""
     page = visit.open(file)
     remedies = Remedies(result.views)
+    tasks = Tasks(worklist(result.verdicts).flagged, remedies)
     rows = [row for row in worklist(result.verdicts).flagged if row.reason is not Reason.PARTLY_NAT]
-    for row in (rows[0], rows[-1]):
-        remedy = remedies.of(row.verdicts[0])
-        assert remedy
+    shared = next(row for row in rows if len(tasks.of(row)[0].route_table_ids) > 1)
+    for row in (rows[0], shared, rows[-1]):
+        [task] = tasks.of(row)
+        remedy = task.remedy
         assert remedy.patches
         opener = page.locator("#worklist .opener", has_text=row.route_table_id or "").first
         opener.press("Enter")
@@ -99,8 +107,8 @@ def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, re
             "AWS CLI": remedy.command,
             "CloudFormation": remedy.patches["cloudFormation"].rstrip(),
             "Terraform": remedy.patches["terraform"].rstrip(),
-            "express-path": f"express-path explain {row.verdicts[0].subnet_id} {where}\n"
-            f"express-path heal {row.route_table_id} {where}",
+            "express-path": f"express-path explain {row.verdicts[0].subnet_id} {where} --profile 'prod eu' "
+            f"--parameter publicSubnets=COMPLIANT\nexpress-path heal {row.route_table_id} {where} --profile 'prod eu'",
         }
         link = detail.get_by_role("link", name=row.route_table_id).first
         assert link.get_attribute("href") == (

@@ -121,8 +121,8 @@ ONLY_US = (
 @pytest.mark.parametrize(
     "patches",
     [
-        create_patches(replace(REAL, ip_address_type="dualstack"), f"rtb-{LONG}", ONLY_US),
-        associate_patches(replace(REAL, tags=STACK), f"rtb-{LONG}", [Policy(REAL.id, ONLY_US)]),
+        create_patches(replace(REAL, ip_address_type="dualstack"), [f"rtb-{LONG}", f"rtb-{LONG[1:]}a"], ONLY_US),
+        associate_patches(replace(REAL, tags=STACK), [f"rtb-{LONG}", f"rtb-{LONG[1:]}a"], [Policy(REAL.id, ONLY_US)]),
     ],
     ids=["create", "associate"],
 )
@@ -153,6 +153,19 @@ def test_terraform_patch_associates() -> None:
         '  route_table_id  = "rtb-1"\n'
         "}\n"
     )
+
+
+def test_patches_associate_several_tables() -> None:
+    """One command and one template have all tables, Terraform has a resource for each, with a name of its own."""
+    made, added = create_patches(REAL, ["rtb-1", "rtb-2"], FULL_ACCESS), associate_patches(REAL, ["rtb-1", "rtb-2"])
+    assert made["cli"].endswith("--route-table-ids rtb-1 rtb-2\n")
+    assert added["cli"].endswith("--add-route-table-ids rtb-1 rtb-2\n")
+    for patches, endpoint_id in ((made, f"aws_vpc_endpoint.s3express_vpc_{LONG}.id"), (added, f'"{REAL.id}"')):
+        assert re.findall(r'_association" "(\w+)" {\n  vpc_endpoint_id = (\S+)\n', patches["terraform"]) == [
+            ("s3express_rtb_1", endpoint_id),
+            ("s3express_rtb_2", endpoint_id),
+        ]
+    assert '# add "rtb-1", "rtb-2" to that list and leave these resources out.\n' in added["terraform"]
 
 
 @pytest.mark.parametrize(("plan", "address_type"), [(CREATE, "ipv4"), (DUAL, "dualstack")])

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from express_path.domain.heal.evidence import Policy
 from express_path.domain.heal.records import FULL_ACCESS
@@ -13,28 +13,30 @@ _LOGICAL_ID = "aws:cloudformation:logical-id"
 _LOGICAL_ID_OF_NEW = "S3ExpressEndpoint"
 
 
-def associate_patches(endpoint: VpcEndpoint, route_table_id: str, policies: Iterable[Policy] = ()) -> dict[str, str]:
-    """Return the patches that associate a route table with an existing endpoint; policies may include its policy."""
+def associate_patches(
+    endpoint: VpcEndpoint, route_table_ids: Sequence[str], policies: Iterable[Policy] = ()
+) -> dict[str, str]:
+    """Return the patches that associate route tables with an existing endpoint; policies may include its policy."""
     policy = next((found.document for found in policies if found.holder == endpoint.id), FULL_ACCESS)
     logical_id = endpoint.tags.get(_LOGICAL_ID, _LOGICAL_ID_OF_NEW)
-    tables = sorted({*endpoint.route_table_ids, route_table_id})
+    tables = sorted({*endpoint.route_table_ids, *route_table_ids})
     return {
         "cloudFormation": _stack_comment(endpoint)
         + _template(logical_id, [*_identity(endpoint), *_lines("RouteTableIds", tables), *_policy_document(policy)]),
-        "terraform": _terraform_comment(endpoint, route_table_id)
-        + _terraform_association(f'"{endpoint.id}"', route_table_id),
+        "terraform": _terraform_comment(endpoint, route_table_ids)
+        + _terraform_associations(f'"{endpoint.id}"', route_table_ids),
         "cli": f"aws ec2 modify-vpc-endpoint --region {_region(endpoint)} --vpc-endpoint-id {endpoint.id} "
-        f"--add-route-table-ids {route_table_id}\n",
+        f"--add-route-table-ids {' '.join(route_table_ids)}\n",
     }
 
 
-def create_patches(endpoint: VpcEndpoint, route_table_id: str, policy: str) -> dict[str, str]:
-    """Return the patches that create the endpoint and associate the route table. EC2's default policy is omitted."""
+def create_patches(endpoint: VpcEndpoint, route_table_ids: Sequence[str], policy: str) -> dict[str, str]:
+    """Return the patches that create the endpoint and associate the route tables. EC2's default policy is omitted."""
     document = _custom_policy(policy)
     properties = [
         *_identity(endpoint),
         f"IpAddressType: {endpoint.ip_address_type}",
-        *_lines("RouteTableIds", [route_table_id]),
+        *_lines("RouteTableIds", route_table_ids),
         *_policy_document(policy),
     ]
     name = _name(endpoint.vpc_id)
@@ -46,10 +48,10 @@ def create_patches(endpoint: VpcEndpoint, route_table_id: str, policy: str) -> d
         + (f"  policy            = jsonencode({_literal(document)})\n" if document else "")
         # Without route_table_ids in the endpoint, Terraform does not touch associations that others add.
         + "}\n\n"
-        + _terraform_association(f"aws_vpc_endpoint.{name}.id", route_table_id),
+        + _terraform_associations(f"aws_vpc_endpoint.{name}.id", route_table_ids),
         "cli": f"aws ec2 create-vpc-endpoint --region {_region(endpoint)} --vpc-endpoint-type Gateway "
         f"--vpc-id {endpoint.vpc_id} --service-name {endpoint.service_name} "
-        f"--ip-address-type {endpoint.ip_address_type} --route-table-ids {route_table_id}"
+        f"--ip-address-type {endpoint.ip_address_type} --route-table-ids {' '.join(route_table_ids)}"
         + (f" --policy-document {shlex.quote(document)}" if document else "")
         + "\n",
     }
@@ -91,22 +93,25 @@ def _stack_comment(endpoint: VpcEndpoint) -> str:
     return f"# {where} RouteTableIds as below. Keep all other properties of the resource.\n"
 
 
-def _terraform_comment(endpoint: VpcEndpoint, route_table_id: str) -> str:
+def _terraform_comment(endpoint: VpcEndpoint, route_table_ids: Sequence[str]) -> str:
     """Return a comment: the two ways to associate a table cannot be used together for one endpoint.
 
     https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/vpc_endpoint_route_table_association
     """
+    listed = ", ".join(f'"{table_id}"' for table_id in route_table_ids)
+    these = "this resource" if len(route_table_ids) == 1 else "these resources"
     return (
         f"# If your configuration sets route_table_ids in the aws_vpc_endpoint of {endpoint.id},\n"
-        f'# add "{route_table_id}" to that list and leave this resource out.\n'
+        f"# add {listed} to that list and leave {these} out.\n"
     )
 
 
-def _terraform_association(endpoint_id: str, route_table_id: str) -> str:
-    """Return the resource; endpoint_id is an expression."""
-    return (
-        f'resource "aws_vpc_endpoint_route_table_association" "{_name(route_table_id)}" {{\n'
-        f'  vpc_endpoint_id = {endpoint_id}\n  route_table_id  = "{route_table_id}"\n}}\n'
+def _terraform_associations(endpoint_id: str, route_table_ids: Iterable[str]) -> str:
+    """Return a resource for each route table; endpoint_id is an expression."""
+    return "\n".join(
+        f'resource "aws_vpc_endpoint_route_table_association" "{_name(table_id)}" {{\n'
+        f'  vpc_endpoint_id = {endpoint_id}\n  route_table_id  = "{table_id}"\n}}\n'
+        for table_id in route_table_ids
     )
 
 

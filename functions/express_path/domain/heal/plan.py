@@ -162,7 +162,7 @@ def _associate(verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext) ->
         service_name=endpoint.service_name,
         endpoint_id=endpoint.id,
         ip_address_type=endpoint.ip_address_type,
-        patches=associate_patches(endpoint, str(verdict.route_table_id), context.evidence.policies),
+        patches=associate_patches(endpoint, [str(verdict.route_table_id)], context.evidence.policies),
     )
 
 
@@ -174,5 +174,5 @@ def _create(verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext) -> Pl
         service_name=endpoint.service_name,
         policy=settings.policy,
         ip_address_type=endpoint.ip_address_type,
-        patches=create_patches(endpoint, str(verdict.route_table_id), settings.policy),
+        patches=create_patches(endpoint, [str(verdict.route_table_id)], settings.policy),
     )
