@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
@@ -29,6 +30,12 @@ class Task:
         return sum(number for _, number in self.subnets)
 
 
+class _TaskInVpc(NamedTuple):
+    region: str
+    vpc_id: str
+    task: Task
+
+
 class Tasks:
     """The tasks of the flagged rows of a worklist. A task is worked out when it is needed."""
 
@@ -39,7 +46,7 @@ class Tasks:
         for row in rows:
             self._by_vpc[row.region, row.vpc_id].append(row)
         self._shared: dict[Hashable, Task] = {}
-        self._yielded: dict[int, Task] = {}
+        self._yielded: set[_TaskInVpc] = set()
 
     def of(self, row: WorklistRow) -> Sequence[Task]:
         """Return the tasks of a row. Several rows may have the same one."""
@@ -57,8 +64,9 @@ class Tasks:
         """Yield the tasks of rows that were not yielded before."""
         for row in rows:
             for task in self.of(row):
-                if id(task) not in self._yielded:
-                    self._yielded[id(task)] = task
+                in_vpc = _TaskInVpc(row.region, row.vpc_id, task)
+                if in_vpc not in self._yielded:
+                    self._yielded.add(in_vpc)
                     yield task
 
     def _association(self, first: WorklistRow, endpoint: VpcEndpoint) -> Task:
