@@ -143,8 +143,8 @@ def _allows(entries: Sequence[AclEntry], block: Cidr, ports: PortRange) -> bool:
 
 
 def _allows_https(ports: Ports) -> bool:
-    allowed = ports.tcp_range()
-    return allowed is not None and allowed.contains(HTTPS)
+    tcp_ports = ports.tcp_range()
+    return tcp_ports is not None and tcp_ports.contains(HTTPS)
 
 
 def _source_ip_policies(policies: Iterable[Policy]) -> Iterator[Finding]:
