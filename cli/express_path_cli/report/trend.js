@@ -2,7 +2,7 @@
 
 /** How many of the latest scans are drawn. */
 const DRAWN = 60;
-const CHART = { height: 120, bar: 18, gap: 6, widest: 720 };
+const CHART = { height: 120, bar: 18, widestBar: 40, gap: 6, narrowest: 220, widest: 720 };
 
 function makeTrend() {
     if (data.history.length < 2) return;
@@ -39,14 +39,15 @@ const shareOf = ({ crossing, evaluated }) => `${numbers.format(crossing)} of ${c
 
 /** A bar for each scan: as high as the subnets that it evaluated, red as far as they reach S3 Express through a NAT. */
 function chartOf(points) {
-    const step = Math.min(CHART.bar + CHART.gap, CHART.widest / points.length);
-    const bar = Math.max(2, step - CHART.gap);
+    // The two dates below need some width, which a few bars share.
+    const width = Math.min(CHART.widest, Math.max(CHART.narrowest, (CHART.bar + CHART.gap) * points.length));
+    const step = width / points.length;
+    const bar = Math.min(CHART.widestBar, Math.max(2, step - CHART.gap));
     const most = Math.max(1, ...points.map(({ evaluated }) => evaluated));
     const highOf = (number) => (CHART.height * number) / most;
     const base = CHART.height + 18;
-    const width = Math.max(220, step * points.length);
     const bars = points.flatMap(({ evaluated, crossing, changes }, place) => {
-        const x = place * step;
+        const x = (place + 0.5) * step - bar / 2;
         const rect = (name, number) =>
             drawn("rect", { class: name, x, y: base - highOf(number), width: bar, height: highOf(number) });
         const mark = drawn("text", { class: "mark", x: x + bar / 2, y: 11, "text-anchor": "middle" }, "◆");
