@@ -54,10 +54,10 @@ def _vpc(memory: Moto) -> None:
     memory.attach_internet_gateway(gateway.id, vpc.id)
     tables = [memory.create_route_table(vpc.id) for _ in range(TABLES - 1)]
     public, *private, endpoint_table, _isolated = tables
-    _add(public, Route(public, ANYWHERE, None, gateway=gateway))
+    _add(public, _route(public, ANYWHERE, None, gateway=gateway))
     for table, subnet in zip([*private, endpoint_table], subnets, strict=False):
         nat_gateway = memory.create_nat_gateway(subnet.id, memory.allocate_address("vpc").allocation_id)
-        _add(table, Route(table, ANYWHERE, None, nat_gateway=nat_gateway))
+        _add(table, _route(table, ANYWHERE, None, nat_gateway=nat_gateway))
     _endpoint(memory, vpc.id, endpoint_table)
     for number, subnet in enumerate(subnets):
         memory.associate_route_table(tables[number % len(tables)].id, None, subnet.id)
@@ -74,13 +74,21 @@ def _endpoint(memory: Moto, vpc_id: str, table: Moto) -> None:
     endpoint = memory.create_vpc_endpoint(vpc_id, service, "Gateway", None, [table.id])
     endpoint.state = "available"
     prefix_list = _prefix_list(memory, service)
-    _add(table, Route(table, None, None, destination_prefix_list=prefix_list, vpc_endpoint_id=endpoint.id))
+    _add(table, _route(table, None, None, destination_prefix_list=prefix_list, vpc_endpoint_id=endpoint.id))
 
 
 def _prefix_list(memory: Moto, name: str) -> ManagedPrefixList:
     lists: Any = memory.managed_prefix_lists.values()
-    return next(prefix_list for prefix_list in lists if prefix_list.prefix_list_name == name)
+    found: ManagedPrefixList = next(prefix_list for prefix_list in lists if prefix_list.prefix_list_name == name)
+    return found
+
+
+def _route(*arguments: object, **targets: object) -> Route:
+    """Return a route. moto's class declares methods of CloudFormation that it does not define."""
+    make: Any = Route
+    route: Route = make(*arguments, **targets)
+    return route
 
 
 def _add(table: Moto, route: Route) -> None:
-    table._routes[route.id] = route  # noqa: SLF001 -- moto's own way checks each against all others
+    table._routes[route.id] = route  # noqa: SLF001  # moto's own way checks each against all others

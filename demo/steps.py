@@ -18,7 +18,7 @@ READING = ("aws:executeScript", SUCCESS)
 GIVEN = {"AddRouteTableIds": "adds", "RemoveRouteTableIds": "removes"}
 """Parameters of calls that say what changes; the resource itself is the same in all steps."""
 LEDGER_SERVICE = "dynamodb"
-"""Where the ledger is: a record in it changes no network."""
+"""The service that keeps the ledger. A record in the ledger changes no network."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from sandbox.dynamic import Moto
 
 Application = Callable[[dict[str, Any], Moto], Iterable[bytes]]
 ENDPOINTS = frozenset({"us-east-1", "eu-central-1", "ap-south-1"})
-"""Where it answers (https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html)."""
+"""The Region that answers (https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/using-price-list-query-api.html)."""
 _PAGE = 100
 
 

@@ -17,7 +17,7 @@ Item = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ItemStyle:
-    """Where items of different years and ways differ, so that tests can have each.
+    """The details in which configuration items differ by age and origin, so that tests can use each form.
 
     `explicit_nulls`: a missing value is null, else its key is missing. `state_as_object`: `state` is {"value": "..."}
     (as the query schema has it), else a string. `counts_addresses`: availableIpAddressCount of a subnet follows the

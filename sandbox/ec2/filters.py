@@ -30,7 +30,7 @@ https://github.com/aws/sagemaker-python-sdk uses it (tests/integ/vpc_test_utils.
 
 CODE = re.compile(r"<code>([^<]+)</code>")
 NAMES = re.compile(r"<li> <p> (<code>[^<]+</code>)|You can also use (.+?) as the filter name")
-"""Where the model's documentation of Filters names a filter: at the start of an item, or as another name for it."""
+"""The names of a filter in the model's documentation of Filters: at the start of an item, or as another name."""
 
 TAG = "tag"
 """How the model's documentation begins `tag:<key>`, which is a filter only with a key."""

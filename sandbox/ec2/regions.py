@@ -1,4 +1,4 @@
-"""Where AWS offers S3 Express One Zone, and the address ranges that the sandbox gives it there."""
+"""The Regions that offer S3 Express One Zone, and the address ranges that the sandbox gives it there."""
 
 from ipaddress import IPv4Network, IPv6Network
 

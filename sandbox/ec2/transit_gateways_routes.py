@@ -18,7 +18,7 @@ LIVE = ("pending", "available", "modifying")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a static route leads: an attachment, or a blackhole on purpose."""
+    """The target of a static route: an attachment, or a deliberate blackhole."""
 
     attachment_id: str | None
     blackhole: bool

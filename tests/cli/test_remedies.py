@@ -262,7 +262,7 @@ def test_each_vpc_has_its_own_remedy() -> None:
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
 def test_a_list_of_remedies_has_one_command_for_a_vpc(form: str) -> None:
-    """Where remedies are listed together, no VPC gets two endpoints; the page has the shared remedy once."""
+    """If remedies are listed together, no VPC gets two endpoints, and the page has the shared remedy once."""
     text = scanned(form, "network-firewall-then-nat")
     [command] = re.findall("aws ec2 create-vpc-endpoint [^`\n]*", text)
     assert command.endswith("--route-table-ids rtb-00d73354bca140aff rtb-0d78d78b0be99028e")

@@ -210,7 +210,7 @@ def test_files_in_no_unicode_encoding(dump: Path) -> None:
 
 
 def test_more_than_is_known_is_taken(dump: Path) -> None:
-    """Files, fields and values that a newer AWS CLI adds make no fault."""
+    """Files, fields and values that a newer AWS CLI adds cause no error."""
     before = command.without_time(command.scan(dump))
     (dump / "instances.json").write_text('{"Reservations": []}', encoding="utf-8")
     _change(dump / "subnets.json", lambda document: document["Subnets"][0].update(Colour="blue", Type="New"))
@@ -293,7 +293,7 @@ def test_a_record_is_malformed(dump: Path, case: str) -> None:
 
 
 def test_a_transit_gateway_route_is_malformed(tmp_path: Path) -> None:
-    """For a malformed destination of a transit gateway's route, the error names the file."""
+    """If the destination of a transit gateway's route is malformed, the error names the file."""
     dump = _copy("transit-gateway-central-egress", tmp_path / "dump")
     file = next(path for path in (dump / "transit-gateway-routes").iterdir() if "0.0.0.0/0" in path.read_text())
     _change(file, lambda document: document["Routes"][0].update(DestinationCidrBlock="nowhere"))
@@ -301,7 +301,7 @@ def test_a_transit_gateway_route_is_malformed(tmp_path: Path) -> None:
 
 
 def test_an_entry_of_a_customer_prefix_list_is_malformed(tmp_path: Path) -> None:
-    """For an entry of a customer-managed list that is not a CIDR, the error has its value."""
+    """If an entry of a customer-managed list is not a CIDR, the error names its value."""
     dump = _copy("customer-list-to-nat", tmp_path / "dump")
     (file,) = (dump / "managed-prefix-list-entries").iterdir()
     _change(file, lambda document: document["Entries"][0].update(Cidr="0.0.0.0/0x"))

@@ -1,4 +1,4 @@
-"""Where moto's CloudWatch differs from AWS's: dimensions, retention, pages, and listed metrics."""
+"""The corrections of moto's CloudWatch: dimensions, retention, pages, and listed metrics."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

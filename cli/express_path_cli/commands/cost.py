@@ -68,7 +68,7 @@ OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output f
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """Where to look for NATs, and what to count."""
+    """The accounts and Regions to search for NATs, and what to count."""
 
     source: Source
     parameters: RuleParameters

@@ -82,7 +82,7 @@ OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output f
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """Where to look for NATs, those of which subnet, if only of one, and when."""
+    """The accounts and Regions to search for NATs, the subnet if only one counts, and the period."""
 
     source: Source
     parameters: RuleParameters

@@ -33,7 +33,7 @@ DELIVERY_DELAY = timedelta(minutes=15)
 
 
 class Basis(StrEnum):
-    """Where a price comes from."""
+    """The source of a price."""
 
     GIVEN = "given"
     LISTED = "listed"

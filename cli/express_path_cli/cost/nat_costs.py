@@ -9,6 +9,7 @@ from pathlib import Path
 from express_path.adapters.fields import Description, flag, identifier, nested, rows
 from express_path.errors import RecordError
 from express_path_cli.problems import OptionError
+from express_path_cli.repeated_keys import RepeatedKeyError, without_repeated_keys
 
 SCHEMA_VERSION = 1
 """The version of that JSON."""
@@ -40,9 +41,11 @@ def read_costs(file: Path) -> NatCosts:
     """Return the costs in a file. Raise OptionError if it cannot be read or is not the output of `cost`."""
     hint = f"make one with: express-path cost --format json --output {file.name}"
     try:
-        document = json.loads(file.read_bytes())
+        document = json.loads(file.read_bytes(), object_pairs_hook=without_repeated_keys)
     except OSError as error:
         raise OptionError(f"--cost {file} cannot be read: {error.strerror}", hint) from error
+    except RepeatedKeyError as error:
+        raise OptionError(f"--cost {file} has the key {error.key!r:.60} twice in one object", hint) from error
     except (ValueError, RecursionError) as error:
         raise OptionError(f"--cost {file} is not JSON, or is cut short ({error})", hint) from error
     if not isinstance(document, Mapping) or not {"schemaVersion", "natGateways"} <= document.keys():

@@ -12,4 +12,4 @@ PRICE_BASIS = {
     Basis.LISTED: "AWS Price List",
     Basis.ASSUMED: "assumed: the price in us-east-1",
 }
-"""Where a price comes from."""
+"""The source of a price, in words."""

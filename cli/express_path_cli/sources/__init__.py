@@ -1,1 +1,1 @@
-"""Where a network is read from: the live API, an aggregator, a dump."""
+"""The sources that a network is read from: the live API, an aggregator, or a dump."""

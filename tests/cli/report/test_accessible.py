@@ -23,7 +23,7 @@ from tests.cli.report.results import (
 )
 
 AXE = Path(__file__).parents[3] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-"""Where `npm ci` puts the package of axe/package-lock.json: outside of the tests, in a folder that git ignores."""
+"""The folder into which `npm ci` installs axe/package-lock.json. Git ignores it."""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 """Level AA of WCAG 2.2, and what axe calls best practice (https://github.com/dequelabs/axe-core/blob/develop/doc/API.md)."""
 

@@ -59,6 +59,7 @@ def changed(**fields: object) -> dict[str, Any]:
     ("document", "says"),
     [
         ('{"schemaVersion": 1', "is not JSON, or is cut short"),
+        ('{"schemaVersion": 1, "schemaVersion": 1}', "has the key 'schemaVersion' twice in one object"),
         ([], "is not the JSON output of express-path cost"),
         ({"schemaVersion": 1, "subnets": []}, "is not the JSON output of express-path cost"),
         ({**COSTS, "schemaVersion": 2}, "has the schemaVersion 2"),

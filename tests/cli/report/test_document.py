@@ -232,7 +232,7 @@ def test_scan_writes_the_same_document(tmp_path: Path) -> None:
 
 
 def test_bad_input_is_one_line_and_no_file(tmp_path: Path) -> None:
-    """Where nothing can be read, nothing is written, and the status is 2."""
+    """If nothing can be read, nothing is written, and the status is 2."""
     file = tmp_path / "report.html"
     result = invoke(["report", "--from-dump", str(tmp_path / "nothing"), "--output", str(file)])
     assert result.exit_code == 2

@@ -160,7 +160,7 @@ def test_a_row_opens_to_its_path(visit: Visit, file: Path, result: Result) -> No
 
 
 def test_a_compliant_row_asks_for_nothing(visit: Visit, file: Path) -> None:
-    """Where all is well, there is nothing to do and no heal."""
+    """If every subnet is compliant, the page has no worklist and no command that heals."""
     page = visit.open(file)
     row_of(page, Reason.ENDPOINT).get_by_role("button").click()
     expect(page.locator(".detail")).to_contain_text("Nothing to do.")
@@ -268,7 +268,7 @@ def test_hostile_names_are_shown_as_they_are(visit: Visit, tmp_path: Path) -> No
 
 
 def test_without_script_the_headline_and_failures_remain(visit: Visit, file: Path) -> None:
-    """Where scripts do not run, the page still says how many, what could not be read, and what else to do."""
+    """Without scripts, the page still shows the totals, what could not be read, and what to do instead."""
     page = visit.open(file, script=False)
     expect(page.get_by_role("heading", level=1)).to_contain_text("reach S3 Express through a NAT")
     expect(page.get_by_text("need JavaScript")).to_be_visible()

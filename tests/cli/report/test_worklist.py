@@ -197,7 +197,7 @@ def test_the_trend_shows_each_scan(visit: Visit, file: Path, result: Result) -> 
 
 
 def test_nothing_to_fix_is_said(visit: Visit, tmp_path: Path) -> None:
-    """Where nothing is flagged, the worklist says so, and there is no trend, link or cost."""
+    """If nothing is flagged, the worklist says so, and there is no trend, link or cost."""
     page = visit.open(written(result_of(views_of("gateway-endpoint")), tmp_path))
     expect(page.locator("#work-summary")).to_have_text(
         "There is nothing to fix: none of these subnets is NON_COMPLIANT."

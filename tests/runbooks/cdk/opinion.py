@@ -20,7 +20,7 @@ from sandbox.ssm.values import plain
 
 HERE = Path(__file__).parent
 PACKAGES = HERE.parents[2] / "build" / "cdk" / "node_modules"
-"""Where `npm ci` puts the packages of package-lock.json: outside of the tests, in a folder that git ignores."""
+"""The folder into which `npm ci` installs package-lock.json. Git ignores it."""
 
 
 @dataclass(frozen=True)

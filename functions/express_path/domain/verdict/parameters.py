@@ -11,7 +11,7 @@ from express_path.errors import ParameterError
 
 
 class Scope(StrEnum):
-    """Where the rule applies: everywhere, or only if the account has a directory bucket in the Region."""
+    """The accounts and Regions in which the rule applies: all, or only those with a directory bucket."""
 
     ALL = "ALL"
     DIRECTORY_BUCKETS = "DIRECTORY_BUCKETS"
