@@ -7,7 +7,7 @@ take most of the time of the tests. Other processes, such as Terraform or the La
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,11 +15,12 @@ import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSPreparedRequest, AWSRequest, AWSResponse
 from botocore.client import BaseClient, ClientCreator
+from botocore.endpoint import EndpointCreator
 from botocore.hooks import EventAliaser, NodeList, _PrefixTrie
 from botocore.httpsession import URLLib3Session
 from botocore.loaders import create_loader
 from botocore.model import ServiceModel
-from botocore.useragent import sanitize_user_agent_string_component
+from botocore.useragent import UserAgentString
 from moto import settings
 
 from sandbox.backends import serve
@@ -46,8 +47,9 @@ _aliases: dict[str, str] = {}
 def apply(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do the work that is the same for all clients only once, until `monkeypatch` is undone."""
     monkeypatch.setattr("botocore.session.create_loader", cache(create_loader))
-    sanitize = "botocore.useragent.sanitize_user_agent_string_component"
-    monkeypatch.setattr(sanitize, lru_cache(4096)(sanitize_user_agent_string_component))
+    # No proxy is used on this machine, and nobody looks at user agents.
+    monkeypatch.setattr(EndpointCreator, "_get_proxies", lambda _creator, _url: {})
+    monkeypatch.setattr(UserAgentString, "to_string", lambda _user_agent: "boto3")
     monkeypatch.setattr(ClientCreator, "_load_service_model", _load_service_model)
     monkeypatch.setattr(ClientCreator, "_create_methods", _create_methods)
     monkeypatch.setattr(EventAliaser, "_alias_event_name", _alias_event_name)
