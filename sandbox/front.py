@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from sandbox.backends import Application
 from sandbox.calls import Call, CallLog
 from sandbox.faults import Fault, Faults
 from sandbox.stale_reads import Answer, StaleReads
@@ -14,7 +15,6 @@ from sandbox.wire import Request, read
 logger = logging.getLogger(__name__)
 
 StartResponse = Callable[..., Any]
-Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
 
 BAD_REQUEST = 400
 ERROR_CODE = re.compile(rb"<Code>([^<]+)</Code>|\"__type\":\s*\"(?:[^\"#]*#)?([^\"]+)\"")

@@ -12,16 +12,17 @@ from moto.core.authorization import enable_iam_authentication
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.moto_api._internal.models import moto_api_backend
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import make_server
 
 from sandbox import config_service, directory_buckets, dynamodb, permissions, service_quotas, speed
+from sandbox.backends import Application, moto_application
 from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
 from sandbox.ec2 import Ec2
 from sandbox.faults import Faults
-from sandbox.front import Application, Front
+from sandbox.front import Front
 from sandbox.logs import Logs
 from sandbox.patches import Patches
 from sandbox.prices import Prices
@@ -206,7 +207,7 @@ class _Server(ThreadedMotoServer):
 
     def __init__(self, calls: CallLog, faults: Faults, prices: Prices, reads: StaleReads) -> None:
         super().__init__(ip_address=HOST, port=0, verbose=False)
-        self.application = Front(prices.before(DomainDispatcherApplication(create_backend_app)), calls, faults, reads)
+        self.application = Front(prices.before(moto_application()), calls, faults, reads)
 
     def _server_entry(self) -> None:
         self._server = make_server(HOST, 0, self.application, threaded=True, request_handler=_QuietHandler)

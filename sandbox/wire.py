@@ -1,13 +1,15 @@
 """Reads service, operation and parameters from a raw HTTP request, with botocore's service models."""
 
 import io
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
+from urllib.parse import unquote_plus
 
 from botocore.exceptions import UnknownServiceError
 from botocore.session import Session
-from moto.core.model import ServiceModel
 from moto.core.parse import PROTOCOL_PARSERS, RequestParserError
 from moto.core.request import determine_request_protocol
 from moto.core.routing import get_service_router
@@ -28,6 +30,35 @@ SERVICE_OF_SIGNING_NAME = {
 """Signing names that differ from the name of the botocore model (botocore model, metadata.signingName)."""
 UNSIGNED_SERVICES = {"AssumeRoleWithWebIdentity": "sts", "AssumeRoleWithSAML": "sts"}
 """Services of the actions that carry no signature (botocore model, authtype none)."""
+_FORM = "application/x-www-form-urlencoded"
+_ACTION = re.compile(r"(?:^|&)Action=([^&]*)")
+
+Http = Callable[[], BackendRequest]
+"""Returns the HTTP request that moto's parsers read; it is only made if it is needed."""
+
+
+class Parameters(Mapping[str, Any]):
+    """The parsed input of an operation. It is parsed when somebody first looks at it, because few do."""
+
+    def __init__(self, parse: Callable[[], dict[str, Any]] = dict) -> None:
+        """Keep the function that parses the input."""
+        self._parse = cache(parse)
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  # a parameter may be anything
+        """Return a parameter. KeyError if the request does not have it."""
+        return self._parse()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the parameters."""
+        return iter(self._parse())
+
+    def __len__(self) -> int:
+        """Return the number of parameters."""
+        return len(self._parse())
+
+    def __repr__(self) -> str:
+        """Return the parameters as a dictionary shows them."""
+        return repr(self._parse())
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +67,7 @@ class Request:
 
     service: str
     operation: str
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     account_id: str = ""
     region: str = ""
     protocol: str = ""
@@ -60,71 +91,71 @@ def read(environ: dict[str, Any]) -> Request:
     """
     body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
     environ["wsgi.input"] = io.BytesIO(body)
-    http = BackendRequest(dict(environ, **{"wsgi.input": io.BytesIO(body)}))
-    signing_name, region = _signing_name_and_region(http)
+    http = cache(lambda: BackendRequest({**environ, "wsgi.input": io.BytesIO(body)}))
+    scope = environ.get("HTTP_AUTHORIZATION", "").partition("Credential=")[2].partition(",")[0]
+    account_id = str(get_account_id_from(scope.partition("/")[0]))
+    action = _action(environ, body)
+    signing_name, region = _signing_name_and_region(scope, action)
     service = SERVICE_OF_SIGNING_NAME.get(signing_name, signing_name)
-    operation, uri_parameters = _operation(http, service)
+    operation, uri_parameters = (action, {}) if action else _operation(environ, http, service)
     if service not in _services():
-        return Request(service, operation, {}, _account(http), region)
+        return Request(service, operation, {}, account_id, region)
     # ListBuckets and ListDirectoryBuckets are the same request; only the signing name tells them apart.
     if (signing_name, operation) == ("s3express", "ListBuckets"):
         operation = "ListDirectoryBuckets"
-    parameters, protocol = _parse(http, get_service_model(service), operation, uri_parameters)
-    return Request(service, operation, parameters, _account(http), region, protocol)
+    protocol = determine_request_protocol(get_service_model(service), environ.get("CONTENT_TYPE"))
+    parameters = Parameters(partial(_parse, http, service, operation, protocol, uri_parameters))
+    return Request(service, operation, parameters, account_id, region, protocol)
 
 
-def _parse(
-    http: BackendRequest, model: ServiceModel, operation: str, uri_parameters: dict[str, Any]
-) -> tuple[dict[str, Any], str]:
-    """Return the input of an operation, empty if botocore does not know the operation, and the protocol it came in."""
-    protocol = determine_request_protocol(model, http.content_type)
+def _parse(http: Http, service: str, operation: str, protocol: str, uri_parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the input of an operation, empty if botocore does not know the operation."""
+    model = get_service_model(service)
     if operation not in model.operation_names:
-        return {}, protocol
-    parser = PROTOCOL_PARSERS[protocol](model.operation_model(operation))
+        return {}
+    request = http()
     parts: Any = {
-        "method": http.method,
-        "values": http.values,
-        "headers": http.headers,
-        "body": http.get_data(),
-        "url_path": http.path,
+        "method": request.method,
+        "values": request.values,
+        "headers": request.headers,
+        "body": request.get_data(),
+        "url_path": request.path,
         "url_params": uri_parameters,
     }
     try:
-        return dict(parser.parse(parts)), protocol
+        return dict(PROTOCOL_PARSERS[protocol](model.operation_model(operation)).parse(parts))
     except (RequestParserError, ValueError, TypeError, KeyError):
         # The service itself must refuse a malformed request; the log has it all the same.
-        return {}, protocol
+        return {}
 
 
-def _operation(http: BackendRequest, service: str) -> tuple[str, dict[str, Any]]:
-    """Return the operation's name and the parameters of the path: from Action, X-Amz-Target or the route."""
-    if action := http.values.get("Action"):
-        return action, {}
-    if target := http.headers.get("X-Amz-Target"):
-        return target.rpartition(".")[2], {}
+def _action(environ: dict[str, Any], body: bytes) -> str:
+    """Return the parameter Action of the query string or of a form; empty without one."""
+    form = body.decode("latin-1") if environ.get("CONTENT_TYPE", "").startswith(_FORM) else ""
+    found = _ACTION.search(environ.get("QUERY_STRING", "")) or _ACTION.search(form)
+    return unquote_plus(found[1]) if found else ""
+
+
+def _operation(environ: dict[str, Any], http: Http, service: str) -> tuple[str, dict[str, Any]]:
+    """Return the operation's name and the parameters of the path: from X-Amz-Target or the route."""
+    if target := environ.get("HTTP_X_AMZ_TARGET"):
+        return str(target).rpartition(".")[2], {}
     try:
-        operation, uri_parameters = get_service_router(service).match(http)
+        operation, uri_parameters = get_service_router(service).match(http())
     except (LookupError, NotImplementedError, HTTPException, UnknownServiceError):
-        return f"{http.method} {http.path}", {}
+        return f"{http().method} {http().path}", {}
     return str(operation.name), uri_parameters
 
 
-def _signing_name_and_region(http: BackendRequest) -> tuple[str, str]:
+def _signing_name_and_region(scope: str, action: str) -> tuple[str, str]:
     """Return signing name and Region of the credential scope of Signature Version 4 (or of the few unsigned calls).
 
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-signing-elements.html
     """
-    scope = http.headers.get("Authorization", "").partition("Credential=")[2].partition(",")[0]
     match scope.split("/"):
         case [_, _, region, signing_name, "aws4_request"]:
             return signing_name, region
-    return UNSIGNED_SERVICES.get(http.values.get("Action", ""), "unknown"), ""
-
-
-def _account(http: BackendRequest) -> str:
-    """Return the account that owns the access key of the request, as moto sees it."""
-    scope = http.headers.get("Authorization", "").partition("Credential=")[2]
-    return str(get_account_id_from(scope.partition("/")[0]))
+    return UNSIGNED_SERVICES.get(action, "unknown"), ""
 
 
 @cache

@@ -4,19 +4,14 @@ AWS Config reads with its own connections. So its reads are not in the call log 
 that a test sets do not affect them.
 """
 
-import io
-from collections.abc import Iterator
 from functools import cache
-from typing import cast
 
 import boto3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.client import BaseClient
-from botocore.compat import HTTPHeaders
 from moto.core.authorization import disable_iam_authentication
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from werkzeug.test import Client
 
+from sandbox.backends import moto_application, serve
 from sandbox.server import CREDENTIALS, HOST, Sandbox
 
 
@@ -35,7 +30,7 @@ def _client(service: str, region: str) -> BaseClient:
         **CREDENTIALS,
     )
     # A before-send handler may return the answer, which the type stubs do not know.
-    client.meta.events.register("before-send", _Backends())  # type: ignore[arg-type]
+    client.meta.events.register("before-send", _serve)  # type: ignore[arg-type]
     return client
 
 
@@ -44,26 +39,7 @@ def _session() -> boto3.session.Session:
     return boto3.session.Session()
 
 
-class _Body(io.BytesIO):
-    """A response body with the one method of urllib3's responses that botocore uses."""
-
-    def stream(self) -> Iterator[bytes]:
-        """Yield the whole body."""
-        yield self.read()
-
-
-class _Backends:
-    """Answers botocore's requests in this process, by moto's own application."""
-
-    def __init__(self) -> None:
-        self._application = Client(DomainDispatcherApplication(create_backend_app))
-
-    def __call__(self, request: AWSPreparedRequest, **_kwargs: object) -> AWSResponse:
-        """Return the answer to one signed request; botocore then sends nothing."""
-        url = str(request.url)
-        headers = cast("dict[str, str | bytes]", dict(request.headers))
-        sent = {name: value.decode() if isinstance(value, bytes) else value for name, value in headers.items()}
-        with disable_iam_authentication():  # the account's policies are not about a service's own reads
-            answer = self._application.open(url, method=request.method, headers=sent, data=request.body)
-        received = HTTPHeaders.from_dict(dict(answer.headers))
-        return AWSResponse(url, answer.status_code, received, _Body(answer.data))
+def _serve(request: AWSPreparedRequest, **_kwargs: object) -> AWSResponse:
+    """Return the answer to one signed request; botocore then sends nothing."""
+    with disable_iam_authentication():  # the account's policies are not about a service's own reads
+        return serve(moto_application(), request)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
 from express_path.handlers.plan_heal import parse_request
+from tests.support.heals import runbook as parsed_runbook
 
 Runbook = dict[str, Any]
 Step = dict[str, Any]
@@ -72,8 +72,7 @@ def path(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture
 def runbook(path: Path) -> Runbook:
     """Return each parsed runbook."""
-    parsed: Runbook = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return parsed
+    return parsed_runbook(path.stem)
 
 
 def strings(node: object) -> Iterator[str]:

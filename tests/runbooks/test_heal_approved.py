@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
 
 from express_path.domain.heal.approvals import ANSWER_SECONDS, REQUEST_SECONDS
 from sandbox.server import Sandbox
-from tests.support.heals import APPROVED, FUNCTION, HEAL, RUNBOOKS, Deployment, Run, Vpc, status, step, steps
+from tests.support.heals import APPROVED, FUNCTION, HEAL, Deployment, Run, Vpc, runbook, status, step, steps
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
@@ -191,8 +190,9 @@ def test_request_of_a_run_that_ended_is_void(approval: Approval, vpc: Vpc, step_
 
 def test_request_lasts_longer_than_all_steps_until_the_answer_is_recorded() -> None:
     """A request does not expire while an approver can still answer it."""
-    runbook = yaml.safe_load((RUNBOOKS / f"{APPROVED}.yaml").read_text(encoding="utf-8"))
-    seconds = {runbook_step["name"]: runbook_step.get("timeoutSeconds", 0) for runbook_step in runbook["mainSteps"]}
+    seconds = {
+        runbook_step["name"]: runbook_step.get("timeoutSeconds", 0) for runbook_step in runbook(APPROVED)["mainSteps"]
+    }
     assert seconds["approve"] == ANSWER_SECONDS
     before_the_heal = sum(duration for name, duration in seconds.items() if name != "heal")
     assert ANSWER_SECONDS < before_the_heal < REQUEST_SECONDS

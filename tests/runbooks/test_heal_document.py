@@ -5,8 +5,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from express_path.domain.heal import records as healing
 from express_path.domain.heal.approvals import ANSWER_SECONDS, APPROVED_SECONDS
 from express_path.domain.heal.claims import CLAIM_SECONDS
@@ -15,7 +13,7 @@ from express_path.domain.heal.plan import MAX_FINDINGS
 from express_path.domain.heal.preflight import EPHEMERAL
 from express_path.domain.heal.quotas import EXPRESS_WEIGHT
 from express_path.domain.heal.records import MAY_WARN, Blocker, HealSettings
-from tests.support.heals import HEAL
+from tests.support.heals import HEAL, runbook
 
 TEXT = (Path(__file__).parents[2] / "docs" / "healing.md").read_text(encoding="utf-8")
 SECTION = TEXT.partition("## Blockers")[2].partition("\n## ")[0]
@@ -69,10 +67,7 @@ def test_every_tag_is_named() -> None:
     assert tags <= set(re.findall(r"`(express-path:[a-z]+)`", TEXT))
 
 
-RUNBOOK = Path(__file__).parents[2] / "runbooks" / f"{HEAL}.yaml"
-STEPS: dict[str, dict[str, Any]] = {
-    step["name"]: step for step in yaml.safe_load(RUNBOOK.read_text(encoding="utf-8"))["mainSteps"]
-}
+STEPS: dict[str, dict[str, Any]] = {step["name"]: step for step in runbook(HEAL)["mainSteps"]}
 CLAIMED = list(STEPS)[list(STEPS).index("confirmPlan") : list(STEPS).index("finishRun")]
 """The steps from a claim to its end, in their order."""
 CLAIMS = ("claim", "claimAgain", "claimLast")

@@ -1,18 +1,14 @@
 """Heals that are killed, or that read stale data from EC2, end with the same result as an undisturbed heal."""
 
-from typing import Any
-
 import pytest
-import yaml
 
-from tests.support.heals import HEAL, RUNBOOKS, Deployment, Vpc, status, steps
+from tests.support.heals import HEAL, Deployment, Vpc, runbook, status, steps
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
-DOCUMENT: dict[str, Any] = yaml.safe_load((RUNBOOKS / f"{HEAL}.yaml").read_text(encoding="utf-8"))
-ACTIONS = {step["name"]: step["action"] for step in DOCUMENT["mainSteps"]}
+ACTIONS = {step["name"]: step["action"] for step in runbook(HEAL)["mainSteps"]}
 RARE = {
     *("awaitTurn", "turn", "decideAgain", "claimAgain"),
     *("awaitTurnAgain", "turnAgain", "decideLast", "claimLast"),

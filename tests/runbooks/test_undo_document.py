@@ -3,10 +3,9 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from express_path.domain.heal.claims import CLAIM_SECONDS
-from tests.support.heals import RUNBOOKS, UNDO
+from tests.support.heals import UNDO, runbook
 
 API_SECONDS = 25
 """https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeAwsApi.html"""
@@ -16,7 +15,7 @@ LAST_CLAIM, GIVE_UP = "claimLast", "markFailed"
 @pytest.fixture(scope="module")
 def steps() -> list[dict[str, Any]]:
     """Return the steps in the order of the file."""
-    found: list[dict[str, Any]] = yaml.safe_load((RUNBOOKS / f"{UNDO}.yaml").read_text(encoding="utf-8"))["mainSteps"]
+    found: list[dict[str, Any]] = runbook(UNDO)["mainSteps"]
     return found
 
 

@@ -4,24 +4,26 @@ A heal makes about a hundred API calls, and every cold start of the function mak
 take most of the time of the tests. Other processes, such as Terraform or the Lambda runtime, use no shortcut.
 """
 
-import io
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSPreparedRequest, AWSRequest, AWSResponse
 from botocore.client import BaseClient, ClientCreator
+from botocore.endpoint import EndpointCreator
 from botocore.hooks import EventAliaser, NodeList, _PrefixTrie
 from botocore.httpsession import URLLib3Session
 from botocore.loaders import create_loader
 from botocore.model import ServiceModel
-from botocore.useragent import sanitize_user_agent_string_component
-from urllib3 import HTTPResponse
+from botocore.useragent import UserAgentString
+from moto import settings
 
+from sandbox.backends import serve
 from sandbox.server import Sandbox
 
 MAKE_API_CALL = BaseClient._make_api_call  # noqa: SLF001  # botocore offers no other place to patch
@@ -29,6 +31,9 @@ LOAD_SERVICE_MODEL = vars(ClientCreator)["_load_service_model"]
 CREATE_METHODS = vars(ClientCreator)["_create_methods"]
 ALIAS_EVENT_NAME = vars(EventAliaser)["_alias_event_name"]
 SEND_BY_SOCKET = URLLib3Session.send
+SIGN = SigV4Auth.add_auth
+TIMESTAMP = "20250101T000000Z"
+"""The time of requests that are not signed."""
 
 sandbox_is_measured = False
 """Whether the coverage of the sandbox is measured while it serves a request. Its own tests set this."""
@@ -42,12 +47,14 @@ _aliases: dict[str, str] = {}
 def apply(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do the work that is the same for all clients only once, until `monkeypatch` is undone."""
     monkeypatch.setattr("botocore.session.create_loader", cache(create_loader))
-    sanitize = "botocore.useragent.sanitize_user_agent_string_component"
-    monkeypatch.setattr(sanitize, lru_cache(4096)(sanitize_user_agent_string_component))
+    # No proxy is used on this machine, and nobody looks at user agents.
+    monkeypatch.setattr(EndpointCreator, "_get_proxies", lambda _creator, _url: {})
+    monkeypatch.setattr(UserAgentString, "to_string", lambda _user_agent: "boto3")
     monkeypatch.setattr(ClientCreator, "_load_service_model", _load_service_model)
     monkeypatch.setattr(ClientCreator, "_create_methods", _create_methods)
     monkeypatch.setattr(EventAliaser, "_alias_event_name", _alias_event_name)
     monkeypatch.setattr(_PrefixTrie, "_recursive_copy", _copy_trie)
+    monkeypatch.setattr(SigV4Auth, "add_auth", _add_authorization)
     monkeypatch.setattr(BaseClient, "_make_api_call", _make_unmeasured_api_call)
 
 
@@ -112,70 +119,28 @@ def _make_unmeasured_api_call(client: BaseClient, *arguments: Any) -> Any:  # no
         sys.settrace(tracer)
 
 
+def _add_authorization(auth: SigV4Auth, request: AWSRequest) -> None:
+    """Name the caller in a request, and sign it only if the sandbox checks signatures, because that takes long."""
+    if type(auth) is not SigV4Auth or settings.INITIAL_NO_AUTH_ACTION_COUNT == 0:
+        SIGN(auth, request)
+        return
+    request.context["timestamp"] = TIMESTAMP
+    auth._modify_request_before_signing(request)  # noqa: SLF001  # botocore offers no other way to it
+    scope = auth.scope(request)
+    request.headers["Authorization"] = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature={'0' * 64}"
+
+
 def _sender(sandbox: Sandbox) -> Callable[[URLLib3Session, AWSPreparedRequest], AWSResponse]:
     """Return a function that sends requests for the sandbox directly to its WSGI application, and others as usual."""
     address = urlsplit(sandbox.endpoint_url).netloc
 
     def send(session: URLLib3Session, request: AWSPreparedRequest) -> AWSResponse:
-        url = urlsplit(request.url)
-        if url.netloc != address:
+        if urlsplit(request.url).netloc != address:
             return SEND_BY_SOCKET(session, request)
-        return _serve(sandbox, request, url)
+        sys.settrace(_paused.tracer if sandbox_is_measured else None)
+        try:
+            return serve(sandbox.application, request)
+        finally:
+            sys.settrace(None)
 
     return send
-
-
-def _serve(sandbox: Sandbox, request: AWSPreparedRequest, url: SplitResult) -> AWSResponse:
-    """Return the sandbox's answer to a request."""
-    started: list[tuple[str, list[tuple[str, str]]]] = []
-    environ = _environ(request, url)
-    sys.settrace(_paused.tracer if sandbox_is_measured else None)
-    try:
-        body = b"".join(sandbox.application(environ, lambda *start: started.append(start)))
-    finally:
-        sys.settrace(None)
-    [(status, headers)] = started
-    raw = HTTPResponse(io.BytesIO(body), dict(headers), preload_content=False)
-    answer = AWSResponse(request.url, int(status.partition(" ")[0]), raw.headers, raw)
-    if not request.stream_output:
-        _ = answer.content  # reads the body, as botocore does
-    return answer
-
-
-def _environ(request: AWSPreparedRequest, url: SplitResult) -> dict[str, Any]:
-    """Return the WSGI environment of a request, as werkzeug's server makes it."""
-    body = _body(request.body)
-    path = url.path or "/"
-    target = f"{path}?{url.query}" if url.query else path
-    environ = {
-        "REQUEST_METHOD": request.method,
-        "SCRIPT_NAME": "",
-        "PATH_INFO": unquote(path).encode().decode("latin-1"),
-        "QUERY_STRING": url.query,
-        "REQUEST_URI": target,
-        "RAW_URI": target,
-        "REMOTE_ADDR": url.hostname,
-        "SERVER_NAME": url.hostname,
-        "SERVER_PORT": str(url.port),
-        "SERVER_PROTOCOL": "HTTP/1.1",
-        "HTTP_HOST": url.netloc,
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": url.scheme,
-        "wsgi.input": io.BytesIO(body),
-        "wsgi.errors": sys.stderr,
-        "wsgi.multithread": True,
-        "wsgi.multiprocess": False,
-        "wsgi.run_once": False,
-    }
-    for name, value in request.headers.items():
-        environ[f"HTTP_{name.upper().replace('-', '_')}"] = value.decode() if isinstance(value, bytes) else value
-    environ.pop("HTTP_TRANSFER_ENCODING", None)
-    environ["CONTENT_TYPE"] = environ.pop("HTTP_CONTENT_TYPE", "")
-    environ["CONTENT_LENGTH"] = str(len(body))
-    environ.pop("HTTP_CONTENT_LENGTH", None)
-    return environ
-
-
-def _body(body: Any) -> bytes:  # noqa: ANN401  # text, bytes, a file or nothing
-    content = body.read() if hasattr(body, "read") else body or b""
-    return content.encode() if isinstance(content, str) else bytes(content)

@@ -14,7 +14,7 @@ __all__ = ["deployment"]
 
 @pytest.fixture(scope="module")
 def workspace(running_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    """Yield the applied configuration. Every test restores it and the sandbox."""
+    """Yield the applied configuration."""
     if not terraform():
         pytest.skip("no terraform on PATH")
     if not provider():

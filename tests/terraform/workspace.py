@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -102,13 +100,9 @@ class Workspace:
         found: dict[str, str] = self.outputs[name]["value"]
         return found
 
-    @contextmanager
-    def adding(self, text: str) -> Iterator[None]:
+    def add(self, text: str) -> None:
         """Add a file to the configuration."""
-        added = self._folder / "added.tf"
-        added.write_text(text, encoding="utf-8")
-        yield
-        added.unlink()
+        (self._folder / "added.tf").write_text(text, encoding="utf-8")
 
     def _run(self, *arguments: str, statuses: tuple[int, ...] = (NO_CHANGES,)) -> subprocess.CompletedProcess[str]:
         program = terraform()

@@ -10,8 +10,6 @@ import pytest
 import yaml
 from botocore import xform_name
 from botocore.session import Session
-from cfnlint.api import lint
-from cfnlint.config import ManualArgs
 
 from express_path.domain.heal.evidence import Evidence, Policy
 from express_path.domain.heal.patches import associate_patches, create_patches
@@ -128,6 +126,9 @@ ONLY_US = (
 )
 def test_cloudformation_patch_passes_cfn_lint(patches: dict[str, str]) -> None:
     """The patch is a whole template in which cfn-lint finds no error, no warning, and nothing to inform about."""
+    from cfnlint.api import lint  # noqa: PLC0415  # takes a second to import
+    from cfnlint.config import ManualArgs  # noqa: PLC0415  # as above
+
     assert lint(patches["cloudFormation"], config=ManualArgs(regions=[REGION], include_checks=["I"])) == []
 
 
