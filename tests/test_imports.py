@@ -12,7 +12,7 @@ PACKAGES = {"functions": ROOT / "functions" / "express_path", "cli": ROOT / "cli
 CORE = ("express_path.domain", "express_path.errors")
 AWS = ("boto3", "botocore")
 # The packages of the domain; each may import itself and those before it.
-LAYERS = tuple(f"express_path.domain.{name}" for name in ("network", "path", "verdict", "heal"))
+LAYERS = tuple(f"express_path.domain.{name}" for name in ("network", "path", "verdict", "heal", "remedy"))
 # What each part may import besides the standard library. Types of AWS's clients (mypy_boto3_*, which only type
 # checkers read) are allowed where the clients are.
 ALLOWED = {
@@ -22,7 +22,8 @@ ALLOWED = {
     "express_path.domain.network": ("express_path.errors", *LAYERS[:1]),
     "express_path.domain.path": ("express_path.errors", *LAYERS[:2]),
     "express_path.domain.verdict": ("express_path.errors", *LAYERS[:3]),
-    "express_path.domain.heal": ("express_path.errors", *LAYERS),
+    "express_path.domain.heal": ("express_path.errors", *LAYERS[:4]),
+    "express_path.domain.remedy": ("express_path.errors", *LAYERS),
     "express_path.adapters": (*CORE, *AWS, "mypy_boto3", "express_path.adapters"),
     "express_path.adapters.config_rule": (
         "express_path.errors",

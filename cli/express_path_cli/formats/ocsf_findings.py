@@ -6,11 +6,11 @@ from importlib.metadata import version
 from typing import Any
 
 from express_path.domain.path.reasons import Compliance
+from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.baseline import Mark
 from express_path_cli.formats.findings import Finding
 from express_path_cli.formats.json_rows import JsonRows, json_array
-from express_path_cli.remedy_texts import Remedy
 from express_path_cli.result import Result
 from express_path_cli.wording import (
     RULE_NAME,

@@ -7,12 +7,12 @@ from itertools import chain
 from typing import Any
 
 from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.remedy.texts import PAGES, Remedy, general_remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.baseline import Mark, PastFinding
 from express_path_cli.formats.baseline_lines import past_text
 from express_path_cli.formats.findings import Finding, Findings
 from express_path_cli.formats.json_rows import JsonRows, json_document
-from express_path_cli.remedy_texts import PAGES, Remedy, general_remedy
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
 from express_path_cli.wording import path_text, reason_text, subnet_arn, subnet_uid
