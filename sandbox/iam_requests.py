@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from sandbox.dynamodb.authorization import authorizations as of_dynamodb
 from sandbox.ec2.authorization import READERS as OF_EC2
 from sandbox.iam_policies import Authorization
+from sandbox.security_hub.authorization import READERS as OF_SECURITY_HUB
 from sandbox.wire import Request
 
 Reader = Callable[[Request], Iterator[Authorization]]
@@ -74,6 +75,7 @@ def _with_arn(parameter: str) -> Reader:
 
 READERS: Mapping[str, Reader] = {
     **OF_EC2,
+    **OF_SECURITY_HUB,
     "config:GetComplianceDetailsByConfigRule": _named("ConfigRuleName", "config", "config-rule/"),
     "ec2:DescribeVpcAttribute": _named("VpcId", "ec2", "vpc/"),
     "ec2:SearchTransitGatewayRoutes": _named("TransitGatewayRouteTableId", "ec2", "transit-gateway-route-table/"),
