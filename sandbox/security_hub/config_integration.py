@@ -39,7 +39,6 @@ def forward_results(account_id: str, region: str) -> int:
 def _finding(account_id: str, region: str, result: Result) -> dict[str, object]:
     partition = get_partition(region)
     rule_arn = config_backends[account_id][region].config_rules[result.rule_name].config_rule_arn
-    kind, service, prefix = RESOURCE_TYPES[result.resource[0]]
     now = datetime.now(UTC).isoformat()
     return {
         "SchemaVersion": "2018-10-08",
@@ -61,14 +60,14 @@ def _finding(account_id: str, region: str, result: Result) -> dict[str, object]:
             "aws/config/ConfigRuleName": result.rule_name,
             "aws/config/ConfigComplianceType": result.compliance,
         },
-        "Resources": [
-            {
-                "Type": kind,
-                "Id": f"arn:{partition}:{service}:{region}:{account_id}:{prefix}{result.resource[1]}",
-                "Partition": partition,
-                "Region": region,
-            }
-        ],
+        "Resources": [_resource(account_id, region, result)],
         "Compliance": {"Status": STATUS[result.compliance]},
         "RecordState": "ACTIVE",
     }
+
+
+def _resource(account_id: str, region: str, result: Result) -> dict[str, str]:
+    partition = get_partition(region)
+    kind, service, prefix = RESOURCE_TYPES[result.resource[0]]
+    arn = f"arn:{partition}:{service}:{region}:{account_id}:{prefix}{result.resource[1]}"
+    return {"Type": kind, "Id": arn, "Partition": partition, "Region": region}
