@@ -5,6 +5,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+from express_path.domain.findings.texts import RULE_NAME, TITLE, path_text
 from express_path.domain.network.arns import partition, subnet_arn
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.remedy.texts import Remedy
@@ -13,12 +14,7 @@ from express_path_cli.baseline import Mark
 from express_path_cli.formats.findings import Finding
 from express_path_cli.formats.json_rows import JsonRows, json_array
 from express_path_cli.result import Result
-from express_path_cli.wording import (
-    RULE_NAME,
-    TITLE,
-    path_text,
-    subnet_uid,
-)
+from express_path_cli.wording import subnet_uid
 
 SCHEMA_VERSION = "1.5.0"
 _CLASS = 2003

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from itertools import chain
 from typing import Any
 
+from express_path.domain.findings.texts import path_text
 from express_path.domain.network.arns import subnet_arn
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import PAGES, Remedy, general_remedy
@@ -16,7 +17,7 @@ from express_path_cli.formats.findings import Finding, Findings
 from express_path_cli.formats.json_rows import JsonRows, json_document
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
-from express_path_cli.wording import path_text, reason_text, subnet_uid
+from express_path_cli.wording import reason_text, subnet_uid
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _KIND = {Compliance.NON_COMPLIANT: "fail", Compliance.COMPLIANT: "pass", Compliance.NOT_APPLICABLE: "notApplicable"}
