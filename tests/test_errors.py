@@ -13,6 +13,10 @@ EXAMPLES = {
     errors.DumpError: (("vpcs.json", "is missing", "make it"), ["vpcs.json", "is missing", "make it"]),
     errors.ApiError: (("ec2:DescribeVpcs", "Throttling", "slow down"), ["ec2:DescribeVpcs", "Throttling", "slow"]),
     errors.ReportError: ((ROWS,), ["7 evaluations", "subnet-0", "subnet-4"]),
+    errors.FindingsError: (
+        ([("subnet-1", "InvalidInput", "no title")],),
+        ["1 findings", "subnet-1: InvalidInput, no title"],
+    ),
     errors.BlockedError: (
         ("BLOCKED: two routes", {"terraform": "resource"}),
         ["two routes", "--- terraform", "resource"],

@@ -87,6 +87,16 @@ class ReportError(ExpressPathError):
         super().__init__(f"AWS Config rejected {len(self.failed)} evaluations, the first: {names}")
 
 
+class FindingsError(ExpressPathError):
+    """Security Hub rejected some findings."""
+
+    def __init__(self, rejected: Sequence[tuple[str, str, str]]) -> None:
+        """Keep the subnet, the error code, and the message of each rejected finding."""
+        self.rejected = tuple(rejected)
+        shown = "; ".join(f"{subnet_id}: {code}, {message}" for subnet_id, code, message in self.rejected[:5])
+        super().__init__(f"Security Hub rejected {len(self.rejected)} findings, the first: {shown}")
+
+
 class BlockedError(ExpressPathError):
     """A heal is blocked. The message names every blocker, what to do, and the patch to apply by hand."""
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ram import RAMClient
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_securityhub import SecurityHubClient
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_sts import STSClient
     from mypy_boto3_sts.type_defs import AssumeRoleRequestTypeDef
@@ -110,6 +111,11 @@ class Aws:
     def ram(self) -> "RAMClient":
         """Resource Access Manager, for the subnets that the account shares."""
         return cast("RAMClient", self.client("ram"))
+
+    @property
+    def security_hub(self) -> "SecurityHubClient":
+        """Security Hub CSPM."""
+        return cast("SecurityHubClient", self.client("securityhub"))
 
     @property
     def sts(self) -> "STSClient":
