@@ -162,7 +162,6 @@ def _note(seen: Observation) -> str:
     texts = (
         f"{start}{path} Remedy: {remedy.advice}{command}",
         f"{start} Remedy: {remedy.text}{command}",
-        f"{start}{command}",
-        f"{start} Remedy: {remedy.text}",
+        f"{start}{command or f' Remedy: {remedy.text}'}",
     )
     return next((text for text in texts if len(text) <= MAX_NOTE), f"{texts[-1][: MAX_NOTE - 3]}...")
