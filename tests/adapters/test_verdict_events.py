@@ -14,7 +14,6 @@ from express_path.adapters.event_bus import MAX_BYTES, Entry
 from express_path.adapters.verdict_event_parsing import parse_verdict_event
 from express_path.adapters.verdict_events import (
     EarlierResult,
-    ExcludedSubnets,
     PublishedVerdict,
     RuleRun,
     SweepCompleted,
@@ -28,6 +27,7 @@ from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import remedy
+from express_path.domain.verdict.summary import ExcludedSubnets, Summary
 from express_path.errors import EventError
 from tests.support.make import ACCOUNT, REGION, by_id, route, snapshot, subnet, table, verdict_on
 
@@ -50,10 +50,12 @@ CHANGED = VerdictChanged(
 COMPLETED = SweepCompleted(
     RUN,
     1,
-    3,
-    {Compliance.COMPLIANT: 0, Compliance.NON_COMPLIANT: 1, Compliance.NOT_APPLICABLE: 2},
-    {Reason.NAT_GATEWAY: 1, Reason.EXCLUDED: 2},
-    (ExcludedSubnets("team=légal", 1), ExcludedSubnets("vpcIds", 1)),
+    Summary(
+        3,
+        {Compliance.COMPLIANT: 0, Compliance.NON_COMPLIANT: 1, Compliance.NOT_APPLICABLE: 2},
+        {Reason.NAT_GATEWAY: 1, Reason.EXCLUDED: 2},
+        (ExcludedSubnets("team=légal", 1), ExcludedSubnets("vpcIds", 1)),
+    ),
 )
 
 

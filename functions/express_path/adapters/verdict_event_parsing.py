@@ -13,7 +13,6 @@ from express_path.adapters.verdict_events import (
     VERDICT_CHANGED,
     VERDICT_SNAPSHOT,
     EarlierResult,
-    ExcludedSubnets,
     PublishedVerdict,
     RuleRun,
     SweepCompleted,
@@ -25,6 +24,7 @@ from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy
+from express_path.domain.verdict.summary import ExcludedSubnets, Summary
 from express_path.errors import EventError
 
 _Member = TypeVar("_Member", bound=StrEnum)
@@ -138,14 +138,13 @@ def _snapshot(detail: _Fields) -> VerdictSnapshot:
 
 
 def _completed(detail: _Fields) -> SweepCompleted:
-    return SweepCompleted(
-        _run(detail),
-        detail.number("parts", least=1),
+    summary = Summary(
         detail.number("subnets"),
         detail.counts("counts", Compliance),
         detail.counts("reasons", Reason),
         detail.rows("excluded", lambda row: ExcludedSubnets(row.text("by"), row.number("subnets"))),
     )
+    return SweepCompleted(_run(detail), detail.number("parts", least=1), summary)
 
 
 _READERS: Mapping[str, Callable[[_Fields], VerdictEvent]] = {

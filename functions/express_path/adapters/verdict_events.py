@@ -4,8 +4,8 @@ docs/events.md describes them, and docs/verdict-event.schema.json is their JSON 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.summary import Summary
 
 SOURCE = "express-path"
 SCHEMA_VERSION = 1
@@ -98,23 +99,12 @@ class VerdictSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class ExcludedSubnets:
-    """How many subnets a rule parameter excludes. by is a tag (key or key=value), or vpcIds."""
-
-    by: str
-    subnets: int
-
-
-@dataclass(frozen=True, slots=True)
 class SweepCompleted:
-    """The end of a sweep: how many parts its snapshot has, and its subnets by compliance, reason, and exclusion."""
+    """The end of a sweep: how many parts its snapshot has, and its subnets in numbers."""
 
     run: RuleRun
     parts: int
-    subnets: int
-    counts: Mapping[Compliance, int]
-    reasons: Mapping[Reason, int]
-    excluded: tuple[ExcludedSubnets, ...] = ()
+    summary: Summary
 
 
 VerdictEvent = VerdictChanged | VerdictSnapshot | SweepCompleted
@@ -142,16 +132,23 @@ def snapshot_entries(run: RuleRun, verdicts: Iterable[PublishedVerdict]) -> list
 
 
 def completed_entry(event: SweepCompleted) -> Entry:
-    """Return the entry of a SweepCompleted. counts names every compliance; reasons only those that occur."""
+    """Return the entry of a SweepCompleted."""
     detail = {
         **_common(event.run),
         "parts": event.parts,
-        "subnets": event.subnets,
-        "counts": {compliance: event.counts.get(compliance, 0) for compliance in Compliance},
-        "reasons": {reason: event.reasons[reason] for reason in Reason if event.reasons.get(reason)},
-        "excluded": [{"by": excluded.by, "subnets": excluded.subnets} for excluded in event.excluded],
+        **summary_json(event.summary),
     }
     return _entry(event.run, SWEEP_COMPLETED, _dump(detail))
+
+
+def summary_json(summary: Summary) -> dict[str, Any]:
+    """Return a summary as JSON, for events and the log."""
+    return {
+        "subnets": summary.subnets,
+        "counts": dict(summary.counts),
+        "reasons": dict(summary.reasons),
+        "excluded": [asdict(excluded) for excluded in summary.excluded],
+    }
 
 
 def timestamp(time: datetime) -> str:
