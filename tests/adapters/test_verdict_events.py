@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from express_path.adapters.event_bus import MAX_BYTES, Entry
+from express_path.adapters.event_entries import MAX_BYTES, Entry
 from express_path.adapters.verdict_event_parsing import parse_verdict_event
 from express_path.adapters.verdict_events import (
     EarlierResult,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from express_path.adapters.event_bus import Entry
+from express_path.adapters.event_entries import Entry
 from express_path.adapters.verdict_events import (
     PublishedVerdict,
     RuleRun,
@@ -20,6 +20,7 @@ from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.parameters import RuleParameters
+from express_path.domain.verdict.summary import Summary
 from express_path.handlers.security_hub import compose_services, handler
 from express_path.security_hub import Services
 from sandbox.config_service import Result, results_of
@@ -88,7 +89,7 @@ class Hub:
 
     def sweep_completed(self, time: datetime) -> dict[str, Any]:
         """Return the event at the end of a sweep."""
-        return self.event(completed_entry(SweepCompleted(self.run(time), 1, 0, {}, {})))
+        return self.event(completed_entry(SweepCompleted(self.run(time), 1, Summary(0, {}, {}))))
 
     def event(self, entry: Entry) -> dict[str, Any]:
         """Return an event as EventBridge delivers it."""

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import calling
-from express_path.adapters.event_bus import ATTEMPTS, Entry, batches
+from express_path.adapters.event_bus import ATTEMPTS, batches
+from express_path.adapters.event_entries import Entry
 from express_path.errors import ApiError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path.adapters.event_bus import MAX_BYTES, Entry
+from express_path.adapters.event_entries import MAX_BYTES, Entry
 from express_path.domain.network.arns import subnet_arn
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason

@@ -12,7 +12,7 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
 from express_path.adapters.ec2_snapshot import SnapshotReader
-from express_path.adapters.event_bus import Entry
+from express_path.adapters.event_entries import Entry
 from express_path.adapters.serialization import verdict_with_capacity
 from express_path.adapters.verdict_events import summary_json
 from express_path.domain.verdict.summary import summarize

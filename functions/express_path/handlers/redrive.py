@@ -8,7 +8,8 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.event_bus import Entry, entry_of, put_entries
+from express_path.adapters.event_bus import put_entries
+from express_path.adapters.event_entries import Entry, entry_of
 from express_path.adapters.verdict_event_parsing import parse_verdict_event
 from express_path.errors import EventError
 
