@@ -179,3 +179,15 @@ def test_missing_result_keeps_what_is_known_of_a_passing_subnet() -> None:
         replace(NATIVE, fields=fields), {**fields, **known(resolvedByRule="true")}, workflow="RESOLVED"
     )
     assert enrichment(replace(NATIVE, fields=fields, workflow="RESOLVED"), observation(None, 1)) is None
+
+
+def test_missing_result_resolves_a_finding_without_dating_it() -> None:
+    """Without a result, the finding is resolved, and the next event of the rule counts as newer."""
+    update = enrichment(NATIVE, observation(None, 5))
+    assert update is not None
+    assert update.note is not None
+    assert update.note.startswith("AWS Config has no result")
+    assert (update.severity, update.workflow) == ("INFORMATIONAL", "RESOLVED")
+    again = enrichment(applied(update), observation(Reason.NAT_GATEWAY, 1))
+    assert again is not None
+    assert again.workflow == "NEW"

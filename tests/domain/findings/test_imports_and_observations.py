@@ -134,3 +134,15 @@ def test_finding_without_a_path_or_remedy_is_complete() -> None:
     assert len(long["Remediation"]["Recommendation"]["Text"]) == 512
     blank = asff_finding(verdict, None, RULE, "2026-11-22T00:00:00Z")["ProductFields"] | {"x": " "}
     assert "x" not in not_blank(blank)
+
+
+def test_missing_result_closes_a_finding_as_it_is() -> None:
+    """Without a verdict, a closed finding keeps its text and fields, except those of Security Hub itself."""
+    first = finding_to_import(None, seen(Reason.NAT_GATEWAY, 0, "Fix."), RULE)
+    assert first is not None
+    closed = finding_to_import(imported(first), seen(None, 1), RULE)
+    assert closed is not None
+    assert (closed["Compliance"], closed["RecordState"]) == ({"Status": "PASSED"}, "ARCHIVED")
+    assert closed["ProductFields"] == first["ProductFields"]
+    assert closed["Description"] == first["Description"]
+    assert finding_to_import(imported(closed), seen(None, 2), RULE) is None
