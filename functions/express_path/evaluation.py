@@ -9,11 +9,10 @@ from express_path.adapters.config_rule.history import whole_item
 from express_path.adapters.config_rule.items import Item
 from express_path.adapters.config_rule.results import (
     Evaluation,
-    StoredResult,
     changed_evaluations,
     deleted_resource_ids,
-    stored_results,
 )
+from express_path.adapters.config_rule.stored_results import StoredResult, stored_results
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.network_changes import cannot_change_path, change_of
 from express_path.domain.network.snapshot import Snapshot

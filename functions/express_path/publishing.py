@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
-from express_path.adapters.config_rule.results import StoredResult, stored_results_of
+from express_path.adapters.config_rule.stored_results import StoredResult, stored_results_of
 from express_path.adapters.event_bus import RejectedEntry, put_entries
 from express_path.adapters.event_entries import Entry
 from express_path.adapters.unpublished_events import queue_entries

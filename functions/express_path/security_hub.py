@@ -11,18 +11,17 @@ from datetime import datetime
 from typing import Any
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.config_rule.current_results import CurrentResult, result_of_resource, results_of_rule
+from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
 from express_path.adapters.security_hub.messages import News
 from express_path.adapters.security_hub.rule_findings import Rejected, RuleFindings, RuleScope
 from express_path.domain.findings.observations import Observation, confirmed, newer
-from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.reasons import Compliance
 from express_path.domain.remedy.remedies import remedy
+from express_path.domain.verdict.annotation import reason_of
 from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import ApiError, RecordError
 
-RESOURCE_TYPE = "AWS::EC2::Subnet"
-_MAX_SINGLE_READS = 10
-"""For more subnets, all results of the rule are read, 100 with each call."""
 _NOT_ENABLED = "InvalidAccessException"
 _TABLE = re.compile(r" in (rtb-[0-9a-z]+)")
 
@@ -128,41 +127,35 @@ class _Changes:
 
     def _stored(self, subnet_ids: Collection[str]) -> dict[str, Observation | None]:
         """Return AWS Config's stored results of these subnets, None for those without a result."""
-        if len(subnet_ids) > _MAX_SINGLE_READS:
-            stored = self._all_stored()
-            return {subnet_id: stored.get(subnet_id) for subnet_id in sorted(subnet_ids)}
-        config, rule_name = self.services.aws.config, self.services.scope.rule_name
-        found: dict[str, Observation | None] = {}
-        for subnet_id in sorted(subnet_ids):
-            result = result_of_resource(config, rule_name, RESOURCE_TYPE, subnet_id)
-            found[subnet_id] = _observation(self.services.scope, result) if result else None
-        return found
+        ordered, scope = sorted(subnet_ids), self.services.scope
+        results = stored_results_of(self.services.aws.config, scope.rule_name, ResourceType.SUBNET.value, ordered)
+        found = ((subnet_id, results.get(subnet_id)) for subnet_id in ordered)
+        return {subnet_id: _observation(scope, subnet_id, result) if result else None for subnet_id, result in found}
 
     def _all_stored(self) -> dict[str, Observation]:
         scope = self.services.scope
-        results = results_of_rule(self.services.aws.config, scope.rule_name)
-        return {subnet_id: _observation(scope, result) for subnet_id, result in results.items()}
+        results = stored_results(self.services.aws.config, scope.rule_name)
+        return {subnet_id: _observation(scope, subnet_id, result) for subnet_id, result in results.items()}
 
 
-def _observation(scope: RuleScope, result: CurrentResult) -> Observation:
+def _observation(scope: RuleScope, subnet_id: str, result: StoredResult) -> Observation:
     """Return what a stored result says: the annotation starts with the reason and names the deciding route table."""
-    reason = result.annotation.partition(":")[0]
-    if reason not in list(Reason):
-        raise RecordError(f"result of {result.resource_id}", "Annotation", result.annotation, "one of this rule")
+    reason = reason_of(result.annotation)
+    if reason is None:
+        raise RecordError(f"result of {subnet_id}", "Annotation", result.annotation, "one of this rule")
     table = _TABLE.search(result.annotation)
     verdict = Verdict(
         scope.account_id,
         scope.region,
         "",
-        result.resource_id,
+        subnet_id,
         "",
         table[1] if table else None,
         Compliance(result.compliance),
-        Reason(reason),
+        reason,
         result.annotation,
     )
     what_to_do = remedy(verdict, None)
     if what_to_do:
-        command = f"express-path explain {result.resource_id} --region {scope.region}"
-        what_to_do = replace(what_to_do, command=command)
-    return Observation(result.resource_id, result.at, verdict, what_to_do, is_complete=False)
+        what_to_do = replace(what_to_do, command=f"express-path explain {subnet_id} --region {scope.region}")
+    return Observation(subnet_id, result.ordering_timestamp, verdict, what_to_do, is_complete=False)
