@@ -23,6 +23,8 @@ SCHEMA_VERSION = 1
 VERDICT_CHANGED, VERDICT_SNAPSHOT, SWEEP_COMPLETED = "VerdictChanged", "VerdictSnapshot", "SweepCompleted"
 _FRAME_BYTES = 10_000
 """Room in a snapshot's entry for everything but its verdicts."""
+_ROUTE_TABLES = 10_000
+"""For how many route tables paths and remedies are kept as text, about 1 KB each: their subnets share them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class PublishedVerdict:
         )
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=_ROUTE_TABLES)
 def _as_published(remedy: Remedy) -> Remedy:
     """Return a remedy with its note as part of the text, and without patches."""
     return Remedy(remedy.advice, remedy.command, remedy.url)
@@ -209,12 +211,12 @@ def _verdict_text(verdict: PublishedVerdict) -> str:
     return f'{fields[:-1]},"path":{_path_text(verdict.path)},"remedy":{_remedy_text(verdict.remedy)}}}'
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=_ROUTE_TABLES)
 def _path_text(path: tuple[Hop, ...]) -> str:
     return _dump([hop._asdict() for hop in path])
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=_ROUTE_TABLES)
 def _remedy_text(remedy: Remedy | None) -> str:
     return _dump(remedy and {"text": remedy.text, "command": remedy.command, "url": remedy.url})
 
@@ -223,6 +225,5 @@ def _entry(run: RuleRun, detail_type: str, detail: str, resources: tuple[str, ..
     return Entry(SOURCE, detail_type, resources, run.ordering_timestamp, detail)
 
 
-def _dump(value: object) -> str:
-    """Return JSON in ASCII without white space, so that its length is its size in bytes."""
-    return json.dumps(value, separators=(",", ":"))
+_dump = json.JSONEncoder(separators=(",", ":")).encode
+"""Return JSON in ASCII without white space, so that its length is its size in bytes."""
