@@ -133,7 +133,7 @@ class EventBridge:
         if others:
             targets, rule.targets = rule.targets, others
             try:
-                original(rule, _delivered(event) if transform_input else event, transform_input)
+                original(rule, event, transform_input)
             finally:
                 rule.targets = targets
 
@@ -153,6 +153,5 @@ def _size(entry: Mapping[str, Any]) -> int:
 
 def _delivered(event: Event) -> Event:
     """Return the event with its time as EventBridge writes it: https://docs.aws.amazon.com/eventbridge/latest/ref/overiew-event-structure.html."""
-    time = event["time"]
-    shown = time if isinstance(time, str) else datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    shown = datetime.fromtimestamp(event["time"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {key: value for key, value in event.items() if key != "ingestion-time"} | {"time": shown}
