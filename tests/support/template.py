@@ -45,6 +45,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "Fn::Equals": lambda argument: argument[0] == argument[1],
     "Fn::Join": lambda argument: argument[0].join(argument[1]),
     "Fn::Not": lambda argument: not argument[0],
+    "Fn::Or": any,
     "Fn::Select": lambda argument: argument[1][int(argument[0])],
     "Fn::Split": lambda argument: argument[1].split(argument[0]),
 }
@@ -106,7 +107,11 @@ class Expanded:
             for name, resource in template["Resources"].items()
             if "Condition" not in resource or self.condition(resource["Condition"])
         }
-        self.outputs = self.resolve(template["Outputs"])
+        self.outputs: dict[str, Any] = {
+            name: self.resolve(output)
+            for name, output in template["Outputs"].items()
+            if "Condition" not in output or self.condition(output["Condition"])
+        }
 
     def of_type(self, resource_type: str) -> dict[str, Any]:
         """Return the properties of the one resource of a type."""

@@ -3,10 +3,10 @@
 import csv
 import io
 
+from express_path.domain.findings.texts import path_text
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
-from express_path_cli.wording import path_text
 
 COLUMNS = (
     "accountId",

@@ -6,6 +6,7 @@ from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from xml.sax.saxutils import escape
 
+from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.findings import Finding
@@ -13,7 +14,6 @@ from express_path_cli.formats.row_templates import RowTemplates
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Failure, Result, is_flagged
 from express_path_cli.summary import dropped, exclusions
-from express_path_cli.wording import RULE_NAME
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot contain (https://www.w3.org/TR/xml/#charsets); a dump from elsewhere may have them."""

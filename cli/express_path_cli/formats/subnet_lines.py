@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.text_columns import aligned
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result, is_flagged
-from express_path_cli.wording import path_text
 
 _TITLES = ("Account", "Region", "VPC", "Subnet", "Route table", "Compliance", "Reason")
 _NAMES = ("Subnet name", "Table name", "VPC name")

@@ -1,12 +1,12 @@
-"""Report evaluations to AWS Config, and read the results that it has stored."""
+"""Report evaluations to AWS Config: those that differ from the results that it has stored."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from express_path.adapters.aws import calling, pages
+from express_path.adapters.aws import calling
 from express_path.adapters.config_rule.events import ConfigEvent
-from express_path.adapters.memory import gc_paused
+from express_path.adapters.config_rule.stored_results import StoredResult
 from express_path.errors import ReportError
 
 if TYPE_CHECKING:
@@ -33,32 +33,30 @@ class Evaluation(NamedTuple):
     ordering_timestamp: datetime
 
 
-class StoredResult(NamedTuple):
-    """The result that AWS Config has stored for a resource; annotation is empty if there is none."""
+def put_evaluations(
+    config: "ConfigServiceClient", event: ConfigEvent, evaluations: Iterable[Evaluation]
+) -> Iterator[str]:
+    """Report evaluations in answer to an event; yield the id of each resource whose evaluation was accepted.
 
-    compliance: str
-    annotation: str
-
-
-def put_evaluations(config: "ConfigServiceClient", event: ConfigEvent, evaluations: Iterable[Evaluation]) -> int:
-    """Report evaluations in answer to an event; return how many. If there are none, no call is made.
-
-    Each resource is reported once, by its last evaluation. Raise ReportError if AWS Config rejects some evaluations,
-    and ApiError if it rejects the call.
+    Each resource is reported once, by its last evaluation. If there are none, no call is made. After all calls, raise
+    ReportError if AWS Config rejected some evaluations. Raise ApiError if it rejects a call.
     """
     last = list({evaluation.resource_id: evaluation for evaluation in evaluations}.values())
-    failed: list[dict[str, object]] = []
+    failed: list[Mapping[str, Any]] = []
     for start in range(0, len(last), BATCH):
+        batch = last[start : start + BATCH]
         with calling("config:PutEvaluations"):
             response = config.put_evaluations(
-                Evaluations=[_request(evaluation) for evaluation in last[start : start + BATCH]],
+                Evaluations=[_request(evaluation) for evaluation in batch],
                 ResultToken=event.result_token,
                 TestMode=event.is_test,
             )
-        failed.extend(dict(evaluation) for evaluation in response.get("FailedEvaluations", []))
+        rejected = response.get("FailedEvaluations", [])
+        failed.extend(rejected)
+        rejected_ids = {evaluation["ComplianceResourceId"] for evaluation in rejected}
+        yield from (evaluation.resource_id for evaluation in batch if evaluation.resource_id not in rejected_ids)
     if failed:
         raise ReportError(failed)
-    return len(last)
 
 
 def _request(evaluation: Evaluation) -> "EvaluationTypeDef":
@@ -69,24 +67,6 @@ def _request(evaluation: Evaluation) -> "EvaluationTypeDef":
         "Annotation": evaluation.annotation,
         "OrderingTimestamp": evaluation.ordering_timestamp,
     }
-
-
-@gc_paused()
-def stored_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, StoredResult]:
-    """Return the stored result of every resource that the rule has reported, by resource id. Raise ApiError."""
-    rows = pages(
-        config,
-        "config",
-        "get_compliance_details_by_config_rule",
-        "EvaluationResults",
-        ConfigRuleName=rule_name,
-        PaginationConfig={"PageSize": BATCH},
-    )
-    stored = {}
-    for row in rows:
-        resource_id = row["EvaluationResultIdentifier"]["EvaluationResultQualifier"]["ResourceId"]
-        stored[resource_id] = StoredResult(row["ComplianceType"], row.get("Annotation", ""))
-    return stored
 
 
 def changed_evaluations(evaluations: Iterable[Evaluation], stored: Mapping[str, StoredResult]) -> list[Evaluation]:
@@ -101,7 +81,7 @@ def changed_evaluations(evaluations: Iterable[Evaluation], stored: Mapping[str, 
 def _is_changed(evaluation: Evaluation, result: StoredResult | None) -> bool:
     if result is None:
         return evaluation.compliance != NOT_APPLICABLE
-    return result != (evaluation.compliance, evaluation.annotation)
+    return (result.compliance, result.annotation) != (evaluation.compliance, evaluation.annotation)
 
 
 def deleted_resource_ids(stored: Mapping[str, StoredResult], existing_ids: Collection[str]) -> list[str]:

@@ -1,0 +1,89 @@
+"""Put events on an event bus of EventBridge: batches, sizes, and entries that EventBridge rejects."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from express_path.adapters.aws import calling
+from express_path.adapters.event_entries import MAX_BYTES, Entry
+from express_path.errors import ApiError
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_events.type_defs import PutEventsRequestEntryTypeDef
+
+MAX_ENTRIES = 10
+"""The most entries of one request (botocore model: events PutEventsRequestEntryList), and messages of SQS."""
+ATTEMPTS = 3
+"""How often an entry is put that EventBridge rejects. The SDK retries requests that fail as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedEntry:
+    """An entry that was not put, with the error code and message of EventBridge or of the request."""
+
+    entry: Entry
+    code: str
+    message: str
+
+
+def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Yield the entries in order, in batches of at most MAX_ENTRIES and MAX_BYTES. A larger entry is alone."""
+    batch: list[Entry] = []
+    size = 0
+    for entry in entries:
+        if batch and (len(batch) == MAX_ENTRIES or size + entry.size > MAX_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += entry.size
+    if batch:
+        yield batch
+
+
+def put_entries(events: "EventBridgeClient", bus_name: str, entries: Iterable[Entry]) -> list[RejectedEntry]:
+    """Put entries on a bus; return those that EventBridge still rejects after all attempts.
+
+    If a request fails as a whole, the SDK has already retried it, so the entries after it are rejected without a call.
+    """
+    rejected: list[RejectedEntry] = []
+    outage: ApiError | None = None
+    for batch in batches(entries):
+        if outage is None:
+            try:
+                rejected += _put_batch(events, bus_name, batch)
+                continue
+            except ApiError as error:
+                outage = error
+        rejected += [RejectedEntry(entry, outage.code, outage.message) for entry in batch]
+    return rejected
+
+
+def _put_batch(events: "EventBridgeClient", bus_name: str, batch: Sequence[Entry]) -> list[RejectedEntry]:
+    """Put one batch, and again what was rejected. A request may succeed although entries fail.
+
+    Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevents.html
+    """
+    rejected = [RejectedEntry(entry, "", "") for entry in batch]
+    for _ in range(ATTEMPTS):
+        with calling("events:PutEvents"):
+            answer = events.put_events(Entries=[_request(bus_name, failure.entry) for failure in rejected])
+        rejected = [
+            RejectedEntry(failure.entry, row["ErrorCode"], row.get("ErrorMessage", ""))
+            for failure, row in zip(rejected, answer["Entries"], strict=True)
+            if row.get("ErrorCode")
+        ]
+        if not rejected:
+            break
+    return rejected
+
+
+def _request(bus_name: str, entry: Entry) -> "PutEventsRequestEntryTypeDef":
+    return {
+        "Source": entry.source,
+        "DetailType": entry.detail_type,
+        "Resources": entry.resources,
+        "Time": entry.time,
+        "Detail": entry.detail,
+        "EventBusName": bus_name,
+    }

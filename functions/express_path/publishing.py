@@ -1,0 +1,124 @@
+"""Publish verdicts on EventBridge: the events about an evaluation, and the queue for those that cannot be put."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.config_rule.events import ConfigEvent
+from express_path.adapters.config_rule.stored_results import StoredResult, stored_results_of
+from express_path.adapters.event_bus import RejectedEntry, put_entries
+from express_path.adapters.event_entries import Entry
+from express_path.adapters.unpublished_events import queue_entries
+from express_path.adapters.verdict_events import (
+    EarlierResult,
+    PublishedVerdict,
+    RuleRun,
+    SweepCompleted,
+    VerdictChanged,
+    changed_entry,
+    completed_entry,
+    snapshot_entries,
+    timestamp,
+)
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.remedy.remedies import Remedies
+from express_path.domain.verdict.annotation import reason_of
+from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.fanout import ResourceType
+from express_path.domain.verdict.summary import Summary
+from express_path.errors import ApiError, PublishError
+from express_path.evaluation import Answer
+
+StoredResults = Mapping[str, StoredResult] | None
+"""The results that AWS Config had before, by subnet; None if they could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventBus:
+    """The bus that events are put on, and the queue for those that EventBridge does not take."""
+
+    aws: Aws
+    bus_name: str
+    queue_url: str
+
+    def publish(self, entries: Iterable[Entry]) -> None:
+        """Put entries on the bus. Raise PublishError if EventBridge did not take some; they are in the queue then.
+
+        Without entries, no client is created, because that takes time.
+        """
+        entries = iter(entries)
+        first = next(entries, None)
+        rejected = put_entries(self.aws.events, self.bus_name, chain([first], entries)) if first else []
+        if rejected:
+            raise PublishError(len(rejected), f"{rejected[0].code}: {rejected[0].message}", self._queue(rejected))
+
+    def _queue(self, rejected: Iterable[RejectedEntry]) -> ApiError | None:
+        try:
+            queue_entries(self.aws.sqs, self.queue_url, [failure.entry for failure in rejected])
+        except ApiError as error:
+            return error
+        return None
+
+
+def rule_run(event: ConfigEvent, region: str) -> RuleRun:
+    """Return the invocation as events name it. A retry has the same time, and so the same sweep id."""
+    sweep_id = f"sweep-{timestamp(event.ordering_timestamp)}" if event.item is None else None
+    return RuleRun(event.account_id, region, event.rule_name, event.ordering_timestamp, sweep_id)
+
+
+def results_before(aws: Aws, event: ConfigEvent, answer: Answer) -> StoredResults:
+    """Return the results that AWS Config has before the answer is reported. Raise ApiError if they cannot be read."""
+    if answer.stored is not None or event.is_test or not answer.verdicts:
+        return answer.stored
+    subnet_ids = [verdict.subnet_id for verdict in answer.verdicts]
+    return stored_results_of(aws.config, event.rule_name, ResourceType.SUBNET.value, subnet_ids)
+
+
+class Publication:
+    """The events about one answer. stored are AWS Config's results from before the answer was reported.
+
+    If stored is None, every verdict may be a change, so every verdict is published.
+    """
+
+    def __init__(self, run: RuleRun, answer: Answer, stored: StoredResults) -> None:
+        """Prepare; the events are made when they are needed."""
+        self.run, self.answer, self.stored = run, answer, stored
+        self._remedies = Remedies([answer.evaluator] if answer.evaluator else [])
+
+    def changes(self, subnet_ids: Collection[str]) -> Iterator[Entry]:
+        """Yield a VerdictChanged for each of these subnets whose compliance or reason changed."""
+        wanted = set(subnet_ids)
+        for verdict in self.answer.verdicts:
+            if verdict.subnet_id in wanted and self._is_change(verdict):
+                yield changed_entry(VerdictChanged(self.run, self._earlier(verdict), self._published(verdict)))
+
+    def sweep(self, summary: Summary) -> Iterator[Entry]:
+        """Yield the snapshot of all verdicts, and the end of the sweep."""
+        parts = 0
+        for entry in snapshot_entries(self.run, map(self._published, self.answer.everything)):
+            parts += 1
+            yield entry
+        yield completed_entry(SweepCompleted(self.run, parts, summary))
+
+    def _published(self, verdict: Verdict) -> PublishedVerdict:
+        return PublishedVerdict.of(verdict, self._remedies.of(verdict))
+
+    def _is_change(self, verdict: Verdict) -> bool:
+        """Return whether the compliance or the reason changed.
+
+        AWS Config removes results that are NOT_APPLICABLE, so without a stored result a subnet that is NOT_APPLICABLE
+        has not changed, unless it was deleted. AWS Config ignores evaluations that are older than the stored one.
+        """
+        if self.stored is None:
+            return True
+        result = self.stored.get(verdict.subnet_id)
+        if result is None:
+            return verdict.compliance is not Compliance.NOT_APPLICABLE or verdict.reason is Reason.DELETED
+        if result.ordering_timestamp > self.run.ordering_timestamp:
+            return False
+        return (result.compliance, reason_of(result.annotation)) != (verdict.compliance, verdict.reason)
+
+    def _earlier(self, verdict: Verdict) -> EarlierResult | None:
+        result = self.stored.get(verdict.subnet_id) if self.stored else None
+        return EarlierResult(Compliance(result.compliance), reason_of(result.annotation)) if result else None

@@ -1,0 +1,161 @@
+"""Bring the findings in Security Hub up to date with what messages say. The handler reports the answer.
+
+The rule's events say what changed, and are the only source of paths and remedies. A finding is written only after
+AWS Config's stored result was read, so that late, repeated, and reordered messages cannot bring an old state back.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
+from express_path.adapters.security_hub.messages import News
+from express_path.adapters.security_hub.rule_findings import Rejected, RuleFindings, RuleScope
+from express_path.domain.findings.observations import Observation, confirmed, newer
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.remedy.remedies import remedy
+from express_path.domain.verdict.annotation import reason_of
+from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.fanout import ResourceType
+from express_path.errors import ApiError, RecordError
+
+_NOT_ENABLED = "InvalidAccessException"
+_TABLE = re.compile(r" in (rtb-[0-9a-z]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What is needed from AWS: AWS Config's results, and the findings of one rule."""
+
+    aws: Aws
+    scope: RuleScope
+    findings: RuleFindings
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How many findings were written, and which ones Security Hub rejected; note is for the log."""
+
+    written: int = 0
+    rejected: tuple[Rejected, ...] = ()
+    note: str = ""
+
+
+def apply_news(services: Services, news: Sequence[News]) -> Answer:
+    """Bring the findings up to date with all these messages together. Raise ApiError or RecordError."""
+    try:
+        changes = _changes(services, news)
+        if not changes:
+            return Answer()
+        written = services.findings.write(changes)
+    except ApiError as error:
+        if error.code == _NOT_ENABLED:
+            return Answer(note="Security Hub is not enabled in this account and Region, so there are no findings")
+        raise
+    return Answer(written.count, written.rejected)
+
+
+def _changes(services: Services, news: Sequence[News]) -> list[Any]:
+    """Return the changes that several messages lead to, at most those of one observation for each subnet."""
+    changes = _Changes(services)
+    changes.after_events(
+        _newest(observation for part in news for observation in part.observations),
+        _newest(observation for part in news for observation in part.triggers),
+    )
+    swept = [part.swept_at for part in news if part.swept_at]
+    if swept:
+        changes.after_sweep(max(swept))
+    return changes.found
+
+
+def _newest(observations: Iterable[Observation]) -> dict[str, Observation]:
+    newest: dict[str, Observation] = {}
+    for seen in observations:
+        known = newest.get(seen.subnet_id)
+        newest[seen.subnet_id] = newer(known, seen) if known else seen
+    return newest
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """The changes of findings that are found for one batch of messages."""
+
+    services: Services
+    found: list[Any] = field(default_factory=list)
+    subnet_ids: set[str] = field(default_factory=set)
+
+    def after_events(self, seen: Mapping[str, Observation], triggers: Mapping[str, Observation]) -> None:
+        """Find the changes that events lead to. Only subnets whose findings would change are looked up in AWS Config.
+
+        A subnet with a trigger only is always looked up, because the trigger does not say what its result is.
+        """
+        findings = self.services.findings
+        existing = findings.of_subnets(sorted(seen.keys() | triggers.keys()))
+        to_change = {
+            subnet_id: observation
+            for subnet_id, observation in seen.items()
+            if subnet_id in triggers or findings.changes(existing.get(subnet_id, []), observation)
+        }
+        stored = self._stored(to_change.keys() | triggers.keys())
+        for subnet_id, result in stored.items():
+            if subnet_id in to_change:
+                current = confirmed(to_change[subnet_id], result)
+            else:
+                current = result or triggers[subnet_id]
+            self._add(existing.get(subnet_id, []), current)
+
+    def after_sweep(self, swept_at: datetime) -> None:
+        """Find the changes that remain after a sweep: findings without a result, and results without a finding.
+
+        Subnets that other messages of the batch already lead to are left for the next sweep.
+        """
+        existing = self.services.findings.active()
+        stored = self._all_stored()
+        failing = {subnet_id for subnet_id, observation in stored.items() if observation.fails}
+        for subnet_id in sorted((existing.keys() | failing) - self.subnet_ids):
+            current = stored.get(subnet_id) or Observation(subnet_id, swept_at, None)
+            self._add(existing.get(subnet_id, []), current)
+
+    def _add(self, existing: Sequence[Any], current: Observation) -> None:
+        changes = self.services.findings.changes(existing, current)
+        if changes:
+            self.subnet_ids.add(current.subnet_id)
+            self.found.extend(changes)
+
+    def _stored(self, subnet_ids: Collection[str]) -> dict[str, Observation | None]:
+        """Return AWS Config's stored results of these subnets, None for those without a result."""
+        ordered, scope = sorted(subnet_ids), self.services.scope
+        results = stored_results_of(self.services.aws.config, scope.rule_name, ResourceType.SUBNET.value, ordered)
+        found = ((subnet_id, results.get(subnet_id)) for subnet_id in ordered)
+        return {subnet_id: _observation(scope, subnet_id, result) if result else None for subnet_id, result in found}
+
+    def _all_stored(self) -> dict[str, Observation]:
+        scope = self.services.scope
+        results = stored_results(self.services.aws.config, scope.rule_name)
+        return {subnet_id: _observation(scope, subnet_id, result) for subnet_id, result in results.items()}
+
+
+def _observation(scope: RuleScope, subnet_id: str, result: StoredResult) -> Observation:
+    """Return what a stored result says: the annotation starts with the reason and names the deciding route table."""
+    reason = reason_of(result.annotation)
+    if reason is None:
+        raise RecordError(f"result of {subnet_id}", "Annotation", result.annotation, "one of this rule")
+    table = _TABLE.search(result.annotation)
+    verdict = Verdict(
+        scope.account_id,
+        scope.region,
+        "",
+        subnet_id,
+        "",
+        table[1] if table else None,
+        Compliance(result.compliance),
+        reason,
+        result.annotation,
+    )
+    what_to_do = remedy(verdict, None)
+    if what_to_do:
+        what_to_do = replace(what_to_do, command=f"express-path explain {subnet_id} --region {scope.region}")
+    return Observation(subnet_id, result.ordering_timestamp, verdict, what_to_do, is_complete=False)

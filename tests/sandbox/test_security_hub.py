@@ -1,0 +1,200 @@
+"""Security Hub in the sandbox keeps the rules of AWS for imports, updates, filters, and events."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sandbox.config_service import Result, results_of
+from sandbox.config_service.deployment import RuleDefinition, deploy_rule
+from sandbox.dynamic import Client
+from sandbox.refusals import refused
+from sandbox.security_hub import Findings, findings_of
+from sandbox.security_hub.config_integration import forward_results
+from sandbox.server import Sandbox
+
+NOTE = {"Text": "text", "UpdatedBy": "jane"}
+
+
+@pytest.fixture
+def client(sandbox: Sandbox) -> Client:
+    """Return a client of an enabled Security Hub."""
+    made = sandbox.client("securityhub")
+    made.enable_security_hub()
+    return made
+
+
+@pytest.fixture
+def store(sandbox: Sandbox) -> Findings:
+    """Return the findings in the sandbox."""
+    return findings_of(sandbox.account_id, sandbox.region)
+
+
+def finding(name: str = "one", minute: int = 0, status: str = "FAILED", **more: object) -> dict[str, Any]:
+    """Return a finding that was updated at a minute."""
+    return {
+        "SchemaVersion": "2018-10-08",
+        "Id": name,
+        "ProductArn": "arn:aws:securityhub:us-east-1:123456789012:product/123456789012/default",
+        "GeneratorId": "rule",
+        "AwsAccountId": "123456789012",
+        "CreatedAt": "2026-11-22T00:00:00Z",
+        "UpdatedAt": f"2026-11-22T00:{minute:02}:00Z",
+        "Severity": {"Label": "LOW"},
+        "Title": "title",
+        "Description": "text",
+        "Resources": [{"Type": "Other", "Id": "resource"}],
+        "Compliance": {"Status": status},
+        **more,
+    }
+
+
+def identifier(name: str = "one") -> dict[str, str]:
+    """Return how BatchUpdateFindings names a finding."""
+    return {"Id": name, "ProductArn": finding()["ProductArn"]}
+
+
+def test_only_newer_imports_change_a_finding_and_never_what_customers_set(client: Client, store: Findings) -> None:
+    """An import with an equal or earlier UpdatedAt is ignored; notes, fields, workflow, and a set severity stay."""
+    client.batch_import_findings(Findings=[finding(minute=5)])
+    values = {"Note": NOTE, "UserDefinedFields": {"a": "b"}, "Severity": {"Label": "HIGH"}}
+    client.batch_update_findings(FindingIdentifiers=[identifier()], Workflow={"Status": "NOTIFIED"}, **values)
+    for minute in (4, 5):
+        client.batch_import_findings(Findings=[finding(minute=minute, Title="other")])
+    [found] = store.all()
+    assert (found["Title"], found["UpdatedAt"]) == ("title", finding(minute=5)["UpdatedAt"])
+    note = {"Text": "x", "UpdatedBy": "y", "UpdatedAt": finding()["UpdatedAt"]}
+    client.batch_import_findings(Findings=[finding(minute=6, Title="other", Note=note)])
+    [found] = store.all()
+    assert (found["Title"], found["Note"]["Text"], found["Workflow"]["Status"]) == ("other", "text", "NOTIFIED")
+    assert (found["Severity"], found["UserDefinedFields"]) == ({"Label": "HIGH"}, {"a": "b"})
+
+
+@pytest.mark.parametrize("status", ["NOTIFIED", "RESOLVED", "SUPPRESSED"])
+def test_findings_are_new_again_when_they_fail_or_come_back(client: Client, store: Findings, status: str) -> None:
+    """Workflow becomes NEW when PASSED ends or an archived finding is active, unless the finding is suppressed."""
+    for minute, before, after in (
+        (1, {"status": "PASSED"}, {"status": "NOT_AVAILABLE"}),
+        (3, {"RecordState": "ARCHIVED"}, {"RecordState": "ACTIVE"}),
+        (5, {"status": "FAILED"}, {"status": "NOT_AVAILABLE"}),
+    ):
+        client.batch_import_findings(Findings=[finding(minute=minute, **before)])
+        client.batch_update_findings(FindingIdentifiers=[identifier()], Workflow={"Status": status})
+        client.batch_import_findings(Findings=[finding(minute=minute + 1, **after)])
+        [found] = store.all()
+        stays = status == "SUPPRESSED" or minute == 5
+        assert found["Workflow"]["Status"] == (status if stays else "NEW")
+
+
+def test_updates_report_what_failed(client: Client, store: Findings) -> None:
+    """Unknown and repeated findings, and those that a test chooses, are unprocessed, and the others are updated."""
+    client.batch_import_findings(Findings=[finding(), finding("two")])
+    store.failing["two"] = ["ConcurrentUpdateError"]
+    names = ["one", "one", "two", "three"]
+    answer = client.batch_update_findings(FindingIdentifiers=[identifier(name) for name in names], Note=NOTE)
+    assert [row["Id"] for row in answer["ProcessedFindings"]] == ["one"]
+    assert [row["ErrorCode"] for row in answer["UnprocessedFindings"]] == [
+        "DuplicatedFindingIdentifier",
+        "ConcurrentUpdateError",
+        "FindingNotFound",
+    ]
+    [one, _] = store.all()
+    assert (one["Note"]["Text"], one["UpdatedAt"]) == ("text", finding()["UpdatedAt"])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"Note": {**NOTE, "Text": "x" * 513}},
+        {"UserDefinedFields": {"key": "x" * 1025}},
+        {"UserDefinedFields": {str(number): "x" for number in range(51)}},
+        {"UserDefinedFields": {"key": " "}},
+        {"Workflow": {"Status": "DONE"}},
+    ],
+)
+def test_updates_are_checked(client: Client, values: dict[str, Any]) -> None:
+    """Values that are too long, too many, blank, or unknown are refused."""
+    code = refused(client.batch_update_findings, FindingIdentifiers=[identifier()], **values)
+    assert code == "InvalidInputException"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"AwsAccountId": "210987654321"},
+        {"ProductArn": "arn:aws:securityhub:us-east-1::product/aws/config"},
+        {"UpdatedAt": "2026-11-22"},
+        {"UpdatedAt": "today"},
+        {"Title": "x" * 257},
+        {"Compliance": {"Status": "OK"}},
+        {"Remediation": {"Recommendation": {"Text": "x" * 513}}},
+        {"ProductFields": {"key": ""}},
+        {"ProductFields": {str(number): "x" * 2048 for number in range(50)}, "Types": ["x" * 150_000]},
+    ],
+)
+def test_imports_are_checked_one_by_one(client: Client, store: Findings, changed: dict[str, Any]) -> None:
+    """A finding that is not acceptable is returned in FailedFindings, and the others are imported."""
+    answer = client.batch_import_findings(Findings=[finding("bad") | changed, finding()])
+    assert (answer["FailedCount"], answer["SuccessCount"]) == (1, 1)
+    assert [(row["Id"], row["ErrorCode"]) for row in answer["FailedFindings"]] == [("bad", "InvalidInput")]
+    assert [row["Id"] for row in store.all()] == ["one"]
+
+
+def test_findings_are_filtered_in_pages(client: Client) -> None:
+    """Values of one filter are alternatives, filters are combined, and unknown or too many filters are refused."""
+    client.batch_import_findings(Findings=[finding(f"f-{number}") for number in range(7)])
+    client.batch_import_findings(Findings=[finding("other", GeneratorId="else", RecordState="ARCHIVED")])
+
+    def equals(*values: str, comparison: str = "EQUALS") -> list[dict[str, str]]:
+        return [{"Value": value, "Comparison": comparison} for value in values]
+
+    pages = client.get_paginator("get_findings").paginate(
+        Filters={"GeneratorId": equals("rule")}, PaginationConfig={"PageSize": 3}
+    )
+    assert [len(page["Findings"]) for page in pages] == [3, 3, 1]
+    chosen = client.get_findings(Filters={"Id": equals("f-1", "f-2", "other"), "RecordState": equals("ACTIVE")})
+    assert [row["Id"] for row in chosen["Findings"]] == ["f-1", "f-2"]
+    rest = client.get_findings(Filters={"Id": equals("f-1", "f-2", comparison="NOT_EQUALS")})
+    assert len(rest["Findings"]) == 6
+    for filters in ({"Keyword": [{"Value": "x"}]}, {"Id": equals(*map(str, range(21)))}):
+        assert refused(client.get_findings, Filters=filters) == "InvalidInputException"
+
+
+def test_each_import_and_update_is_announced(client: Client, store: Findings) -> None:
+    """Every change leads to one event with the whole finding; an ignored import leads to none."""
+    client.batch_import_findings(Findings=[finding(), finding()])
+    client.batch_update_findings(FindingIdentifiers=[identifier()], Note=NOTE)
+    assert [event["detail-type"] for event in store.events] == ["Security Hub Findings - Imported"] * 2
+    assert [("Note" in event["detail"]["findings"][0]) for event in store.events] == [False, True]
+
+
+def test_results_of_config_become_findings_when_the_test_says(sandbox: Sandbox, client: Client) -> None:
+    """Only changes of the compliance arrive, without the annotation; a finding outlives its result."""
+    deploy_rule(sandbox, RuleDefinition("rule"))
+    results = results_of(sandbox.account_id, sandbox.region)
+
+    def put(compliance: str, annotation: str, ordering: float) -> int:
+        resource = ("AWS::EC2::Subnet", "subnet-1")
+        results.store(Result("rule", resource, compliance, ordering, ordering, ordering, annotation))
+        return forward_results(sandbox.account_id, sandbox.region)
+
+    now = datetime.now(UTC).timestamp()
+    assert [put("NOT_APPLICABLE", "a", now), put("NON_COMPLIANT", "b", now), put("NON_COMPLIANT", "c", now)] == [
+        0,
+        1,
+        0,
+    ]
+    [found] = client.get_findings()["Findings"]
+    assert (found["Title"], found["Compliance"]["Status"]) == ("rule", "FAILED")
+    assert found["Resources"][0]["Id"] == "arn:aws:ec2:us-east-1:123456789012:subnet/subnet-1"
+    assert "'b'" not in str(found)
+    results.forget_rule("rule")
+    assert forward_results(sandbox.account_id, sandbox.region) == 0
+    assert client.get_findings()["Findings"] == [found]
+
+
+def test_account_must_have_enabled_security_hub(sandbox: Sandbox) -> None:
+    """Every operation on findings is refused until Security Hub is enabled."""
+    client = sandbox.client("securityhub")
+    assert refused(client.get_findings) == "InvalidAccessException"
+    assert refused(client.batch_import_findings, Findings=[finding()]) == "InvalidAccessException"
