@@ -107,7 +107,7 @@ class _Counter:
         entries = [entry for call in calls.of("events", "PutEvents") for entry in call.parameters["Entries"]]
         posted = [len(call.parameters["Evaluations"]) for call in calls.of("config", "PutEvaluations")]
         read = [len(call.parameters["MetricDataQueries"]) for call in calls.of("cloudwatch", "GetMetricData")]
-        sizes = [len(json.dumps(entry).encode()) for entry in entries]
+        sizes = [len(entry["Detail"].encode()) for entry in entries]
         return Counts(
             subnets=VPCS * (PRIVATE_SUBNETS + 1),
             items=self._items,

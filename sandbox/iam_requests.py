@@ -57,6 +57,21 @@ def _calendars(request: Request) -> Iterator[Authorization]:
         yield Authorization(request.action, name if ":" in name else request.arn("ssm", f"document/{name}"))
 
 
+def _event_buses(request: Request) -> Iterator[Authorization]:
+    for entry in request.parameters["Entries"]:
+        name = entry.get("EventBusName", "default")
+        yield Authorization(request.action, name if ":" in name else request.arn("events", f"event-bus/{name}"))
+
+
+def _queue_of_batch(request: Request) -> Iterator[Authorization]:
+    """Yield the permission for a batch, which is that for single messages.
+
+    https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-batch-api-actions.html
+    """
+    name = request.parameters["QueueUrl"].rpartition("/")[2]
+    yield Authorization(request.action.removesuffix("Batch"), request.arn("sqs", name))
+
+
 def _named(parameter: str, service: str, prefix: str) -> Reader:
     """Return a reader for requests about one resource, which a parameter names, under a prefix in its ARN."""
 
@@ -77,7 +92,9 @@ READERS: Mapping[str, Reader] = {
     "config:GetComplianceDetailsByConfigRule": _named("ConfigRuleName", "config", "config-rule/"),
     "ec2:DescribeVpcAttribute": _named("VpcId", "ec2", "vpc/"),
     "ec2:SearchTransitGatewayRoutes": _named("TransitGatewayRouteTableId", "ec2", "transit-gateway-route-table/"),
+    "events:PutEvents": _event_buses,
     "sns:Publish": _with_arn("TopicArn"),
+    "sqs:SendMessageBatch": _queue_of_batch,
     "ssm:GetAutomationExecution": _named("AutomationExecutionId", "ssm", "automation-execution/"),
     "ssm:GetCalendarState": _calendars,
     "ssm:GetParameter": _named("Name", "ssm", "parameter/"),

@@ -20,6 +20,7 @@ from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
 from sandbox.ec2 import Ec2
+from sandbox.eventbridge import EventBridge
 from sandbox.faults import Faults
 from sandbox.front import Application, Front
 from sandbox.logs import Logs
@@ -49,7 +50,7 @@ class Sandbox:
     `endpoint_url` is known once it runs; `account_id` owns everything made with default credentials; `calls` is the
     call log, `faults` makes operations fail, `reads` makes reads stale, `ec2` holds the knobs of the EC2 corrections
     and the sharing of subnets, `metrics` records metrics of AWS's services, `logs` has the knobs of Logs
-    Insights, `prices` lists prices.
+    Insights, `prices` lists prices, `eventbridge` has the functions and knobs of EventBridge.
     """
 
     def __init__(self, region: str = "us-east-1") -> None:
@@ -62,6 +63,7 @@ class Sandbox:
         self.ec2 = Ec2()
         self.metrics = Metrics(self.account_id, region)
         self.logs = Logs()
+        self.eventbridge = EventBridge()
         self.prices = Prices()
         self._patches = Patches()
         # One session for all clients, as it reads the models from disk once; making clients is not safe among threads.
@@ -85,6 +87,7 @@ class Sandbox:
             service_quotas.apply(self._patches)
             self.metrics.apply(self._patches)
             self.logs.apply(self._patches)
+            self.eventbridge.apply(self._patches)
             self.reset()
             self._server.start()
         except BaseException:
@@ -109,6 +112,7 @@ class Sandbox:
         self.ec2.reset()
         self.metrics.reset()
         self.logs.reset()
+        self.eventbridge.reset()
         self.prices.reset()
         moto_api_backend.reset()
         self.calls.clear()

@@ -13,6 +13,10 @@ EXAMPLES = {
     errors.DumpError: (("vpcs.json", "is missing", "make it"), ["vpcs.json", "is missing", "make it"]),
     errors.ApiError: (("ec2:DescribeVpcs", "Throttling", "slow down"), ["ec2:DescribeVpcs", "Throttling", "slow"]),
     errors.ReportError: ((ROWS,), ["7 evaluations", "subnet-0", "subnet-4"]),
+    errors.PublishError: (
+        (3, "ThrottlingException: wait", errors.ApiError("sqs:SendMessageBatch", "AccessDenied", "no")),
+        ["3 events", "ThrottlingException: wait", "sqs:SendMessageBatch failed with AccessDenied: no", "next sweep"],
+    ),
     errors.BlockedError: (
         ("BLOCKED: two routes", {"terraform": "resource"}),
         ["two routes", "--- terraform", "resource"],

@@ -12,7 +12,7 @@ PACKAGES = {"functions": ROOT / "functions" / "express_path", "cli": ROOT / "cli
 CORE = ("express_path.domain", "express_path.errors")
 AWS = ("boto3", "botocore")
 # The packages of the domain; each may import itself and those before it.
-LAYERS = tuple(f"express_path.domain.{name}" for name in ("network", "path", "verdict", "heal"))
+LAYERS = tuple(f"express_path.domain.{name}" for name in ("network", "path", "verdict", "heal", "remedy"))
 # What each part may import besides the standard library. Types of AWS's clients (mypy_boto3_*, which only type
 # checkers read) are allowed where the clients are.
 ALLOWED = {
@@ -22,7 +22,8 @@ ALLOWED = {
     "express_path.domain.network": ("express_path.errors", *LAYERS[:1]),
     "express_path.domain.path": ("express_path.errors", *LAYERS[:2]),
     "express_path.domain.verdict": ("express_path.errors", *LAYERS[:3]),
-    "express_path.domain.heal": ("express_path.errors", *LAYERS),
+    "express_path.domain.heal": ("express_path.errors", *LAYERS[:4]),
+    "express_path.domain.remedy": ("express_path.errors", *LAYERS),
     "express_path.adapters": (*CORE, *AWS, "mypy_boto3", "express_path.adapters"),
     "express_path.adapters.config_rule": (
         "express_path.errors",
@@ -32,6 +33,7 @@ ALLOWED = {
         "mypy_boto3",
     ),
     "express_path.evaluation": (*CORE, "express_path.adapters"),
+    "express_path.publishing": (*CORE, "express_path.adapters", "express_path.evaluation"),
     "express_path.heal_steps": (*CORE, "express_path.adapters", "express_path.heal_steps"),
     "express_path.healing": (*CORE, "express_path.adapters", "express_path.heal_steps"),
     "express_path.handlers": (
@@ -39,8 +41,10 @@ ALLOWED = {
         "aws_lambda_powertools",
         "express_path.adapters",
         "express_path.evaluation",
+        "express_path.publishing",
         "express_path.heal_steps",
         "express_path.healing",
+        "express_path.handlers.gauges",
     ),
     "express_path_cli": (*CORE, *AWS, "mypy_boto3", "rich", "typer", "express_path.adapters", "express_path_cli"),
 }
@@ -164,7 +168,7 @@ def reached(names: set[str]) -> set[str]:
 def test_the_lambda_package_holds_exactly_what_the_handlers_reach() -> None:
     """Code that only the command needs is not in the Lambda package."""
     package = {name for path in MODULES if lies_in(name := module_name(path), "express_path")}
-    assert package == reached({"express_path.handlers.evaluate", "express_path.handlers.plan_heal"})
+    assert package == reached({f"express_path.handlers.{name}" for name in ("evaluate", "plan_heal", "redrive")})
 
 
 def environment_reads(source: str) -> list[str]:

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from express_path.adapters.aws import Aws
+from express_path.adapters.assumed_role import assuming
+from express_path.adapters.aws import Aws
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,5 +28,5 @@ class AccountAccess:
             return replace(known, region=region)
         if account_id and f"::{account_id}:role/" in self.network_role_arn and self.accounts:
             first = next(iter(self.accounts.values()))
-            return replace(first, region=region).assuming(self.network_role_arn, self.external_id)
+            return assuming(replace(first, region=region), self.network_role_arn, self.external_id)
         return None

@@ -9,12 +9,10 @@ from typing import NamedTuple
 from express_path.domain.network.resources import NatGateway
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
-from express_path.domain.path.outcomes import Hop, TracedAddresses
+from express_path.domain.path.outcomes import Hop, TracedAddresses, nat_on
 from express_path.domain.path.reasons import NAT_REASONS
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.result import View, is_flagged
-
-_NATS = (TargetKind.NAT_GATEWAY, TargetKind.NETWORK_INTERFACE)
 
 
 class NatKind(StrEnum):
@@ -91,11 +89,6 @@ def _nat_hops(paths: Iterable[TracedAddresses]) -> Iterator[Hop]:
         for outcome in traced.outcomes:
             if outcome.reason in NAT_REASONS:
                 yield from filter(None, [nat_on(outcome.path)])
-
-
-def nat_on(path: Sequence[Hop]) -> Hop | None:
-    """Return the NAT of a path that crosses one: its last hop that can be a NAT, since appliances are before it."""
-    return next((hop for hop in reversed(path) if hop.kind in _NATS), None)
 
 
 def _described(snapshot: Snapshot, hop: Hop, users: Sequence[Verdict]) -> CrossedNat:

@@ -22,27 +22,6 @@ def reason_text(reason: Reason) -> str:
     return annotate(reason, Outcome(reason), None).partition(": ")[2]
 
 
-@cache
-def partition(region: str) -> str:
-    """Return the partition of a Region, by its name.
-
-    https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html
-    """
-    by_prefix = {
-        "cn-": "aws-cn",
-        "us-gov-": "aws-us-gov",
-        "us-iso-": "aws-iso",
-        "us-isob-": "aws-iso-b",
-        "eusc-": "aws-eusc",
-    }
-    return next((name for prefix, name in by_prefix.items() if region.startswith(prefix)), "aws")
-
-
-def subnet_arn(verdict: Verdict) -> str:
-    """Return the subnet's ARN in the account that it was evaluated for."""
-    return f"arn:{partition(verdict.region)}:ec2:{verdict.region}:{verdict.account_id}:subnet/{verdict.subnet_id}"
-
-
 def subnet_uid(verdict: Verdict) -> str:
     """Return an ID that is the same in every scan, so that findings are updated, not duplicated."""
     return f"{RULE_NAME}/{verdict.account_id}/{verdict.region}/{verdict.subnet_id}"

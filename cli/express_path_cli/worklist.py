@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from express_path.domain.path.outcomes import nat_on
 from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.crossed_nats import nat_on
 from express_path_cli.result import is_flagged
 
 CROSSES_NAT = NAT_REASONS | {Reason.PARTLY_NAT}

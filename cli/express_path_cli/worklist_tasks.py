@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
-from express_path_cli.associations import association
-from express_path_cli.remedies import Remedies
-from express_path_cli.remedy_texts import Remedy
+from express_path.domain.remedy.associations import association
+from express_path.domain.remedy.remedies import Remedies
+from express_path.domain.remedy.texts import Remedy
 from express_path_cli.worklist import WorklistRow
 
 

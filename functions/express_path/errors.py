@@ -87,12 +87,32 @@ class ReportError(ExpressPathError):
         super().__init__(f"AWS Config rejected {len(self.failed)} evaluations, the first: {names}")
 
 
+class PublishError(ExpressPathError):
+    """Events could not be put on the event bus. AWS Config has the results."""
+
+    def __init__(self, events: int, reason: str, queue_error: "ApiError | None" = None) -> None:
+        """Keep how many events failed, why the first one did, and why they are not in the queue, None if they are."""
+        self.events, self.reason, self.queue_error = events, reason, queue_error
+        queued = "the redrive function sends them later"
+        if queue_error:
+            queued = f"they are not in the queue, because {queue_error}; the next sweep publishes all verdicts"
+        super().__init__(f"EventBridge did not take {events} events, the first because of {reason}; {queued}")
+
+
 class BlockedError(ExpressPathError):
     """A heal is blocked. The message names every blocker, what to do, and the patch to apply by hand."""
 
-    def __init__(self, summary: str, patches: Mapping[str, str]) -> None:
-        """Keep the plan in one line and its patches by tool."""
+    def __init__(
+        self,
+        summary: str,
+        patches: Mapping[str, str],
+        subnet_id: str = "",
+        route_table_id: str = "",
+        blockers: Sequence[str] = (),
+    ) -> None:
+        """Keep the plan in one line, its patches by tool, its subnet and route table, and the codes of its blockers."""
         self.summary, self.patches = summary, dict(patches)
+        self.subnet_id, self.route_table_id, self.blockers = subnet_id, route_table_id, tuple(blockers)
         super().__init__("\n".join([summary, *(f"--- {tool}\n{patch}" for tool, patch in self.patches.items())]))
 
 

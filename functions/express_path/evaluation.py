@@ -1,6 +1,6 @@
 """Evaluate the subnets that an event of AWS Config concerns. The handler reports the answer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from express_path.adapters.aws import Aws, unless_denied
@@ -9,6 +9,7 @@ from express_path.adapters.config_rule.history import whole_item
 from express_path.adapters.config_rule.items import Item
 from express_path.adapters.config_rule.results import (
     Evaluation,
+    StoredResult,
     changed_evaluations,
     deleted_resource_ids,
     stored_results,
@@ -32,23 +33,41 @@ from express_path.errors import EventError
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What evaluations need from AWS; snapshots remembers prefix lists between events."""
+    """What evaluations need; snapshots remembers prefix lists between events.
+
+    bus_name is the event bus to publish on, events_queue_url the queue for events that EventBridge does not take.
+    heal_documents are the names of the runbooks whose failed runs are counted.
+    """
 
     aws: Aws
     snapshots: SnapshotReader
+    bus_name: str = "default"
+    events_queue_url: str = ""
+    heal_documents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The verdicts to report. snapshot is the network they describe, None if none was read; note is for the log."""
+    """The verdicts to report. evaluator has the network they describe, None if none was read; note is for the log.
 
-    verdicts: list[Verdict]
-    snapshot: Snapshot | None = None
+    If all subnets were evaluated, stored has the results that AWS Config had before, and everything the verdicts of all
+    subnets that exist.
+    """
+
+    verdicts: Sequence[Verdict]
+    evaluator: Evaluator | None = None
     note: str = ""
+    stored: Mapping[str, StoredResult] | None = None
+    everything: Sequence[Verdict] = ()
 
     def evaluations(self, event: ConfigEvent) -> list[Evaluation]:
         """Return what to report to AWS Config in answer to the event."""
         return [_evaluation(verdict, event) for verdict in self.verdicts]
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The network that was read."""
+        return self.evaluator.snapshot if self.evaluator else None
 
     @property
     def denied(self) -> tuple[str, ...]:
@@ -81,10 +100,12 @@ class _Rule:
         stored = stored_results(self.services.aws.config, self.event.rule_name)
         evaluator = self._evaluator(None)
         subnet_ids = [subnet.id for subnet in evaluator.snapshot.own_subnets]
-        all_ids = subnet_ids + deleted_resource_ids(stored, subnet_ids)
-        verdicts = {subnet_id: evaluator.verdict(subnet_id) for subnet_id in all_ids}
+        existing = [evaluator.verdict(subnet_id) for subnet_id in subnet_ids]
+        deleted = [evaluator.verdict(subnet_id) for subnet_id in deleted_resource_ids(stored, subnet_ids)]
+        verdicts = {verdict.subnet_id: verdict for verdict in (*existing, *deleted)}
         changed = changed_evaluations((_evaluation(verdict, self.event) for verdict in verdicts.values()), stored)
-        return Answer([verdicts[evaluation.resource_id] for evaluation in changed], evaluator.snapshot, note)
+        to_report = [verdicts[evaluation.resource_id] for evaluation in changed]
+        return Answer(to_report, evaluator, note, stored, existing)
 
     def evaluate_item(self, item: Item) -> Answer:
         """Return the verdicts of the subnets that a changed resource concerns."""
@@ -141,7 +162,7 @@ class _Rule:
         """
         evaluator = self._evaluator(change.vpc_id)
         verdicts = map(evaluator.verdict, concerned_subnets(change, evaluator.tracer))
-        return Answer(list(self._included(verdicts, change)), evaluator.snapshot)
+        return Answer(list(self._included(verdicts, change)), evaluator)
 
     def _included(self, verdicts: Iterable[Verdict], change: Change) -> Iterable[Verdict]:
         """Yield the verdicts to report; the VPC of a deleted subnet is not known, so its verdict is one of them."""

@@ -1,4 +1,4 @@
-"""GetComplianceDetailsByConfigRule: the results of a rule."""
+"""GetComplianceDetailsByConfigRule and GetComplianceDetailsByResource: the results of a rule, and of a resource."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -26,6 +26,20 @@ def details_by_rule(backend: ConfigBackend, results: ConfigResults, parameters: 
     checks.rule(backend, name)
     chosen = _chosen(results.of_rule(name), parameters)
     rows, token = checks.page(chosen, parameters.get("NextToken"), _limit(parameters))
+    answer: dict[str, Any] = {"EvaluationResults": [_as_detail(result) for result in rows]}
+    return answer | ({"NextToken": token} if token else {})
+
+
+def details_by_resource(_backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:
+    """Answer GetComplianceDetailsByResource: the results of all rules for one resource, in pages of ten.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByResource.html
+    """
+    resource = (parameters.get("ResourceType") or "", parameters.get("ResourceId") or "")
+    checks.length(resource[0], "resourceType", 256, 1)
+    checks.length(resource[1], "resourceId", 768, 1)
+    chosen = _chosen(results.of_resource(resource), parameters)
+    rows, token = checks.page(chosen, parameters.get("NextToken"), DEFAULT_LIMIT)
     answer: dict[str, Any] = {"EvaluationResults": [_as_detail(result) for result in rows]}
     return answer | ({"NextToken": token} if token else {})
 

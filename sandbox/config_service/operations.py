@@ -51,6 +51,7 @@ def _check_new_rule(backend: ConfigBackend, _results: ConfigResults, parameters:
 ADDED: dict[str, Operation] = {
     "put_evaluations": _put_evaluations,
     "get_compliance_details_by_config_rule": compliance.details_by_rule,
+    "get_compliance_details_by_resource": compliance.details_by_resource,
     "delete_evaluation_results": _delete_results,
 }
 """Operations by the name of moto's method; each takes the parsed request and returns the answer."""

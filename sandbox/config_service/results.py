@@ -89,6 +89,10 @@ class ConfigResults:
         """Return the results of one rule, sorted by resource."""
         return sorted((r for r in self._snapshot() if r.rule_name == rule_name), key=lambda r: r.resource)
 
+    def of_resource(self, resource: ResourceKey) -> list[Result]:
+        """Return the results of one resource, sorted by rule."""
+        return sorted((r for r in self._snapshot() if r.resource == resource), key=lambda r: r.rule_name)
+
     def forget_rule(self, rule_name: str) -> None:
         """Drop every result of one rule."""
         with self.lock:

@@ -1,6 +1,7 @@
 """DescribeAutomationExecutions: filters and pages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from moto.ssm.exceptions import InvalidFilterKey, SSMException
@@ -10,17 +11,28 @@ from sandbox.ssm.execution import Execution
 from sandbox.ssm.registry import registry
 
 MAXIMUM_RESULTS = 50
-STATUS_FILTER = "ExecutionStatus"
-"""The one filter that is supported here."""
+
+
+def _started_after(execution: Execution, times: Sequence[str]) -> bool:
+    return any(execution.started > datetime.fromisoformat(time) for time in times)
+
+
+FILTERS: Mapping[str, Callable[[Execution, Sequence[str]], bool]] = {
+    "DocumentNamePrefix": lambda execution, names: execution.document_name.startswith(tuple(names)),
+    "ExecutionStatus": lambda execution, states: execution.status in states,
+    "StartTimeAfter": _started_after,
+}
+"""The filters that are supported here, by their key."""
 
 
 def executions(parameters: dict[str, Any], account_id: str, region: str) -> dict[str, Any]:
-    """Answer DescribeAutomationExecutions: the executions with a status of the filter, newest first."""
+    """Answer DescribeAutomationExecutions: the executions that match every filter, newest first."""
     found = list(reversed(registry(account_id, region).executions.values()))
     for condition in parameters.get("Filters") or []:
-        if condition["Key"] != STATUS_FILTER:
+        if condition["Key"] not in FILTERS:
             raise InvalidFilterKey(f"The sandbox does not support the filter {condition['Key']}.")
-        found = [execution for execution in found if execution.status in condition["Values"]]
+        matches = FILTERS[condition["Key"]]
+        found = [execution for execution in found if matches(execution, condition["Values"])]
     page, token = _page(found, parameters)
     return {"AutomationExecutionMetadataList": [describe.metadata(execution) for execution in page], **token}
 

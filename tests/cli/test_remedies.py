@@ -14,10 +14,10 @@ from express_path.domain.network.resources import RouteTable
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
+from express_path.domain.remedy.remedies import Remedies, remedy
+from express_path.domain.remedy.texts import TEXTS, Remedy, general_remedy
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.remedies import Remedies, remedy
-from express_path_cli.remedy_texts import TEXTS, Remedy, general_remedy
 from express_path_cli.result import View
 from express_path_cli.worklist import worklist
 from express_path_cli.worklist_tasks import Task, Tasks

@@ -258,14 +258,6 @@ def test_log_names_subject_and_outcome(rule: Rule, vpc: Private, logged: Callabl
     assert (line["message"], line["posted"], line["ruleName"]) == ("evaluated", 1, rule.loop.rule.name)
 
 
-def test_metrics_count_verdicts(rule: Rule, vpc: Private, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each invocation emits the number of reported verdicts, and of NON_COMPLIANT ones, as CloudWatch metrics."""
-    rule.tell(item("RouteTable", vpc.table))
-    [metric] = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "_aws" in line]
-    assert (metric["VerdictsPosted"], metric["NonCompliantPosted"]) == ([1.0], [1.0])
-    assert metric["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "ExpressPath"
-
-
 def test_failed_invocation_warns_of_nothing_else() -> None:
     """A failed invocation logs one error, without Powertools' warning about missing metrics."""
     with warnings.catch_warnings(record=True) as caught:

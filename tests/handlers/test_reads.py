@@ -9,6 +9,8 @@ from tests.support.network import ANYWHERE_IPV6, Builder, Private
 from tests.support.rule import Rule
 
 OF_A_VPC = {"DescribeVpcs", "DescribeSubnets", "DescribeRouteTables", "DescribeVpcEndpoints"}
+STORED = "GetComplianceDetailsByResource"
+"""The read of what AWS Config has stored for a subnet, before the report."""
 
 
 @pytest.fixture
@@ -37,10 +39,13 @@ def operations(rule: Rule) -> list[str]:
     return sorted(call.operation for call in rule.sandbox.calls)
 
 
-def test_one_vpc_costs_five_reads_and_one_report(rule: Rule, vpc: Private) -> None:
-    """A cold invocation makes four calls for the VPC, one for the prefix lists, and one to report."""
+def test_one_vpc_costs_six_reads_one_report_and_one_event(rule: Rule, vpc: Private) -> None:
+    """A cold invocation makes four calls for the VPC, one for the prefix lists, and one to read the stored result.
+
+    Then it reports the verdict, and publishes the change.
+    """
     assert trigger(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
-    assert operations(rule) == sorted([*OF_A_VPC, "DescribePrefixLists", "PutEvaluations"])
+    assert operations(rule) == sorted([*OF_A_VPC, "DescribePrefixLists", STORED, "PutEvaluations", "PutEvents"])
 
 
 def test_reads_are_of_one_vpc(rule: Rule, builder: Builder, vpc: Private) -> None:
@@ -52,10 +57,10 @@ def test_reads_are_of_one_vpc(rule: Rule, builder: Builder, vpc: Private) -> Non
 
 
 def test_warm_invocation_remembers_the_prefix_lists(rule: Rule, vpc: Private) -> None:
-    """The second invocation of a runtime reads only the VPC again."""
+    """The second invocation of a runtime reads only the VPC and the stored result again, and publishes nothing."""
     trigger(rule, vpc)
     assert trigger(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
-    assert operations(rule) == sorted([*OF_A_VPC, "PutEvaluations"])
+    assert operations(rule) == sorted([*OF_A_VPC, STORED, "PutEvaluations"])
 
 
 def test_warm_invocation_sees_the_network_as_it_is(rule: Rule, builder: Builder, vpc: Private) -> None:
@@ -77,7 +82,7 @@ def test_customer_prefix_lists_are_read_when_a_route_names_one(rule: Rule, build
     assert other not in read
     assert len(rule.sandbox.calls.of("ec2", "DescribeManagedPrefixLists")) == 1
     assert trigger(rule, vpc) == {vpc.subnet: "PARTLY_NAT"}
-    assert operations(rule) == sorted([*OF_A_VPC, "DescribeManagedPrefixLists", "PutEvaluations"])
+    assert operations(rule) == sorted([*OF_A_VPC, "DescribeManagedPrefixLists", STORED, "PutEvaluations"])
 
 
 def test_ipv6_prefix_list_is_read_when_a_subnet_has_ipv6(rule: Rule, builder: Builder, vpc: Private) -> None:
@@ -89,20 +94,23 @@ def test_ipv6_prefix_list_is_read_when_a_subnet_has_ipv6(rule: Rule, builder: Bu
     assert trigger(rule, vpc) == {vpc.subnet: "INTERNET_GATEWAY"}
     assert len(rule.sandbox.calls.of("ec2", "DescribeManagedPrefixLists")) == 1
     assert trigger(rule, vpc) == {vpc.subnet: "INTERNET_GATEWAY"}
-    assert operations(rule) == sorted([*OF_A_VPC, "PutEvaluations"])
+    assert operations(rule) == sorted([*OF_A_VPC, STORED, "PutEvaluations"])
 
 
 def test_dropped_items_and_deleted_subnets_start_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Events that need no network cause no reads, also in a cold runtime."""
+    """Events that need no network cause no reads of EC2, also in a cold runtime."""
     rule.take_as_known()
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
     rule.sandbox.calls.clear()
     rule.changes(of=vpc.subnet)
-    assert operations(rule) == ["PutEvaluations"]
+    assert operations(rule) == [STORED, "PutEvaluations", "PutEvents"]
 
 
 def test_sweep_costs_the_same_however_many_vpcs(rule: Rule, builder: Builder) -> None:
-    """A sweep makes one call for each kind of resource and one for the stored results, for 2 VPCs and for 12."""
+    """A sweep makes one call for each kind of resource, for the stored results, for the previous sweep, and for events.
+
+    It makes as many for 2 VPCs as for 12.
+    """
     for _ in range(2):
         Private(builder)
     few = costs_of_sweep(rule)
@@ -111,7 +119,9 @@ def test_sweep_costs_the_same_however_many_vpcs(rule: Rule, builder: Builder) ->
         builder.many_subnets(vpc_id, 5)
         builder.many_tables(vpc_id, 3)
     assert costs_of_sweep(rule) == few
-    assert few == Counter([*OF_A_VPC, "DescribeNatGateways", "GetComplianceDetailsByConfigRule"])
+    assert few == Counter(
+        [*OF_A_VPC, "DescribeNatGateways", "GetComplianceDetailsByConfigRule", "GetMetricData", "PutEvents"]
+    )
 
 
 def test_sweep_grows_with_pages_alone(rule: Rule, builder: Builder) -> None:

@@ -4,11 +4,20 @@ import json
 import random
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from moto.events.models import EventPattern
 
+from express_path.adapters.verdict_events import (
+    EarlierResult,
+    PublishedVerdict,
+    RuleRun,
+    VerdictChanged,
+    changed_entry,
+)
+from express_path.domain.path.reasons import Compliance, Reason
 from tests.support.iam import lint
 from tests.support.template import expanded, source
 from tests.template.models import bounds, enum
@@ -17,7 +26,7 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"
 NOTICES = sorted(name for name, resource in source()["Resources"].items() if name.endswith("Notice"))
 SILENCE = expanded().properties("SilenceAlarm")
 HOUR = 3600
-ORIGIN = {"version": "0", "account": "210987654321", "region": "eu-west-1", "time": "2026-11-22T23:14:05Z"}
+ORIGIN = {"version": "0", "account": "123456789012", "region": "eu-west-1", "time": "2026-11-22T23:14:05Z"}
 
 
 def automation(document: str, status: str) -> dict[str, Any]:
@@ -33,7 +42,7 @@ def automation(document: str, status: str) -> dict[str, Any]:
         "StartTime": "Nov 22, 2026 11:13:05 PM",
         "EndTime": "Nov 22, 2026 11:14:05 PM",
         "Time": 60000.0,
-        "ExecutedBy": "arn:aws:iam::210987654321:user/jane",
+        "ExecutedBy": "arn:aws:iam::123456789012:user/jane",
     }
     return ORIGIN | {
         "source": "aws.ssm",
@@ -50,7 +59,7 @@ def api_call(name: str, parameters: Mapping[str, Any], **detail: str) -> dict[st
     call = {
         "eventSource": "config.amazonaws.com",
         "eventName": name,
-        "userIdentity": {"type": "IAMUser", "arn": "arn:aws:iam::210987654321:user/jane"},
+        "userIdentity": {"type": "IAMUser", "arn": "arn:aws:iam::123456789012:user/jane"},
         "requestParameters": parameters,
     }
     return ORIGIN | {"source": "aws.config", "detail-type": "AWS API Call via CloudTrail", "detail": call | detail}
@@ -62,7 +71,21 @@ def exceptions_for(rule_name: str) -> dict[str, Any]:
     return api_call("PutRemediationExceptions", {"configRuleName": rule_name, "resourceKeys": [key]})
 
 
+def verdict_changed(old: Reason, new: Reason) -> dict[str, Any]:
+    """Return the event of a subnet whose reason changed, as the function publishes it."""
+    compliances = {Reason.ENDPOINT: Compliance.COMPLIANT, Reason.NAT_GATEWAY: Compliance.NON_COMPLIANT}
+    before, after = (compliances.get(reason, Compliance.NOT_APPLICABLE) for reason in (old, new))
+    run = RuleRun("123456789012", "eu-west-1", "s3express-no-nat-path", datetime(2026, 11, 22, tzinfo=UTC))
+    verdict = PublishedVerdict("vpc-1", "subnet-1", "euw1-az1", "rtb-1", after, new, f"{new}: 0.0.0.0/0 in rtb-1")
+    entry = changed_entry(VerdictChanged(run, EarlierResult(before, old), verdict))
+    detail = {"source": "express-path", "detail-type": entry.detail_type, "detail": json.loads(entry.detail)}
+    return ORIGIN | detail
+
+
 EVENTS = {
+    "lost endpoint": (verdict_changed(Reason.ENDPOINT, Reason.NAT_GATEWAY), {"EndpointLostNotice"}),
+    "healed": (verdict_changed(Reason.NAT_GATEWAY, Reason.ENDPOINT), set()),
+    "isolated": (verdict_changed(Reason.ENDPOINT, Reason.NO_ROUTE), set()),
     "failed heal": (automation("AddS3ExpressGatewayEndpoint", "Failed"), {"HealFailedNotice"}),
     "failed approval": (automation("AddS3ExpressGatewayEndpointWithApproval", "TimedOut"), {"HealFailedNotice"}),
     "failed undo": (automation("RemoveS3ExpressGatewayEndpoint", "Failed"), {"HealFailedNotice"}),
@@ -127,7 +150,7 @@ def test_notice_says_what_where_why_and_what_to_run(notice: str) -> None:
     """Each message names the resource or run, account, and Region, and each next step is a command."""
     event = next(event for event, notices in EVENTS.values() if notice in notices)
     content = message(notice, event)
-    assert {"210987654321", "eu-west-1"} <= set(re.findall(r"[\w-]+", content["description"]))
+    assert {"123456789012", "eu-west-1"} <= set(re.findall(r"[\w-]+", content["description"]))
     assert all(re.search(r": (aws|express-path) .*--region eu-west-1$", step) for step in content["nextSteps"])
     assert len(json.dumps(content)) < 2048
 

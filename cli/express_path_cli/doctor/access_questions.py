@@ -1,5 +1,6 @@
 """Questions about the caller, the Region, and the reads that are allowed."""
 
+from express_path.adapters.assumed_role import assuming
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.connections import offers_s3_express
 from express_path_cli.doctor.answers import Answer, fail, ok, unknown, warn
@@ -43,7 +44,7 @@ def network_role(context: CheckContext) -> Answer | None:
     if not arn:
         return None
     try:
-        context.aws.assuming(arn, context.parameter("NetworkRoleExternalId"))
+        assuming(context.aws, arn, context.parameter("NetworkRoleExternalId"))
     except ApiError as error:
         if not error.is_denied:
             raise

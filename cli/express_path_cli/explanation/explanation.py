@@ -8,6 +8,8 @@ from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.network.resources import RouteTable
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
+from express_path.domain.remedy.remedies import remedy
+from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
@@ -17,8 +19,6 @@ from express_path_cli.dump.reader import read_dump
 from express_path_cli.explanation.healing import Proposal, propose
 from express_path_cli.explanation.route_selection import RecordingTracer, RouteSelection, route_selections
 from express_path_cli.problems import OptionError, locating_errors
-from express_path_cli.remedies import remedy
-from express_path_cli.remedy_texts import Remedy
 from express_path_cli.resource_labels import Names, names_in
 from express_path_cli.result import View
 from express_path_cli.sources.live_options import LiveOptions

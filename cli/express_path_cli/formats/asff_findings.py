@@ -8,18 +8,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from express_path.domain.network.arns import partition, subnet_arn
 from express_path.domain.path.reasons import Compliance
+from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.findings import Finding
 from express_path_cli.formats.json_rows import JsonRows, json_array
-from express_path_cli.remedy_texts import Remedy
 from express_path_cli.result import Result
 from express_path_cli.wording import (
     RULE_NAME,
     TITLE,
-    partition,
     path_text,
-    subnet_arn,
     subnet_uid,
 )
 
@@ -101,7 +100,7 @@ def _resource(verdict: Verdict, tags: Mapping[str, str]) -> dict[str, Any]:
     known = {"SubnetId": verdict.subnet_id, "VpcId": verdict.vpc_id, "AvailabilityZoneId": verdict.availability_zone_id}
     return {
         "Type": "AwsEc2Subnet",
-        "Id": subnet_arn(verdict),
+        "Id": subnet_arn(verdict.account_id, verdict.region, verdict.subnet_id),
         "Partition": partition(verdict.region),
         "Region": verdict.region,
         "Details": {"AwsEc2Subnet": {key: value for key, value in known.items() if value}},

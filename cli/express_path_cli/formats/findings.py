@@ -4,10 +4,10 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from express_path.domain.network.resources import Tags
+from express_path.domain.remedy.remedies import Remedies
+from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.baseline import Mark
-from express_path_cli.remedies import Remedies
-from express_path_cli.remedy_texts import Remedy
 from express_path_cli.resource_labels import Names, ResourceLabels
 from express_path_cli.result import Result
 

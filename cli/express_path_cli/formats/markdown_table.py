@@ -7,12 +7,12 @@ from functools import lru_cache
 from itertools import chain, islice
 
 from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.remedy.remedies import Remedies
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.baseline_lines import comparison_lines, comparison_text
 from express_path_cli.formats.subnet_lines import in_order_of_work
 from express_path_cli.formats.text_columns import limited
 from express_path_cli.formats.worklist_records import row_record, subnets, task_subnets
-from express_path_cli.remedies import Remedies
 from express_path_cli.resource_labels import Names, ResourceLabels
 from express_path_cli.result import Result
 from express_path_cli.summary import advice, closing, summary

@@ -5,19 +5,18 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+from express_path.domain.network.arns import partition, subnet_arn
 from express_path.domain.path.reasons import Compliance
+from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.baseline import Mark
 from express_path_cli.formats.findings import Finding
 from express_path_cli.formats.json_rows import JsonRows, json_array
-from express_path_cli.remedy_texts import Remedy
 from express_path_cli.result import Result
 from express_path_cli.wording import (
     RULE_NAME,
     TITLE,
-    partition,
     path_text,
-    subnet_arn,
     subnet_uid,
 )
 
@@ -116,7 +115,7 @@ def _resource(finding: Finding) -> dict[str, Any]:
     """Return the subnet, by its name if it has one; its labels are the selected tags."""
     verdict, names, tags = finding.verdict, finding.names, finding.tags
     return {
-        "uid": subnet_arn(verdict),
+        "uid": subnet_arn(verdict.account_id, verdict.region, verdict.subnet_id),
         "name": names.subnet or verdict.subnet_id,
         "type": "AWS::EC2::Subnet",
         "region": verdict.region,

@@ -6,16 +6,17 @@ from importlib.metadata import version
 from itertools import chain
 from typing import Any
 
+from express_path.domain.network.arns import subnet_arn
 from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.remedy.texts import PAGES, Remedy, general_remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.baseline import Mark, PastFinding
 from express_path_cli.formats.baseline_lines import past_text
 from express_path_cli.formats.findings import Finding, Findings
 from express_path_cli.formats.json_rows import JsonRows, json_document
-from express_path_cli.remedy_texts import PAGES, Remedy, general_remedy
 from express_path_cli.result import Failure, Result
 from express_path_cli.summary import dropped, exclusions
-from express_path_cli.wording import path_text, reason_text, subnet_arn, subnet_uid
+from express_path_cli.wording import path_text, reason_text, subnet_uid
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _KIND = {Compliance.NON_COMPLIANT: "fail", Compliance.COMPLIANT: "pass", Compliance.NOT_APPLICABLE: "notApplicable"}
@@ -82,7 +83,11 @@ def _result(finding: Finding) -> dict[str, Any]:
             {
                 "physicalLocation": {"artifactLocation": {"uri": location}, "region": {"startLine": 1}},
                 "logicalLocations": [
-                    {"name": verdict.subnet_id, "fullyQualifiedName": subnet_arn(verdict), "kind": "resource"}
+                    {
+                        "name": verdict.subnet_id,
+                        "fullyQualifiedName": subnet_arn(verdict.account_id, verdict.region, verdict.subnet_id),
+                        "kind": "resource",
+                    }
                 ],
             }
         ],

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice
 
 from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.remedy.remedies import Remedies
 from express_path_cli.baseline import Comparison
 from express_path_cli.formats.baseline_lines import comparison_lines, comparison_text
 from express_path_cli.formats.screen import Screen, printable
@@ -22,7 +23,6 @@ from express_path_cli.formats.worklist_records import (
 )
 from express_path_cli.grouping import Grouping, groups
 from express_path_cli.next_commands import ScanOptions
-from express_path_cli.remedies import Remedies
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result
 from express_path_cli.summary import EXCLUDED_FIX, closing, summary

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from express_path.domain.path.reasons import Reason
+from express_path.domain.remedy.unresolved_egress import how_to_find_out
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.baseline import Mark
 from express_path_cli.formats.text_columns import Layout, Record
 from express_path_cli.grouping import Group, Grouping
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result, is_flagged
-from express_path_cli.unresolved_egress import how_to_find_out
 from express_path_cli.wording import path_text
 from express_path_cli.worklist import WorklistRow
 from express_path_cli.worklist_tasks import Task

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from express_path.domain.network.arns import partition
 from express_path_cli.cost.nat_costs import NatCosts
 from express_path_cli.next_commands import ScanOptions
-from express_path_cli.wording import partition
 
 _CONSOLE_DOMAINS = {
     "aws": "console.aws.amazon.com",

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from express_path.domain.network.resources import Tags
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Reason
+from express_path.domain.remedy.remedies import Remedies
+from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.remedies import Remedies
-from express_path_cli.remedy_texts import Remedy
 from express_path_cli.report.paths import TrafficPath, deciding_path, hop_labels, other_paths
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result, is_flagged

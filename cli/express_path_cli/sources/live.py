@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
+from express_path.adapters.assumed_role import assuming
 from express_path.adapters.aws import Aws
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
@@ -111,7 +112,7 @@ def _member_accounts(options: LiveOptions, home: Home, task_pool: TaskPool) -> l
 def _clients_of(options: LiveOptions, home: Home, member: Member) -> Aws:
     """Return a member account's clients in the home Region. Raise ApiError if its role cannot be assumed."""
     role_arn = member_role_arn(home.caller, member.id, str(options.role_name))
-    return home.aws.assuming(role_arn, options.external_id) if role_arn else home.aws
+    return assuming(home.aws, role_arn, options.external_id) if role_arn else home.aws
 
 
 def _in_regions(accounts: Sequence[AccountRegion], regions: Sequence[str]) -> list[AccountRegion]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
@@ -13,14 +13,16 @@ from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 from express_path.errors import ApiError
 
 if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_config import ConfigServiceClient
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_ram import RAMClient
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sqs import SQSClient
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_sts import STSClient
-    from mypy_boto3_sts.type_defs import AssumeRoleRequestTypeDef
 
 _FILTER_VALUES = 200
 """The most values that one EC2 filter takes (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html)."""
@@ -65,20 +67,6 @@ class Aws:
                 raise NoRegionError
         return cls(session, client_config, session.region_name)
 
-    def assuming(self, role_arn: str, external_id: str = "") -> Self:
-        """Return the same Region in the account of a role. Raise ApiError if the role cannot be assumed."""
-        with calling("sts:AssumeRole"):
-            request: AssumeRoleRequestTypeDef = {"RoleArn": role_arn, "RoleSessionName": "express-path"}
-            if external_id:
-                request["ExternalId"] = external_id
-            answer = self.sts.assume_role(**request)["Credentials"]
-        credentials = {
-            "aws_access_key_id": answer["AccessKeyId"],
-            "aws_secret_access_key": answer["SecretAccessKey"],
-            "aws_session_token": answer["SessionToken"],
-        }
-        return replace(self, credentials=credentials)
-
     def client(self, service: str) -> Any:  # noqa: ANN401  # the caller knows the service's type
         """Return the client of a service by boto3's name for it. Raise ApiError if it cannot be created."""
         with calling(f"boto3:{service} in {self.region}"), _creating_a_client:
@@ -118,8 +106,23 @@ class Aws:
 
     @property
     def ssm(self) -> "SSMClient":
-        """Systems Manager, for its parameters."""
+        """Systems Manager, for its parameters and runs."""
         return cast("SSMClient", self.client("ssm"))
+
+    @property
+    def cloudwatch(self) -> "CloudWatchClient":
+        """CloudWatch, for the function's own metrics."""
+        return cast("CloudWatchClient", self.client("cloudwatch"))
+
+    @property
+    def events(self) -> "EventBridgeClient":
+        """EventBridge, for the events that the rule publishes."""
+        return cast("EventBridgeClient", self.client("events"))
+
+    @property
+    def sqs(self) -> "SQSClient":
+        """SQS, for events that EventBridge did not take."""
+        return cast("SQSClient", self.client("sqs"))
 
     @property
     def s3(self) -> "S3Client":

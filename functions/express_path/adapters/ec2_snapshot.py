@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from express_path.adapters.assumed_role import assuming
 from express_path.adapters.aws import Aws, pages
 from express_path.adapters.ec2_records import nat_gateway, route_table, subnet, vpc, vpc_endpoint
 from express_path.adapters.fields import Description, Record
@@ -93,7 +94,7 @@ class SnapshotReader:
 
         Nothing is added if the role cannot be assumed, or lacks a read that is required in the rule's own account.
         """
-        role = optional.read(lambda: self._aws.assuming(role_arn, self._external_id))
+        role = optional.read(lambda: assuming(self._aws, role_arn, self._external_id))
         if role is None:
             return snapshot
         network_account = role_arn.split(":")[4]

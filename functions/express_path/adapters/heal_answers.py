@@ -8,6 +8,7 @@ from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.claims import CLAIM_SECONDS, Election, NextStep, client_token
 from express_path.domain.heal.ledger import TableRecord, TableState
 from express_path.domain.heal.records import Finding, HealSettings, Plan
+from express_path.errors import BlockedError
 
 UNDO = "to undo: express-path undo {run_id}, or start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
 NOTHING_TO_UNDO = "nothing to undo: no heal associated the route table"
@@ -117,6 +118,14 @@ def target_answer(plan: Plan, next_step: NextStep, now: datetime, *, created: bo
 
 def _finding(finding: Finding) -> dict[str, str]:
     return {"name": finding.blocker.value, "evidence": finding.evidence, "cure": finding.cure}
+
+
+def blocked_error(plan: Plan) -> BlockedError:
+    """Return the error that fails a step whose plan is blocked."""
+    blockers = [found.blocker.value for found in plan.blockers]
+    return BlockedError(
+        summary(plan), plan.patches, plan.verdict.subnet_id, plan.verdict.route_table_id or "", blockers
+    )
 
 
 def summary(plan: Plan) -> str:

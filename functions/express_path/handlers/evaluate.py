@@ -1,24 +1,27 @@
-"""The rule's Lambda function: parse an event of AWS Config, evaluate it, and report the result."""
+"""The rule's Lambda function: parse an event of AWS Config, evaluate it, report the result, and publish it."""
 
 import os
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from aws_lambda_powertools import Logger, Metrics
-from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
 from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.event_bus import Entry
 from express_path.adapters.serialization import verdict_with_capacity
-from express_path.domain.path.reasons import Compliance
+from express_path.adapters.verdict_events import summary_json
+from express_path.domain.verdict.summary import summarize
+from express_path.errors import ApiError, ExpressPathError
 from express_path.evaluation import Answer, Services, evaluate
+from express_path.handlers.gauges import emit_gauges
+from express_path.publishing import EventBus, Publication, StoredResults, results_before, rule_run
 
 logger = Logger(service="express-path")
-metrics = Metrics(namespace="ExpressPath", service="evaluate")
 
 MAX_RETURNED = 1000
 """The most verdicts that an invocation returns. Lambda limits the size of a response, and AWS Config ignores it
@@ -28,7 +31,14 @@ MAX_RETURNED = 1000
 def compose_services(environment: Mapping[str, str]) -> Services:
     """Make the services with the settings of the function's environment."""
     aws = Aws.connect(environment.get("AWS_REGION"))
-    return Services(aws, SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")))
+    documents = (environment.get("HEAL_DOCUMENT_NAME"), environment.get("APPROVAL_DOCUMENT_NAME"))
+    return Services(
+        aws,
+        SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")),
+        environment.get("EVENT_BUS_NAME", "default"),
+        environment.get("EVENTS_QUEUE_URL", ""),
+        tuple(filter(None, documents)),
+    )
 
 
 @cache
@@ -37,16 +47,14 @@ def _warm_services() -> Services:
     return compose_services(os.environ)
 
 
-@metrics.log_metrics
 @logger.inject_lambda_context(clear_state=True)
 def handler(
     event: dict[str, Any],
-    context: LambdaContext,  # noqa: ARG001  # the decorators use it
+    context: LambdaContext,  # noqa: ARG001  # the decorator uses it
     services: Services | None = None,
 ) -> dict[str, Any]:
     """Evaluate an event and report the result to AWS Config. Lambda passes no services, so the runtime's are used."""
     logger.setLevel(os.environ.get("POWERTOOLS_LOG_LEVEL") or "INFO")  # Lambda's own level may be lower: template.yaml
-    metrics.add_metric("EventsReceived", MetricUnit.Count, 1)
     config_event = parse_event(event)
     subject = (config_event.item or {}).get("resourceId", "everything")
     logger.set_correlation_id(f"{subject}@{config_event.ordering_timestamp.isoformat()}")
@@ -69,11 +77,39 @@ def _log_notes(answer: Answer) -> None:
 
 
 def _report(services: Services, event: ConfigEvent, answer: Answer) -> int:
-    """Report the verdicts to AWS Config, log and count them; return how many were reported."""
-    evaluations = answer.evaluations(event)
-    posted = put_evaluations(services.aws.config, event, evaluations) if evaluations else 0
-    logger.info("evaluated", extra={"posted": posted, "ruleName": event.rule_name})
-    metrics.add_metric("VerdictsPosted", MetricUnit.Count, posted)
-    flagged = sum(verdict.compliance is Compliance.NON_COMPLIANT for verdict in answer.verdicts)
-    metrics.add_metric("NonCompliantPosted", MetricUnit.Count, flagged)
-    return posted
+    """Report the verdicts to AWS Config, then publish them; return how many were reported.
+
+    Events never prevent a report. If a part of the report fails, the changes in the other part are published, because
+    the next attempt finds them in AWS Config already.
+    """
+    publication = Publication(rule_run(event, services.aws.region), answer, _results_before(services, event, answer))
+    bus = EventBus(services.aws, services.bus_name, services.events_queue_url)
+    accepted: list[str] = []
+    try:
+        accepted.extend(put_evaluations(services.aws.config, event, answer.evaluations(event)))
+    except ExpressPathError:
+        bus.publish([] if event.is_test else publication.changes(accepted))
+        raise
+    logger.info("evaluated", extra={"posted": len(accepted), "ruleName": event.rule_name})
+    if not event.is_test:
+        bus.publish(publication.changes(accepted) + (_sweep(services, publication) if event.item is None else []))
+    return len(accepted)
+
+
+def _results_before(services: Services, event: ConfigEvent, answer: Answer) -> StoredResults:
+    """Return what AWS Config has before the report, None if it cannot be read: then all verdicts are published."""
+    try:
+        return results_before(services.aws, event, answer)
+    except ApiError as error:
+        logger.warning(
+            "the stored results cannot be read, so every verdict is published as a change", extra={"error": str(error)}
+        )
+        return None
+
+
+def _sweep(services: Services, publication: Publication) -> list[Entry]:
+    """Log and count what a sweep found, and return its events."""
+    summary = summarize(publication.answer.everything)
+    logger.info("swept", extra={**summary_json(summary), "sweepId": publication.run.sweep_id})
+    emit_gauges(services.aws, summary, services.heal_documents, logger)
+    return publication.sweep(summary)

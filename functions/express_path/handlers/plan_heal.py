@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from express_path.adapters.ledger import Ledger
 from express_path.adapters.undo_requests import is_undo, parse_undo_request
 from express_path.domain.heal.settings import parse_ledger_table, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
+from express_path.errors import BlockedError
 from express_path.heal_steps.services import Services
 from express_path.healing import Request, answer_step
 
@@ -54,9 +55,24 @@ def handler(event: dict[str, Any], context: LambdaContext, services: Services | 
     request = parse_request(event)
     logger.set_correlation_id(request.run_id)
     account_id = context.invoked_function_arn.split(":")[4]
-    answer = answer_step(services or _warm_services(account_id), request)
+    try:
+        answer = answer_step(services or _warm_services(account_id), request)
+    except BlockedError as error:
+        _log_plan("BLOCKED", error.blockers, error.subnet_id, error.route_table_id)
+        raise
+    if is_approval(event):
+        _log_plan(answer["next"], (), event["subnetId"], answer["routeTableId"])
+    elif "blockers" in answer:
+        blockers = [blocker["name"] for blocker in answer["blockers"]]
+        _log_plan(answer["action"], blockers, answer["subnetId"], answer["routeTableId"])
     logger.info("answered", extra={"action": request.action, "answer": answer})
     return answer
+
+
+def _log_plan(status: str, blockers: Sequence[str], subnet_id: str, route_table_id: str) -> None:
+    """Log the outcome of a plan with the codes of its blockers, for queries of Logs Insights."""
+    found = {"status": status, "blockers": blockers, "subnetId": subnet_id, "routeTableId": route_table_id}
+    logger.info("planned", extra=found)
 
 
 def parse_request(event: dict[str, Any]) -> Request:

@@ -4,12 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 from express_path.adapters.approval_requests import ApprovalRequest, approval_answer
-from express_path.adapters.heal_answers import summary
+from express_path.adapters.heal_answers import blocked_error
 from express_path.adapters.run_states import has_ended
 from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
 from express_path.domain.heal.observations import FIRST_PLAN, Observation
 from express_path.domain.heal.records import Action, HealSettings
-from express_path.errors import BlockedError, SettingError
+from express_path.errors import SettingError
 from express_path.heal_steps.planning import Planner
 from express_path.heal_steps.services import Services
 
@@ -31,7 +31,7 @@ class ApprovalSteps:
             self._planner.settled_plan(request.subnet_id, request.started_by, FIRST_PLAN), request
         )
         if observation.plan.action is Action.BLOCKED and not request.dry_run:
-            raise BlockedError(summary(observation.plan), observation.plan.patches)
+            raise blocked_error(observation.plan)
         other = self._open_request(observation, request)
         void_run = other if other and has_ended(self._aws.ssm, other) else ""
         step = next_step(observation.plan, dry_run=request.dry_run, is_pending=bool(other) and not void_run)

@@ -8,10 +8,10 @@ from express_path.adapters.heal_answers import (
     NOTHING_TO_UNDO,
     UNDO,
     Claim,
+    blocked_error,
     confirm_answer,
     elected_answer,
     plan_answer,
-    summary,
     target_answer,
     timestamp,
 )
@@ -34,7 +34,6 @@ from express_path.domain.heal.observations import (
 from express_path.domain.heal.records import Action, RemediationMode
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import (
-    BlockedError,
     ClaimHeldError,
     ClaimLostError,
     ElectionError,
@@ -198,7 +197,7 @@ class HealSteps:
 
 def _check_blocked(observation: Observation) -> None:
     if observation.plan.action is Action.BLOCKED:
-        raise BlockedError(summary(observation.plan), observation.plan.patches)
+        raise blocked_error(observation.plan)
 
 
 def _seconds(now: datetime) -> int:

@@ -10,20 +10,23 @@ import pytest
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.config_rule.results import (
+    FEW,
     Evaluation,
     StoredResult,
     changed_evaluations,
     deleted_resource_ids,
     put_evaluations,
     stored_results,
+    stored_results_of,
 )
 from express_path.errors import ApiError, ReportError
 from sandbox.config_loop import ConfigLoop
+from sandbox.config_service.deployment import RuleDefinition
 from sandbox.server import Sandbox
 
 CAPTURED = datetime(2026, 2, 13, 5, 48, 51, 341000, UTC)
 SUBNET = Evaluation("AWS::EC2::Subnet", "subnet-1", "COMPLIANT", "ENDPOINT: as it should be", CAPTURED)
-STORED = StoredResult("COMPLIANT", SUBNET.annotation)
+STORED = StoredResult("COMPLIANT", SUBNET.annotation, CAPTURED)
 
 
 @pytest.fixture
@@ -57,7 +60,8 @@ def test_batches_hold_at_most_100(
     aws: Aws, event: ConfigEvent, sandbox: Sandbox, number: int, batches: list[int]
 ) -> None:
     """PutEvaluations takes 100 evaluations, so more go in several calls, all under one token."""
-    assert put_evaluations(aws.config, event, evaluations(number)) == number
+    accepted = list(put_evaluations(aws.config, event, evaluations(number)))
+    assert accepted == [evaluation.resource_id for evaluation in evaluations(number)]
     puts = sandbox.calls.of("config", "PutEvaluations")
     assert [len(put.parameters["Evaluations"]) for put in puts] == batches
     assert {put.parameters["ResultToken"] for put in puts} == {event.result_token}
@@ -66,14 +70,14 @@ def test_batches_hold_at_most_100(
 
 def test_nothing_to_report_costs_no_call(aws: Aws, event: ConfigEvent, sandbox: Sandbox) -> None:
     """Without evaluations, AWS Config is not called."""
-    assert put_evaluations(aws.config, event, []) == 0
+    assert list(put_evaluations(aws.config, event, [])) == []
     assert sandbox.calls.of("config") == []
 
 
 def test_duplicates_are_reported_once(aws: Aws, event: ConfigEvent, sandbox: Sandbox) -> None:
     """A resource that is evaluated twice is reported once, by its last evaluation."""
     last = SUBNET._replace(compliance="NON_COMPLIANT")
-    assert put_evaluations(aws.config, event, [SUBNET, *evaluations(2), last]) == 2
+    assert set(put_evaluations(aws.config, event, [SUBNET, *evaluations(2), last])) == {"subnet-0", "subnet-1"}
     [put] = sandbox.calls.of("config", "PutEvaluations")
     sent = {row["ComplianceResourceId"]: row["ComplianceType"] for row in put.parameters["Evaluations"]}
     assert sent == {"subnet-0": "COMPLIANT", "subnet-1": "NON_COMPLIANT"}
@@ -81,7 +85,7 @@ def test_duplicates_are_reported_once(aws: Aws, event: ConfigEvent, sandbox: San
 
 def test_evaluation_is_stored_with_the_time_of_the_event(aws: Aws, event: ConfigEvent, loop: ConfigLoop) -> None:
     """AWS Config stores type and id of the resource, compliance, annotation, and the time of the change."""
-    put_evaluations(aws.config, event, [SUBNET])
+    assert list(put_evaluations(aws.config, event, [SUBNET])) == ["subnet-1"]
     [result] = loop.results.of_rule(loop.rule.name)
     assert result.resource == ("AWS::EC2::Subnet", "subnet-1")
     assert (result.compliance, result.annotation) == ("COMPLIANT", SUBNET.annotation)
@@ -93,18 +97,32 @@ def test_refused_evaluations_of_all_batches_are_raised(
 ) -> None:
     """A refusal in the first batch does not keep the second from being sent; all that were refused are named."""
     loop.results.rejected.update({"subnet-3", "subnet-120"})
+    accepted: list[str] = []
     with pytest.raises(ReportError) as raised:
-        put_evaluations(aws.config, event, evaluations(130))
+        accepted.extend(put_evaluations(aws.config, event, evaluations(130)))
     assert [row["ComplianceResourceId"] for row in raised.value.failed] == ["subnet-3", "subnet-120"]
     assert str(raised.value) == "AWS Config rejected 2 evaluations, the first: subnet-3, subnet-120"
-    assert len(stored_compliance()) == 128
+    assert set(accepted) == stored_compliance().keys()
+    assert len(accepted) == 128
+
+
+def test_what_was_accepted_before_a_failed_call_is_known(
+    aws: Aws, event: ConfigEvent, sandbox: Sandbox, stored_compliance: Callable[[], dict[str, str]]
+) -> None:
+    """If the second call fails, the evaluations of the first one are accepted, and their ids were returned."""
+    sandbox.faults.before("config", "PutEvaluations", lambda: sandbox.faults.deny("config", "PutEvaluations"))
+    accepted: list[str] = []
+    with pytest.raises(ApiError, match="AccessDenied"):
+        accepted.extend(put_evaluations(aws.config, event, evaluations(230)))
+    assert set(accepted) == stored_compliance().keys()
+    assert len(accepted) == 100
 
 
 def test_test_mode_stores_nothing(
     aws: Aws, event: ConfigEvent, stored_compliance: Callable[[], dict[str, str]]
 ) -> None:
     """In TestMode AWS Config checks and keeps nothing."""
-    assert put_evaluations(aws.config, replace(event, result_token="TESTMODE"), [SUBNET]) == 1
+    assert list(put_evaluations(aws.config, replace(event, result_token="TESTMODE"), [SUBNET])) == ["subnet-1"]
     assert stored_compliance() == {}
 
 
@@ -112,15 +130,34 @@ def test_expired_token_is_an_error(aws: Aws, event: ConfigEvent, loop: ConfigLoo
     """A token that AWS Config does not know any more is refused by it, and that is raised."""
     loop.results.expire_tokens()
     with pytest.raises(ApiError, match="config:PutEvaluations failed with InvalidResultToken"):
-        put_evaluations(aws.config, event, [SUBNET])
+        list(put_evaluations(aws.config, event, [SUBNET]))
 
 
 def test_stored_results_are_read_to_their_last_page(aws: Aws, event: ConfigEvent, sandbox: Sandbox) -> None:
     """AWS Config gives 100 results a page: 250 are three calls."""
-    put_evaluations(aws.config, event, evaluations(250))
+    list(put_evaluations(aws.config, event, evaluations(250)))
     stored = stored_results(aws.config, event.rule_name)
     assert stored == {f"subnet-{number}": STORED for number in range(250)}
     assert len(sandbox.calls.of("config", "GetComplianceDetailsByConfigRule")) == 3
+
+
+@pytest.mark.parametrize(("number", "reads"), [(1, (1, 0)), (FEW, (FEW, 0)), (FEW + 1, (0, 1))])
+def test_few_results_are_read_one_by_one(
+    aws: Aws, event: ConfigEvent, sandbox: Sandbox, number: int, reads: tuple[int, int]
+) -> None:
+    """Up to 20 resources are read one by one, and for more all results of the rule. Other rules do not count."""
+    list(put_evaluations(aws.config, event, evaluations(number - 1)))
+    other = ConfigLoop(sandbox, invoke=dict, rule=RuleDefinition("another", "another"))
+    token = other.results.issue_token("another")
+    list(put_evaluations(aws.config, replace(event, result_token=token), evaluations(number)))
+    sandbox.calls.clear()
+    ids = [evaluation.resource_id for evaluation in evaluations(number)]
+    stored = stored_results_of(aws.config, event.rule_name, "AWS::EC2::Subnet", ids)
+    assert stored == {f"subnet-{place}": STORED for place in range(number - 1)}
+    assert (
+        tuple(len(sandbox.calls.of("config", f"GetComplianceDetailsBy{what}")) for what in ("Resource", "ConfigRule"))
+        == reads
+    )
 
 
 def test_rule_without_results_has_none_stored(aws: Aws, event: ConfigEvent) -> None:
@@ -137,7 +174,7 @@ def test_result_without_annotation_is_read(aws: Aws, event: ConfigEvent) -> None
         "OrderingTimestamp": CAPTURED,
     }
     aws.config.put_evaluations(Evaluations=[evaluation], ResultToken=event.result_token)
-    assert stored_results(aws.config, event.rule_name) == {"subnet-1": StoredResult("COMPLIANT", "")}
+    assert stored_results(aws.config, event.rule_name) == {"subnet-1": StoredResult("COMPLIANT", "", CAPTURED)}
 
 
 def test_stored_evaluation_is_not_reported_again() -> None:
@@ -150,10 +187,10 @@ def test_stored_evaluation_is_not_reported_again() -> None:
     [
         {},
         {"subnet-2": STORED},
-        {"subnet-1": StoredResult("NON_COMPLIANT", SUBNET.annotation)},
-        {"subnet-1": StoredResult("NOT_APPLICABLE", SUBNET.annotation)},
-        {"subnet-1": StoredResult("COMPLIANT", "ENDPOINT: by another route")},
-        {"subnet-1": StoredResult("COMPLIANT", "")},
+        {"subnet-1": StoredResult("NON_COMPLIANT", SUBNET.annotation, CAPTURED)},
+        {"subnet-1": StoredResult("NOT_APPLICABLE", SUBNET.annotation, CAPTURED)},
+        {"subnet-1": StoredResult("COMPLIANT", "ENDPOINT: by another route", CAPTURED)},
+        {"subnet-1": StoredResult("COMPLIANT", "", CAPTURED)},
     ],
 )
 def test_changed_evaluation_is_reported(stored: dict[str, StoredResult]) -> None:
@@ -171,9 +208,9 @@ def test_not_applicable_of_a_new_resource_is_not_reported() -> None:
 def test_deleted_resources_are_those_whose_result_still_counts() -> None:
     """Deleted resources are found by their stored results, unless those are NOT_APPLICABLE already."""
     stored = {
-        "subnet-3": StoredResult("NON_COMPLIANT", ""),
+        "subnet-3": StoredResult("NON_COMPLIANT", "", CAPTURED),
         "subnet-2": STORED,
         "subnet-1": STORED,
-        "subnet-4": StoredResult("NOT_APPLICABLE", ""),
+        "subnet-4": StoredResult("NOT_APPLICABLE", "", CAPTURED),
     }
     assert deleted_resource_ids(stored, ["subnet-1", "subnet-9"]) == ["subnet-2", "subnet-3"]

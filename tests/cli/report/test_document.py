@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.remedy.texts import general_remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import parse_parameters
-from express_path_cli.remedy_texts import general_remedy
 from express_path_cli.report.contents import contents
 from express_path_cli.report.document import as_html
 from express_path_cli.report.headline import headline, whereabouts

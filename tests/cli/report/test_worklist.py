@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from express_path.domain.path.reasons import Reason
+from express_path.domain.remedy.remedies import Remedies
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.formats.csv_rows import as_csv
 from express_path_cli.next_commands import ScanOptions
-from express_path_cli.remedies import Remedies
 from express_path_cli.report.additions import Additions
 from express_path_cli.resource_labels import ResourceLabels
 from express_path_cli.result import Result

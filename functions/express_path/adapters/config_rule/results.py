@@ -1,8 +1,8 @@
 """Report evaluations to AWS Config, and read the results that it has stored."""
 
-from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from express_path.adapters.aws import calling, pages
 from express_path.adapters.config_rule.events import ConfigEvent
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 BATCH = 100
 """The most evaluations of one PutEvaluations call (botocore model: config PutEvaluationsRequest)."""
 NOT_APPLICABLE = "NOT_APPLICABLE"
+FEW = 20
+"""Up to so many resources, results are read one resource at a time. One call then reads one resource, and otherwise 100
+results of the rule, so reading all results is faster for more resources, unless the rule has thousands of results."""
 
 
 class Evaluation(NamedTuple):
@@ -34,31 +37,40 @@ class Evaluation(NamedTuple):
 
 
 class StoredResult(NamedTuple):
-    """The result that AWS Config has stored for a resource; annotation is empty if there is none."""
+    """The result that AWS Config has stored for a resource; annotation is empty if there is none.
+
+    ordering_timestamp is that of the evaluation. AWS Config ignores evaluations that are older.
+    """
 
     compliance: str
     annotation: str
+    ordering_timestamp: datetime
 
 
-def put_evaluations(config: "ConfigServiceClient", event: ConfigEvent, evaluations: Iterable[Evaluation]) -> int:
-    """Report evaluations in answer to an event; return how many. If there are none, no call is made.
+def put_evaluations(
+    config: "ConfigServiceClient", event: ConfigEvent, evaluations: Iterable[Evaluation]
+) -> Iterator[str]:
+    """Report evaluations in answer to an event; yield the id of each resource whose evaluation was accepted.
 
-    Each resource is reported once, by its last evaluation. Raise ReportError if AWS Config rejects some evaluations,
-    and ApiError if it rejects the call.
+    Each resource is reported once, by its last evaluation. If there are none, no call is made. After all calls, raise
+    ReportError if AWS Config rejected some evaluations. Raise ApiError if it rejects a call.
     """
     last = list({evaluation.resource_id: evaluation for evaluation in evaluations}.values())
-    failed: list[dict[str, object]] = []
+    failed: list[Mapping[str, Any]] = []
     for start in range(0, len(last), BATCH):
+        batch = last[start : start + BATCH]
         with calling("config:PutEvaluations"):
             response = config.put_evaluations(
-                Evaluations=[_request(evaluation) for evaluation in last[start : start + BATCH]],
+                Evaluations=[_request(evaluation) for evaluation in batch],
                 ResultToken=event.result_token,
                 TestMode=event.is_test,
             )
-        failed.extend(dict(evaluation) for evaluation in response.get("FailedEvaluations", []))
+        rejected = response.get("FailedEvaluations", [])
+        failed.extend(rejected)
+        rejected_ids = {evaluation["ComplianceResourceId"] for evaluation in rejected}
+        yield from (evaluation.resource_id for evaluation in batch if evaluation.resource_id not in rejected_ids)
     if failed:
         raise ReportError(failed)
-    return len(last)
 
 
 def _request(evaluation: Evaluation) -> "EvaluationTypeDef":
@@ -82,11 +94,40 @@ def stored_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, S
         ConfigRuleName=rule_name,
         PaginationConfig={"PageSize": BATCH},
     )
-    stored = {}
-    for row in rows:
-        resource_id = row["EvaluationResultIdentifier"]["EvaluationResultQualifier"]["ResourceId"]
-        stored[resource_id] = StoredResult(row["ComplianceType"], row.get("Annotation", ""))
-    return stored
+    return {_identifier(row)["ResourceId"]: _stored(row) for row in rows}
+
+
+def stored_results_of(
+    config: "ConfigServiceClient", rule_name: str, resource_type: str, resource_ids: Collection[str]
+) -> dict[str, StoredResult]:
+    """Return the rule's stored results of these resources, by resource id. Raise ApiError."""
+    if len(resource_ids) > FEW:
+        return stored_results(config, rule_name)
+    found = {}
+    for resource_id in resource_ids:
+        rows = pages(
+            config,
+            "config",
+            "get_compliance_details_by_resource",
+            "EvaluationResults",
+            ResourceType=resource_type,
+            ResourceId=resource_id,
+        )
+        for row in rows:
+            if _identifier(row)["ConfigRuleName"] == rule_name:
+                found[resource_id] = _stored(row)
+    return found
+
+
+def _identifier(row: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the rule and the resource of a result."""
+    qualifier: Mapping[str, str] = row["EvaluationResultIdentifier"]["EvaluationResultQualifier"]
+    return qualifier
+
+
+def _stored(row: Mapping[str, Any]) -> StoredResult:
+    ordering_timestamp = row["EvaluationResultIdentifier"]["OrderingTimestamp"].astimezone(UTC)
+    return StoredResult(row["ComplianceType"], row.get("Annotation", ""), ordering_timestamp)
 
 
 def changed_evaluations(evaluations: Iterable[Evaluation], stored: Mapping[str, StoredResult]) -> list[Evaluation]:
@@ -101,7 +142,7 @@ def changed_evaluations(evaluations: Iterable[Evaluation], stored: Mapping[str, 
 def _is_changed(evaluation: Evaluation, result: StoredResult | None) -> bool:
     if result is None:
         return evaluation.compliance != NOT_APPLICABLE
-    return result != (evaluation.compliance, evaluation.annotation)
+    return (result.compliance, result.annotation) != (evaluation.compliance, evaluation.annotation)
 
 
 def deleted_resource_ids(stored: Mapping[str, StoredResult], existing_ids: Collection[str]) -> list[str]:

@@ -13,6 +13,7 @@ from express_path.domain.path.routing import AddressSet, contains, overlap
 MAX_ROUTE_TABLES = 64
 """The most route tables that a path is followed through: the usual time to live of an IP packet
 (https://www.iana.org/assignments/ip-parameters/ip-parameters.xhtml)."""
+_NATS = (TargetKind.NAT_GATEWAY, TargetKind.NETWORK_INTERFACE)
 
 
 class Hop(NamedTuple):
@@ -21,6 +22,11 @@ class Hop(NamedTuple):
     kind: TargetKind
     id: str
     destination: str
+
+
+def nat_on(path: Sequence[Hop]) -> Hop | None:
+    """Return the NAT of a path that crosses one: its last hop that can be a NAT, since appliances are before it."""
+    return next((hop for hop in reversed(path) if hop.kind in _NATS), None)
 
 
 @dataclass(frozen=True, slots=True)

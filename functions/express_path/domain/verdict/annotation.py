@@ -39,3 +39,9 @@ def annotate(reason: Reason, deciding: Outcome, table: RouteTable | None, family
     if deciding.note:
         line += f" ({deciding.note})"
     return line if len(line) <= MAX_LENGTH else line[: MAX_LENGTH - 3] + "..."
+
+
+def reason_of(annotation: str) -> Reason | None:
+    """Return the reason with which an annotation starts; None if it was not rendered by `annotate`."""
+    word = annotation.partition(":")[0]
+    return Reason(word) if word in _PHRASES else None

@@ -80,25 +80,25 @@ class Evaluator:
         """Start without decisions; each one is made when it is first needed."""
         self.tracer = tracer
         self.snapshot = tracer.snapshot
-        self._account = account or Account.of(self.snapshot)
+        self.account = account or Account.of(self.snapshot)
         self._parameters = parameters
         self._decisions: dict[Hashable, Decision] = {}
         self._from_origins: dict[Origin, Decision] = {}
 
     def for_snapshot(self, snapshot: Snapshot) -> "Evaluator":
         """Return an evaluator of another snapshot, for the same account and parameters."""
-        return Evaluator(Tracer(snapshot), self._parameters, self._account)
+        return Evaluator(Tracer(snapshot), self._parameters, self.account)
 
     def verdict(self, subnet_id: str) -> Verdict:
         """Return the verdict on a subnet; DELETED if the snapshot does not contain it."""
         snapshot = self.snapshot
         subnet = snapshot.subnets.get(subnet_id)
         if subnet is None:
-            return deleted_verdict(self._account, snapshot.region, subnet_id)
+            return deleted_verdict(self.account, snapshot.region, subnet_id)
         table = self.tracer.governing_table(subnet)
         decision = self._decide(subnet, table)
         return Verdict(
-            self._account.id,
+            self.account.id,
             snapshot.region,
             subnet.vpc_id,
             subnet_id,
@@ -137,7 +137,7 @@ class Evaluator:
 
     def _before_routing(self, subnet: Subnet, table: RouteTable | None) -> Outcome | None:
         """Return the outcome that is decided before routing, if there is one: the first that applies."""
-        if subnet.owner_id != self._account.id:
+        if subnet.owner_id != self.account.id:
             return Outcome(Reason.NOT_OWNED)
         exclusion = self._exclusion(subnet, table)
         if exclusion:
@@ -149,7 +149,7 @@ class Evaluator:
         return None
 
     def _lacks_directory_buckets(self, subnet: Subnet) -> bool:
-        return self._parameters.scope is Scope.DIRECTORY_BUCKETS and self._account.lacks_directory_buckets(subnet.id)
+        return self._parameters.scope is Scope.DIRECTORY_BUCKETS and self.account.lacks_directory_buckets(subnet.id)
 
     def _exclusion(self, subnet: Subnet, table: RouteTable | None) -> str:
         """Return which rule parameter excludes a subnet, and by which tag of which resource; empty if none does."""
@@ -160,6 +160,11 @@ class Evaluator:
             if resource and has_tag(resource.tags, tag):
                 return f"tag {tag} on {resource.id}"
         return ""
+
+
+def excluded_by(verdict: Verdict) -> str:
+    """Return what excludes an EXCLUDED subnet: a tag (key or key=value), or vpcIds."""
+    return "vpcIds" if verdict.note == _NOT_LISTED else verdict.note.removeprefix("tag ").rpartition(" on ")[0]
 
 
 def out_of_scope(account: Account, region: str, subnet_id: str) -> Verdict:

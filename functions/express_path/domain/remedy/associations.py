@@ -9,11 +9,11 @@ from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.records import FULL_ACCESS, HealSettings
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.outcomes import nat_on
 from express_path.domain.path.reasons import NAT_REASONS, Reason
+from express_path.domain.remedy.texts import PAGES, Names, Remedy, association_text, listed
+from express_path.domain.remedy.unresolved_egress import how_to_find_out
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.crossed_nats import nat_on
-from express_path_cli.remedy_texts import PAGES, Names, Remedy, association_text, listed
-from express_path_cli.unresolved_egress import how_to_find_out
 
 
 def association(verdicts: Sequence[Verdict], endpoint: VpcEndpoint) -> Remedy:

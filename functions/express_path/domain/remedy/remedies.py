@@ -4,15 +4,15 @@ import shlex
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from ipaddress import ip_network
+from typing import Protocol
 
 from express_path.domain.heal.endpoint_choice import NEW_ENDPOINT, endpoint_to_create, is_associated, usable_endpoints
 from express_path.domain.heal.records import HealSettings
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.associations import association, names_of
-from express_path_cli.remedy_texts import (
+from express_path.domain.remedy.associations import association, names_of
+from express_path.domain.remedy.texts import (
     ASSOCIATED,
     DEFAULT_ROUTE_WINS,
     NAT64_PAGE,
@@ -23,20 +23,32 @@ from express_path_cli.remedy_texts import (
     TEXTS,
     Remedy,
 )
-from express_path_cli.result import View, is_flagged
-from express_path_cli.vpc_networks import VpcNetworks
+from express_path.domain.remedy.vpc_networks import VpcNetworks
+from express_path.domain.verdict.evaluator import Account, Verdict
 
 _NAT64 = ip_network("64:ff9b::/96")
 _SUBNET_ID, _ROUTE_TABLE_ID = Verdict._fields.index("subnet_id"), Verdict._fields.index("route_table_id")
 """Positions in a verdict. Only the Availability Zone is between them."""
 
 
+class AccountView(Protocol):
+    """An account, and the network of one Region in which its traffic is traced."""
+
+    @property
+    def account(self) -> Account:
+        """The account whose subnets have verdicts."""
+
+    @property
+    def tracer(self) -> Tracer:
+        """The network."""
+
+
 class Remedies:
     """The remedies of verdicts. Subnets with the same route table, reason and path share one."""
 
-    def __init__(self, views: Iterable[View] = ()) -> None:
+    def __init__(self, views: Iterable[AccountView] = ()) -> None:
         """Name the endpoints of these views; without the view of a verdict, its remedy has no command."""
-        self._tracers = {(view.account.id, view.region): view.tracer for view in views}
+        self._tracers = {(view.account.id, view.tracer.snapshot.region): view.tracer for view in views}
         self._networks: dict[Tracer, VpcNetworks] = {}
         self._remedies: dict[Hashable, Remedy | None] = {}
 
@@ -72,7 +84,7 @@ class Remedies:
 def needs_remedy(verdict: Verdict) -> bool:
     """Return whether something has to change, or has to be checked."""
     if verdict.reason is Reason.INTERNET_GATEWAY:
-        return is_flagged(verdict)
+        return verdict.compliance is Compliance.NON_COMPLIANT
     return verdict.compliance is not Compliance.COMPLIANT and verdict.reason in TEXTS
 
 

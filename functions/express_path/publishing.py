@@ -1,0 +1,121 @@
+"""Publish verdicts on EventBridge: the events about an evaluation, and the queue for those that cannot be put."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.config_rule.events import ConfigEvent
+from express_path.adapters.config_rule.results import StoredResult, stored_results_of
+from express_path.adapters.event_bus import Entry, RejectedEntry, put_entries
+from express_path.adapters.unpublished_events import queue_entries
+from express_path.adapters.verdict_events import (
+    EarlierResult,
+    PublishedVerdict,
+    RuleRun,
+    SweepCompleted,
+    VerdictChanged,
+    changed_entry,
+    completed_entry,
+    snapshot_entries,
+    timestamp,
+)
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.remedy.remedies import Remedies
+from express_path.domain.verdict.annotation import reason_of
+from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.fanout import ResourceType
+from express_path.domain.verdict.summary import Summary
+from express_path.errors import ApiError, PublishError
+from express_path.evaluation import Answer
+
+StoredResults = Mapping[str, StoredResult] | None
+"""The results that AWS Config had before, by subnet; None if they could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventBus:
+    """The bus that events are put on, and the queue for those that EventBridge does not take."""
+
+    aws: Aws
+    bus_name: str
+    queue_url: str
+
+    def publish(self, entries: Collection[Entry]) -> None:
+        """Put entries on the bus. Raise PublishError if EventBridge did not take some; they are in the queue then."""
+        rejected = put_entries(self.aws.events, self.bus_name, entries) if entries else []
+        if rejected:
+            raise PublishError(len(rejected), f"{rejected[0].code}: {rejected[0].message}", self._queue(rejected))
+
+    def _queue(self, rejected: Iterable[RejectedEntry]) -> ApiError | None:
+        try:
+            queue_entries(self.aws.sqs, self.queue_url, [failure.entry for failure in rejected])
+        except ApiError as error:
+            return error
+        return None
+
+
+def rule_run(event: ConfigEvent, region: str) -> RuleRun:
+    """Return the invocation as events name it. A retry has the same time, and so the same sweep id."""
+    sweep_id = f"sweep-{timestamp(event.ordering_timestamp)}" if event.item is None else None
+    return RuleRun(event.account_id, region, event.rule_name, event.ordering_timestamp, sweep_id)
+
+
+def results_before(aws: Aws, event: ConfigEvent, answer: Answer) -> StoredResults:
+    """Return the results that AWS Config has before the answer is reported. Raise ApiError if they cannot be read."""
+    if answer.stored is not None or event.is_test or not answer.verdicts:
+        return answer.stored
+    subnet_ids = [verdict.subnet_id for verdict in answer.verdicts]
+    return stored_results_of(aws.config, event.rule_name, ResourceType.SUBNET.value, subnet_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """The events about one answer. stored are AWS Config's results from before the answer was reported.
+
+    If stored is None, every verdict may be a change, so every verdict is published.
+    """
+
+    run: RuleRun
+    answer: Answer
+    stored: StoredResults
+
+    def changes(self, subnet_ids: Collection[str]) -> list[Entry]:
+        """Return a VerdictChanged for each of these subnets whose compliance or reason changed."""
+        wanted, remedies = set(subnet_ids), self._remedies()
+        return [
+            changed_entry(VerdictChanged(self.run, self._earlier(verdict), _published(verdict, remedies)))
+            for verdict in self.answer.verdicts
+            if verdict.subnet_id in wanted and self._is_change(verdict)
+        ]
+
+    def sweep(self, summary: Summary) -> list[Entry]:
+        """Return the snapshot of all verdicts, and the end of the sweep."""
+        remedies = self._remedies()
+        parts = snapshot_entries(self.run, (_published(verdict, remedies) for verdict in self.answer.everything))
+        return [*parts, completed_entry(SweepCompleted(self.run, len(parts), summary))]
+
+    def _remedies(self) -> Remedies:
+        return Remedies([self.answer.evaluator] if self.answer.evaluator else [])
+
+    def _is_change(self, verdict: Verdict) -> bool:
+        """Return whether the compliance or the reason changed.
+
+        AWS Config removes results that are NOT_APPLICABLE, so without a stored result a subnet that is NOT_APPLICABLE
+        has not changed, unless it was deleted. AWS Config ignores evaluations that are older than the stored one.
+        """
+        if self.stored is None:
+            return True
+        result = self.stored.get(verdict.subnet_id)
+        if result is None:
+            return verdict.compliance is not Compliance.NOT_APPLICABLE or verdict.reason is Reason.DELETED
+        if result.ordering_timestamp > self.run.ordering_timestamp:
+            return False
+        return (result.compliance, reason_of(result.annotation)) != (verdict.compliance, verdict.reason)
+
+    def _earlier(self, verdict: Verdict) -> EarlierResult | None:
+        result = self.stored.get(verdict.subnet_id) if self.stored else None
+        return EarlierResult(Compliance(result.compliance), reason_of(result.annotation)) if result else None
+
+
+def _published(verdict: Verdict, remedies: Remedies) -> PublishedVerdict:
+    return PublishedVerdict.of(verdict, remedies.of(verdict))

@@ -1,0 +1,158 @@
+"""EventBridge: what a request may hold, entries that fail, and delivery to Lambda functions, which moto lacks."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import Lock
+from typing import Any
+
+from moto.events.exceptions import ValidationException
+from moto.events.models import EventsBackend, Rule
+from moto.utilities.arns import parse_arn
+
+from sandbox.config_service.invocation import invoke_asynchronously
+from sandbox.dynamic import Moto
+from sandbox.patches import Patches
+
+Event = dict[str, Any]
+Function = Callable[[Event], Any]
+
+MAXIMUM_BYTES = 262_144
+"""The most bytes of the entries of one request: the smaller of the limits that AWS documents.
+
+https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
+"""
+TIME_BYTES = 14
+
+
+@dataclass
+class _FailingEntries:
+    code: str
+    times: int | None
+    detail_type: str | None
+
+    def fits(self, entry: Mapping[str, Any]) -> bool:
+        return self.times != 0 and self.detail_type in (None, entry["DetailType"])
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """An event for one Lambda function, and the error of its last attempt, None if it succeeded or waits."""
+
+    function_arn: str
+    event: Event
+    error: Exception | None = None
+
+
+class EventBridge:
+    """The knobs of EventBridge.
+
+    `register` lets rules invoke a function. `holds` keeps events for functions in `held`, which `deliver` sends: a test
+    may reorder or repeat them before. `deliveries` has what became of each event for a function.
+    """
+
+    def __init__(self) -> None:
+        """Begin without functions; entries succeed, and events are delivered at once."""
+        self._lock = Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget functions, failures, and events."""
+        self.holds = False
+        self.held: list[Delivery] = []
+        self.deliveries: list[Delivery] = []
+        self._functions: dict[str, Function] = {}
+        self._failing: list[_FailingEntries] = []
+
+    def register(self, name: str, function: Function) -> None:
+        """Let targets with the ARN of a function of this name invoke a callable of one event."""
+        self._functions[name] = function
+
+    def fail_entries(
+        self, code: str = "InternalFailure", times: int | None = None, detail_type: str | None = None
+    ) -> None:
+        """Let entries fail with an error code, in a request that succeeds: some of them, or all until `reset`.
+
+        Source: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsResultEntry.html
+        """
+        self._failing.append(_FailingEntries(code, times, detail_type))
+
+    def succeed(self) -> None:
+        """Let all entries succeed again."""
+        self._failing.clear()
+
+    def deliver(self) -> list[Delivery]:
+        """Send the events that are held, in their order, and return what became of each."""
+        due, self.held = self.held, []
+        done = [self._invoke(delivery) for delivery in due]
+        self.deliveries += done
+        return done
+
+    def apply(self, patches: Patches) -> None:
+        """Let moto check and deliver as EventBridge does."""
+
+        def put_events(backend: EventsBackend, events: list[Event]) -> list[Event]:
+            return self._put_events(original, backend, events)
+
+        def send(rule: Rule, event: Event, transform_input: bool = True) -> None:  # noqa: FBT001, FBT002  # moto's
+            self._send(original_send, rule, event, transform_input)
+
+        original, original_send = EventsBackend.put_events, Rule.send_to_targets
+        patches.set(EventsBackend, "put_events", put_events)
+        patches.set(Rule, "send_to_targets", send)
+
+    def _put_events(self, original: Moto, backend: EventsBackend, entries: list[Event]) -> list[Event]:
+        """Check the size of all entries, take out those that fail, and let moto put the others."""
+        if sum(map(_size, entries)) > MAXIMUM_BYTES:
+            raise ValidationException("Total size of the entries in the request is over the limit.")
+        answers = [self._failure(entry) for entry in entries]
+        passing = [entry for entry, failure in zip(entries, answers, strict=True) if failure is None]
+        put = iter(original(backend, passing) if passing else [])
+        return [next(put) if failure is None else failure for failure in answers]
+
+    def _failure(self, entry: Event) -> Event | None:
+        for failing in self._failing:
+            if failing.fits(entry):
+                failing.times = None if failing.times is None else failing.times - 1
+                return {"ErrorCode": failing.code, "ErrorMessage": f"The test requested {failing.code}."}
+        return None
+
+    def _send(self, original: Moto, rule: Rule, event: Event, transform_input: bool) -> None:  # noqa: FBT001  # moto's
+        """Deliver to Lambda functions; moto delivers to the other targets of an enabled rule."""
+        if rule.state != "ENABLED" or not rule.event_pattern.matches_event(event):  # type: ignore[arg-type]  # moto types its events
+            return
+        of_lambda = [target for target in rule.targets if parse_arn(target["Arn"]).service == "lambda"]
+        for target in of_lambda:
+            delivery = Delivery(target["Arn"], _delivered(event))
+            with self._lock:
+                self.held.append(delivery)
+        if of_lambda and not self.holds:
+            self.deliver()
+        others = [target for target in rule.targets if target not in of_lambda]
+        if others:
+            targets, rule.targets = rule.targets, others
+            try:
+                original(rule, _delivered(event) if transform_input else event, transform_input)
+            finally:
+                rule.targets = targets
+
+    def _invoke(self, delivery: Delivery) -> Delivery:
+        """Invoke a function asynchronously, as EventBridge does; Lambda retries twice."""
+        name = delivery.function_arn.partition(":function:")[2].partition(":")[0]
+        function = self._functions[name]
+        done = invoke_asynchronously(lambda event: function(json.loads(json.dumps(event))), delivery.event)
+        return Delivery(delivery.function_arn, delivery.event, done.error)
+
+
+def _size(entry: Mapping[str, Any]) -> int:
+    """Return the size of an entry: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html."""
+    texts = [entry.get("Source"), entry.get("DetailType"), entry.get("Detail"), *entry.get("Resources", [])]
+    return sum(len(text.encode()) for text in texts if text) + (TIME_BYTES if entry.get("Time") else 0)
+
+
+def _delivered(event: Event) -> Event:
+    """Return the event with its time as EventBridge writes it: https://docs.aws.amazon.com/eventbridge/latest/ref/overiew-event-structure.html."""
+    time = event["time"]
+    shown = time if isinstance(time, str) else datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {key: value for key, value in event.items() if key != "ingestion-time"} | {"time": shown}

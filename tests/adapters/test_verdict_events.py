@@ -1,0 +1,222 @@
+"""The events that the rule publishes: what is built matches the JSON Schema, and is read back unchanged."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from express_path.adapters.event_bus import MAX_BYTES, Entry
+from express_path.adapters.verdict_event_parsing import parse_verdict_event
+from express_path.adapters.verdict_events import (
+    EarlierResult,
+    PublishedVerdict,
+    RuleRun,
+    SweepCompleted,
+    VerdictChanged,
+    VerdictSnapshot,
+    changed_entry,
+    completed_entry,
+    snapshot_entries,
+)
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.remedy.remedies import remedy
+from express_path.domain.verdict.summary import ExcludedSubnets, Summary
+from express_path.errors import EventError
+from tests.support.make import ACCOUNT, REGION, by_id, route, snapshot, subnet, table, verdict_on
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs" / "verdict-event.schema.json").read_text(encoding="utf-8"))
+VALIDATOR = Draft202012Validator(SCHEMA)
+TIME = datetime(2026, 11, 22, 23, 14, 5, 123000, tzinfo=UTC)
+RUN = RuleRun(ACCOUNT, REGION, "s3express-no-nat-path", TIME, "sweep-1")
+NETWORK = snapshot(
+    subnets=by_id(subnet(availability_zone_id="use1-az1")),
+    route_tables=by_id(table("rtb-1", route("0.0.0.0/0", "nat-1"), subnets=("subnet-1",))),
+)
+FLAGGED = PublishedVerdict.of(verdict_on(NETWORK), remedy(verdict_on(NETWORK), Tracer(NETWORK)))
+GONE = PublishedVerdict(
+    "", "subnet-é", "", None, Compliance.NOT_APPLICABLE, Reason.DELETED, "DELETED: the subnet no longer exists"
+)
+CHANGED = VerdictChanged(
+    replace(RUN, sweep_id=None), EarlierResult(Compliance.COMPLIANT, Reason.INTERNET_GATEWAY), FLAGGED
+)
+COMPLETED = SweepCompleted(
+    RUN,
+    1,
+    Summary(
+        3,
+        {Compliance.COMPLIANT: 0, Compliance.NON_COMPLIANT: 1, Compliance.NOT_APPLICABLE: 2},
+        {Reason.NAT_GATEWAY: 1, Reason.EXCLUDED: 2},
+        (ExcludedSubnets("team=légal", 1), ExcludedSubnets("vpcIds", 1)),
+    ),
+)
+
+
+def delivered(entry: Entry) -> dict[str, Any]:
+    """Return an entry as EventBridge delivers it, which must match the schema."""
+    event = {
+        "version": "0",
+        "id": "17793124-05d4-b198-2fde-7ededc63b103",
+        "detail-type": entry.detail_type,
+        "source": entry.source,
+        "account": ACCOUNT,
+        "time": entry.time.isoformat(timespec="seconds"),
+        "region": REGION,
+        "resources": list(entry.resources),
+        "detail": json.loads(entry.detail),
+    }
+    VALIDATOR.validate(event)
+    return event
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        CHANGED,
+        replace(CHANGED, old=None, new=GONE),
+        replace(CHANGED, old=EarlierResult(Compliance.NON_COMPLIANT, None)),
+    ],
+)
+def test_a_change_is_read_back_unchanged(event: VerdictChanged) -> None:
+    """An event about one subnet names the subnet's ARN, and says the same after EventBridge delivered it."""
+    entry = changed_entry(event)
+    assert entry.resources == (f"arn:aws:ec2:{REGION}:{ACCOUNT}:subnet/{event.new.subnet_id}",)
+    assert entry.time == TIME
+    assert parse_verdict_event(delivered(entry)) == event
+
+
+def test_a_change_has_the_documented_fields() -> None:
+    """The detail of a flagged subnet: every field by name, and the remedy with its command."""
+    detail = json.loads(changed_entry(CHANGED).detail)
+    remedy_shown = detail.pop("remedy")
+    assert detail == {
+        "schemaVersion": 1,
+        "accountId": ACCOUNT,
+        "region": REGION,
+        "ruleName": "s3express-no-nat-path",
+        "orderingTimestamp": "2026-11-22T23:14:05.123Z",
+        "sweepId": None,
+        "vpcId": "vpc-1",
+        "subnetId": "subnet-1",
+        "availabilityZoneId": "use1-az1",
+        "routeTableId": "rtb-1",
+        "old": {"compliance": "COMPLIANT", "reason": "INTERNET_GATEWAY"},
+        "new": {"compliance": "NON_COMPLIANT", "reason": "NAT_GATEWAY"},
+        "annotation": "NAT_GATEWAY: S3 Express traffic crosses a NAT gateway; route 0.0.0.0/0 -> nat-1 in rtb-1",
+        "path": [{"kind": "NAT_GATEWAY", "id": "nat-1", "destination": "0.0.0.0/0"}],
+    }
+    assert remedy_shown["text"].startswith("Associate route table rtb-1 with a new gateway endpoint")
+    assert remedy_shown["text"].endswith("associate the route table with that one.")
+    assert remedy_shown["command"].startswith("aws ec2 create-vpc-endpoint")
+    assert remedy_shown["url"].startswith("https://docs.aws.amazon.com/")
+
+
+def test_a_completed_sweep_is_read_back_unchanged() -> None:
+    """The counts, the reasons that occur, and what excludes subnets are the same after EventBridge delivered them."""
+    assert parse_verdict_event(delivered(completed_entry(COMPLETED))) == COMPLETED
+
+
+def test_a_snapshot_fills_as_few_entries_as_its_size_allows() -> None:
+    """2,000 verdicts need several parts: none is too large, none could have been left out, and no verdict is lost."""
+    verdicts = [replace(FLAGGED, subnet_id=f"subnet-{number}") for number in range(2000)]
+    entries = snapshot_entries(RUN, verdicts)
+    events = [parse_verdict_event(delivered(entry)) for entry in entries]
+    assert all(isinstance(event, VerdictSnapshot) and event.run == RUN for event in events)
+    assert [(event.part, event.parts) for event in events] == [(part + 1, len(events)) for part in range(len(events))]
+    assert [verdict for event in events for verdict in event.verdicts] == verdicts
+    sizes = [entry.size for entry in entries]
+    assert max(sizes) <= MAX_BYTES
+    assert min(sizes[:-1]) > MAX_BYTES * 0.95 - len(changed_entry(CHANGED).detail)
+
+
+def test_a_snapshot_without_subnets_is_one_empty_part() -> None:
+    """Consumers get a part even if the account has no subnets."""
+    (entry,) = snapshot_entries(RUN, [])
+    assert parse_verdict_event(delivered(entry)) == VerdictSnapshot(RUN, 1, 1, ())
+
+
+def test_timestamps_are_utc() -> None:
+    """A time in another zone is written in UTC, and denotes the same moment."""
+    run = replace(RUN, ordering_timestamp=TIME.astimezone(timezone(timedelta(hours=5))))
+    event = parse_verdict_event(delivered(changed_entry(replace(CHANGED, run=run))))
+    assert event.run.ordering_timestamp == TIME
+
+
+def test_schema_lists_the_values_of_the_code() -> None:
+    """The schema's reasons, compliance types, and kinds of hops are those that verdicts have."""
+    found = SCHEMA["$defs"]
+    assert found["reason"]["enum"] == list(Reason)
+    assert found["compliance"]["enum"] == list(Compliance)
+    assert found["hop"]["properties"]["kind"]["enum"] == list(TargetKind)
+
+
+def with_detail(event: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+    """Return the event with a field of its detail replaced; dots and numbers lead into it."""
+    *parents, last = [int(name) if name.isdigit() else name for name in path.split(".")]
+    target: Any = event["detail"]
+    for parent in parents:
+        target = target[parent]
+    target[last] = value
+    return event
+
+
+@pytest.mark.parametrize(
+    ("build", "path", "value", "field"),
+    [
+        (lambda: changed_entry(CHANGED), "schemaVersion", 2, "detail.schemaVersion"),
+        (lambda: changed_entry(CHANGED), "accountId", "", "detail.accountId"),
+        (lambda: changed_entry(CHANGED), "subnetId", None, "detail.subnetId"),
+        (lambda: changed_entry(CHANGED), "vpcId", 7, "detail.vpcId"),
+        (lambda: changed_entry(CHANGED), "orderingTimestamp", "today", "detail.orderingTimestamp"),
+        (lambda: changed_entry(CHANGED), "orderingTimestamp", "2026-11-22T23:14:05", "detail.orderingTimestamp"),
+        (lambda: changed_entry(CHANGED), "old.reason", "NAT", "detail.old.reason"),
+        (lambda: changed_entry(CHANGED), "old", [], "detail.old"),
+        (lambda: changed_entry(CHANGED), "new.compliance", "MAYBE", "detail.new.compliance"),
+        (lambda: changed_entry(CHANGED), "path", [{"kind": "NAT_GATEWAY"}, 1], "detail.path"),
+        (lambda: changed_entry(CHANGED), "path.0.kind", "BRIDGE", "detail.path[0].kind"),
+        (lambda: changed_entry(CHANGED), "remedy.text", "", "detail.remedy.text"),
+        (lambda: snapshot_entries(RUN, [FLAGGED])[0], "part", 2, "detail.part"),
+        (lambda: snapshot_entries(RUN, [FLAGGED])[0], "parts", True, "detail.parts"),
+        (lambda: snapshot_entries(RUN, [FLAGGED])[0], "verdicts.0.reason", None, "detail.verdicts[0].reason"),
+        (lambda: completed_entry(COMPLETED), "subnets", -1, "detail.subnets"),
+        (lambda: completed_entry(COMPLETED), "counts.MAYBE", 1, "detail.counts"),
+        (lambda: completed_entry(COMPLETED), "reasons", None, "detail.reasons"),
+        (lambda: completed_entry(COMPLETED), "excluded.1.by", "", "detail.excluded[1].by"),
+    ],
+)
+def test_an_invalid_field_is_named(build: Callable[[], Entry], path: str, value: object, field: str) -> None:
+    """Reading stops at an invalid field, and the error names its place and the value."""
+    event = with_detail(delivered(build()), path, value)
+    with pytest.raises(EventError) as caught:
+        parse_verdict_event(event)
+    assert caught.value.field == field
+    assert caught.value.allowed
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"source": "aws.config"}, "source"),
+        ({"detail-type": "VerdictLost"}, "detail-type"),
+        ({"detail-type": ["VerdictChanged"]}, "detail-type"),
+        ({"detail": "{}"}, "detail"),
+    ],
+)
+def test_an_event_of_another_kind_is_rejected(changed: dict[str, Any], field: str) -> None:
+    """An event of another source or type is not taken for one of ours."""
+    with pytest.raises(EventError) as caught:
+        parse_verdict_event(delivered(changed_entry(CHANGED)) | changed)
+    assert caught.value.field == field
+
+
+def test_unknown_keys_are_ignored() -> None:
+    """A newer version of the rule may add keys."""
+    event = with_detail(delivered(changed_entry(CHANGED)), "severity", "HIGH")
+    assert parse_verdict_event(event) == CHANGED

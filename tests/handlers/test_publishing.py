@@ -1,0 +1,293 @@
+"""What the function publishes on EventBridge: changes after events, and everything after each sweep."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from express_path.adapters.verdict_event_parsing import parse_verdict_event
+from express_path.adapters.verdict_events import SweepCompleted, VerdictChanged, VerdictEvent, VerdictSnapshot
+from express_path.domain.verdict.summary import ExcludedSubnets
+from express_path.errors import ApiError, PublishError, ReportError
+from express_path.handlers import redrive
+from sandbox.event_sources import poll
+from sandbox.server import Sandbox
+from tests.support.network import Builder, Private
+from tests.support.rule import Context, Item, Rule
+
+CAPTURED = "2026-02-13T05:48:51.341Z"
+LATER = "2026-02-13T05:48:52.000Z"
+
+
+class Bus:
+    """The default bus, with a rule that sends everything of ours to one function, and the redrive queue."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        """Create rule and queue."""
+        self.sandbox = sandbox
+        self.raw: list[dict[str, Any]] = []
+        self.sqs = sandbox.client("sqs")
+        self.queue_url = self.sqs.create_queue(QueueName="events")["QueueUrl"]
+        sandbox.eventbridge.register("consumer", self.raw.append)
+        events = sandbox.client("events")
+        events.put_rule(Name="ours", EventPattern=json.dumps({"source": ["express-path"]}))
+        arn = f"arn:aws:lambda:{sandbox.region}:{sandbox.account_id}:function:consumer"
+        events.put_targets(Rule="ours", Targets=[{"Id": "consumer", "Arn": arn}])
+
+    def taken(self) -> list[VerdictEvent]:
+        """Return the events that arrived since the last look, read strictly."""
+        found, self.raw[:] = [parse_verdict_event(event) for event in self.raw], []
+        return found
+
+    def redrive(self) -> tuple[int, int]:
+        """Invoke the redrive function once; return how many messages it deleted, and how many it left."""
+        polled = poll(self.sandbox, self.queue_url, lambda event: redrive.handler(event, Context()))
+        assert polled.error is None
+        return len(polled.deleted), len(polled.returned)
+
+
+@pytest.fixture
+def bus(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Bus:
+    """Return the bus, whose queue the function knows."""
+    found = Bus(sandbox)
+    monkeypatch.setenv("EVENTS_QUEUE_URL", found.queue_url)
+    return found
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """A private and a public subnet."""
+    return Private(builder)
+
+
+def item(vpc: Private, captured: str = CAPTURED, **more: object) -> Item:
+    """Return an item of the private subnet's route table."""
+    return {
+        "awsAccountId": "123456789012",
+        "configurationItemCaptureTime": captured,
+        "configurationItemStatus": "OK",
+        "resourceType": "AWS::EC2::RouteTable",
+        "resourceId": vpc.table,
+        "configuration": {"vpcId": vpc.vpc},
+        **more,
+    }
+
+
+def changes(events: list[VerdictEvent]) -> dict[str, tuple[str | None, str]]:
+    """Return old and new reason of each changed subnet."""
+    return {
+        event.new.subnet_id: (event.old and str(event.old.reason), str(event.new.reason))
+        for event in events
+        if isinstance(event, VerdictChanged)
+    }
+
+
+def test_a_change_is_published_after_the_report(bus: Bus, rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A new finding and its fix are one event each, with the subnet's ARN, path, and remedy. No change, no event."""
+    rule.sandbox.calls.clear()
+    rule.tell(item(vpc))
+    [raw] = bus.raw
+    assert raw["resources"] == [f"arn:aws:ec2:us-east-1:123456789012:subnet/{vpc.subnet}"]
+    assert raw["time"] == "2026-02-13T05:48:51Z"
+    assert raw["detail"]["orderingTimestamp"] == CAPTURED
+    operations = [call.operation for call in rule.sandbox.calls if call.mutating]
+    assert operations == ["PutEvaluations", "PutEvents"]
+    [found] = bus.taken()
+    assert isinstance(found, VerdictChanged)
+    assert (found.run.account_id, found.run.rule_name, found.run.sweep_id) == (
+        "123456789012",
+        rule.loop.rule.name,
+        None,
+    )
+    assert (found.old, found.new.compliance, found.new.route_table_id) == (None, "NON_COMPLIANT", vpc.table)
+    assert [hop.id for hop in found.new.path] == [vpc.nat]
+    assert found.new.remedy is not None
+    assert vpc.table in found.new.remedy.command
+    rule.tell(item(vpc, LATER))
+    assert bus.taken() == []
+    builder.endpoint(vpc.vpc, vpc.table)
+    rule.tell(item(vpc, LATER))
+    [fixed] = bus.taken()
+    assert changes([fixed]) == {vpc.subnet: ("NAT_GATEWAY", "ENDPOINT")}
+    assert isinstance(fixed, VerdictChanged)
+    assert fixed.new.remedy is None
+
+
+def test_another_route_with_the_same_reason_is_no_change(bus: Bus, rule: Rule, builder: Builder, vpc: Private) -> None:
+    """AWS Config gets the new annotation, but neither compliance nor reason changed."""
+    rule.tell(item(vpc))
+    bus.taken()
+    other = builder.nat_gateway(vpc.public_subnet)
+    builder.ec2.replace_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0", NatGatewayId=other)
+    rule.tell(item(vpc, LATER))
+    assert other in rule.held()[vpc.subnet].annotation
+    assert bus.taken() == []
+
+
+def test_an_event_older_than_the_stored_result_publishes_nothing(
+    bus: Bus, rule: Rule, builder: Builder, vpc: Private
+) -> None:
+    """AWS Config ignores an older evaluation, so consumers do not hear of it either."""
+    rule.tell(item(vpc, LATER))
+    bus.taken()
+    builder.endpoint(vpc.vpc, vpc.table)
+    rule.tell(item(vpc, CAPTURED))
+    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+    assert bus.taken() == []
+
+
+def test_a_deleted_subnet_is_always_published(bus: Bus, rule: Rule, vpc: Private) -> None:
+    """Consumers hear of a deletion also if AWS Config has removed the result; other NOT_APPLICABLE results are none."""
+    isolated = item(vpc, resourceType="AWS::EC2::Subnet", resourceId="subnet-0", configuration=None)
+    rule.tell({**isolated, "configurationItemStatus": "ResourceDeleted"})
+    assert changes(bus.taken()) == {"subnet-0": (None, "DELETED")}
+    rule.tell(item(vpc, resourceType="AWS::EC2::Subnet", resourceId=vpc.subnet), eventLeftScope=True)
+    assert bus.taken() == []
+
+
+def test_a_sweep_publishes_changes_then_everything(
+    bus: Bus, sandbox: Sandbox, builder: Builder, vpc: Private, logged: Callable[[], list[dict[str, Any]]]
+) -> None:
+    """Changes, the snapshot of all subnets, and the numbers, all with one sweep id; without changes, the rest."""
+    rule = Rule(sandbox)
+    builder.tag(vpc.public_subnet, "express-path:exclude", "true")
+    isolated = builder.subnet(vpc.vpc)
+    rule.sweep()
+    first = bus.taken()
+    assert changes(first) == {vpc.subnet: (None, "NAT_GATEWAY")}
+    snapshot, completed = first[1:]
+    assert isinstance(snapshot, VerdictSnapshot)
+    assert isinstance(completed, SweepCompleted)
+    found = {verdict.subnet_id: str(verdict.reason) for verdict in snapshot.verdicts}
+    assert found.items() >= {vpc.subnet: "NAT_GATEWAY", vpc.public_subnet: "EXCLUDED"}.items()
+    assert isolated in found
+    assert completed.summary.subnets == len(found)
+    assert completed.summary.excluded == (ExcludedSubnets("express-path:exclude", 1),)
+    assert len({event.run for event in first}) == 1
+    assert first[0].run.sweep_id is not None
+    rule.sweep()
+    second = bus.taken()
+    assert [type(event) for event in second] == [VerdictSnapshot, SweepCompleted]
+    assert second[0].run.sweep_id != first[0].run.sweep_id
+    swept = [line for line in logged() if line["message"] == "swept"]
+    assert [line["sweepId"] for line in swept] == [first[0].run.sweep_id, second[0].run.sweep_id]
+    assert swept[0]["excluded"] == [{"by": "express-path:exclude", "subnets": 1}]
+    assert swept[0]["counts"]["NON_COMPLIANT"] == swept[0]["reasons"]["NAT_GATEWAY"] == 1
+
+
+def test_a_retried_sweep_has_the_same_id(bus: Bus, rule: Rule, vpc: Private) -> None:
+    """The id comes from the scheduled event, and a subnet that vanished is published as DELETED."""
+    rule.sweep()
+    rule.invoke(rule.loop.deliveries[-1].event)
+    first, second = (event for event in bus.taken() if isinstance(event, SweepCompleted))
+    assert first.run == second.run
+    rule.sandbox.client("ec2").delete_subnet(SubnetId=vpc.subnet)
+    rule.sweep()
+    events = bus.taken()
+    assert changes(events) == {vpc.subnet: ("NAT_GATEWAY", "DELETED")}
+    assert vpc.subnet not in {
+        verdict.subnet_id for event in events if isinstance(event, VerdictSnapshot) for verdict in event.verdicts
+    }
+
+
+def test_test_mode_publishes_nothing(bus: Bus, rule: Rule, vpc: Private) -> None:
+    """With the token TESTMODE, nothing is read to compare with, published, or counted."""
+    rule.tell(item(vpc), resultToken="TESTMODE")
+    assert bus.taken() == []
+    assert rule.sandbox.calls.of("events", "PutEvents") == []
+    assert rule.sandbox.calls.of("config", "GetComplianceDetailsByResource") == []
+
+
+def test_rejected_evaluations_do_not_hide_accepted_ones(bus: Bus, rule: Rule, builder: Builder, vpc: Private) -> None:
+    """If AWS Config rejects one subnet, the change of the other is published, because a retry would not find it."""
+    endpoint = builder.endpoint(vpc.vpc, vpc.table)
+    rule.loop.results.rejected.add(vpc.subnet)
+    changed = item(vpc, resourceType="AWS::EC2::VPCEndpoint", resourceId=endpoint)
+    with pytest.raises(ReportError):
+        rule.tell(changed)
+    assert changes(bus.taken()) == {vpc.public_subnet: (None, "INTERNET_GATEWAY")}
+    rule.loop.results.rejected.clear()
+    rule.tell(changed)
+    assert changes(bus.taken()) == {vpc.subnet: (None, "ENDPOINT")}
+
+
+def test_stored_results_that_cannot_be_read_delay_nothing(
+    bus: Bus, rule: Rule, vpc: Private, logged: Callable[[], list[dict[str, Any]]]
+) -> None:
+    """The verdict is reported, and published as a change without an old result; the log has a warning."""
+    rule.tell(item(vpc))
+    bus.taken()
+    rule.sandbox.faults.deny("config", "GetComplianceDetailsByResource")
+    rule.tell(item(vpc, LATER))
+    assert changes(bus.taken()) == {vpc.subnet: (None, "NAT_GATEWAY")}
+    warning = next(line for line in logged() if line["level"] == "WARNING")
+    assert "config:GetComplianceDetailsByResource failed with AccessDenied" in warning["error"]
+
+
+@pytest.mark.usefixtures("vpc")
+def test_rejected_entries_are_put_again(bus: Bus, rule: Rule) -> None:
+    """A request that succeeds may contain entries that fail: these are put again, and the others are not."""
+    rule.sandbox.eventbridge.fail_entries("ThrottlingException", times=1, detail_type="SweepCompleted")
+    rule.sweep()
+    kinds = [
+        [entry["DetailType"] for entry in put.parameters["Entries"]]
+        for put in rule.sandbox.calls.of("events", "PutEvents")
+    ]
+    assert kinds == [["VerdictChanged", "VerdictChanged", "VerdictSnapshot", "SweepCompleted"], ["SweepCompleted"]]
+    assert len(bus.taken()) == 4
+    assert bus.redrive() == (0, 0)
+
+
+@pytest.mark.parametrize("how", ["entries", "request", "denied"])
+def test_events_that_cannot_be_put_wait_in_the_queue(bus: Bus, sandbox: Sandbox, vpc: Private, how: str) -> None:
+    """AWS Config has the results, each attempt fails, and the complete events are put when EventBridge works again."""
+    rule = Rule(sandbox)
+    outage = {
+        "entries": lambda: sandbox.eventbridge.fail_entries("InternalFailure"),
+        "request": lambda: sandbox.faults.fail("events", "PutEvents", "ValidationException", 400),
+        "denied": lambda: sandbox.faults.deny("events", "PutEvents"),
+    }
+    outage[how]()
+    with pytest.raises(PublishError, match="EventBridge did not take 2 events"):
+        rule.sweep()
+    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+    assert bus.taken() == []
+    waiting = int(
+        bus.sqs.get_queue_attributes(QueueUrl=bus.queue_url, AttributeNames=["ApproximateNumberOfMessages"])[
+            "Attributes"
+        ]["ApproximateNumberOfMessages"]
+    )
+    assert bus.redrive() == (0, min(waiting, 10))
+    sandbox.faults.clear()
+    sandbox.eventbridge.succeed()
+    while waiting:
+        deleted, left = bus.redrive()
+        assert left == 0
+        waiting -= deleted
+    events = bus.taken()
+    assert changes(events) == {vpc.subnet: (None, "NAT_GATEWAY"), vpc.public_subnet: (None, "INTERNET_GATEWAY")}
+    assert {type(event) for event in events} == {VerdictChanged, VerdictSnapshot, SweepCompleted}
+
+
+def test_if_the_queue_fails_too_both_errors_are_raised(bus: Bus, rule: Rule, vpc: Private) -> None:
+    """The error names EventBridge's failure and SQS's, and the result is in AWS Config all the same."""
+    rule.sandbox.eventbridge.fail_entries("InternalFailure")
+    rule.sandbox.faults.deny("sqs", "SendMessageBatch")
+    with pytest.raises(PublishError) as raised:
+        rule.tell(item(vpc))
+    assert raised.value.events == 1
+    assert isinstance(raised.value.queue_error, ApiError)
+    assert "InternalFailure" in str(raised.value)
+    assert "sqs:SendMessageBatch failed with AccessDenied" in str(raised.value)
+    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+    assert bus.taken() == []
+
+
+def test_messages_that_are_no_events_are_not_put(bus: Bus, sandbox: Sandbox) -> None:
+    """A foreign message stays in the queue until it is moved to the dead-letter queue."""
+    foreign = {"source": "aws.config", "detail-type": "VerdictChanged", "resources": [], "time": CAPTURED, "detail": {}}
+    for body in ("text", "{}", json.dumps(foreign), json.dumps(foreign | {"source": "express-path"})):
+        bus.sqs.send_message(QueueUrl=bus.queue_url, MessageBody=body)
+    assert bus.redrive() == (0, 4)
+    assert sandbox.calls.of("events", "PutEvents") == []
