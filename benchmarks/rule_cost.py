@@ -1,4 +1,7 @@
-"""What the rule itself costs a month, calculated from counts of the sandbox and from prices: two tables in Markdown.
+"""What the rule itself costs a month, calculated from counts of the sandbox and from prices.
+
+    python -m benchmarks rule_cost     print the tables in Markdown
+    python -m benchmarks.rule_cost     write the tables of docs/cost-of-the-rule.md again
 
 BENCHMARK_PRICES names another file of prices, in the format of benchmarks/prices.toml.
 """
@@ -15,6 +18,7 @@ from benchmarks.rule_cost_counts import PRIVATE_SUBNETS, VPCS, Counts, Occasions
 
 ROOT = Path(__file__).parents[1]
 PRICES = Path(os.environ.get("BENCHMARK_PRICES") or Path(__file__).with_name("prices.toml"))
+DOCUMENT = ROOT / "docs" / "cost-of-the-rule.md"
 Prices = Mapping[str, Mapping[str, float]]
 
 SUBNETS = 1000
@@ -31,6 +35,11 @@ MEGABYTES = 1024
 """The memory of the function (template.yaml)."""
 EVENT_SECONDS = 2.0
 """How long the function takes for a change: the time of template.yaml, with a slow EC2 API."""
+ALARM, POLLED_QUEUE = r"Type: AWS::CloudWatch::Alarm\n", r"Type: SQS\n +Properties:\n"
+"""An alarm, and a queue that triggers a function, in template.yaml."""
+POLLS = 15 * 60 * 24 * 30
+"""Requests a month with which Lambda asks one queue for messages: five connections, each for up to 20 seconds
+(https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html)."""
 SWEEP_SECONDS = 60.0 * SUBNETS / (VPCS * (PRIVATE_SUBNETS + 1)) * VPCS / 1000
 """How long a sweep takes: 60 seconds for 1,000 VPCs (template.yaml)."""
 
@@ -70,11 +79,9 @@ def monthly(occasions: Occasions) -> dict[str, float]:
     return month | {"changed": changed, "gigabyte_seconds": seconds * MEGABYTES / 1024}
 
 
-def alarms() -> int:
-    """Return how many alarms the template has."""
-    return len(
-        re.findall(r"^    Type: AWS::CloudWatch::Alarm$", (ROOT / "template.yaml").read_text("utf-8"), re.MULTILINE)
-    )
+def in_template(pattern: str) -> int:
+    """Return how often the template matches a pattern."""
+    return len(re.findall(pattern, (ROOT / "template.yaml").read_text("utf-8")))
 
 
 def charges(occasions: Occasions, prices: Prices) -> list[Line]:
@@ -90,9 +97,10 @@ def charges(occasions: Occasions, prices: Prices) -> list[Line]:
         Line("Lambda: GB-seconds", month["gigabyte_seconds"], function["gigabyte_second"]),
         Line("CloudWatch: metrics", len(occasions.gauges), cloudwatch["metric"]),
         Line("CloudWatch: metrics read", month["metric_requests"], cloudwatch["metric_request"]),
-        Line("CloudWatch: alarms", alarms(), cloudwatch["alarm"]),
+        Line("CloudWatch: alarms", in_template(ALARM), cloudwatch["alarm"]),
         Line("CloudWatch: GB of logs", month["log_bytes"] / 1e9, cloudwatch["log_gigabyte"]),
         Line("EventBridge: events", month["events"], prices["eventbridge"]["event"]),
+        Line("SQS: polls of queues of functions", in_template(POLLED_QUEUE) * POLLS, prices["sqs"]["request"]),
         Line("DynamoDB: requests of heals", HEALS * HEAL_REQUESTS, prices["dynamodb"]["request"]),
         Line("Security Hub: findings", month["changed"], prices["security_hub"]["finding"]),
     ]
@@ -162,6 +170,14 @@ def tables(prices: Prices) -> dict[str, str]:
     return {name: "\n".join(lines) for name, lines in made.items()}
 
 
+def written(text: str, prices: Prices) -> str:
+    """Return the document with current tables. A table follows the comment with its name."""
+    for name, table in tables(prices).items():
+        start = text.index(f"<!-- {name} -->\n") + len(f"<!-- {name} -->\n")
+        text = f"{text[:start]}\n{table}\n\n{text[text.index('<!-- end -->', start) :]}"
+    return text
+
+
 def _number(quantity: float) -> str:
     return f"{quantity:,.0f}" if quantity == round(quantity) else f"{quantity:,.4f}"
 
@@ -178,3 +194,7 @@ def main() -> None:
     """Print the tables."""
     for table in tables(read_prices()).values():
         print(f"{table}\n")
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(written(DOCUMENT.read_text(encoding="utf-8"), read_prices()), encoding="utf-8")

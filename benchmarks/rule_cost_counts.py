@@ -1,18 +1,19 @@
 """What the rule does and AWS charges for, counted in a sandbox: evaluations, items, invocations, events, and logs."""
 
 import io
-import json
 import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.handlers import evaluate
+from sandbox.cloudwatch.embedded_metrics import extracted, put
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition
 from sandbox.networks.account import Account
@@ -54,6 +55,7 @@ def counted() -> Occasions:
     """Run the rule in a sandbox on a small network, and count each occasion."""
     with _Counter.started() as counter:
         first = counter.during(counter.loop.scheduled)
+        counter.store_gauges()
         sweep = counter.during(counter.loop.scheduled)
         gauges = tuple(sorted(counter.gauges))
         counter.settle()
@@ -121,10 +123,14 @@ class _Counter:
 
     @property
     def gauges(self) -> set[str]:
-        """The names of the metrics that were printed in the Embedded Metric Format during the last occasion."""
-        lines = [json.loads(line) for line in self._printed.getvalue().splitlines() if '"_aws"' in line]
-        groups = [group for line in lines for group in line["_aws"]["CloudWatchMetrics"]]
-        return {metric["Name"] for group in groups for metric in group["Metrics"]}
+        """The names of the metrics that were printed during the last occasion."""
+        return {point.name for point in extracted(self._printed.getvalue().splitlines())}
+
+    def store_gauges(self) -> None:
+        """Store what was printed during the last occasion as if it had been a day ago."""
+        points = extracted(self._printed.getvalue().splitlines())
+        yesterday = (replace(point, time=point.time - timedelta(days=1)) for point in points)
+        put(self._sandbox.client("cloudwatch"), yesterday)
 
     def settle(self) -> None:
         """Forget the changes that have not been delivered."""
