@@ -154,7 +154,7 @@ def test_log_level_drops_log_lines_and_no_metric(
     monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "WARN")
     rule.sweep()
     [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
-    assert line["NonCompliantPosted"] == [1.0]
+    assert line["NonCompliant"] == [1.0]
     assert "level" not in line
     assert evaluate.logger.log_level == 30
     monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "INFO")

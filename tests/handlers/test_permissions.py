@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
-from express_path.errors import ApiError
+from express_path.adapters.aws import Aws
+from express_path.errors import ApiError, PublishError
+from express_path.handlers import redrive
+from sandbox.event_sources import poll
 from sandbox.server import Sandbox
+from sandbox.ssm import Automation
 from tests.support.iam import actions
 from tests.support.network import ANYWHERE_IPV6, Builder, Private
-from tests.support.rule import Rule
+from tests.support.rule import Context, Rule
 from tests.support.stack import NETWORK_ROLE, Stack
 from tests.support.template import expanded
 
@@ -20,7 +24,9 @@ pytestmark = pytest.mark.slow
 PARAMETERS = {"scope": "DIRECTORY_BUCKETS", "networkRoleArn": NETWORK_ROLE}
 # IAM's name of an operation if it differs from the API's:
 # https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html
-NAMED_OTHERWISE = {"s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets"}
+NAMED_OTHERWISE = {
+    "s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets",
+}
 OF_LAMBDA_ITSELF = ("logs:", "sqs:")
 
 
@@ -73,16 +79,20 @@ def use_everything(rule: Rule, builder: Builder, vpc: Private) -> dict[str, str]
     return rule.sweep()
 
 
-def test_role_allows_what_the_function_calls_and_no_more(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+def test_role_allows_what_the_function_calls_and_no_more(
+    sandbox: Sandbox, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The actions of the role are exactly those of the calls that the function makes."""
-    use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
+    monkeypatch.setenv("HEAL_DOCUMENT_NAME", "AddS3ExpressGatewayEndpoint")
+    with Automation(sandbox):
+        use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
     assert called(sandbox) == allowed()
 
 
-def test_function_changes_nothing_but_its_own_results(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """In both accounts, the only calls that can change anything are those to PutEvaluations."""
+def test_function_changes_only_results_and_events(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """In both accounts, the only calls that can change anything report and publish verdicts."""
     use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
-    assert {call.operation for call in sandbox.calls.mutating()} == {"PutEvaluations"}
+    assert {call.operation for call in sandbox.calls.mutating()} == {"PutEvaluations", "PutEvents"}
 
 
 def test_network_account_is_only_read(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
@@ -155,7 +165,7 @@ def test_statement_with_other_resources_is_not_enough(
             PolicyDocument=json.dumps(policy["PolicyDocument"]),
         )
     rule = Rule(stack.sandbox, PARAMETERS)
-    with by_its_role(rule, stack, monkeypatch), suppress(ApiError):
+    with by_its_role(rule, stack, monkeypatch), suppress(ApiError, PublishError):
         use_everything(rule, builder, vpc)
     assert refused(stack) == {operation}
 
@@ -170,3 +180,35 @@ def bucket(sandbox: Sandbox) -> None:
         },
     )
     sandbox.calls.clear()
+
+
+def test_roles_are_enough_for_events_that_eventbridge_does_not_take(
+    stack: Stack, builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The function may send to the stack's queue only, and the redrive function may put what is there."""
+    del builder  # its default network has subnets
+    sandbox = stack.sandbox
+    urls = {
+        name: sandbox.client("sqs").create_queue(QueueName=name)["QueueUrl"]
+        for name in (stack.arn("EventsQueue").rpartition(":")[2], "another")
+    }
+    own, other = urls.values()
+    rule = Rule(sandbox)
+    sandbox.eventbridge.fail_entries("InternalFailure")
+    for url, error in ((own, None), (other, "AccessDenied")):
+        monkeypatch.setenv("EVENTS_QUEUE_URL", url)
+        with by_its_role(rule, stack, monkeypatch), pytest.raises(PublishError) as raised:
+            rule.sweep()
+        assert (raised.value.queue_error is None) == (error is None)
+    sandbox.eventbridge.succeed()
+    sandbox.calls.clear()
+    for name, value in stack.credentials("RedriveRole").items():
+        monkeypatch.setenv(name.upper(), value)
+    aws = Aws.connect()
+
+    def put_again(event: dict[str, Any]) -> dict[str, Any]:
+        with stack.enforced():
+            return redrive.handler(event, Context(), aws)
+
+    assert poll(sandbox, own, put_again).deleted
+    assert refused(stack) == set()

@@ -105,12 +105,27 @@ def test_events_that_fail_are_kept(stack: Expanded) -> None:
     assert properties["FunctionName"] == "<EvaluateFunction>"
 
 
-def test_queue_is_encrypted_with_the_longest_retention(stack: Expanded) -> None:
-    """The queue keeps events for 14 days, the maximum of SQS, and is encrypted with SQS's own keys."""
-    assert stack.of_type("AWS::SQS::Queue") == {
-        "MessageRetentionPeriod": 14 * 24 * 3600,
-        "SqsManagedSseEnabled": True,
-    }
+@pytest.mark.parametrize("name", ["FailedEventsQueue", "EventsQueue"])
+def test_queues_are_encrypted_with_the_longest_retention(stack: Expanded, name: str) -> None:
+    """Each queue keeps messages for 14 days, the maximum of SQS, and is encrypted with SQS's own keys."""
+    properties = stack.properties(name)
+    assert properties["MessageRetentionPeriod"] == 14 * 24 * 3600
+    assert properties["SqsManagedSseEnabled"] is True
+
+
+def test_events_that_cannot_be_published_are_put_again_for_a_day(stack: Expanded) -> None:
+    """The redrive function gets the queue's messages, two batches at a time, and reports each failed message."""
+    queue, function = stack.properties("EventsQueue"), stack.properties("RedriveFunction")
+    source = stack.of_type("AWS::Lambda::EventSourceMapping")
+    assert (source["EventSourceArn"], source["FunctionName"]) == ("<EventsQueue.Arn>", "<RedriveFunction>")
+    assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert source["ScalingConfig"] == {"MaximumConcurrency": 2}
+    assert queue["RedrivePolicy"]["deadLetterTargetArn"] == "<FailedEventsQueue.Arn>"
+    assert queue["RedrivePolicy"]["maxReceiveCount"] * queue["VisibilityTimeout"] == 24 * 3600
+    assert queue["VisibilityTimeout"] >= 6 * function["Timeout"]
+    evaluate = stack.properties("EvaluateFunction")["Environment"]["Variables"]
+    assert evaluate["EVENTS_QUEUE_URL"] == "<EventsQueue>"
+    assert evaluate["EVENT_BUS_NAME"] == function["Environment"]["Variables"]["EVENT_BUS_NAME"] == "default"
 
 
 def test_alarms_watch_the_function_and_the_queue(stack: Expanded) -> None:

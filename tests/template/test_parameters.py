@@ -84,6 +84,9 @@ def test_every_parameter_is_shown_once_with_a_label() -> None:
         ("LedgerTableName", "arn:aws:dynamodb:eu-west-1:123456789012:table/heals", False),
         ("ApprovalTopicKeyArn", "arn:aws:kms:eu-west-1:123456789012:key/mrk-0123", True),
         ("ApprovalTopicKeyArn", "arn:aws:kms:eu-west-1:123456789012:alias/topics", False),
+        ("EventBusName", "security/findings", True),
+        ("EventBusName", "aws.partner/example.com/acct", False),
+        ("EventBusName", "arn:aws:events:us-east-1:123456789012:event-bus/default", False),
     ],
 )
 def test_parameter_accepts_what_aws_accepts(name: str, value: str, *, expected: bool, allows: Any) -> None:  # noqa: ANN401
@@ -94,14 +97,14 @@ def test_parameter_accepts_what_aws_accepts(name: str, value: str, *, expected: 
 def test_deployment_needs_only_capability_iam() -> None:
     """CAPABILITY_IAM is enough, because no role has a custom name, and samconfig.toml sets only that."""
     roles = [resource for resource in expanded().resources.values() if resource["Type"] == "AWS::IAM::Role"]
-    assert len(roles) == 3
+    assert len(roles) == 4
     assert not [role for role in roles if "RoleName" in role["Properties"]]
     config = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))
     assert config["default"]["deploy"]["parameters"]["capabilities"] == "CAPABILITY_IAM"
 
 
 def test_outputs_name_the_created_resources() -> None:
-    """The outputs name the rule, functions, roles, log groups, queue, ledger, and runbooks."""
+    """The outputs name the rule, functions, roles, log groups, queues, event bus, ledger, and runbooks."""
     assert {name: output["Value"] for name, output in expanded().outputs.items()} == {
         "RuleName": "<ConfigRule>",
         "RuleArn": "<ConfigRule.Arn>",
@@ -109,6 +112,9 @@ def test_outputs_name_the_created_resources() -> None:
         "RoleArn": "<EvaluateRole.Arn>",
         "LogGroupName": "<EvaluateLogGroup>",
         "FailedEventsQueueUrl": "<FailedEventsQueue>",
+        "EventBusName": "default",
+        "EventsQueueUrl": "<EventsQueue>",
+        "RedriveLogGroupName": "<RedriveLogGroup>",
         "PlanFunctionArn": "<PlanFunction.Arn>",
         "PlanRoleArn": "<PlanRole.Arn>",
         "PlanLogGroupName": "<PlanLogGroup>",
