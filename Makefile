@@ -27,7 +27,7 @@ CDK := $(if $(shell command -v npm),build/cdk/.ready)
 AXE := $(if $(shell command -v npm),build/axe/.ready)
 TESTED_WITH = $(VENV) $(RIE) $(SAM_VENV) $(AWSCLI_VENV) $(CDK) $(AXE) browser
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
-PYTHON_SOURCES := $(wildcard functions cli sandbox demo benchmarks tests)
+PYTHON_SOURCES := $(wildcard functions cli sandbox demo benchmarks org tests)
 LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli
 
 .DEFAULT_GOAL := help
@@ -84,8 +84,8 @@ types: $(VENV) ## Check types.
 .PHONY: template
 template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the template and build what it deploys.
 	.venv-sam/bin/sam validate --lint
-	.venv/bin/cfn-lint template.yaml
-	.venv-checkov/bin/checkov --file template.yaml --framework cloudformation --skip-download --quiet --compact
+	.venv/bin/cfn-lint template.yaml $(wildcard org/*.yaml)
+	.venv-checkov/bin/checkov --file template.yaml $(wildcard org/*.yaml) --framework cloudformation --skip-download --quiet --compact
 	.venv-sam/bin/sam build
 
 .PHONY: dist

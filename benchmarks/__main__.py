@@ -7,6 +7,7 @@ BENCHMARKS = {
     "core": "the core: subnets judged per second, microseconds per route table",
     "sweep": "a sweep of an account: API calls, processor and wall time, peak memory",
     "command": "the command: processor time of its start, and with peak memory, of scans of a dump of 100,000 subnets",
+    "rule_cost": "the monthly cost of the rule itself, from what a sandbox counts and from prices.toml",
     "cold_start": "the packaged function in the Lambda runtime: initialisation and memory",
 }
 """What each benchmark measures. Its module has the same name, and its `main()` prints the figures."""

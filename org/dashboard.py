@@ -1,0 +1,214 @@
+"""Write org/monitoring.yaml's dashboard: python -m org.dashboard [--log-groups PREFIX] [REGION ...].
+
+Name the Regions in which the rule is deployed. The structure of a dashboard:
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+Widget = dict[str, Any]
+Row = list[dict[str, Any]]
+
+TEMPLATE = Path(__file__).with_name("monitoring.yaml")
+BODY = "      DashboardBody: |\n"
+"""The line after which the template has the dashboard, up to its end."""
+LOG_GROUPS = "StackSet-express-path"
+"""How the log groups of the rule's stacks start, if the names of their StackSets start with express-path."""
+REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
+"""The Regions of the dashboard in the repository."""
+DAY, HOUR = 86400, 3600
+OVERDUE = 25 * HOUR
+"""The time between two sweeps, in seconds, from which on the alarm on silence goes off."""
+INTRODUCTION = """\
+## S3 Express traffic that crosses a NAT
+
+**NON_COMPLIANT is not 0?** `express-path org status` lists the route tables to fix, and the NATs that they use.
+
+**An account is missing or overdue?** Run `express-path doctor` in that account.
+
+**A heal is blocked?** Run `express-path heals` in that account, and `express-path explain SUBNET` for the fix.
+
+Each sweep reports the gauges once, at least every 24 hours. A day shows the highest value of each account. Today is
+incomplete until every account has swept. *Unresolved* includes DROPPED.
+"""
+
+
+def total(gauge: str, statistic: str = "Maximum") -> Callable[[str], Row]:
+    """Return rows that add up a gauge over all accounts of a Region, by day."""
+    search = f"SEARCH('{{ExpressPath,service}} MetricName=\"{gauge}\"', '{statistic}', {DAY})"
+    return lambda region: [{"expression": f"SUM({search})", "label": region, "region": region}]
+
+
+def highest(select: str, namespace: str, dimension: str, limit: int = 10, order: str = "DESC") -> Callable[[str], Row]:
+    """Return rows with the accounts of a Region in which a metric is highest (ASC: lowest).
+
+    Such a query processes up to 10,000 metrics, and only its results count for the quotas of a dashboard:
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch-metrics-insights-limits.html
+    """
+    groups = "AWS.AccountId" if dimension == "service" else f"AWS.AccountId, {dimension}"
+    query = (
+        f'SELECT {select} FROM SCHEMA("{namespace}", {dimension}) GROUP BY {groups} '  # noqa: S608  # not SQL, and only constants
+        f"ORDER BY {select.partition('(')[0]}() {order} LIMIT {limit}"
+    )
+    return lambda region: [{"expression": query, "label": f"${{LABEL}} {region}", "region": region}]
+
+
+def found(namespace: str, dimension: str, metric: str, part: str, statistic: str) -> Callable[[str], Row]:
+    """Return rows with the ten resources of a Region with the highest metric, of those whose name contains a part."""
+    search = f"SEARCH('{{{namespace},{dimension}}} MetricName=\"{metric}\" {part}', '{statistic}', {HOUR})"
+    return lambda region: [
+        {
+            "expression": f"SORT({search}, MAX, DESC, 10)",
+            "label": f"${{PROP('AccountLabel')}} {region}",
+            "region": region,
+        }
+    ]
+
+
+def metric_widget(
+    title: str,
+    rows: Callable[[str], Row],
+    regions: Sequence[str],
+    **properties: Any,  # noqa: ANN401  # any JSON
+) -> Widget:
+    """Return a widget with the same rows for each Region."""
+    default = {"view": "timeSeries", "stacked": False, "period": DAY, "yAxis": {"left": {"min": 0}}}
+    metrics = [rows(region) for region in regions]
+    return {
+        "type": "metric",
+        "properties": {"title": title, "region": regions[0], "metrics": metrics, **default, **properties},
+    }
+
+
+def log_widget(title: str, region: str, prefix: str, *commands: str) -> Widget:
+    """Return a widget with a query over the log groups of all accounts in a Region.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Source.html
+    """
+    query = " | ".join([f"SOURCE logGroups(namePrefix: ['{prefix}'])", *commands])
+    return {
+        "type": "log",
+        "properties": {"title": f"{title}, {region}", "region": region, "query": query, "view": "table"},
+    }
+
+
+def gauges(regions: Sequence[str]) -> list[Widget]:
+    """Return the widgets of the rule's own metrics."""
+    overdue = {"horizontal": [{"label": "overdue after 25 hours", "value": OVERDUE, "color": "#d62728"}]}
+    stacked = {"stacked": True}
+    return [
+        metric_widget("NON_COMPLIANT subnets", total("NonCompliant"), regions, **stacked),
+        metric_widget("COMPLIANT subnets", total("Compliant"), regions, **stacked),
+        metric_widget("NOT_APPLICABLE subnets", total("NotApplicable"), regions, **stacked),
+        metric_widget("Unresolved or dropped paths", total("Unresolved"), regions, **stacked),
+        metric_widget(
+            "Accounts with the most NON_COMPLIANT subnets",
+            highest("MAX(NonCompliant)", "ExpressPath", "service"),
+            regions,
+        ),
+        metric_widget(
+            "Sweeps per day, accounts with the fewest",
+            highest("COUNT(NonCompliant)", "ExpressPath", "service", order="ASC"),
+            regions,
+        ),
+        metric_widget(
+            "Longest time between sweeps (seconds)",
+            highest("MAX(SecondsSincePreviousSweep)", "ExpressPath", "service"),
+            regions,
+            annotations=overdue,
+        ),
+        metric_widget(
+            "Failed heals, by account", highest("SUM(HealsFailed)", "ExpressPath", "service"), regions, **stacked
+        ),
+    ]
+
+
+def operation(regions: Sequence[str]) -> list[Widget]:
+    """Return the widgets of metrics that AWS emits."""
+    hourly = {"period": HOUR}
+    nat = ("AWS/NATGateway", "NatGatewayId")
+    return [
+        metric_widget(
+            "Failed evaluations",
+            found("AWS/Lambda", "FunctionName", "Errors", "EvaluateFunction", "Sum"),
+            regions,
+            **hourly,
+        ),
+        metric_widget(
+            "Events that failed all retries",
+            found("AWS/SQS", "QueueName", "ApproximateNumberOfMessagesVisible", "FailedEventsQueue", "Maximum"),
+            regions,
+            **hourly,
+        ),
+        metric_widget("NAT gateways: bytes sent", highest("SUM(BytesOutToDestination)", *nat), regions, **hourly),
+        metric_widget("NAT gateways: bytes received", highest("SUM(BytesInFromDestination)", *nat), regions, **hourly),
+    ]
+
+
+def logs(region: str, prefix: str) -> list[Widget]:
+    """Return the widgets of one Region's logs: dashboards cannot read the ledger, and metrics have no reasons."""
+    reasons = ("NAT_GATEWAY", "NAT_BEYOND_TRANSIT_GATEWAY", "PARTLY_NAT", "UNRESOLVED_EGRESS", "DROPPED", "EXCLUDED")
+    latest = ", ".join(f"latest(reasons.{reason}) as {reason}" for reason in reasons)
+    sums = ", ".join(f"sum({reason}) as {reason}_subnets" for reason in reasons)
+    return [
+        log_widget(
+            "Heals by outcome",
+            region,
+            prefix,
+            'filter message = "planned" or (message = "answered" and action = "verify")',
+            'fields coalesce(status, "HEALED") as result',
+            "stats latest(result) as outcome by correlation_id",
+            "stats count(*) as runs by outcome",
+        ),
+        log_widget(
+            "What blocks heals",
+            region,
+            prefix,
+            'filter message = "planned" and status = "BLOCKED"',
+            "fields jsonParse(@message) as line",
+            "unnest line.blockers into blocker",
+            "stats count_distinct(correlation_id) as runs by blocker",
+            "sort runs desc",
+        ),
+        log_widget(
+            "Subnets by reason", region, prefix, 'filter message = "swept"', f"stats {latest} by @log", f"stats {sums}"
+        ),
+    ]
+
+
+def dashboard(regions: Sequence[str], log_groups: str) -> dict[str, Any]:
+    """Return the dashboard: a text, then three widgets in each line."""
+    text = {"type": "text", "properties": {"markdown": INTRODUCTION}, "x": 0, "y": 0, "width": 24, "height": 5}
+    queries = [widget for region in regions for widget in logs(region, log_groups)]
+    widgets = [*gauges(regions), *operation(regions), *queries]
+    placed = [
+        {**widget, "x": index % 3 * 8, "y": 5 + index // 3 * 6, "width": 8, "height": 6}
+        for index, widget in enumerate(widgets)
+    ]
+    return {"start": "-P14D", "periodOverride": "inherit", "widgets": [text, *placed]}
+
+
+def template(regions: Sequence[str], log_groups: str) -> str:
+    """Return org/monitoring.yaml with the dashboard for these Regions."""
+    head, _, _ = TEMPLATE.read_text(encoding="utf-8").partition(BODY)
+    return head + BODY + indent(json.dumps(dashboard(regions, log_groups), indent=1), " " * 8) + "\n"
+
+
+def main() -> None:
+    """Write the template again."""
+    parser = argparse.ArgumentParser(
+        prog="python -m org.dashboard", description="Write org/monitoring.yaml's dashboard."
+    )
+    parser.add_argument("regions", metavar="REGION", nargs="*", default=REGIONS, help="the Regions to show")
+    parser.add_argument("--log-groups", default=LOG_GROUPS, help="how the names of the rule's log groups start")
+    options = parser.parse_args()
+    TEMPLATE.write_text(template(options.regions, options.log_groups), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""The page on the rule's own cost shows what the sandbox counts, at the prices in the repository."""
+
+import pytest
+
+from benchmarks import rule_cost
+from benchmarks.rule_cost_counts import PRIVATE_SUBNETS, Occasions, counted, scaled
+
+PRICES = rule_cost.read_prices()
+
+
+@pytest.fixture(scope="module")
+def occasions() -> Occasions:
+    """Return what is counted, only once."""
+    return counted()
+
+
+@pytest.fixture(autouse=True)
+def _counted_once(occasions: Occasions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rule_cost, "counted", lambda: occasions)
+
+
+def test_page_is_current() -> None:
+    """Run `python -m benchmarks.rule_cost` after a change, and read the difference."""
+    text = rule_cost.DOCUMENT.read_text(encoding="utf-8")
+    assert rule_cost.written(text, PRICES) == text
+
+
+def test_sweep_posts_only_changes(occasions: Occasions) -> None:
+    """The first sweep posts every verdict, the next one none, and each reads and emits the six gauges once."""
+    assert occasions.first_sweep.evaluations == occasions.first_sweep.subnets
+    assert occasions.sweep.evaluations == 0
+    assert occasions.sweep.metric_requests == 1
+    assert len(occasions.gauges) == 6
+
+
+def test_changes_cost_evaluations_of_the_subnets_concerned(occasions: Occasions) -> None:
+    """A new endpoint publishes each changed verdict once; a change without effect publishes none."""
+    assert occasions.verdict_change.events == PRIVATE_SUBNETS
+    assert occasions.other_change.events == 0
+    assert occasions.other_change.evaluations < occasions.other_change.subnets
+
+
+def test_snapshot_grows_with_the_subnets(occasions: Occasions) -> None:
+    """EventBridge charges for each 64 KB, so a sweep of 100 times the subnets has more events, and no evaluations."""
+    larger = scaled(occasions.sweep, 100 * occasions.sweep.subnets)
+    assert larger.events > occasions.sweep.events
+    assert (larger.evaluations, larger.invocations) == (0, 1)
+
+
+def test_prices_are_parameters(occasions: Occasions) -> None:
+    """Twice the price of an evaluation is twice that charge and nothing else."""
+    dearer = {**PRICES, "config": {**PRICES["config"], "evaluation": 2 * PRICES["config"]["evaluation"]}}
+    before, after = rule_cost.charges(occasions, PRICES), rule_cost.charges(occasions, dearer)
+    differences = {one.what: two.dollars - one.dollars for one, two in zip(before, after, strict=True)}
+    assert differences.pop("AWS Config: evaluations") == pytest.approx(before[0].dollars)
+    assert set(differences.values()) == {0}
+
+
+def test_every_price_is_used(occasions: Occasions) -> None:
+    """Without a price, the calculation fails, so the file has no price that nothing needs."""
+    for service, prices in PRICES.items():
+        for unit in prices:
+            without = {**PRICES, service: {name: price for name, price in prices.items() if name != unit}}
+            with pytest.raises(KeyError, match=unit):
+                [*rule_cost.cost_table(occasions, without), *rule_cost.comparison(occasions, without)]

@@ -1,0 +1,227 @@
+"""The alarms and notices say what happened, where, why, and what to run, and go off when they should."""
+
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from moto.events.models import EventPattern
+
+from express_path.adapters.verdict_events import (
+    EarlierResult,
+    PublishedVerdict,
+    RuleRun,
+    VerdictChanged,
+    changed_entry,
+)
+from express_path.domain.path.reasons import Compliance, Reason
+from tests.support.iam import lint
+from tests.support.template import expanded, source
+from tests.template.models import bounds, enum
+
+TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"
+NOTICES = sorted(name for name, resource in source()["Resources"].items() if name.endswith("Notice"))
+SILENCE = expanded().properties("SilenceAlarm")
+HOUR = 3600
+ORIGIN = {"version": "0", "account": "123456789012", "region": "eu-west-1", "time": "2026-11-22T23:14:05Z"}
+
+
+def automation(document: str, status: str) -> dict[str, Any]:
+    """Return an event of a run of a runbook.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/monitoring-systems-manager-event-examples.html
+    """
+    detail = {
+        "ExecutionId": "333ba70b-2333-48db-b17e-a5e69c6f4d1c",
+        "Definition": document,
+        "DefinitionVersion": 1.0,
+        "Status": status,
+        "StartTime": "Nov 22, 2026 11:13:05 PM",
+        "EndTime": "Nov 22, 2026 11:14:05 PM",
+        "Time": 60000.0,
+        "ExecutedBy": "arn:aws:iam::123456789012:user/jane",
+    }
+    return ORIGIN | {
+        "source": "aws.ssm",
+        "detail-type": "EC2 Automation Execution Status-change Notification",
+        "detail": detail,
+    }
+
+
+def api_call(name: str, parameters: Mapping[str, Any], **detail: str) -> dict[str, Any]:
+    """Return an event of a call to AWS Config, as CloudTrail records it.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/log-api-calls.html
+    """
+    call = {
+        "eventSource": "config.amazonaws.com",
+        "eventName": name,
+        "userIdentity": {"type": "IAMUser", "arn": "arn:aws:iam::123456789012:user/jane"},
+        "requestParameters": parameters,
+    }
+    return ORIGIN | {"source": "aws.config", "detail-type": "AWS API Call via CloudTrail", "detail": call | detail}
+
+
+def exceptions_for(rule_name: str) -> dict[str, Any]:
+    """Return the event of a remediation exception for a rule."""
+    key = {"resourceType": "AWS::EC2::Subnet", "resourceId": "subnet-0123456789abcdef0"}
+    return api_call("PutRemediationExceptions", {"configRuleName": rule_name, "resourceKeys": [key]})
+
+
+def verdict_changed(old: Reason, new: Reason) -> dict[str, Any]:
+    """Return the event of a subnet whose reason changed, as the function publishes it."""
+    compliances = {Reason.ENDPOINT: Compliance.COMPLIANT, Reason.NAT_GATEWAY: Compliance.NON_COMPLIANT}
+    before, after = (compliances.get(reason, Compliance.NOT_APPLICABLE) for reason in (old, new))
+    run = RuleRun("123456789012", "eu-west-1", "s3express-no-nat-path", datetime(2026, 11, 22, tzinfo=UTC))
+    verdict = PublishedVerdict("vpc-1", "subnet-1", "euw1-az1", "rtb-1", after, new, f"{new}: 0.0.0.0/0 in rtb-1")
+    entry = changed_entry(VerdictChanged(run, EarlierResult(before, old), verdict))
+    detail = {"source": "express-path", "detail-type": entry.detail_type, "detail": json.loads(entry.detail)}
+    return ORIGIN | detail
+
+
+EVENTS = {
+    "lost endpoint": (verdict_changed(Reason.ENDPOINT, Reason.NAT_GATEWAY), {"EndpointLostNotice"}),
+    "healed": (verdict_changed(Reason.NAT_GATEWAY, Reason.ENDPOINT), set()),
+    "isolated": (verdict_changed(Reason.ENDPOINT, Reason.NO_ROUTE), set()),
+    "failed heal": (automation("AddS3ExpressGatewayEndpoint", "Failed"), {"HealFailedNotice"}),
+    "failed approval": (automation("AddS3ExpressGatewayEndpointWithApproval", "TimedOut"), {"HealFailedNotice"}),
+    "failed undo": (automation("RemoveS3ExpressGatewayEndpoint", "Failed"), {"HealFailedNotice"}),
+    "undo": (automation("RemoveS3ExpressGatewayEndpoint", "Success"), {"HealUndoneNotice"}),
+    "heal": (automation("AddS3ExpressGatewayEndpoint", "Success"), set()),
+    "cancelled heal": (automation("AddS3ExpressGatewayEndpoint", "Cancelled"), set()),
+    "other runbook": (automation("AWS-RestartEC2Instance", "Failed"), set()),
+    "stopped recorder": (
+        api_call("StopConfigurationRecorder", {"configurationRecorderName": "default"}),
+        {"RecorderNotice"},
+    ),
+    "changed recorder": (api_call("PutConfigurationRecorder", {}), {"RecorderNotice"}),
+    "denied stop": (api_call("StopConfigurationRecorder", {}, errorCode="AccessDenied"), set()),
+    "started recorder": (api_call("StartConfigurationRecorder", {}), set()),
+    "exception": (exceptions_for("s3express-no-nat-path"), {"ExceptionNotice"}),
+    "exception for another rule": (exceptions_for("restricted-ssh"), set()),
+}
+
+
+def stack_value(node: Any) -> Any:  # noqa: ANN401  # a template's node may be anything
+    """Return a resolved node in which names of the runbooks replace the placeholders."""
+    stack = expanded(AlarmTopicArn=TOPIC)
+    text = re.sub(r'"<(\w+Document)>"', lambda match: json.dumps(stack.properties(match[1])["Name"]), json.dumps(node))
+    return json.loads(text)
+
+
+def matches(notice: str, event: dict[str, Any]) -> bool:
+    """Return whether EventBridge would pass the event to the notice's target."""
+    pattern = stack_value(expanded(AlarmTopicArn=TOPIC).properties(notice)["EventPattern"])
+    return EventPattern(None, pattern).matches_event(event)
+
+
+def value_at(path: str, event: Any) -> str:  # noqa: ANN401  # any JSON
+    """Return what an input path such as $.detail.keys[0].id selects. Raise LookupError if there is nothing."""
+    for name, index in re.findall(r"\.([\w-]+)|\[(\d+)\]", path):
+        event = event[name] if name else event[int(index)]
+    return str(event)
+
+
+def message(notice: str, event: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of the message that EventBridge makes of an event."""
+    [target] = expanded(AlarmTopicArn=TOPIC).properties(notice)["Targets"]
+    assert target["Arn"] == TOPIC
+    values = {name: value_at(path, event) for name, path in target["InputTransformer"]["InputPathsMap"].items()}
+    template = target["InputTransformer"]["InputTemplate"]
+    assert set(re.findall(r"<(\w+)>", template)) == values.keys()
+    sent = json.loads(re.sub(r"<(\w+)>", lambda match: values[match[1]], template))
+    assert (sent["version"], sent["source"]) == ("1.0", "custom")
+    content: dict[str, Any] = sent["content"]
+    return content
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_notices_select_the_events_that_matter(name: str) -> None:
+    """Failed runs, undone heals, a recorder that no longer records, and exceptions are reported, and nothing else."""
+    event, expected = EVENTS[name]
+    assert {notice for notice in NOTICES if matches(notice, event)} == expected
+
+
+@pytest.mark.parametrize("notice", NOTICES)
+def test_notice_says_what_where_why_and_what_to_run(notice: str) -> None:
+    """Each message names the resource or run, account, and Region, and each next step is a command."""
+    event = next(event for event, notices in EVENTS.values() if notice in notices)
+    content = message(notice, event)
+    assert {"123456789012", "eu-west-1"} <= set(re.findall(r"[\w-]+", content["description"]))
+    assert all(re.search(r": (aws|express-path) .*--region eu-west-1$", step) for step in content["nextSteps"])
+    assert len(json.dumps(content)) < 2048
+
+
+def test_notices_have_targets_only_with_a_topic() -> None:
+    """Without a topic, there are no rules and no role. With one, the role may publish to that topic only."""
+    assert not expanded().resources.keys() & {*NOTICES, "NoticeRole"}
+    stack = expanded(AlarmTopicArn=TOPIC)
+    [policy] = stack.properties("NoticeRole")["Policies"]
+    notify, encrypt = policy["PolicyDocument"]["Statement"]
+    assert (notify["Action"], notify["Resource"]) == ("sns:Publish", TOPIC)
+    assert encrypt["Condition"]["StringEquals"] == {
+        "kms:ViaService": "sns.us-east-1.amazonaws.com",
+        "kms:EncryptionContext:aws:sns:topicArn": TOPIC,
+    }
+    assert not lint(policy["PolicyDocument"])
+
+
+def test_alarms_name_the_account_and_a_command() -> None:
+    """Every alarm names the rule, account, Region, and at least one command, within CloudWatch's limit."""
+    for resource in expanded().resources.values():
+        if resource["Type"] == "AWS::CloudWatch::Alarm":
+            description = resource["Properties"]["AlarmDescription"]
+            assert "123456789012, us-east-1" in description
+            assert re.search(r'"(aws|express-path) [^"]*"', description)
+            assert len(description) in bounds("cloudwatch", "AlarmDescription")
+
+
+def alarm_state(samples: Sequence[int], alarm: Mapping[str, Any], extra: int) -> str:
+    """Return the state that CloudWatch gives an alarm after these periods; 0 means that a period has no data.
+
+    CloudWatch reads a few periods more than it evaluates, and does not document how many. If there are enough data
+    points among them, the most recent ones decide. Otherwise, missing ones are filled in:
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html
+    """
+    assert alarm["TreatMissingData"] == "breaching"
+    periods = alarm["EvaluationPeriods"]
+    found = [count for count in samples[-(periods + extra) :] if count][-periods:]
+    breaching = [count < alarm["Threshold"] for count in found] + [True] * (periods - len(found))
+    return "ALARM" if sum(breaching) >= alarm["DatapointsToAlarm"] else "OK"
+
+
+def sweeps(starts: Sequence[int], hours: int) -> list[int]:
+    """Return how many sweeps there were in each hour, for sweeps that start at these seconds."""
+    return [sum(hour * HOUR <= start < (hour + 1) * HOUR for start in starts) for hour in range(hours)]
+
+
+def test_silence_alarm_is_a_valid_alarm() -> None:
+    """CloudWatch evaluates at most seven days of one-hour periods, and knows the statistic and the operator."""
+    assert SILENCE["Period"] == HOUR
+    assert SILENCE["Period"] * SILENCE["EvaluationPeriods"] <= 7 * 24 * HOUR
+    assert SILENCE["Statistic"] in enum("cloudwatch", "Statistic")
+    assert SILENCE["ComparisonOperator"] == "LessThanThreshold"
+
+
+def test_silence_is_25_hours_in_a_row_without_a_sweep() -> None:
+    """The alarm is on exactly if the last 25 one-hour periods have no sweep."""
+    for silent in range(40):
+        hours = [1] * 30 + [0] * silent
+        assert (alarm_state(hours, SILENCE, extra=0) == "ALARM") is (silent >= 25)
+
+
+@pytest.mark.parametrize("extra", [0, 3, 10])
+def test_daily_sweeps_never_raise_the_alarm_and_silence_always_does(extra: int) -> None:
+    """Sweeps up to an hour late are no silence. After the last one, the alarm goes off, and a sweep turns it off."""
+    source_of_delays = random.Random(25)
+    starts = [day * 24 * HOUR + source_of_delays.randrange(HOUR) for day in range(1, 15)]
+    hours = sweeps(starts, 20 * 24)
+    last = max(hour for hour, count in enumerate(hours) if count)
+    states = [alarm_state(hours[: hour + 1], SILENCE, extra) for hour in range(48, len(hours))]
+    first_alarm = 48 + states.index("ALARM")
+    assert last + 25 <= first_alarm <= last + 25 + extra
+    assert set(states[states.index("ALARM") :]) == {"ALARM"}
+    assert alarm_state([*hours, 1], SILENCE, extra) == "OK"
