@@ -1,31 +1,11 @@
 """The package that StackSets deploy, made once for the tests of the roll-out."""
 
-import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from org.package import package
-
-
-@dataclass(frozen=True)
-class Packaged:
-    """A package of a small folder of code: the keys of its files, and the folder to upload."""
-
-    keys: dict[str, str]
-    upload: Path
-
-    def text(self, parameter: str) -> str:
-        """Return the text of the file whose key is a parameter's value."""
-        return (self.upload / self.keys[parameter]).read_text(encoding="utf-8")
-
-    @property
-    def template(self) -> dict[str, Any]:
-        """The rule's template."""
-        parsed: dict[str, Any] = json.loads(self.text("TemplateKey"))
-        return parsed
+from tests.support.organization import Packaged
 
 
 @pytest.fixture(scope="session")

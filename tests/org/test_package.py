@@ -13,7 +13,7 @@ import pytest
 
 from org.expansion import PackageError, expand
 from org.package import main, package
-from tests.org.conftest import Packaged
+from tests.support.organization import Packaged
 from tests.support.template import ROOT
 
 TRANSFORMS = ("Transform", "Fn::Transform", "Fn::ForEach")

@@ -8,8 +8,8 @@ import pytest
 from samtranslator.yaml_helper import yaml_parse
 
 from sandbox.iam_policies import Authorization, is_allowed
-from tests.org.conftest import Packaged
 from tests.support.iam import access_level, actions, lint
+from tests.support.organization import Packaged
 from tests.support.template import ROOT, expanded, source
 
 ORG = ROOT / "org"
@@ -98,7 +98,7 @@ def test_stackset_passes_every_parameter_that_is_valid_everywhere(packaged: Pack
     names = [item["ParameterKey"] for item in passed]
     assert len(names) == len(set(names))
     assert set(names) == packaged.template["Parameters"].keys() - NOT_PASSED
-    assert NOT_PASSED <= packaged.template["Parameters"].keys()
+    assert packaged.template["Parameters"].keys() >= NOT_PASSED
 
 
 def test_stackset_has_the_parameters_of_the_rule() -> None:
