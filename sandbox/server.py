@@ -15,7 +15,7 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from sandbox import config_service, directory_buckets, dynamodb, permissions, service_quotas, speed
+from sandbox import config_service, described_stacks, directory_buckets, dynamodb, permissions, service_quotas, speed
 from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
@@ -83,6 +83,7 @@ class Sandbox:
             dynamodb.apply(self._patches)
             config_service.apply(self._patches)
             service_quotas.apply(self._patches)
+            described_stacks.apply(self._patches)
             self.metrics.apply(self._patches)
             self.logs.apply(self._patches)
             self.reset()
