@@ -18,6 +18,7 @@ from werkzeug.serving import make_server
 from sandbox import (
     bucket_policies,
     config_service,
+    described_stacks,
     directory_buckets,
     dynamodb,
     lambda_code,
@@ -94,6 +95,7 @@ class Sandbox:
             lambda_code.apply(self._patches)
             config_service.apply(self._patches)
             service_quotas.apply(self._patches)
+            described_stacks.apply(self._patches)
             self.metrics.apply(self._patches)
             self.logs.apply(self._patches)
             self.reset()

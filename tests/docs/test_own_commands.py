@@ -10,7 +10,7 @@ from express_path_cli.subcommands import COMMANDS, load
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 CODE = re.compile(r"^```sh\n(.*?)^```|^ {4}(\S.*?)$|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"\bexpress-path (?P<name>[a-z]+)(?P<rest>[^#|\n]*)")
+COMMAND = re.compile(r"\bexpress-path (?P<name>(?:org )?[a-z]+)(?P<rest>[^#|\n]*)")
 TARGET = re.compile(r"\bmake (?P<name>[a-z]+)")
 
 
