@@ -41,6 +41,7 @@ def test_the_commands_are_found() -> None:
     shown = "\n".join(code(document) for document in DOCUMENTS if document.name != "command.md")
     commands = {found["name"] for found in COMMAND.finditer(shown)}
     assert commands >= {"scan", "explain", "report", "cost", "diagnose", "doctor", "heal", "heals", "undo", "collect"}
+    assert commands >= {"org check", "org status"}
     assert {found["name"] for found in TARGET.finditer(shown)} >= {"setup", "check", "demo"}
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import UTC
 from typing import Any
 
 from express_path_cli.org.status_results import AccountReason, OrgStatus, PlaceStatus
@@ -73,6 +74,6 @@ def _place(status: PlaceStatus, found: OrgStatus) -> dict[str, Any]:
         "excluded": [{"by": by, "subnets": number} for by, number in status.excluded.items()],
         "stackSet": instance.stack_set.name if instance else None,
         "stackStatus": instance.status if instance else None,
-        "lastSweepAt": status.sweep.time.isoformat() if status.sweep and status.sweep.time else None,
+        "lastSweepAt": status.sweep.time.astimezone(UTC).isoformat() if status.sweep and status.sweep.time else None,
         "attention": [{"code": row.code, "text": row.text} for row in status.notes(found.now)],
     }

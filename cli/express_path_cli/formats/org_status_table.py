@@ -16,7 +16,7 @@ _TITLES = {
     Attention.NO_RESULTS: "No results: not evaluated, not aggregated yet, or without a subnet to evaluate",
     Attention.NOT_CURRENT: "Stacks that do not have the current version of their StackSet",
     Attention.OVERDUE_SWEEP: "Overdue sweeps: no sweep in the last 25 hours",
-    Attention.AGGREGATOR_LAGS: "The aggregator lags behind the last sweep",
+    Attention.AGGREGATOR_DIFFERS: "The aggregator does not have what the last sweep counted",
 }
 _ACCOUNT = ("Account", "Name")
 _ROW_LAYOUTS: Sequence[Layout] = (
@@ -27,34 +27,36 @@ _ROW_LAYOUTS: Sequence[Layout] = (
 
 def as_org_status_table(found: OrgStatus, screen: Screen, aggregator: str) -> Iterator[str]:
     """Yield the lines. aggregator: its name, for the next command."""
-    yield from screen.folded(_totals(found))
-    if found.by_account:
-        yield from _section("Verdicts by account and reason", list(_accounts(found)), (), screen)
+    for line in _totals(found):
+        yield from screen.folded(line)
     if found.worklist.flagged:
         rows = [_row(row, found.names) for row in found.worklist.flagged]
         yield from _section("NON_COMPLIANT: what to fix", rows, _ROW_LAYOUTS, screen)
     for code, notes in groupby(found.notes, key=lambda row: row.code):
         yield from _attention(code, list(notes), found.names, screen)
+    if found.by_account:
+        yield from _section("Verdicts by account and reason", list(_accounts(found)), (), screen)
     yield from _without_rule(found, screen)
     yield from _excluded(found, screen)
     yield from _versions(found, screen)
     yield from _next(found, screen, aggregator)
 
 
-def _totals(found: OrgStatus) -> str:
+def _totals(found: OrgStatus) -> Iterator[str]:
     flagged, total = sum(map(is_flagged, found.verdicts)), len(found.verdicts)
     accounts = {status.place.account_id for status in found.places}
     attention = Counter(row.code for row in found.notes)
-    listed = "".join(f", {number} {code}" for code, number in attention.items())
-    return (
-        f"{_number(len(found.places), 'account and Region', 'accounts and Regions')} of "
-        f"{_number(len(accounts), 'account', 'accounts')}{listed}. {_number(total, 'subnet', 'subnets')}: {flagged} "
-        f"NON_COMPLIANT, {total - flagged} COMPLIANT (an aggregator has no others)"
+    listed = ", ".join(f"{attention[code]} {code}" for code in Attention if attention[code])
+    deployed = f"{_number(len(found.places), 'deployment')} in {_number(len(accounts), 'account')}"
+    yield f"{deployed}: {listed}" if listed else deployed
+    yield (
+        f"{_number(total, 'subnet')}: {flagged} NON_COMPLIANT, {total - flagged} COMPLIANT (aggregators do not contain "
+        "NOT_APPLICABLE ones)"
     )
 
 
-def _number(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def _number(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _section(title: str, records: Sequence[Record], layouts: Sequence[Layout], screen: Screen) -> Iterator[str]:
@@ -111,6 +113,9 @@ def _without_rule(found: OrgStatus, screen: Screen) -> Iterator[str]:
     if found.without_rule:
         records = [Record({"Account": [row], "Name": [found.names[row]]}) for row in found.without_rule]
         yield from _section("Accounts without the rule: no StackSet deploys to them", records, (), screen)
+        if found.management_account_id in found.without_rule:
+            text = f"{found.management_account_id} is the management account: deploy template.yaml there on its own."
+            yield from screen.folded(text)
 
 
 def _excluded(found: OrgStatus, screen: Screen) -> Iterator[str]:

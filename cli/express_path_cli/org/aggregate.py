@@ -4,8 +4,9 @@ An aggregator contains COMPLIANT and NON_COMPLIANT results, and no others
 (https://docs.aws.amazon.com/config/latest/APIReference/API_GetAggregateComplianceDetailsByConfigRule.html).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 from express_path.adapters.aws import Aws, pages
@@ -26,6 +27,14 @@ class PlaceKey(NamedTuple):
 
     def __str__(self) -> str:
         return f"account {self.account_id} {self.region}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceResults:
+    """The results of one account and Region, and when AWS Config recorded the newest of them; None without any."""
+
+    verdicts: Sequence[Verdict] = ()
+    newest: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ class AggregateResults:
             PlaceKey(str(row["AccountId"]), str(row["AwsRegion"])) for row in rows if row["ConfigRuleName"] == self.rule
         )
 
-    def verdicts(self, place: PlaceKey) -> list[Verdict]:
+    def of(self, place: PlaceKey) -> PlaceResults:
         """Read the results of one account and Region. Raise ApiError, and RecordError for a result that is not ours."""
         rows = pages(
             self.aws.config,
@@ -63,7 +72,8 @@ class AggregateResults:
             AwsRegion=place.region,
             PaginationConfig={"PageSize": _PAGE},
         )
-        return [_verdict(place, row) for row in rows]
+        newest = max((row["ResultRecordedTime"] for row in rows), default=None)
+        return PlaceResults([_verdict(place, row) for row in rows], newest)
 
     def with_vpcs(self, verdicts: Iterable[Verdict]) -> list[Verdict]:
         """Read the VPCs of these verdicts' subnets, and return the verdicts with them. Raise ApiError, RecordError.

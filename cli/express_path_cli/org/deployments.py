@@ -18,12 +18,14 @@ from express_path_cli.task_pool import TaskPool
 class Deployed:
     """The names of the organization's accounts by id, the StackSets, and the stack instances that contain the rule.
 
+    management_account_id: empty if the organization could not be read.
     is_complete: False if the StackSets could not be read.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     stack_sets: Sequence[StackSet] = ()
     instances: Mapping[PlaceKey, StackInstance] = field(default_factory=dict)
+    management_account_id: str = ""
     is_complete: bool = False
 
 
@@ -48,8 +50,9 @@ def read_deployed(home: Home, prefix: str, task_pool: TaskPool) -> Deployed:
         stack_sets = read_stack_sets(cloudformation, call_as, prefix)
     except ExpressPathError as error:
         task_pool.failures.append(Failure(f"{home.account_region}: the StackSets", error))
-        return Deployed(names)
+        return Deployed(names, management_account_id=organization.management_account_id)
     deploying = [stack_set for stack_set in stack_sets if stack_set.deploys_rule]
     read = partial(read_instances, cloudformation, call_as)
     found = [row for _, rows in task_pool.run(deploying, read, lambda stack_set: stack_set.name) for row in rows]
-    return Deployed(names, stack_sets, {row.place: row for row in found}, is_complete=True)
+    instances = {row.place: row for row in found}
+    return Deployed(names, stack_sets, instances, organization.management_account_id, is_complete=True)

@@ -43,7 +43,10 @@ def recorder_problems(place: Place) -> Iterator[Problem]:
 
 
 def _no_recorder(config: "ConfigServiceClient") -> Problem:
-    """Return the problem of a Region without a customer managed recorder, which may have one of another AWS service."""
+    """Return the problem of a Region without a customer managed recorder, which may have one of another AWS service.
+
+    Without a customer managed one, PutConfigRule fails with NoAvailableConfigurationRecorderException (botocore model).
+    """
     internal = [str(row["name"]) for row in _recorders(config) if row.get("recordingScope") == _INTERNAL]
     if internal:
         return Problem(

@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 from functools import partial
 
 from express_path.adapters.aws import Aws
-from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ExpressPathError
 from express_path_cli.aggregator.reader import Aggregator, BadSource
 from express_path_cli.connections import connect, read_caller
-from express_path_cli.org.aggregate import AggregateResults, PlaceKey
+from express_path_cli.org.aggregate import AggregateResults, PlaceKey, PlaceResults
 from express_path_cli.org.deployments import Deployed, read_deployed
 from express_path_cli.org.status_results import OrgStatus, PlaceStatus
 from express_path_cli.org.sweeps import Sweep, read_exclusions, read_sweep
@@ -75,7 +74,7 @@ class _Run:
         """Return the status of all accounts and Regions."""
         deployed = read_deployed(self._home, self._request.stack_set_prefix, self._pool)
         instances = {place: row for place, row in deployed.instances.items() if self._request.selects(place.region)}
-        verdicts = self._verdicts(aggregated)
+        results = self._results_of(aggregated)
         places = sorted({*aggregated, *instances})
         swept = self._swept(places, deployed.names) if self._request.live.role_name else {}
         failures = [*self._pool.failures, *failed_sources(sources)]
@@ -84,8 +83,7 @@ class _Run:
             places=[
                 PlaceStatus(
                     place,
-                    verdicts.get(place, []),
-                    place in verdicts or place not in aggregated,
+                    results.get(place) if place in aggregated else PlaceResults(),
                     instances.get(place),
                     swept.get(place, _NOT_READ).sweep,
                     swept.get(place, _NOT_READ).excluded,
@@ -95,6 +93,7 @@ class _Run:
             names=deployed.names,
             stack_sets=deployed.stack_sets,
             without_rule=sorted(deployed.names.keys() - {place.account_id for place in places}),
+            management_account_id=deployed.management_account_id,
             failures=sorted(failures, key=lambda failure: failure.where),
             remarks=[*outdated_sources(sources), *self._not_read(deployed)],
         )
@@ -110,14 +109,15 @@ class _Run:
                 "where results are missing: --stack-set-prefix names another one"
             )
 
-    def _verdicts(self, places: Sequence[PlaceKey]) -> dict[PlaceKey, list[Verdict]]:
+    def _results_of(self, places: Sequence[PlaceKey]) -> dict[PlaceKey, PlaceResults]:
         """Read the results of each account and Region, then the VPCs of the subnets to fix."""
-        found = dict(self._pool.run(places, self._results.verdicts))
-        flagged = [verdict for verdicts in found.values() for verdict in verdicts if is_flagged(verdict)]
-        [*with_vpcs] = self._pool.run([flagged], self._results.with_vpcs, lambda _: "the VPCs of NON_COMPLIANT subnets")
-        named = {verdict.subnet_id: verdict for _, verdicts in with_vpcs for verdict in verdicts}
+        found = dict(self._pool.run(places, self._results.of))
+        flagged = [verdict for results in found.values() for verdict in results.verdicts if is_flagged(verdict)]
+        read = self._pool.run([flagged], self._results.with_vpcs, lambda _: "the VPCs of NON_COMPLIANT subnets")
+        named = {verdict.subnet_id: verdict for _, verdicts in read for verdict in verdicts}
         return {
-            place: [named.get(verdict.subnet_id, verdict) for verdict in verdicts] for place, verdicts in found.items()
+            place: replace(results, verdicts=[named.get(verdict.subnet_id, verdict) for verdict in results.verdicts])
+            for place, results in found.items()
         }
 
     def _swept(self, places: Sequence[PlaceKey], names: Mapping[str, str]) -> dict[PlaceKey, _Swept]:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.org.aggregate import PlaceKey
+from express_path_cli.doctor.answers import time_text
+from express_path_cli.org.aggregate import PlaceKey, PlaceResults
 from express_path_cli.org.stack_sets import StackInstance, StackSet
 from express_path_cli.org.sweeps import Sweep
 from express_path_cli.problems import UNDETERMINED
@@ -24,7 +25,7 @@ class Attention(StrEnum):
     NO_RESULTS = "NO_RESULTS"
     NOT_CURRENT = "NOT_CURRENT"
     OVERDUE_SWEEP = "OVERDUE_SWEEP"
-    AGGREGATOR_LAGS = "AGGREGATOR_LAGS"
+    AGGREGATOR_DIFFERS = "AGGREGATOR_DIFFERS"
 
 
 class PlaceNote(NamedTuple):
@@ -47,32 +48,47 @@ class AccountReason(NamedTuple):
 class PlaceStatus:
     """One account and Region: its results, the stack instance, and the last sweep.
 
-    verdicts: empty if the aggregator has no result there; is_read is False if they could not be read. instance: None if
-    no StackSet deploys there. sweep: None if it was not read. excluded: how many subnets each tag excludes.
+    results: None if they could not be read. instance: None if no StackSet deploys there. sweep: None if it was not
+    read. excluded: how many subnets each tag excludes.
     """
 
     place: PlaceKey
-    verdicts: Sequence[Verdict]
-    is_read: bool = True
+    results: PlaceResults | None
     instance: StackInstance | None = None
     sweep: Sweep | None = None
     excluded: Mapping[str, int] = field(default_factory=dict)
 
     def notes(self, now: datetime) -> Iterator[PlaceNote]:
         """Yield what needs attention."""
-        if self.is_read and not self.verdicts and not self._has_nothing_to_report(now):
-            yield PlaceNote(Attention.NO_RESULTS, self.place, "the aggregator has no COMPLIANT or NON_COMPLIANT subnet")
+        if self.results and not self.verdicts and not self._has_nothing_to_report(now):
+            text = "the aggregator has no COMPLIANT or NON_COMPLIANT subnet"
+            yield PlaceNote(Attention.NO_RESULTS, self.place, text)
         if self.instance and not self.instance.is_current:
             why = f": {self.instance.reason}" if self.instance.reason else ""
             name = self.instance.stack_set.name
             yield PlaceNote(Attention.NOT_CURRENT, self.place, f"the instance of {name} is {self.instance.status}{why}")
         if self.sweep and self.sweep.is_overdue(now):
-            last = f"the last sweep was at {self.sweep.time:%Y-%m-%d %H:%M} UTC" if self.sweep.time else ""
+            last = f"the last sweep was at {time_text(self.sweep.time)}" if self.sweep.time else ""
             yield PlaceNote(Attention.OVERDUE_SWEEP, self.place, last or "there was no sweep in the last three days")
-        if self.sweep and self.sweep.gauges.get("NonCompliant", 0) > self.flagged:
-            counted = self.sweep.gauges["NonCompliant"]
-            text = f"{counted} NON_COMPLIANT in the last sweep, {self.flagged} in the aggregator"
-            yield PlaceNote(Attention.AGGREGATOR_LAGS, self.place, text)
+        yield from self._difference()
+
+    def _difference(self) -> Iterator[PlaceNote]:
+        """Yield that the last sweep counted more NON_COMPLIANT subnets, if no newer result explains it."""
+        if self.results is None or self.sweep is None or self.sweep.time is None:
+            return
+        counted = self.sweep.gauges.get("NonCompliant", 0)
+        has_newer = self.results.newest is not None and self.results.newest > self.sweep.time
+        if counted > self.flagged and not has_newer:
+            text = (
+                f"the last sweep counted {counted} NON_COMPLIANT, the aggregator has {self.flagged}: it is late, or "
+                "subnets were deleted or excluded since"
+            )
+            yield PlaceNote(Attention.AGGREGATOR_DIFFERS, self.place, text)
+
+    @property
+    def verdicts(self) -> Sequence[Verdict]:
+        """The results; empty if there are none, or if they could not be read."""
+        return self.results.verdicts if self.results else ()
 
     @property
     def flagged(self) -> int:
@@ -90,7 +106,8 @@ class PlaceStatus:
 class OrgStatus:
     """The whole organization: every account and Region, sorted; names by account ID; and what could not be read.
 
-    without_rule: the accounts of the organization in which no StackSet and no result is.
+    without_rule: the accounts of the organization in which no StackSet and no result is, among them perhaps the
+    management account, to which StackSets do not deploy.
     """
 
     now: datetime
@@ -98,6 +115,7 @@ class OrgStatus:
     names: Mapping[str, str]
     stack_sets: Sequence[StackSet]
     without_rule: Sequence[str]
+    management_account_id: str
     failures: Sequence[Failure]
     remarks: Sequence[str]
 

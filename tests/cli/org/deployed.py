@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -94,6 +95,12 @@ class DeployedOrganization(Organization):
         self.items.add(
             "AWS::EC2::Subnet", subnet_id, account_id, region, {"subnetId": subnet_id, "vpcId": table.vpc_id}, {}
         )
+
+    def age_results(self, name: str, region: str, age: timedelta) -> None:
+        """Let the results of an account and Region be this old."""
+        then, results = time.time() - age.total_seconds(), results_of(self.accounts[name], region).results
+        for key, stored in results.items():
+            results[key] = replace(stored, ordering=then, invoked=then, recorded=then)
 
     def sweep(self, name: str, region: str, age: timedelta = timedelta(hours=1), **gauges: int) -> None:
         """Publish the gauges of a sweep."""
