@@ -10,7 +10,8 @@ from sandbox.cloudformation.stacks import Failure, Stack
 from sandbox.config_items.direct import acting_in, direct_client
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
-from tests.support.organization import TOOLS, Organization, Packaged
+from tests.support.command import invoke
+from tests.support.organization import PREFIX, TOOLS, Organization, Packaged
 
 RULE = "s3express-no-nat-path"
 REGIONS = ("us-east-1", "eu-west-1")
@@ -49,6 +50,21 @@ def cause(failure: Failure | None) -> str | None:
     return next(name for text, name in CAUSES.items() if text in str(failure))
 
 
+def blocking(organization: Organization) -> dict[tuple[str, str], str | None]:
+    """Return what `org check` says will make the deployment fail, by account and Region; None if it will not fail."""
+    options = ["--role-name", "Audit", "--format", "json", "--artifact-bucket-prefix", PREFIX]
+    options += ["--artifact-key", organization.packaged.keys["CodeKey"]]
+    regions = [option for region in REGIONS for option in ("--region", region)]
+    run = invoke(["org", "check", *options, *regions])
+    names = {account_id: name for name, account_id in organization.accounts.items()}
+    places = [place for place in json.loads(run.stdout)["places"] if place["accountId"] in names]
+    failing = [[problem["reason"] for problem in place["problems"] if problem["effect"] == "FAILS"] for place in places]
+    return {
+        (names[place["accountId"]], place["region"]): next(iter(reasons), None)
+        for place, reasons in zip(places, failing, strict=True)
+    }
+
+
 def rules_of(account_id: str, region: str) -> list[str]:
     """Return the names of the rules of an account and Region."""
     return list(config_backends[account_id][region].config_rules)
@@ -61,10 +77,13 @@ def test_each_instance_fails_on_its_own(organization: Organization) -> None:
     with acting_in(organization.accounts["legacy"]):
         content = json.dumps({"schemaVersion": "0.3", "mainSteps": [STEP]})
         documents.create_document(Name="RemoveS3ExpressGatewayEndpoint", Content=content, DocumentType="Automation")
+    reported = blocking(organization)
     stacks = {
         (name, region): organization.deploy_rule(name, region) for name in organization.accounts for region in REGIONS
     }
-    assert {place: cause(stack.failure) for place, stack in stacks.items()} == {
+    causes = {place: cause(stack.failure) for place, stack in stacks.items()}
+    assert causes == reported
+    assert causes == {
         ("apps", "us-east-1"): None,
         ("apps", "eu-west-1"): "BUCKET_MISSING",
         ("data", "us-east-1"): "RECORDER_MISSING",
