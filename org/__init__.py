@@ -1,1 +1,1 @@
-"""The roll-out to an organization: templates, and the modules that write them."""
+"""The roll-out to an organization: templates, the modules that write them, and the package that StackSets deploy."""

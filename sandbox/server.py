@@ -15,7 +15,18 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import make_server
 
-from sandbox import config_service, directory_buckets, dynamodb, permissions, security_hub, service_quotas, speed
+from sandbox import (
+    bucket_policies,
+    config_service,
+    described_stacks,
+    directory_buckets,
+    dynamodb,
+    lambda_code,
+    permissions,
+    security_hub,
+    service_quotas,
+    speed,
+)
 from sandbox.backends import Application, moto_application
 from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
@@ -82,11 +93,14 @@ class Sandbox:
             speed.apply(self._patches)
             permissions.apply(self._patches)
             self.ec2.apply(self._patches)
+            bucket_policies.apply(self._patches)
             directory_buckets.apply(self._patches)
             dynamodb.apply(self._patches)
+            lambda_code.apply(self._patches)
             config_service.apply(self._patches)
             security_hub.apply(self._patches)
             service_quotas.apply(self._patches)
+            described_stacks.apply(self._patches)
             self.metrics.apply(self._patches)
             self.logs.apply(self._patches)
             self.eventbridge.apply(self._patches)

@@ -1,7 +1,8 @@
 """The accounts of an organization, and the role that reads each of them."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import pages
 from express_path_cli.connections import Caller
@@ -27,11 +28,15 @@ def active_members(organizations: "OrganizationsClient") -> list[Member]:
     Only the management account and delegated administrators have access
     (https://docs.aws.amazon.com/organizations/latest/APIReference/API_ListAccounts.html).
     """
-    rows = pages(organizations, "organizations", "list_accounts", "Accounts")
+    members = active_accounts(pages(organizations, "organizations", "list_accounts", "Accounts"))
+    return sorted(members, key=lambda member: member.id)
+
+
+def active_accounts(rows: Iterable[Mapping[str, Any]]) -> list[Member]:
+    """Return the active ones of the accounts that Organizations lists."""
     # State replaces Status, which AWS retires (botocore model: organizations Account).
     active = (row for row in rows if (row.get("State") or row.get("Status")) == "ACTIVE")
-    members = [Member(str(row["Id"]), str(row.get("Name") or "")) for row in active]
-    return sorted(members, key=lambda member: member.id)
+    return [Member(str(row["Id"]), str(row.get("Name") or "")) for row in active]
 
 
 def member_role_arn(caller: Caller, account_id: str, role_name: str) -> str | None:

@@ -6,7 +6,7 @@ import sys
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from express_path.errors import ExpressPathError
 from express_path_cli.problems import (
@@ -17,7 +17,7 @@ from express_path_cli.problems import (
     redirect_to_nowhere,
     say,
 )
-from express_path_cli.subcommands import COMMANDS, load, without_flag_types
+from express_path_cli.subcommands import GROUPS, listed, load, without_flag_types
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as in shells: 128 plus the signal's number."""
@@ -30,7 +30,7 @@ class RootCommand(TyperGroup):
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401  # declared by Typer
         """List the subcommands by their summaries. `resolve_command` imports the one that is called."""
-        super().__init__(**given | {"commands": {name: TyperCommand(name, help=COMMANDS[name]) for name in COMMANDS}})
+        super().__init__(**given | {"commands": listed()})
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
         """Return the options; the help shows no type for a flag."""
@@ -43,7 +43,8 @@ class RootCommand(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # declared by Typer
         """Parse the command line. `help` shows the help of the command that follows it, or of express-path."""
-        return super().parse_args(ctx, [*args[1:2], "--help"] if args[:1] == ["help"] else args)
+        words = 2 if args[1:2] and args[1] in GROUPS else 1
+        return super().parse_args(ctx, [*args[1 : 1 + words], "--help"] if args[:1] == ["help"] else args)
 
     def main(self, *args: Any, **given: Any) -> NoReturn:  # noqa: ANN401  # declared by Typer
         """Run a command line and exit with its status. --debug shows the trace of an error."""

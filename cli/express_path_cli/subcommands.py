@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 import typer.main
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from express_path_cli.problems import OptionError
 
@@ -27,23 +27,36 @@ COMMANDS = {
     "doctor": (
         "Check whether AWS Config records, the rule runs, you have the permissions, and healing works, and show fixes."
     ),
+    "org check": "Before a roll-out to an organization, show what would fail in each account and Region.",
+    "org status": "After a roll-out to an organization, show the verdicts, what to fix, and which sweeps are overdue.",
     "collect": "Write a dump of the network. It only reads from AWS.",
 }
-"""Every subcommand in the order of --help: the name of a module in `commands/` and of the function in it, and the first
-paragraph of the function's docstring, so that --help and shells list the subcommands without importing them."""
+"""Every subcommand in the order of --help: its name, and the first paragraph of its docstring, so that --help and
+shells list the subcommands without importing them. `org check` is the function `check` in `commands/org_check.py`."""
+GROUPS = {"org": "Check an organization before a roll-out, and show the results after it."}
+"""The commands that only group others, with their help."""
 
 
 @cache
 def load(name: str) -> Any:  # noqa: ANN401  # Typer contains click without type hints
-    """Import a subcommand by its name, and return it."""
+    """Import a subcommand by its name, and return it. The commands of a group are imported when they are called."""
+    if name in GROUPS:
+        return CommandGroup(name)
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    app.command(name, cls=Subcommand, help=help_of(name), epilog=_epilog(name))(_function(name))
+    app.command(name.rsplit(maxsplit=1)[-1], cls=Subcommand, help=help_of(name), epilog=_epilog(name))(_function(name))
     return typer.main.get_command(app)
+
+
+def listed(group: str = "") -> dict[str, Any]:
+    """Return the commands of a group, or without a group those of the root, with their help but not yet imported."""
+    prefix = f"{group} " if group else ""
+    words = dict.fromkeys(name.removeprefix(prefix).split()[0] for name in COMMANDS if name.startswith(prefix))
+    return {word: TyperCommand(word, help=(COMMANDS | GROUPS)[prefix + word]) for word in words}
 
 
 def module_of(name: str) -> ModuleType:
     """Return the module of a subcommand."""
-    return import_module(f"express_path_cli.commands.{name}")
+    return import_module(f"express_path_cli.commands.{name.replace(' ', '_')}")
 
 
 def help_of(name: str) -> str:
@@ -53,7 +66,7 @@ def help_of(name: str) -> str:
 
 
 def _function(name: str) -> Callable[..., None]:
-    function: Callable[..., None] = getattr(module_of(name), name)
+    function: Callable[..., None] = getattr(module_of(name), name.rsplit(maxsplit=1)[-1])
     return function
 
 
@@ -69,7 +82,7 @@ class Subcommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
         """Return its options and --debug, which people append to a line that failed."""
-        shared = ctx.parent.command.params if ctx.parent else []
+        shared = ctx.find_root().command.params if ctx.parent else []
         return without_flag_types([*super().get_params(ctx), *(debug for debug in shared if debug.name == "debug")])
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # declared by Typer
@@ -82,6 +95,25 @@ class Subcommand(TyperCommand):
                 hint = f"{accepts}leave it out, or set the shell variable that should contain it"
                 raise OptionError(f"{parameter.opts[0] if is_option else parameter.metavar} is empty", hint)
         return super().invoke(ctx)
+
+
+class CommandGroup(TyperGroup):
+    """A command that only groups others, such as `org`."""
+
+    def __init__(self, name: str) -> None:
+        """List the commands by their summaries. `resolve_command` imports the one that is called."""
+        super().__init__(
+            name=name, help=GROUPS[name], commands=listed(name), no_args_is_help=True, rich_markup_mode="rich"
+        )
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
+        """Return the options; the help shows no type for a flag."""
+        return without_flag_types(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # declared by Typer
+        """Return the name of the command on the command line, the imported command, and the rest of the line."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load(f"{self.name} {name}"), rest
 
 
 def without_flag_types(parameters: list[Any]) -> list[Any]:

@@ -4,6 +4,9 @@ AWS Config reads with its own connections. So its reads are not in the call log 
 that a test sets do not affect them.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 import boto3
@@ -14,10 +17,28 @@ from moto.core.authorization import disable_iam_authentication
 from sandbox.backends import moto_application, serve
 from sandbox.server import CREDENTIALS, HOST, Sandbox
 
+ACCOUNT_HEADER = "x-moto-account-id"
+"""The header that names the account of a request to moto, instead of an access key of that account."""
 
-def direct_client(sandbox: Sandbox, service: str) -> BaseClient:
-    """Return a boto3 client of the sandbox's account and Region that bypasses its server."""
-    return _client(service, sandbox.region)
+_account: ContextVar[str | None] = ContextVar("account", default=None)
+
+
+def direct_client(sandbox: Sandbox, service: str, region: str | None = None) -> BaseClient:
+    """Return a boto3 client of a Region, by default the sandbox's, that bypasses its server.
+
+    Its calls are made in the sandbox's account, or in that of `acting_in`.
+    """
+    return _client(service, region or sandbox.region)
+
+
+@contextmanager
+def acting_in(account_id: str) -> Iterator[None]:
+    """Make the calls of direct clients in another account."""
+    token = _account.set(account_id)
+    try:
+        yield
+    finally:
+        _account.reset(token)
 
 
 @cache
@@ -41,5 +62,7 @@ def _session() -> boto3.session.Session:
 
 def _serve(request: AWSPreparedRequest, **_kwargs: object) -> AWSResponse:
     """Return the answer to one signed request; botocore then sends nothing."""
+    if account_id := _account.get():
+        request.headers[ACCOUNT_HEADER] = account_id
     with disable_iam_authentication():  # the account's policies are not about a service's own reads
         return serve(moto_application(), request)

@@ -8,7 +8,7 @@ from typing import Any
 from moto.config.models import ConfigBackend, ConfigRule
 from moto.config.responses import ConfigResponse
 
-from sandbox.config_service import compliance, evaluation_status, evaluations, history, recorder, rules
+from sandbox.config_service import aggregation, compliance, evaluation_status, evaluations, history, recorder, rules
 from sandbox.config_service.results import ConfigResults, results_of
 from sandbox.patches import Patches
 
@@ -27,6 +27,7 @@ def apply(patches: Patches) -> None:
     patches.set(ConfigRule, "MAX_RULES", rules.MAXIMUM_RULES)
     evaluation_status.apply(patches)
     recorder.apply(patches)
+    aggregation.apply(patches)
 
 
 def _put_evaluations(backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:

@@ -22,12 +22,14 @@ Failure = tuple[str, str]
 class Recording:
     """What a test may set: the failure of the latest recording event, and those of deliveries by kind; and the modes.
 
-    `modes` are the recording modes of the recorders, which moto drops.
+    `modes` are the recording modes of the recorders, which moto drops. `service_linked` are the names of recorders that
+    other AWS services own: their scope is INTERNAL, and the calls that describe recorders do not return them.
     """
 
     failure: Failure | None = None
     deliveries: dict[str, Failure] = field(default_factory=dict)
     modes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    service_linked: list[str] = field(default_factory=list)
 
 
 def recording_of(account_id: str, region: str) -> Recording:
@@ -41,6 +43,7 @@ def apply(patches: Patches) -> None:
     patches.wrap(ConfigResponse, "describe_configuration_recorders", _with_mode)
     patches.wrap(ConfigResponse, "describe_configuration_recorder_status", _with_status)
     patches.set(ConfigResponse, "describe_delivery_channel_status", _delivery_channel_status)
+    patches.set(ConfigResponse, "list_configuration_recorders", _list_recorders)
 
 
 def _recording(backend: ConfigBackend) -> Recording:
@@ -93,6 +96,17 @@ def _with_status(original: Callable[..., str]) -> Callable[..., str]:
         return json.dumps(described)
 
     return answer
+
+
+def _list_recorders(self: ConfigResponse) -> str:
+    """Return the account's own recorder, and those of other AWS services.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_ListConfigurationRecorders.html
+    """
+    backend = self.config_backend
+    scopes = dict.fromkeys(backend.recorders, "PAID") | dict.fromkeys(_recording(backend).service_linked, "INTERNAL")
+    rows = [{"arn": _arn(backend, name), "name": name, "recordingScope": scopes[name]} for name in scopes]
+    return json.dumps({"ConfigurationRecorderSummaries": rows})
 
 
 def _delivery_channel_status(self: ConfigResponse) -> str:

@@ -10,7 +10,7 @@ from express_path_cli.subcommands import COMMANDS, load
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 CODE = re.compile(r"^```sh\n(.*?)^```|^ {4}(\S.*?)$|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"\bexpress-path (?P<name>[a-z]+)(?P<rest>[^#|\n]*)")
+COMMAND = re.compile(r"\bexpress-path (?P<name>(?:org )?[a-z]+)(?P<rest>[^#|\n]*)")
 TARGET = re.compile(r"\bmake (?P<name>[a-z]+)")
 
 
@@ -41,6 +41,7 @@ def test_the_commands_are_found() -> None:
     shown = "\n".join(code(document) for document in DOCUMENTS if document.name != "command.md")
     commands = {found["name"] for found in COMMAND.finditer(shown)}
     assert commands >= {"scan", "explain", "report", "cost", "diagnose", "doctor", "heal", "heals", "undo", "collect"}
+    assert commands >= {"org check", "org status"}
     assert {found["name"] for found in TARGET.finditer(shown)} >= {"setup", "check", "demo"}
 
 

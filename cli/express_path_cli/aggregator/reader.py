@@ -105,6 +105,11 @@ class Aggregator:
             for account_id, region in sorted(subnets)
         ]
 
+    def vpc_ids(self, subnet_ids: Sequence[str]) -> dict[str, str]:
+        """Read the VPC of each of these subnets that is recorded, in all Regions. Raise ApiError, RecordError."""
+        described = self._by_id("AWS::EC2::Subnet", subnet_ids, ())
+        return {str(row["SubnetId"]): str(row["VpcId"]) for rows in described.values() for row in rows}
+
     def _subnets(self, regions: Sequence[str]) -> dict[AccountKey, dict[str, Subnet]]:
         """Read the subnets, and open internet gateways to them if the account's Block Public Access lets traffic out.
 
@@ -129,12 +134,21 @@ class Aggregator:
     def _interfaces(self, tables: Iterable[RouteTable], regions: Sequence[str]) -> dict[AccountKey, dict[str, Any]]:
         """Read the network interfaces that routes point to: an organization has too many to read them all."""
         wanted = target_ids(tables, TargetKind.NETWORK_INTERFACE)
-        found: dict[AccountKey, dict[str, Any]] = defaultdict(dict)
+        described = self._by_id("AWS::EC2::NetworkInterface", wanted, regions)
+        return {
+            account: {record.id: record for record in map(network_interface, rows)}
+            for account, rows in described.items()
+        }
+
+    def _by_id(
+        self, resource_type: str, wanted: Sequence[str], regions: Sequence[str]
+    ) -> dict[AccountKey, list[Description]]:
+        """Read the descriptions of these resources, as many in each query as an expression can name."""
+        found: dict[AccountKey, list[Description]] = defaultdict(list)
         for start in range(0, len(wanted), _PAGE):
-            ids = ", ".join(f"'{interface_id}'" for interface_id in wanted[start : start + _PAGE])
-            described = self._descriptions("AWS::EC2::NetworkInterface", regions, f" AND resourceId IN ({ids})")
-            for account, rows in described.items():
-                found[account].update({record.id: record for record in map(network_interface, rows)})
+            ids = ", ".join(f"'{resource_id}'" for resource_id in wanted[start : start + _PAGE])
+            for account, rows in self._descriptions(resource_type, regions, f" AND resourceId IN ({ids})").items():
+                found[account] += rows
         return found
 
     def _descriptions(

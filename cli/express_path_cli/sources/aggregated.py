@@ -1,6 +1,6 @@
 """Read an AWS Config aggregator: a whole organization, limited to what configuration items contain."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from express_path.errors import ApiError
 from express_path_cli.account_access import AccountAccess
@@ -27,13 +27,25 @@ def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> ReadResult
         snapshots = aggregator.snapshots(options.regions)
     watch.done(name)
     bad = [source for source in sources if not options.regions or source.region in options.regions]
-    failures = [Failure(_account_region(source), _as_error(source)) for source in bad if not source.outdated]
-    failures += _empty(name, options.regions, {snapshot.region for snapshot in snapshots})
-    outdated = [
-        f"{_account_region(source)}: its items are outdated ({source.why})" for source in bad if source.outdated
-    ]
+    failures = [*failed_sources(bad), *_empty(name, options.regions, {snapshot.region for snapshot in snapshots})]
     limits = [f"aggregator {name}: {limit}" for limit in LIMITS]
-    return ReadResult(snapshots, failures, [*limits, *outdated], AccountAccess())
+    return ReadResult(snapshots, failures, [*limits, *outdated_sources(bad)], AccountAccess())
+
+
+def failed_sources(sources: Iterable[BadSource]) -> list[Failure]:
+    """Return the accounts and Regions that an aggregator could not copy, as failures."""
+    return [
+        Failure(_account_region(source), ApiError("the aggregator's copy", "FAILED", source.why))
+        for source in sources
+        if not source.outdated
+    ]
+
+
+def outdated_sources(sources: Iterable[BadSource]) -> list[str]:
+    """Return a note on each account and Region whose copy in an aggregator is outdated."""
+    return [
+        f"{_account_region(source)}: its items are outdated ({source.why})" for source in sources if source.outdated
+    ]
 
 
 def _empty(name: str, selected: Sequence[str], found: Collection[str]) -> list[Failure]:
@@ -47,7 +59,3 @@ def _empty(name: str, selected: Sequence[str], found: Collection[str]) -> list[F
 
 def _account_region(source: BadSource) -> str:
     return f"account {source.account_id} {source.region}"
-
-
-def _as_error(source: BadSource) -> ApiError:
-    return ApiError("the aggregator's copy", "FAILED", source.why)

@@ -59,7 +59,7 @@ def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) ->
     Raise OptionError, and ApiError if the caller's identity cannot be read.
     """
     options.check()
-    home = _home(options)
+    home = find_home(options)
     with TaskPool(options.workers, watch) as task_pool:
         accounts = _member_accounts(options, home, task_pool) if options.organization else [home.account_region]
         selected = (
@@ -78,7 +78,7 @@ def _read_snapshot(options: LiveOptions, parameters: RuleParameters, account_reg
     return SnapshotReader(account_region.aws, options.external_id).read(account_region.account_id, None, parameters)
 
 
-def _home(options: LiveOptions) -> Home:
+def find_home(options: LiveOptions) -> Home:
     """Return the caller in the first Region that answers, because one that is disabled must not hide the others.
 
     Raise ApiError, that of the first Region, if none answers.
@@ -104,12 +104,10 @@ def _member_accounts(options: LiveOptions, home: Home, task_pool: TaskPool) -> l
         members = active_members(home.aws.client("organizations"))
     if not members:
         raise OptionError("organizations:ListAccounts returned no active account", "remove --organization")
-    return [
-        AccountRegion(member.id, aws) for member, aws in task_pool.run(members, partial(_clients_of, options, home))
-    ]
+    return [AccountRegion(member.id, aws) for member, aws in task_pool.run(members, partial(clients_of, options, home))]
 
 
-def _clients_of(options: LiveOptions, home: Home, member: Member) -> Aws:
+def clients_of(options: LiveOptions, home: Home, member: Member) -> Aws:
     """Return a member account's clients in the home Region. Raise ApiError if its role cannot be assumed."""
     role_arn = member_role_arn(home.caller, member.id, str(options.role_name))
     return assuming(home.aws, role_arn, options.external_id) if role_arn else home.aws

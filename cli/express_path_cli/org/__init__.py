@@ -1,0 +1,1 @@
+"""Check an organization before a roll-out, and read the results after it."""

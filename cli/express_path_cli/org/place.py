@@ -1,0 +1,22 @@
+"""One account in one Region: where StackSets deploy one stack instance."""
+
+from dataclasses import dataclass
+
+from express_path.adapters.aws import Aws
+from express_path_cli.organization import Member
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An account of the organization in one Region, with its clients."""
+
+    member: Member
+    aws: Aws
+
+    @property
+    def region(self) -> str:
+        """The Region, such as us-east-1."""
+        return self.aws.region
+
+    def __str__(self) -> str:
+        return f"{self.member} {self.region}"

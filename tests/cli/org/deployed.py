@@ -1,0 +1,155 @@
+"""An organization in the sandbox to which StackSets deployed the rule: results, sweeps, and what exclusions were."""
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from express_path.domain.network.resources import Route, RouteTable
+from express_path.domain.network.targets import target_kind
+from express_path.domain.path.outcomes import Hop, Outcome
+from express_path.domain.path.reasons import Reason
+from express_path.domain.verdict.annotation import annotate
+from express_path.domain.verdict.parameters import RuleParameters
+from sandbox.config_service.aggregation import Aggregation, aggregation_of
+from sandbox.config_service.results import Result, results_of
+from sandbox.server import Sandbox
+from tests.cli.org.organizations import REGIONS, Organization, put_recorder
+from tests.support.config_aggregator import Aggregator
+
+RULE = "s3express-no-nat-path"
+STACK_SET = "express-path-workloads"
+TEMPLATE = json.dumps(
+    {
+        "Parameters": {name: {"Type": "String", "Default": ""} for name in ("RemediationMode", "CodeKey")},
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+    }
+)
+EMPTY_ARCHIVE = b"PK\x05\x06" + bytes(18)
+DETAILS = [{"EventSource": "aws.config", "MessageType": "ScheduledNotification"}]
+VERDICTS = {reason: RuleParameters().compliance_of(reason) for reason in Reason}
+
+
+class DeployedOrganization(Organization):
+    """Two member accounts in one organizational unit, with the rule in both Regions, and an aggregator."""
+
+    def __init__(self, sandbox: Sandbox, aggregator: Aggregator) -> None:
+        """Deploy without results."""
+        super().__init__(sandbox)
+        self.items = aggregator
+        self.workloads = self.unit("workloads")
+        self.cloudformation: Any = sandbox.client("cloudformation")
+        self.deploy(STACK_SET, self.workloads, ())
+        sandbox.client("config").put_configuration_aggregator(
+            ConfigurationAggregatorName=aggregator.name,
+            AccountAggregationSources=[{"AccountIds": [sandbox.account_id], "AllAwsRegions": True}],
+        )
+        for name in ("data", "web"):
+            self.add(name, self.workloads)
+            for region in REGIONS:
+                self.put_rule(name, region)
+        self.cloudformation.create_stack_instances(
+            StackSetName=STACK_SET,
+            DeploymentTargets={"OrganizationalUnitIds": [self.workloads]},
+            Regions=list(REGIONS),
+        )
+
+    @property
+    def aggregation(self) -> Aggregation:
+        """What the aggregator has."""
+        return aggregation_of(self.sandbox.account_id, self.sandbox.region)
+
+    def deploy(self, name: str, unit: str, regions: Iterable[str], **parameters: str) -> None:
+        """Create a StackSet, with instances in these Regions."""
+        given = {"RemediationMode": "OFF", "CodeKey": "0123.zip"} | parameters
+        self.cloudformation.create_stack_set(
+            StackSetName=name,
+            TemplateBody=TEMPLATE,
+            PermissionModel="SERVICE_MANAGED",
+            Parameters=[{"ParameterKey": key, "ParameterValue": value} for key, value in given.items()],
+        )
+        for region in regions:
+            self.cloudformation.create_stack_instances(
+                StackSetName=name, DeploymentTargets={"OrganizationalUnitIds": [unit]}, Regions=[region]
+            )
+
+    def put_rule(self, name: str, region: str) -> None:
+        """Create the rule, and let the aggregator copy the account and Region."""
+        source = {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"}
+        put_recorder(self.aws(name, "config", region))
+        self.aws(name, "config", region).put_config_rule(ConfigRule={"ConfigRuleName": RULE, "Source": source})
+        self.aggregation.places.add((self.accounts[name], region))
+
+    def result(self, name: str, region: str, subnet_id: str, reason: Reason, hops: Iterable[str] = ()) -> None:
+        """Store a result as the rule reports it, in a route table and VPC that are named like the subnet."""
+        suffix = subnet_id.removeprefix("subnet-")[:4]
+        path = tuple(Hop(target_kind(hop), hop, "0.0.0.0/0") for hop in hops)
+        table = RouteTable(id=f"rtb-{suffix}", vpc_id=f"vpc-{suffix}")
+        route = Route("0.0.0.0/0", path[0].id, path[0].kind) if path else None
+        text = annotate(reason, Outcome(reason, path, route), table)
+        account_id, now = self.accounts[name], time.time()
+        stored = Result(RULE, ("AWS::EC2::Subnet", subnet_id), VERDICTS[reason], now, now, now, text)
+        results_of(account_id, region).store(stored)
+        self.items.add(
+            "AWS::EC2::Subnet", subnet_id, account_id, region, {"subnetId": subnet_id, "vpcId": table.vpc_id}, {}
+        )
+
+    def age_results(self, name: str, region: str, age: timedelta) -> None:
+        """Let the results of an account and Region be this old."""
+        then, results = time.time() - age.total_seconds(), results_of(self.accounts[name], region).results
+        for key, stored in results.items():
+            results[key] = replace(stored, ordering=then, invoked=then, recorded=then)
+
+    def sweep(self, name: str, region: str, age: timedelta = timedelta(hours=1), **gauges: int) -> None:
+        """Publish the gauges of a sweep."""
+        zero = dict.fromkeys(("NonCompliant", "Compliant", "NotApplicable", "Unresolved"), 0)
+        self.aws(name, "cloudwatch", region).put_metric_data(
+            Namespace="ExpressPath",
+            MetricData=[
+                {
+                    "MetricName": metric,
+                    "Dimensions": [{"Name": "service", "Value": "evaluate"}],
+                    "Timestamp": datetime.now(UTC) - age,
+                    "Value": value,
+                }
+                for metric, value in (zero | gauges).items()
+            ],
+        )
+
+    def publish_function(self, name: str, region: str) -> str:
+        """Let the rule of an account invoke a function, and return the function's log group."""
+        policy = json.dumps({"Version": "2012-10-17", "Statement": []})
+        role = self.aws(name, "iam").create_role(RoleName="evaluate", AssumeRolePolicyDocument=policy)["Role"]["Arn"]
+        group = "/aws/lambda/evaluate"
+        function = self.aws(name, "lambda", region).create_function(
+            FunctionName="evaluate",
+            Role=role,
+            Runtime="python3.13",
+            Handler="handler",
+            Code={"ZipFile": EMPTY_ARCHIVE},
+        )
+        source = {"Owner": "CUSTOM_LAMBDA", "SourceIdentifier": function["FunctionArn"], "SourceDetails": DETAILS}
+        config = self.aws(name, "config", region)
+        config.delete_config_rule(ConfigRuleName=RULE)
+        self.aws(name, "lambda", region).add_permission(
+            FunctionName="evaluate",
+            StatementId="config",
+            Action="lambda:InvokeFunction",
+            Principal="config.amazonaws.com",
+        )
+        config.put_config_rule(ConfigRule={"ConfigRuleName": RULE, "Source": source})
+        logs = self.aws(name, "logs", region)
+        logs.create_log_group(logGroupName=group)
+        logs.create_log_stream(logGroupName=group, logStreamName="stream")
+        return group
+
+    def log(self, name: str, region: str, group: str, *lines: dict[str, Any] | str) -> None:
+        """Write lines to a log group."""
+        texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+        self.aws(name, "logs", region).put_log_events(
+            logGroupName=group,
+            logStreamName="stream",
+            logEvents=[{"timestamp": int(time.time() * 1000), "message": text} for text in texts],
+        )

@@ -1,0 +1,80 @@
+"""An organization in the sandbox: its management account, and member accounts in organizational units."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.server import Sandbox
+
+REGIONS = ("us-east-1", "eu-north-1")
+"""The Regions of the tests. Both offer S3 Express."""
+NOT_OFFERED = "eu-west-2"
+ROLE = "Audit"
+TYPES = ("AWS::EC2::NatGateway", "AWS::EC2::RouteTable", "AWS::EC2::Subnet", "AWS::EC2::VPCEndpoint")
+
+
+@dataclass
+class Organization:
+    """An organization of the sandbox's own account, which is its management account. `accounts` are ids by name."""
+
+    sandbox: Sandbox
+    accounts: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Create it, without members."""
+        self.client: Any = self.sandbox.client("organizations")
+        self.id = str(self.client.create_organization(FeatureSet="ALL")["Organization"]["Id"])
+        self.root = str(self.client.list_roots()["Roots"][0]["Id"])
+
+    def unit(self, name: str, parent: str = "") -> str:
+        """Create an organizational unit, and return its id."""
+        made = self.client.create_organizational_unit(ParentId=parent or self.root, Name=name)
+        return str(made["OrganizationalUnit"]["Id"])
+
+    def add(self, name: str, unit: str = "") -> str:
+        """Create a member account in the root or in a unit, and return its id."""
+        made = self.client.create_account(AccountName=name, Email=f"{name}@example.com")
+        account_id = str(made["CreateAccountStatus"]["AccountId"])
+        if unit:
+            self.client.move_account(AccountId=account_id, SourceParentId=self.root, DestinationParentId=unit)
+        self.accounts[name] = account_id
+        return account_id
+
+    def aws(self, name: str, service: str, region: str = REGIONS[0]) -> Any:  # noqa: ANN401  # any client
+        """Return a client of a member account."""
+        return self.sandbox.client(service, region, self.sandbox.credentials(self.accounts[name]))
+
+    def record(self, name: str, regions: Iterable[str] = REGIONS) -> None:
+        """Set up AWS Config in a member account, as the rule needs it."""
+        for region in regions:
+            config = self.aws(name, "config", region)
+            put_recorder(config)
+            config.put_delivery_channel(DeliveryChannel={"name": "default", "s3BucketName": "config-history"})
+            config.start_configuration_recorder(ConfigurationRecorderName="default")
+
+    def network_role(self, name: str, condition: dict[str, Any], principal: Any = "*") -> str:  # noqa: ANN401
+        """Create a role in an account with this condition in its trust policy, and return its ARN."""
+        statement = {
+            "Effect": "Allow",
+            "Principal": {"AWS": principal},
+            "Action": "sts:AssumeRole",
+            "Condition": condition,
+        }
+        made = self.aws(name, "iam").create_role(
+            RoleName="express-path-network",
+            AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [statement]}),
+        )
+        return str(made["Role"]["Arn"])
+
+
+def put_recorder(config: Any, group: dict[str, Any] | None = None, frequency: str = "CONTINUOUS") -> None:  # noqa: ANN401
+    """Create or change the recorder of an account and Region."""
+    config.put_configuration_recorder(
+        ConfigurationRecorder={
+            "name": "default",
+            "roleARN": "arn:aws:iam::123456789012:role/config",
+            "recordingGroup": group or {"allSupported": True, "includeGlobalResourceTypes": False},
+            "recordingMode": {"recordingFrequency": frequency},
+        }
+    )

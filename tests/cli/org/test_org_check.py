@@ -1,0 +1,306 @@
+"""express-path org check: every defect in an organization is found where it is, and nothing else."""
+
+import json
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from express_path_cli.org.reasons import EFFECTS, FIXES, CheckReason
+from sandbox.config_service.recorder import recording_of
+from sandbox.server import Sandbox
+from tests.cli.org.organizations import NOT_OFFERED, REGIONS, ROLE, TYPES, Organization, put_recorder
+from tests.support.command import invoke
+
+PREFIX = "example-artifacts"
+KEY = "0123456789abcdef.zip"
+HOME, NORTH = REGIONS
+TWO_REGIONS = ("--region", HOME, "--region", NORTH)
+LAMBDA = "arn:aws:lambda:us-east-1:123456789012:function:other"
+
+
+def check(*options: str) -> Result:
+    """Run the check with the role that reads each account."""
+    return invoke(["org", "check", "--role-name", ROLE, *options])
+
+
+def document(result: Result) -> dict[str, Any]:
+    """Return the JSON that a check printed."""
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def reasons(result: Result) -> dict[tuple[str, str], list[str]]:
+    """Return the reasons by account name and Region, of those that have some."""
+    return {
+        (place["accountName"], place["region"]): [problem["reason"] for problem in place["problems"]]
+        for place in document(result)["places"]
+        if place["problems"]
+    }
+
+
+def finding(result: Result, name: str, region: str, reason: str) -> str:
+    """Return the finding of one problem."""
+    [text] = [
+        problem["finding"]
+        for place in document(result)["places"]
+        for problem in place["problems"]
+        if (place["accountName"], place["region"], problem["reason"]) == (name, region, reason)
+    ]
+    return str(text)
+
+
+@pytest.fixture
+def organization(sandbox: Sandbox) -> Organization:
+    """Return an organization with one account that is ready in both Regions, and the artifact buckets."""
+    made = Organization(sandbox)
+    made.add("ready")
+    made.record("ready")
+    s3 = sandbox.client("s3")
+    s3.create_bucket(Bucket=f"{PREFIX}-{HOME}")
+    s3.create_bucket(Bucket=f"{PREFIX}-{NORTH}", CreateBucketConfiguration={"LocationConstraint": NORTH})
+    for region in REGIONS:
+        sandbox.client("s3", region).put_object(Bucket=f"{PREFIX}-{region}", Key=KEY, Body=b"")
+    return made
+
+
+def test_each_recorder_is_judged(sandbox: Sandbox, organization: Organization) -> None:
+    """A recorder that is missing, of another service, stopped, failing, daily, or partial has its own reason."""
+    names = ("missing", "internal", "stopped", "failing", "daily", "partial")
+    for name in names:
+        organization.add(name)
+    organization.record("missing", [NORTH])
+    organization.record("internal", [NORTH])
+    recording_of(organization.accounts["internal"], HOME).service_linked.append("AWSConfigurationRecorderForObserve")
+    for name in names[2:]:
+        organization.record(name)
+    organization.aws("stopped", "config").stop_configuration_recorder(ConfigurationRecorderName="default")
+    put_recorder(organization.aws("stopped", "config", NORTH))
+    organization.aws("stopped", "config", NORTH).stop_configuration_recorder(ConfigurationRecorderName="default")
+    organization.aws("stopped", "config", NORTH).delete_delivery_channel(DeliveryChannelName="default")
+    recording_of(organization.accounts["failing"], HOME).failure = ("AccessDenied", "the role cannot read")
+    put_recorder(organization.aws("daily", "config"), frequency="DAILY")
+    put_recorder(organization.aws("partial", "config"), {"allSupported": False, "resourceTypes": TYPES[2:]})
+    sandbox.calls.clear()
+    result = check(*TWO_REGIONS, "--format", "json")
+    assert reasons(result) == {
+        ("missing", HOME): ["RECORDER_MISSING"],
+        ("internal", HOME): ["RECORDER_INTERNAL"],
+        ("stopped", HOME): ["RECORDER_STOPPED"],
+        ("stopped", NORTH): ["RECORDER_STOPPED"],
+        ("failing", HOME): ["RECORDER_FAILING"],
+        ("daily", HOME): ["RECORDER_DAILY"],
+        ("partial", HOME): ["RECORDER_TYPES"],
+    }
+    assert "AWSConfigurationRecorderForObserve" in finding(result, "internal", HOME, "RECORDER_INTERNAL")
+    assert "no delivery channel" not in finding(result, "stopped", HOME, "RECORDER_STOPPED")
+    assert "no delivery channel" in finding(result, "stopped", NORTH, "RECORDER_STOPPED")
+    assert "AWS::EC2::NatGateway" in finding(result, "partial", HOME, "RECORDER_TYPES")
+    states = {(place["accountName"], place["region"]): place["state"] for place in document(result)["places"]}
+    assert len(states) == 14
+    assert {state for (name, _), state in states.items() if name == "ready"} == {"READY"}
+    assert (states["daily", HOME], states["missing", HOME], states["missing", NORTH]) == ("LIMITED", "BLOCKED", "READY")
+    assert (result.exit_code, document(result)["exitStatus"], document(result)["failures"]) == (1, 1, [])
+    assert sandbox.calls.mutating() == []
+
+
+def test_the_management_account_is_not_covered(sandbox: Sandbox, organization: Organization) -> None:
+    """StackSets do not deploy to it: it is named, and not checked. With only ready accounts, the status is 0."""
+    result = check("--artifact-bucket-prefix", PREFIX, "--artifact-key", KEY)
+    assert (result.exit_code, "1 READY" in result.stdout) == (0, True)
+    assert f"Not covered: account {sandbox.account_id}" in result.stdout
+    found = document(check("--format", "json"))
+    assert found["managementAccountId"] == sandbox.account_id
+    assert [place["accountId"] for place in found["places"]] == [organization.accounts["ready"]]
+
+
+@pytest.mark.usefixtures("organization")
+def test_artifact_buckets_are_read_from_each_account(sandbox: Sandbox) -> None:
+    """A bucket that is missing, in another Region, or not readable, and a missing object, are named."""
+    options = ("--artifact-bucket-prefix", PREFIX, "--format", "json", *TWO_REGIONS)
+    assert reasons(check(*options, "--artifact-key", KEY)) == {}
+    result = check(*options, "--artifact-key", "other.zip")
+    assert reasons(result) == {("ready", region): ["BUCKET_MISSING"] for region in REGIONS}
+    assert f"{PREFIX}-{HOME} has no object other.zip" in finding(result, "ready", HOME, "BUCKET_MISSING")
+    sandbox.client("s3", NORTH).delete_object(Bucket=f"{PREFIX}-{NORTH}", Key=KEY)
+    sandbox.client("s3", NORTH).delete_bucket(Bucket=f"{PREFIX}-{NORTH}")
+    result = check(*options)
+    assert reasons(result) == {("ready", NORTH): ["BUCKET_MISSING"]}
+    assert f"{PREFIX}-{NORTH} does not exist" in finding(result, "ready", NORTH, "BUCKET_MISSING")
+    sandbox.client("s3").create_bucket(Bucket=f"{PREFIX}-{NORTH}")
+    assert "in another Region" in finding(check(*options), "ready", NORTH, "BUCKET_MISSING")
+    sandbox.faults.deny("s3", "HeadBucket")
+    assert reasons(check(*options)) == {("ready", region): ["BUCKET_UNREADABLE"] for region in REGIONS}
+
+
+def test_names_are_taken_unless_the_stack_set_took_them(
+    organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rule or runbook of a stack, or of nobody, is in the way; that of a stack instance is not. Rules are limited."""
+    for name in ("single", "by-hand", "deployed", "full"):
+        organization.add(name)
+        organization.record(name)
+    content = {"schemaVersion": "0.3", "mainSteps": [{"name": "wait", "action": "aws:sleep", "inputs": {}}]}
+    runbook = {
+        "Name": "AddS3ExpressGatewayEndpoint",
+        "Content": content,
+        "DocumentType": "Automation",
+        "DocumentFormat": "JSON",
+    }
+    template = {"Resources": {"Heal": {"Type": "AWS::SSM::Document", "Properties": runbook}}}
+    for name, stack in (("single", "express-path"), ("deployed", "StackSet-express-path-data-0a1b2c3d")):
+        organization.aws(name, "cloudformation").create_stack(StackName=stack, TemplateBody=json.dumps(template))
+    put_rule(organization.aws("by-hand", "config"), "s3express-no-nat-path")
+    for name in ("first", "second"):
+        put_rule(organization.aws("full", "config"), name)
+    monkeypatch.setattr("express_path_cli.org.names.MAX_RULES", 2)
+    result = check("--format", "json")
+    assert reasons(result) == {
+        ("single", HOME): ["NAME_TAKEN"],
+        ("by-hand", HOME): ["NAME_TAKEN"],
+        ("full", HOME): ["RULE_QUOTA"],
+    }
+    assert finding(result, "single", HOME, "NAME_TAKEN").endswith(
+        "SSM document AddS3ExpressGatewayEndpoint is used by stack express-path"
+    )
+    assert "no CloudFormation stack created" in finding(result, "by-hand", HOME, "NAME_TAKEN")
+    assert ("deployed", HOME) in reasons(check("--format", "json", "--stack-set-prefix", "other"))
+    assert ("by-hand", HOME) not in reasons(check("--format", "json", "--rule-name", "another"))
+
+
+def put_rule(config: Any, name: str) -> None:  # noqa: ANN401  # any client
+    """Create a rule."""
+    config.put_config_rule(
+        ConfigRule={
+            "ConfigRuleName": name,
+            "Source": {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"},
+        }
+    )
+
+
+def test_regions_without_the_service_are_limited(organization: Organization) -> None:
+    """A Region that does not offer S3 Express is named, and left out with --all-regions."""
+    organization.record("ready", [NOT_OFFERED])
+    result = check("--region", NOT_OFFERED, "--format", "json")
+    assert (reasons(result), result.exit_code) == ({("ready", NOT_OFFERED): ["SERVICE_NOT_OFFERED"]}, 0)
+    everywhere = {place["region"] for place in document(check("--all-regions", "--format", "json"))["places"]}
+    assert set(REGIONS) < everywhere
+    assert NOT_OFFERED not in everywhere
+
+
+@pytest.mark.usefixtures("organization")
+def test_a_disabled_region_is_not_read(sandbox: Sandbox) -> None:
+    """A Region that the account has not enabled is named without calls to it."""
+    sandbox.calls.clear()
+    result = check("--region", HOME, "--region", "me-nowhere-1", "--format", "json")
+    assert reasons(result) == {("ready", "me-nowhere-1"): ["REGION_DISABLED"]}
+    assert {call.region for call in sandbox.calls} == {HOME}
+
+
+TRUSTED = {
+    "StringEquals": {"sts:ExternalId": "secret"},
+    "ArnLike": {"aws:PrincipalArn": "arn:*:iam::*:role/express-path/*"},
+}
+
+
+@pytest.mark.parametrize(
+    ("condition", "options", "is_trusted"),
+    [
+        (TRUSTED, ("--network-external-id", "secret"), True),
+        (TRUSTED, (), False),
+        ({"StringEquals": {"aws:PrincipalOrgID": "o-another"}}, (), False),
+        ({"ArnLike": {"aws:PrincipalArn": "arn:aws:iam::*:role/express-path-*"}}, (), False),
+    ],
+    ids=["path", "external-id", "organization", "other-path"],
+)
+def test_the_network_role_must_trust_each_account(
+    organization: Organization, condition: dict[str, Any], options: tuple[str, ...], is_trusted: bool
+) -> None:
+    """The trust policy is read once in the network account, and evaluated for the roles of each account."""
+    arn = organization.network_role("ready", condition)
+    result = check("--network-role-arn", arn, "--format", "json", *options)
+    assert reasons(result) == ({} if is_trusted else {("ready", HOME): ["NETWORK_ROLE_UNTRUSTED"]})
+    assert result.exit_code == (0 if is_trusted else 1)
+
+
+def test_a_trust_policy_that_is_not_understood_is_named(sandbox: Sandbox, organization: Organization) -> None:
+    """Conditions that are not evaluated, and a role that cannot be read, are failures; a missing role is a problem."""
+    arn = organization.network_role("ready", {"IpAddress": {"aws:SourceIp": "192.0.2.0/24"}})
+    result = check("--network-role-arn", arn)
+    assert result.exit_code == 2
+    assert f"network role {arn}: the trust policy" in result.stderr
+    sandbox.faults.deny("iam", "GetRole")
+    result = check("--network-role-arn", arn)
+    assert result.exit_code == 2
+    assert "iam:GetRole" in result.stderr
+    sandbox.faults.clear()
+    result = check("--network-role-arn", arn.replace("express-path-network", "nobody"), "--format", "json")
+    assert "does not exist" in finding(result, "ready", HOME, "NETWORK_ROLE_UNTRUSTED")
+
+
+def test_only_the_accounts_of_the_units_are_checked(organization: Organization) -> None:
+    """--ou selects a unit with those inside it. Units that overlap are refused, as their StackSets would collide."""
+    outer = organization.unit("workloads")
+    inner = organization.unit("production", outer)
+    organization.add("outer", outer)
+    organization.add("inner", inner)
+    organization.add("elsewhere", organization.unit("sandbox"))
+    found = document(check("--ou", outer, "--format", "json"))
+    assert {place["accountName"] for place in found["places"]} == {"outer", "inner"}
+    assert found["managementAccountId"] is None
+    result = check("--ou", inner, "--ou", outer)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"--ou {inner} is inside {outer}" in result.stderr
+    empty = check("--ou", organization.unit("empty"))
+    assert (empty.exit_code, empty.stdout) == (2, "")
+    assert "no active account" in empty.stderr
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox, organization: Organization) -> None:
+    """An account without the role and a denied call are named with a hint, and never count as READY; status 2."""
+    closed = organization.add("closed")
+    organization.add("missing")
+    sandbox.faults.deny("sts", "AssumeRole", RoleArn=f"arn:aws:iam::{closed}:role/{ROLE}")
+    result = check("--format", "json")
+    assert result.exit_code == 2
+    assert reasons(result) == {("missing", HOME): ["RECORDER_MISSING"]}
+    assert f"account {closed} (closed): sts:AssumeRole failed" in result.stderr
+    assert "closed" not in {place["accountName"] for place in document(result)["places"]}
+    sandbox.faults.clear()
+    sandbox.faults.deny("ssm", "ListDocuments")
+    result = check("--format", "json")
+    assert result.exit_code == 2
+    states = {place["accountName"]: place["state"] for place in document(result)["places"]}
+    assert states == {"closed": "BLOCKED", "missing": "BLOCKED", "ready": "UNKNOWN"}
+    assert f"account {organization.accounts['ready']} (ready) {HOME}: ssm:ListDocuments failed" in result.stderr
+    assert [failure["where"] for failure in document(result)["failures"]] == sorted(
+        f"account {account_id} ({name}) {HOME}" for name, account_id in organization.accounts.items()
+    )
+
+
+@pytest.mark.parametrize("columns", ["80", "160"])
+def test_the_table_groups_places_by_reason(
+    organization: Organization, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    """A terminal shows each reason with its effect, its fix, and the accounts, within its width; a pipe is plain."""
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    organization.add("missing")
+    shown = check(*TWO_REGIONS).stdout
+    lines = [line.replace("\x1b[1m", "").replace("\x1b[0m", "") for line in shown.splitlines()]
+    assert max(map(len, lines)) <= int(columns)
+    assert lines[0] == "4 stack instances in 2 accounts: 2 BLOCKED, 0 UNKNOWN, 0 LIMITED, 2 READY"
+    assert "RECORDER_MISSING: the deployment fails" in lines
+    assert sum(line.startswith(organization.accounts["missing"]) for line in lines) == 2
+    monkeypatch.delenv("FORCE_COLOR")
+    monkeypatch.delenv("NO_COLOR")
+    piped = check(*TWO_REGIONS).stdout
+    assert "\x1b" not in piped
+    [first, _] = [line for line in piped.splitlines() if organization.accounts["missing"] in line]
+    assert first.split()[1:4] == ["missing", NORTH, "AWS"]
+
+
+def test_every_reason_has_an_effect_and_a_fix() -> None:
+    """Each reason says what it does to the stack instance, and what to do."""
+    assert set(EFFECTS) == set(FIXES) == set(CheckReason)

@@ -1,0 +1,91 @@
+"""docs/org-command.md shows what the commands print, every code, and exactly the permissions that they need."""
+
+import json
+import re
+
+from express_path.domain.path.reasons import Reason
+from express_path_cli.org.reasons import EFFECTS
+from express_path_cli.org.status_results import Attention
+from sandbox.server import Sandbox
+from tests.cli.org.deployed import DeployedOrganization
+from tests.cli.org.organizations import REGIONS, ROLE, Organization
+from tests.cli.org.shown import DOCUMENT, regenerated
+from tests.support.command import invoke
+from tests.support.config_aggregator import Aggregator, answering
+
+TEXT = DOCUMENT.read_text(encoding="utf-8")
+NEEDS = {"s3:HeadBucket": "s3:ListBucket", "s3:HeadObject": "s3:GetObject"}
+"""The actions of calls whose action has another name.
+
+https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadBucket.html
+"""
+
+
+def test_the_shown_output_is_current(sandbox: Sandbox) -> None:
+    """Run `.venv/bin/python -m tests.cli.org.shown` after a change of the output, and read the difference."""
+    assert regenerated(sandbox) == TEXT
+    assert TEXT.count("```console\n$ express-path org ") == 2
+
+
+def test_every_code_is_documented() -> None:
+    """The tables have each reason of a check with its effect, and each code of the status."""
+    for reason, effect in EFFECTS.items():
+        assert f"| `{reason}` | {effect} | " in TEXT
+    for code in Attention:
+        assert f"| `{code}` | " in TEXT
+
+
+def documented() -> dict[str, set[str]]:
+    """Return the documented actions by statement."""
+    policies = map(json.loads, re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL))
+    return {statement["Sid"]: set(statement["Action"]) for policy in policies for statement in policy["Statement"]}
+
+
+def called(sandbox: Sandbox) -> tuple[set[str], set[str]]:
+    """Return the actions in the caller's account and in the others since the last time."""
+    found: tuple[set[str], set[str]] = (set(), set())
+    for call in sandbox.calls:
+        action = f"{call.service}:{call.operation}"
+        found[call.account_id != sandbox.account_id].add(NEEDS.get(action, action))
+    sandbox.calls.clear()
+    return found[0] - {"sts:GetCallerIdentity"}, found[1]
+
+
+def test_the_documented_policies_are_what_check_calls(sandbox: Sandbox) -> None:
+    """A check of missing, stopped, and taken things calls exactly the documented actions, in each account."""
+    organization = Organization(sandbox)
+    unit = organization.unit("workloads")
+    for name in ("missing", "taken", "stopped"):
+        organization.add(name, unit)
+    organization.record("taken")
+    organization.record("stopped")
+    organization.aws("stopped", "config").stop_configuration_recorder(ConfigurationRecorderName="default")
+    source = {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"}
+    rule = {"ConfigRuleName": "s3express-no-nat-path", "Source": source}
+    organization.aws("taken", "config").put_config_rule(ConfigRule=rule)
+    sandbox.client("s3").create_bucket(Bucket=f"example-{REGIONS[0]}")
+    arn = organization.network_role("taken", {})
+    sandbox.calls.clear()
+    what = ("--artifact-bucket-prefix", "example", "--artifact-key", "1.zip", "--network-role-arn", arn)
+    for where in ((), ("--ou", unit)):
+        assert invoke(["org", "check", "--role-name", ROLE, *where, *what]).exit_code == 1
+    central, members = called(sandbox)
+    assert {"Check": central, "CheckInAccount": members} == {
+        sid: actions for sid, actions in documented().items() if sid.startswith("Check")
+    }
+
+
+def test_the_documented_policies_are_what_status_calls(sandbox: Sandbox) -> None:
+    """A status with findings, sweeps, and excluded subnets calls exactly the documented actions, in each account."""
+    aggregator = Aggregator(sandbox)
+    with answering(aggregator):
+        organization = DeployedOrganization(sandbox, aggregator)
+        organization.publish_function("data", REGIONS[0])
+        organization.result("data", REGIONS[0], "subnet-1", Reason.NAT_GATEWAY, ["nat-1"])
+        organization.sweep("data", REGIONS[0], NotApplicable=1)
+        sandbox.calls.clear()
+        assert invoke(["org", "status", "--aggregator", aggregator.name, "--role-name", ROLE]).exit_code == 2
+    central, members = called(sandbox)
+    assert {"Status": central, "StatusInAccount": members} == {
+        sid: actions for sid, actions in documented().items() if sid.startswith("Status")
+    }
