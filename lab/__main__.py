@@ -62,12 +62,9 @@ def _sentence(change: RouteChange) -> str:
     """Return what a new route did to open connections."""
     server = "answers unknown packets with a reset" if change.resets else "ignores unknown packets"
     errors = ", ".join(f"{count} x {error}" for error, count in change.broken.items()) or "none broke"
-    recovery = (
-        "none recovered"
-        if change.recovered_after is None
-        else f"first new download after {change.recovered_after:.1f} s"
-    )
-    return f"Route added, server {server}: of {change.open_connections} open connections: {errors}; {recovery}."
+    after = change.recovered_after
+    recovery = "no new download ended" if after is None else f"the first new download ended after {after:.1f} s"
+    return f"Route added, the server {server}: {change.open_connections} open connections, {errors}; {recovery}."
 
 
 def _say(*lines: str) -> None:

@@ -63,10 +63,8 @@ def _tail(points: Sequence[LoadPoint]) -> Claim:
 def _repeats(run: Run) -> Claim:
     """Return whether repeats agree. The spread of p99 is only reported: rare events decide it."""
     deviations = sorted(_deviation(point, run.result.steps) for point in run.points)
-    spread = max(
-        (high / low for low, high in (point.p99_range_ms for point in run.points if point.p99_range_ms) if low),
-        default=1.0,
-    )
+    ranges = [point.p99_range_ms for point in run.points if point.p99_range_ms]
+    spread = max((high / low for low, high in ranges if low), default=1.0)
     middle = deviations[len(deviations) // 2]
     return Claim(
         f"Repeats of the {run.name} path agree within {MAX_DEVIATION:.0%}",

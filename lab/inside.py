@@ -24,7 +24,7 @@ _OVER_LIMIT = 3
 
 
 def main() -> None:
-    """Run the lab, and print a JSON object that lab.results reads. Arguments: the S3 server, and the settings as JSON."""
+    """Run the lab, and print JSON that lab.results reads. Arguments: the S3 server, and the settings as JSON."""
     program, settings = Path(sys.argv[1]), Settings.from_document(json.loads(sys.argv[2]))
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1g", "lab", "/run"], check=True)
     _FOLDER.mkdir()

@@ -19,14 +19,9 @@ def run_isolated(command: Sequence[str], seconds: float) -> str:
     """
     kill_with_parent = [str(find_program("setpriv")), "--pdeathsig", "KILL"]
     new_namespaces = [str(find_program("unshare")), "-Urnmpf", "--mount-proc", "--kill-child"]
+    line = [*kill_with_parent, *new_namespaces, *command]
     try:
-        done = subprocess.run(
-            [*kill_with_parent, *new_namespaces, *command],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-            timeout=seconds,
-        )
+        done = subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True, timeout=seconds)
     except subprocess.TimeoutExpired as error:
         raise IsolatedError(f"the lab took longer than {seconds:g} s and was ended") from error
     except subprocess.CalledProcessError as error:

@@ -32,7 +32,7 @@ def missing(server: Path | None) -> list[str]:
     found = [f"Install {package}, for example with: apt-get install {package}" for package in packages]
     if server is None:
         found.append(
-            "The S3 server versitygw is missing. Build it with: make path-lab (it needs Go), or use --server FILE"
+            "The S3 server versitygw is missing: make path-lab builds it if Go is installed, or use --server FILE"
         )
     if not found and (error := _namespace_error()):
         found.append(

@@ -34,7 +34,7 @@ class LeakError(Exception):
 
 
 def ip(*arguments: str) -> str:
-    """Run ip(8) and return its output."""
+    """Run iproute2 and return what it prints."""
     return _run("ip", *arguments)
 
 
@@ -82,23 +82,8 @@ def check_closed() -> None:
 def limit_nat(bits_per_second: float) -> None:
     """Limit what the NAT sends to the client, to this rate."""
     rate = f"{bits_per_second:.0f}bit"
-    _run(
-        "tc",
-        "-n",
-        NAT,
-        "qdisc",
-        "replace",
-        "dev",
-        "n-client",
-        "root",
-        "tbf",
-        "rate",
-        rate,
-        "burst",
-        _BURST,
-        "latency",
-        _QUEUE,
-    )
+    bucket = ("tbf", "rate", rate, "burst", _BURST, "latency", _QUEUE)
+    _run("tc", "-n", NAT, "qdisc", "replace", "dev", "n-client", "root", *bucket)
 
 
 def use_endpoint() -> None:

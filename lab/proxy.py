@@ -1,7 +1,7 @@
-"""A proxy that adds service time: each request waits before it is forwarded. Kernels without netem cannot delay packets.
+"""A proxy that adds service time: each request waits before it is forwarded. Without netem, kernels cannot do that.
 
-It does not parse HTTP. A request begins with the first bytes that the client sends after an answer, so requests must not
-be pipelined. Answers are forwarded as they arrive.
+It does not parse HTTP. A request begins with the first bytes that the client sends after an answer, so requests must
+not be pipelined. Answers are forwarded as they arrive.
 """
 
 import asyncio
@@ -132,7 +132,7 @@ async def _reach(host: str, port: int) -> None:
 
 
 async def serve(listen: tuple[str, int], server: tuple[str, int], seconds: float) -> None:
-    """Wait for the server, then accept connections until the process ends. seconds: the service time of each request."""
+    """Wait for the server, then accept connections until the process ends. seconds: the service time."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(_START_SECONDS):
         await _reach(*server)

@@ -33,9 +33,7 @@ def write_results(printed: str, folder: Path) -> LabResult:
     for name, key in ((NAT_FILE, "nat"), (ENDPOINT_FILE, "endpoint")):
         (folder / name).write_text(json.dumps(document[key], indent=2) + "\n", encoding="utf-8")
     comparison = compare([read_bench(folder / NAT_FILE), read_bench(folder / ENDPOINT_FILE)])
-    changes = tuple(
-        RouteChange(**{**row, "bits_per_second": tuple(row["bits_per_second"])}) for row in document["routeChanges"]
-    )
+    changes = tuple(RouteChange(**row) for row in document["routeChanges"])
     plots = [*plots_of(comparison), route_change_plot(changes)]
     (folder / CHART_FILE).write_text(as_plot_svg(plots, "The path lab", verdict(comparison)), encoding="utf-8")
     return LabResult(comparison, document["natBitsPerSecond"], changes)

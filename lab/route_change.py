@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ class RouteChange:
     broken: Mapping[str, int]
     recovered_after: float | None
     changed_at: float
-    bits_per_second: tuple[float, ...]
+    bits_per_second: Sequence[float]
 
 
 def store_object(folder: Path) -> None:
@@ -86,7 +86,7 @@ def _outcome(report: Mapping[str, Any], changed: float, *, resets: bool) -> Rout
         Counter(row["error"] for row in running if row["error"]),
         min((row["ended"] - changed_at for row in whole), default=None),
         changed_at,
-        tuple(8.0 * count for count in report["bytesPerSecond"]),
+        [8.0 * count for count in report["bytesPerSecond"]],
     )
 
 
@@ -95,6 +95,6 @@ def _target() -> str:
     session = Session()
     session.set_credentials(ENVIRONMENT["AWS_ACCESS_KEY_ID"], ENVIRONMENT["AWS_SECRET_ACCESS_KEY"])
     config = Config(signature_version="s3v4", s3={"addressing_style": "path"})
-    client = session.create_client("s3", ENVIRONMENT["AWS_REGION"], endpoint_url=ENDPOINT, config=config)
+    client: Any = session.create_client("s3", ENVIRONMENT["AWS_REGION"], endpoint_url=ENDPOINT, config=config)
     url = client.generate_presigned_url("get_object", Params={"Bucket": BUCKET, "Key": _KEY}, ExpiresIn=3600)
     return str(url).removeprefix(ENDPOINT)

@@ -34,10 +34,8 @@ def start(program: Path, folder: Path, service_seconds: float) -> None:
     The bucket is a folder of the server's file system. service_seconds: how long each request waits in the proxy.
     """
     (folder / BUCKET).mkdir(parents=True)
-    root = {
-        "ROOT_ACCESS_KEY": ENVIRONMENT["AWS_ACCESS_KEY_ID"],
-        "ROOT_SECRET_KEY": ENVIRONMENT["AWS_SECRET_ACCESS_KEY"],
-    }
+    key, secret = ENVIRONMENT["AWS_ACCESS_KEY_ID"], ENVIRONMENT["AWS_SECRET_ACCESS_KEY"]
+    root = {"ROOT_ACCESS_KEY": key, "ROOT_SECRET_KEY": secret}
     # --keep-alive: without it, every request needs a connection of its own.
     gateway = (str(program), "--quiet", "--keep-alive", "--port", f"127.0.0.1:{_SERVER_PORT}", "posix", str(folder))
     subprocess.Popen(command_in(SERVER, *gateway), env={**os.environ, **root}, stdout=subprocess.DEVNULL)

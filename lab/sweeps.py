@@ -15,7 +15,7 @@ _COMMAND = "from express_path_cli.main import app; app()"
 
 
 def sweep(label: str, settings: Settings, output: Path) -> Path:
-    """Run a sweep of downloads in the client's namespace, over the path that its routes select, and return its result."""
+    """Run a sweep of downloads in the client's namespace, over the path of its routes, and return the result."""
     options = {
         "--endpoint-url": ENDPOINT,
         "--label": label,
