@@ -32,7 +32,7 @@ def _model(run: Run, measured: Series) -> Series:
     """Return concurrency x size / latency, with the latency of the smallest load: what no queue would allow."""
     load, bits = measured.points[0]
     return Series(
-        f"model: latency as at {load:g}",
+        "model: constant latency",
         tuple((point.load, bits * point.load / load) for point in run.points),
         measured.pen,
         is_model=True,

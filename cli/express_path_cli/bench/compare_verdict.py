@@ -53,14 +53,14 @@ def _climb(run: Run) -> str:
 def _difference(comparison: Comparison, load: float) -> str:
     base = comparison.runs[0]
     ratios = [(run, comparison.ratio(run, load)) for run in comparison.runs[1:]]
-    parts = [f"{run.name} has {_times(ratio)} of {base.name}" for run, ratio in ratios if ratio is not None]
+    parts = [f"{run.name} has {_times(ratio)} {base.name}" for run, ratio in ratios if ratio is not None]
     return f"at {load_name(comparison.kind, load)}, {' and '.join(parts) or f'{base.name} has no throughput'}"
 
 
 def _times(ratio: float) -> str:
     if abs(ratio - 1) <= _NEARLY_EQUAL:
-        return "about the same throughput as that"
-    return f"{ratio:.3g} times the throughput"
+        return "about the same throughput as"
+    return f"{ratio:.3g} times the throughput of"
 
 
 def _stages(comparison: Comparison) -> str:

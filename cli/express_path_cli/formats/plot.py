@@ -9,7 +9,7 @@ from express_path_cli.formats.chart_scale import Axis, axis
 WIDTH, HEIGHT = 960, 400
 """The size of one plot in pixels."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 84, 780, 72, 340
-_LABEL_HEIGHT = 17
+_LABEL_HEIGHT, _LONGEST_LABEL = 17, 24
 MOST_MARKERS = 24
 """Lines with more points have no markers."""
 
@@ -55,6 +55,11 @@ class Series:
     points: tuple[tuple[float, float], ...]
     pen: Pen
     is_model: bool = False
+
+    @property
+    def label(self) -> str:
+        """Its name, shortened to what fits beside the plot."""
+        return self.name if len(self.name) <= _LONGEST_LABEL else f"{self.name[: _LONGEST_LABEL - 3]}..."
 
     @property
     def has_markers(self) -> bool:

@@ -79,7 +79,7 @@ def _draw(canvas: _Canvas, layout: Layout) -> None:
     for line in layout.plot.series:
         _draw_line(canvas, layout, line)
     for line, y in layout.names():
-        canvas.text(layout.right + 12, y + 4, line.name, color=_FAINT if line.is_model else _INK)
+        canvas.text(layout.right + 12, y + 4, line.label, color=_FAINT if line.is_model else _INK)
 
 
 def _draw_line(canvas: _Canvas, layout: Layout, line: Series) -> None:

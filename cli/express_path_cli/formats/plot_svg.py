@@ -54,7 +54,7 @@ def _draw(place: Element, layout: Layout) -> None:
     for line in layout.plot.series:
         _draw_line(place, layout, line)
     for line, y in layout.names():
-        _text(place, layout.right + 12, y + 4, line.name, *(["faint"] if line.is_model else []))
+        _text(place, layout.right + 12, y + 4, line.label, *(["faint"] if line.is_model else []))
 
 
 def _draw_line(place: Element, layout: Layout, line: Series) -> None:
