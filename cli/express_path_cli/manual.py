@@ -30,29 +30,30 @@ output pipe is closed (`| head`).
 def manual() -> str:
     """Return the whole manual."""
     group: Any = typer.main.get_command(app)
-    sections = [_HEAD, *("\n".join(_section(load(name), group)) for name in COMMANDS)]
+    sections = [_HEAD, *("\n".join(_section(name, group)) for name in COMMANDS)]
     return "\n".join(sections)
 
 
-def _section(command: Any, group: Any) -> Iterator[str]:  # noqa: ANN401  # Typer contains click without type hints
+def _section(name: str, group: Any) -> Iterator[str]:  # noqa: ANN401  # Typer contains click without type hints
+    command = load(name)
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     own = [option for option in command.params if option.param_type_name == "option" and not option.hidden]
     options = [*own, *(option for option in group.params if option.name == "debug")]
     usage = " ".join(
         [
             "express-path",
-            command.name,
+            name,
             *(argument.metavar if argument.required else f"[{argument.metavar}]" for argument in arguments),
             "[OPTIONS]",
         ]
     )
-    yield from (f"## {command.name}", "", f"    {usage}", "", _filled(help_of(command.name)), "")
+    yield from (f"## {name}", "", f"    {usage}", "", _filled(help_of(name)), "")
     yield from (f"- `{argument.metavar}`: {argument.help}" for argument in arguments)
     yield from [""] if arguments else []
     yield from ("| option | meaning |", "|---|---|")
     for _, panel in groupby(options, key=lambda option: getattr(option, "rich_help_panel", None)):
         yield from map(_option, panel)
-    yield from ("", "```sh", *module_of(command.name).EXAMPLES.strip().splitlines(), "```", "")
+    yield from ("", "```sh", *module_of(name).EXAMPLES.strip().splitlines(), "```", "")
 
 
 def _filled(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 import typer.main
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from express_path_cli.problems import OptionError
 
@@ -28,22 +28,39 @@ COMMANDS = {
         "Check whether AWS Config records, the rule runs, you have the permissions, and healing works, and show fixes."
     ),
     "collect": "Write a dump of the network. It only reads from AWS.",
+    "bench get": "Measure reads from a bucket: throughput and latency by the number of connections.",
+    "bench put": "Measure writes to a bucket: throughput and latency by the number of connections.",
+    "bench open": (
+        "Measure latency and throttling at constant request rates, as when users do not wait for each other."
+    ),
+    "bench sync": (
+        "Time uploads, a sync, and downloads of many objects, in a general purpose and in a directory bucket."
+    ),
 }
-"""Every subcommand in the order of --help: the name of a module in `commands/` and of the function in it, and the first
-paragraph of the function's docstring, so that --help and shells list the subcommands without importing them."""
+"""Every subcommand in the order of --help: the name of a module in `commands/` and of the function in it, with an
+underscore for a space, and the first paragraph of the function's docstring, so that --help and shells list the
+subcommands without importing them."""
+
+GROUPS = {"bench": "Measure throughput, latency, and throttling on the path to a bucket, before and after a heal."}
+"""The first words that several subcommands share."""
 
 
 @cache
 def load(name: str) -> Any:  # noqa: ANN401  # Typer contains click without type hints
-    """Import a subcommand by its name, and return it."""
+    """Import a subcommand by its name, and return it. Return a group of subcommands by their first word."""
+    if name in GROUPS:
+        group = typer.Typer(
+            name=name, cls=SubcommandGroup, help=GROUPS[name], no_args_is_help=True, rich_markup_mode="rich"
+        )
+        return typer.main.get_group(group)
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    app.command(name, cls=Subcommand, help=help_of(name), epilog=_epilog(name))(_function(name))
+    app.command(name.rpartition(" ")[2], cls=Subcommand, help=help_of(name), epilog=_epilog(name))(_function(name))
     return typer.main.get_command(app)
 
 
 def module_of(name: str) -> ModuleType:
     """Return the module of a subcommand."""
-    return import_module(f"express_path_cli.commands.{name}")
+    return import_module(f"express_path_cli.commands.{name.replace(' ', '_')}")
 
 
 def help_of(name: str) -> str:
@@ -53,7 +70,7 @@ def help_of(name: str) -> str:
 
 
 def _function(name: str) -> Callable[..., None]:
-    function: Callable[..., None] = getattr(module_of(name), name)
+    function: Callable[..., None] = getattr(module_of(name), name.replace(" ", "_"))
     return function
 
 
@@ -64,12 +81,35 @@ def _epilog(name: str) -> str:
     return "\n\n".join(["[bold]Examples[/bold]", *lines])
 
 
+class SubcommandGroup(TyperGroup):
+    """A group of subcommands, which are listed by their summaries. `resolve_command` imports the one that is called."""
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401  # declared by Typer
+        """List the subcommands whose names start with the group's name; the root lists all others, and the groups."""
+        self.prefix = f"{given['name']} " if given.get("name") in GROUPS else ""
+        listed = {name.removeprefix(self.prefix): text for name, text in COMMANDS.items() if self._has(name)}
+        listed |= {} if self.prefix else GROUPS
+        super().__init__(**given | {"commands": {name: TyperCommand(name, help=listed[name]) for name in listed}})
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
+        """Return the options; the help shows no type for a flag."""
+        return without_flag_types(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # declared by Typer
+        """Return the name of the subcommand on the command line, the imported subcommand, and the rest of the line."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load(f"{self.prefix}{name}"), rest
+
+    def _has(self, name: str) -> bool:
+        return name.startswith(self.prefix) if self.prefix else " " not in name
+
+
 class Subcommand(TyperCommand):
     """A subcommand. It also accepts the root's --debug, and rejects empty values."""
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
         """Return its options and --debug, which people append to a line that failed."""
-        shared = ctx.parent.command.params if ctx.parent else []
+        shared = ctx.find_root().command.params if ctx.parent else []
         return without_flag_types([*super().get_params(ctx), *(debug for debug in shared if debug.name == "debug")])
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  # declared by Typer

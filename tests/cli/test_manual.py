@@ -8,7 +8,7 @@ import pytest
 
 from express_path_cli.manual import manual
 from express_path_cli.problems import DEBUG
-from express_path_cli.subcommands import COMMANDS, help_of, module_of
+from express_path_cli.subcommands import COMMANDS, GROUPS, help_of, module_of
 from tests.support import processes
 from tests.support.command import invoke
 
@@ -25,7 +25,7 @@ def test_help_and_manual_name_the_same_options(name: str, monkeypatch: pytest.Mo
     """The command's section in the manual has every option of --help, and both have an example and the summary."""
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TERM", "dumb")
-    text = invoke([name, "--help"]).stdout
+    text = invoke([*name.split(), "--help"]).stdout
     section = manual().partition(f"\n## {name}\n")[2].partition("\n## ")[0]
     options = {word for word in text.split() if word.startswith("--") and word != "--help" and "│" not in word}
     assert "--debug" in options
@@ -52,7 +52,8 @@ def completed(*words: str, **variables: str) -> set[str]:
 
 def test_shells_complete_commands_options_and_words() -> None:
     """Shells complete commands, options, formats, and the words for verdicts."""
-    assert {"scan", "explain"} <= completed("express-path", "")
+    assert {"scan", "explain", "bench"} <= completed("express-path", "")
+    assert {"get", "put", "open", "sync"} <= completed("express-path", "bench", "")
     assert "--from-dump" in completed("express-path", "scan", "--fr")
     assert completed("express-path", "scan", "--format", "sa") == {"sarif"}
     assert completed("express-path", "scan", "--verdict", "NAT_I") == {"NAT_INSTANCE"}
@@ -73,7 +74,9 @@ def test_shells_complete_profiles(tmp_path: Path) -> None:
     assert completed("express-path", "explain", "--profile", "a", **files) == {"audit", "admin"}
 
 
-@pytest.mark.parametrize("words", [["help"], ["help", "scan"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["help"], ["help", "scan"], ["help", "bench"], ["help", "bench", "get"]], ids=" ".join
+)
 def test_help_is_a_command_too(words: list[str]) -> None:
     """`help` and `help COMMAND` show the same as --help."""
     result = invoke(words)
@@ -81,10 +84,10 @@ def test_help_is_a_command_too(words: list[str]) -> None:
     assert result.stdout == invoke([*words[1:], "--help"]).stdout
 
 
-@pytest.mark.parametrize("name", ["", *COMMANDS])
+@pytest.mark.parametrize("name", ["", *GROUPS, *COMMANDS])
 def test_help_shows_no_type_for_flags(name: str) -> None:
     """A flag takes no value."""
-    assert "bool" not in invoke([*([name] if name else []), "--help"]).stdout
+    assert "bool" not in invoke([*name.split(), "--help"]).stdout
 
 
 @pytest.mark.usefixtures("sandbox")
