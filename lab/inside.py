@@ -46,7 +46,8 @@ def _measure(settings: Settings) -> dict[str, Any]:
     nat = sweep("NAT", settings, _FOLDER / "nat.json")
     _say("Adding the endpoint's route during a transfer")
     store_object(_FOLDER / "objects")
-    changes = [asdict(change_route(resets=resets)) for resets in (True, False)]
+    variants = (True, False) if settings.with_silence else (True,)
+    changes = [asdict(change_route(settings.transfer_seconds, resets=resets)) for resets in variants]
     return {
         "natBitsPerSecond": rate,
         "nat": json.loads(nat.read_bytes()),

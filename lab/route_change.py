@@ -18,8 +18,6 @@ from lab import network
 from lab.server import BUCKET, ENDPOINT, ENVIRONMENT, HOST, PORT
 
 DOWNLOADS = 8
-SECONDS, CHANGE_AFTER = 12.0, 4.0
-"""How long the downloads run, and when the route is added."""
 _KEY = "route-change"
 _OBJECT_BYTES = 2 * 1024 * 1024
 
@@ -48,8 +46,8 @@ def store_object(folder: Path) -> None:
     (folder / BUCKET / _KEY).write_bytes(bytes(_OBJECT_BYTES))
 
 
-def change_route(*, resets: bool) -> RouteChange:
-    """Start downloads through the NAT, add the endpoint's route while they run, and return what happened.
+def change_route(seconds: float, *, resets: bool) -> RouteChange:
+    """Download through the NAT, add the endpoint's route after a third of the time, and return what happened.
 
     The server knows the open connections by the NAT's address. After the change, their packets come from the client's
     own address, so they belong to no connection. resets: see RouteChange; once switched off, they stay off.
@@ -57,11 +55,11 @@ def change_route(*, resets: bool) -> RouteChange:
     network.use_nat()
     if not resets:
         network.drop_resets()
-    arguments = (HOST, str(PORT), _target(), str(DOWNLOADS), str(SECONDS))
+    arguments = (HOST, str(PORT), _target(), str(DOWNLOADS), str(seconds))
     command = network.command_in(network.CLIENT, sys.executable, "-m", "lab.transfer", *arguments)
     client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     changes: list[float] = []
-    change = threading.Timer(CHANGE_AFTER, lambda: _use_endpoint(changes))
+    change = threading.Timer(seconds / 3, lambda: _use_endpoint(changes))
     change.start()
     output, _ = client.communicate()
     change.join()
