@@ -81,7 +81,7 @@ def _outcome(report: Mapping[str, Any], changed: float, *, resets: bool) -> Rout
     return RouteChange(
         resets,
         len(running),
-        Counter(row["error"] for row in running if row["error"]),
+        dict(Counter(row["error"] for row in running if row["error"])),
         min((row["ended"] - changed_at for row in whole), default=None),
         changed_at,
         [8.0 * count for count in report["bytesPerSecond"]],

@@ -21,7 +21,8 @@ def sweep(label: str, settings: Settings, output: Path) -> Path:
         "--label": label,
         "--size": str(settings.object_bytes),
         "--connections": ",".join(map(str, settings.connections)),
-        "--seconds": str(settings.seconds),
+        "--duration": str(settings.seconds),
+        "--warm-up": str(settings.warm_up),
         "--repeats": str(settings.repeats),
         "--output": str(output),
     }
