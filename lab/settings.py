@@ -12,8 +12,9 @@ class Settings:
     service_seconds: the service time of a request. It makes one connection slow enough that 64 connections do not
     saturate a processor: at 4 ms, two processors were busy at 10 connections, and the lab measured itself.
     nat_share: the NAT's rate as a share of the throughput that the endpoint's path has at the largest step.
-    warm_up, seconds: of each step. transfer_seconds: of the transfer in which the route changes. with_silence: also change it
-    while the server ignores unknown packets. seconds_limit, bytes_limit: of the whole run, which is killed at a limit.
+    warm_up, seconds: of each step. transfer_seconds: of the transfer in which the route changes. with_silence: also
+    change it while the server ignores unknown packets. seconds_limit, bytes_limit: of the whole run, which is killed at
+    a limit.
     """
 
     connections: tuple[int, ...] = (1, 8, 16, 32, 48, 64)
