@@ -47,7 +47,7 @@ def _options() -> argparse.Namespace:
 
 def _report(result: LabResult) -> int:
     """Print everything, and return the exit status."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     print_comparison(console, result.comparison)
     for change in result.route_changes:
         console.print(f"\n{_sentence(change)}")

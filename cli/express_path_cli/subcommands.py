@@ -36,6 +36,7 @@ COMMANDS = {
     "bench sync": (
         "Time uploads, a sync, and downloads of many objects, in a general purpose and in a directory bucket."
     ),
+    "bench compare": "Compare measurements: what limits each, and how throughput and latency differ, with charts.",
 }
 """Every subcommand in the order of --help: the name of a module in `commands/` and of the function in it, with an
 underscore for a space, and the first paragraph of the function's docstring, so that --help and shells list the

@@ -113,6 +113,7 @@ WITHOUT_REGION = {
     "bench put": ["bucket"],
     "bench open": ["bucket"],
     "bench sync": ["bucket", "standard-bucket"],
+    "bench compare": ["before.json", "after.json"],
 }
 """The arguments of commands that need some."""
 

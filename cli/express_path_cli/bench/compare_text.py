@@ -14,6 +14,8 @@ from express_path_cli.bench.results import Kind
 from express_path_cli.formats.plot_text import as_text_plot
 
 _WIDEST_PLOT = 100
+_EXPLANATION = """model: share of concurrency x size / latency, with the smallest load's latency
+repeats: lowest and highest p99. CPU: of the client. ratio: to the first row"""
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
@@ -23,7 +25,11 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
         if not run.result.valid:
             console.print(f"{run.name} is invalid: {run.result.invalid_reason}", style="yellow")
     console.print()
-    console.print(_stages(comparison) if comparison.kind is Kind.SYNC else _loads(comparison))
+    if comparison.kind is Kind.SYNC:
+        console.print(_stages(comparison))
+    else:
+        console.print(_loads(comparison))
+        console.print(_EXPLANATION, style="dim")
     if any(run.cost_per_hour is not None for run in comparison.runs):
         console.print(_costs(comparison))
     for plot in plots_of(comparison):
@@ -40,21 +46,14 @@ def _table(*columns: str, title: str | None = None) -> Table:
 
 
 def _loads(comparison: Comparison) -> Table:
-    table = _table(
-        "requests/s" if comparison.kind is Kind.OPEN else "connections",
-        "measurement",
-        "Gbit/s",
-        "of model",
-        "p50 ms",
-        "p99 ms",
-        "p99 of repeats",
-        "client CPU",
-        "503",
-        "ratio",
-    )
-    for load in comparison.loads:
-        for row in _rows_of(comparison, load):
-            table.add_row(*row)
+    """Return a row for each load of each measurement. A column that would be empty in every row is left out."""
+    name = "requests/s" if comparison.kind is Kind.OPEN else "connections"
+    columns = (name, "measurement", "Gbit/s", "model", "p99 ms", "repeats", "CPU", "503", "ratio")
+    rows = [row for load in comparison.loads for row in _rows_of(comparison, load)]
+    used = [index for index in range(len(columns)) if any(row[index] for row in rows)]
+    table = _table(*(columns[index] for index in used))
+    for row in rows:
+        table.add_row(*(row[index] for index in used))
     return table
 
 
@@ -67,13 +66,17 @@ def _rows_of(comparison: Comparison, load: float) -> Iterator[Sequence[str]]:
                 run.name,
                 f"{point.gbps:.3g}",
                 _percent(100 * share_of_model(run.points, point)),
-                _number(point.p50_ms),
                 _number(point.p99_ms),
-                "-".join(map(_number, point.p99_range_ms)) if point.p99_range_ms else "",
+                _range(point.p99_range_ms),
                 _percent(point.cpu_percent),
                 _percent(point.throttled_share * 100) if point.throttled_share else "",
                 f"{ratio:.2f}" if ratio is not None else "",
             )
+
+
+def _range(values: tuple[float, float] | None) -> str:
+    """Return the lowest and the highest p99 of the repeats, or nothing for a single one."""
+    return "-".join(map(_number, values)) if values and values[0] != values[1] else ""
 
 
 def _stages(comparison: Comparison) -> Table:
@@ -94,7 +97,7 @@ def _stages(comparison: Comparison) -> Table:
 def _costs(comparison: Comparison) -> Table:
     """Return bandwidth per cost at the best load: median and TP80, also in percent of the best measurement."""
     table = _table(
-        "USD/hour", "measurement", "Gbit/s", "of best", "TP80", "of best", "Gbit/s for 1 USD/hour", "of best",
+        "USD/h", "measurement", "Gbit/s", "of best", "TP80", "of best", "per USD/h", "of best",
         title="\nBandwidth and cost",
     )  # fmt: skip
     runs = [run for run in comparison.runs if run.points]
@@ -102,8 +105,10 @@ def _costs(comparison: Comparison) -> Table:
     lows = [run.best.gbps_tp80 for run in runs]
     per_cost = [run.best.gbps / run.cost_per_hour if run.cost_per_hour else 0.0 for run in runs]
     for index, run in enumerate(runs):
-        shares = [[f"{values[index]:.3g}", _of_best(values, index)] for values in (medians, lows, per_cost)]
-        table.add_row(f"{run.cost_per_hour:g}", run.name, *shares[0], *shares[1], *shares[2])
+        cells = [[f"{values[index]:.4g}", _of_best(values, index)] for values in (medians, lows, per_cost)]
+        table.add_row(
+            f"{run.cost_per_hour:g}", run.name, *cells[0], *cells[1], *(cells[2] if per_cost[index] else ["free", ""])
+        )
     return table
 
 

@@ -1,4 +1,4 @@
-"""express-path bench compare: two measurements side by side, and what limits each."""
+"""express-path bench compare: measurements side by side, and what limits each."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -10,8 +10,7 @@ from rich.console import Console
 
 from express_path_cli import options
 from express_path_cli.bench.charts import plots_of
-from express_path_cli.bench.compare import Comparison
-from express_path_cli.bench.compare import compare as compared
+from express_path_cli.bench.compare import Comparison, compare
 from express_path_cli.bench.compare_json import as_comparison_json
 from express_path_cli.bench.compare_text import print_comparison
 from express_path_cli.bench.compare_verdict import verdict
@@ -62,7 +61,7 @@ Charts = Annotated[
 OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
-def compare(
+def bench_compare(
     *,
     files: Files,
     cost_per_hour: Costs = None,
@@ -76,7 +75,7 @@ def compare(
     """
     for file in chart or ():
         _check(file)
-    comparison = compared([read_bench(file) for file in files], cost_per_hour or ())
+    comparison = compare([read_bench(file) for file in files], cost_per_hour or ())
     for file in chart or ():
         _draw(file, comparison, quiet=quiet)
     if form is Form.JSON:
