@@ -18,6 +18,9 @@ from express_path_cli.bench.processor import ProcessorPeak
 _SMALLEST_PART = 5 << 20
 """The smallest part, in bytes, of aws-c-s3, which adjusts a smaller one."""
 _CHUNK = 1 << 20
+_STATUSES = {"AWS_ERROR_S3_SLOW_DOWN": "503", "AWS_ERROR_S3_INTERNAL_ERROR": "500"}
+"""The statuses that awscrt reports only by the name of an error."""
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class CrtEngine:
 
     def run(self, load: Load) -> Tally:
         """Send a load and return what was measured. A rate is not possible."""
-        with _upload_file(load) as upload:
+        with _without_proxies(), _upload_file(load) as upload:
             loop = _Loop(load, _client(load), upload)
             with ProcessorPeak() as peak:
                 loop.run()
@@ -62,6 +65,18 @@ def _client(load: Load) -> Any:  # noqa: ANN401  # awscrt has no types
         max_active_connections_override=load.connections,
         retry_config=S3RetryConfig(retry_mode=S3RetryMode.NONE),
     )
+
+
+@contextmanager
+def _without_proxies() -> Iterator[None]:
+    """Remove the variables that name proxies, because awscrt has no option to ignore them."""
+    proxies = {name: value for name, value in os.environ.items() if name.lower() in _PROXIES}
+    for name in proxies:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(proxies)
 
 
 @contextmanager
@@ -149,8 +164,8 @@ class _Loop:
         self._next()
 
     def _count(self, ended: float, seconds: float, warming_up: bool, answer: Any) -> None:  # noqa: ANN401
-        status, error = answer.get("status_code"), answer["error"]
-        name = str(status or getattr(error, "name", error))
+        error = answer["error"]
+        name = str(answer["status_code"] or _STATUSES.get(getattr(error, "name", ""), error and error.name))
         if not warming_up:
             self.tally.ended = ended
             self.tally.statuses[int(ended - self.tally.started), name] += 1
