@@ -1,114 +1,90 @@
 """The lab's proxy delays each request once, and forwards everything else as it comes."""
 
-import asyncio
+import socket
+import socketserver
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterator
+from pathlib import Path
 
-from lab.proxy import serve
+import pytest
 
+ROOT = Path(__file__).parents[2]
 SECONDS = 0.05
-Client = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-async def with_proxy(server: Client, client: Client) -> None:
-    """Run a client against a server behind the proxy, all on loopback."""
-    upstream = await asyncio.start_server(server, "127.0.0.1", 0)
-    address = upstream.sockets[0].getsockname()
-    free = await asyncio.start_server(server, "127.0.0.1", 0)
-    own = free.sockets[0].getsockname()
-    free.close()
-    await free.wait_closed()
-    proxy = asyncio.create_task(serve(own, address, SECONDS))
-    try:
-        while True:
-            try:
-                reader, writer = await asyncio.open_connection(*own)
-                break
-            except OSError:
-                await asyncio.sleep(0)
-        await client(reader, writer)
-        writer.close()
-    finally:
-        proxy.cancel()
-        upstream.close()
+class Answers(socketserver.StreamRequestHandler):
+    """Reads a number and a line of any length, and answers with as many bytes; with 0, it closes the connection."""
+
+    def handle(self) -> None:
+        """Answer until the client is gone."""
+        while (number := int(self.rfile.readline() or 0)) and self.rfile.readline():
+            self.wfile.write(b"x" * number)
 
 
-async def answer_lines(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer each line with its length and as many bytes, in two parts."""
-    while line := await reader.readline():
-        writer.write(f"{len(line)}\n".encode())
-        await writer.drain()
-        writer.write(b"x" * len(line))
-        await writer.drain()
-    writer.close()
+@pytest.fixture(scope="module")
+def proxy() -> Iterator[tuple[str, int]]:
+    """Return the address of a proxy, a process in front of a server in this one."""
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Answers) as server, socket.socket() as free:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        free.bind(("127.0.0.1", 0))
+        host, port = free.getsockname()
+        free.close()
+        upstream = map(str, server.server_address)
+        command = [sys.executable, "-m", "lab.proxy", host, str(port), *upstream, str(SECONDS)]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+            assert process.stdout
+            assert process.stdout.readline() == b"ready\n"
+            yield host, port
+            process.kill()
+        server.shutdown()
 
 
-def test_each_request_waits_once() -> None:
-    """Two requests on one connection take at least twice the service time; the parts of one request wait together."""
-    times: list[float] = []
+def read(connection: socket.socket, size: int) -> int:
+    """Read up to a number of bytes, and return how many came before the end of the connection."""
+    received = 0
+    while received < size and (chunk := connection.recv(65536)):
+        received += len(chunk)
+    return received
 
-    async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        for parts in ([b"one\n"], [b"tw", b"o", b"\n"]):
+
+def test_each_request_waits_once(proxy: tuple[str, int]) -> None:
+    """Every request of a connection waits for the service time, but not each of its parts."""
+    with socket.create_connection(proxy, timeout=10) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for parts in ([b"4\n\n"], [b"4", b"\n", b"\n"]):
             started = time.monotonic()
             for part in parts:
-                writer.write(part)
-                await writer.drain()
-            assert await reader.readline() == b"4\n"
-            assert await reader.readexactly(4) == b"xxxx"
-            times.append(time.monotonic() - started)
-
-    asyncio.run(with_proxy(answer_lines, client))
-    assert all(SECONDS <= seconds < 10 * SECONDS for seconds in times), times
+                connection.sendall(part)
+            assert read(connection, 4) == 4
+            assert time.monotonic() - started >= SECONDS
 
 
-def test_large_answer_arrives_whole() -> None:
-    """An answer that does not fit the buffers is forwarded completely while the client reads slowly."""
+def test_sixteen_requests_wait_side_by_side(proxy: tuple[str, int]) -> None:
+    """Connections do not wait for each other: sixteen take much less than sixteen times as long as one."""
+    connections = [socket.create_connection(proxy, timeout=10) for _ in range(16)]
+    started = time.monotonic()
+    for connection in connections:
+        connection.sendall(b"4\n\n")
+    assert [read(connection, 4) for connection in connections] == [4] * 16
+    assert time.monotonic() - started < 16 * SECONDS
+    for connection in connections:
+        connection.close()
+
+
+def test_large_requests_and_answers_arrive_whole(proxy: tuple[str, int]) -> None:
+    """Neither direction loses bytes if they do not fit the buffers."""
     size = 8 * 1024 * 1024
-
-    async def send_much(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if await reader.readline():
-            writer.write(bytes(size))
-            await writer.drain()
-        writer.close()
-
-    async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"all\n")
-        received = 0
-        while chunk := await reader.read(65536):
-            received += len(chunk)
-            await asyncio.sleep(0)
-        assert received == size
-
-    asyncio.run(with_proxy(send_much, client))
+    with socket.create_connection(proxy, timeout=30) as connection:
+        connection.sendall(b"%d\n%s\n" % (size, b"y" * size))
+        assert read(connection, size) == size
 
 
-def test_large_request_arrives_whole() -> None:
-    """A request that does not fit the buffers waits once, and is forwarded completely."""
-    size = 4 * 1024 * 1024
-
-    async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"x" * (size - 1) + b"\n")
-        await writer.drain()
-        assert await reader.readexactly(2) == b"ok"
-
-    async def count(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        received = 0
-        while received < size and (chunk := await reader.read(65536)):
-            received += len(chunk)
-        writer.write(b"ok" if received == size else b"no")
-        await writer.drain()
-        writer.close()
-
-    asyncio.run(with_proxy(count, client))
-
-
-def test_client_is_disconnected_if_the_server_is_gone() -> None:
+def test_client_is_disconnected_if_the_server_closes(proxy: tuple[str, int]) -> None:
     """The proxy closes the client's connection when the server closes its own."""
-
-    async def refuse(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.close()
-
-    async def client(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
-        assert await reader.read() == b""
-
-    asyncio.run(with_proxy(refuse, client))
+    with socket.create_connection(proxy, timeout=10) as connection:
+        connection.sendall(b"0\n")
+        assert read(connection, 1) == 0
