@@ -88,8 +88,8 @@ types: $(VENV) ## Check types.
 .PHONY: template
 template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the template and build what it deploys.
 	.venv-sam/bin/sam validate --lint
-	.venv/bin/cfn-lint template.yaml
-	.venv-checkov/bin/checkov --file template.yaml --framework cloudformation --skip-download --quiet --compact
+	.venv/bin/cfn-lint template.yaml measure/template.yaml
+	.venv-checkov/bin/checkov --file template.yaml measure/template.yaml --framework cloudformation --skip-download --quiet --compact
 	.venv-sam/bin/sam build
 
 .PHONY: dist
@@ -174,6 +174,7 @@ $(RIE): .venv/bin/uv requirements/rie.txt
 
 # The S3 server of the path lab. Go checks its code against the checksum database.
 build/lab/versitygw: lab/versitygw.txt
+	@command -v go >/dev/null || { echo 'Go is missing, which builds the S3 server of the lab: https://go.dev/doc/install' >&2; exit 1; }
 	GOBIN=$(CURDIR)/build/lab go install $$(cat $<)
 	touch $@
 
