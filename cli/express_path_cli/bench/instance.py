@@ -1,6 +1,7 @@
 """What the EC2 instance metadata says about this machine."""
 
 import os
+from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
@@ -29,17 +30,21 @@ def read_instance() -> Instance:
         return Instance()
     service = urlsplit(os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or "http://169.254.169.254")
     try:
-        connection = HTTPConnection(service.hostname or "", service.port, timeout=_TIMEOUT)
-        age = {"X-aws-ec2-metadata-token-ttl-seconds": str(_TOKEN_SECONDS)}
-        token = {"X-aws-ec2-metadata-token": _read(connection, "PUT", "api/token", age)}
-        mac = _read(connection, "GET", "meta-data/mac", token)
-        return Instance(
-            _read(connection, "GET", "meta-data/instance-type", token),
-            _read(connection, "GET", "meta-data/placement/availability-zone-id", token),
-            _read(connection, "GET", f"meta-data/network/interfaces/macs/{mac}/subnet-id", token),
-        )
+        with closing(HTTPConnection(service.hostname or "", service.port, timeout=_TIMEOUT)) as connection:
+            return _read_instance(connection)
     except (OSError, HTTPException):
         return Instance()
+
+
+def _read_instance(connection: HTTPConnection) -> Instance:
+    age = {"X-aws-ec2-metadata-token-ttl-seconds": str(_TOKEN_SECONDS)}
+    token = {"X-aws-ec2-metadata-token": _read(connection, "PUT", "api/token", age)}
+    mac = _read(connection, "GET", "meta-data/mac", token)
+    return Instance(
+        _read(connection, "GET", "meta-data/instance-type", token),
+        _read(connection, "GET", "meta-data/placement/availability-zone-id", token),
+        _read(connection, "GET", f"meta-data/network/interfaces/macs/{mac}/subnet-id", token),
+    )
 
 
 def _read(connection: HTTPConnection, method: str, name: str, headers: dict[str, str]) -> str:

@@ -26,6 +26,8 @@ FOLDER = "express-path-bench"
 """What the keys of all objects of measurements start with, unless a prefix scheme says otherwise."""
 _CONNECTIONS = 32
 """How many connections upload and delete objects that are not measured."""
+_FEW = 200
+"""How many objects one process uploads or deletes faster than several, which take longer to start."""
 _BATCH = 5000
 """How many objects are uploaded or deleted before they are signed again."""
 
@@ -107,7 +109,7 @@ class Session:
             targets = store.targets(method, keys[start : start + _BATCH], body_bytes)
             connections = min(_CONNECTIONS, len(targets))
             load = Load(store.server, targets, body_bytes, connections, count=len(targets), timeout=self.how.timeout)
-            total.add(HttpEngine(cpus()).run(load))
+            total.add(HttpEngine(1 if len(targets) <= _FEW else cpus()).run(load))
         return total
 
 
@@ -154,7 +156,8 @@ def _path_text(path: MeasuredPath | None) -> str:
 def _terminable() -> Iterator[None]:
     """Treat SIGTERM, which Run Command and container runtimes send, like Ctrl-C, so that the cleanup runs."""
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)  # another one must not end the cleanup
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, interrupt)

@@ -17,7 +17,11 @@ def as_bench_table(result: BenchResult) -> RenderableType:
     """Return a line for each step, with the median of all repeats, and what the columns mean."""
     has_errors = any(step.errors for step in result.steps)
     table = Table(title=_title(result), title_justify="left", title_style="bold")
-    table.add_column(_FIRST_COLUMN[result.kind], justify="left" if result.kind is Kind.SYNC else "right")
+    table.add_column(
+        _FIRST_COLUMN[result.kind],
+        justify="left" if result.kind is Kind.SYNC else "right",
+        min_width=24 if result.kind is Kind.SYNC else None,
+    )
     columns = ["Gbit/s", "TP80", "req/s", *_PERCENTILES.values(), "CPU %", *(["Failed"] if has_errors else [])]
     if result.kind is Kind.SYNC:
         columns.insert(0, "Seconds")
