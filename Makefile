@@ -52,6 +52,10 @@ demo: ## Show the rule and a heal at work on an embedded AWS; needs no account.
 bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.
 	.venv/bin/python -m benchmarks
 
+.PHONY: path-lab
+path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's path on this machine; about six minutes.
+	.venv/bin/python -m lab
+
 ##@ Develop
 
 .PHONY: test
@@ -84,8 +88,9 @@ types: $(VENV) ## Check types.
 .PHONY: template
 template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the template and build what it deploys.
 	.venv-sam/bin/sam validate --lint
-	.venv/bin/cfn-lint template.yaml org/*.yaml
-	.venv-checkov/bin/checkov --file template.yaml $(wildcard org/*.yaml) --framework cloudformation --skip-download --quiet --compact
+	.venv/bin/cfn-lint template.yaml measure/template.yaml org/*.yaml
+	.venv-checkov/bin/checkov --file template.yaml measure/template.yaml $(wildcard org/*.yaml) --framework cloudformation \
+		--skip-download --quiet --compact
 	.venv-sam/bin/sam build
 
 .PHONY: dist
@@ -172,6 +177,12 @@ $(RIE): .venv/bin/uv requirements/rie.txt
 	.venv/bin/uv pip install --quiet --no-deps --require-hashes --target=.lambda-rie/wheel --requirement requirements/rie.txt
 	cp .lambda-rie/wheel/samcli/local/rapid/aws-lambda-rie-$(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64) $@
 	rm -rf .lambda-rie/wheel
+	touch $@
+
+# The S3 server of the path lab. Go checks its code against the checksum database.
+build/lab/versitygw: lab/versitygw.txt
+	@command -v go >/dev/null || { echo 'Go is missing, which builds the S3 server of the lab: https://go.dev/doc/install' >&2; exit 1; }
+	GOBIN=$(CURDIR)/build/lab go install $$(cat $<)
 	touch $@
 
 build/cdk/.ready: tests/runbooks/cdk/package.json tests/runbooks/cdk/package-lock.json

@@ -158,7 +158,7 @@ class _Counter:
         for name in ("function_name", "function_version", "invoked_function_arn", "aws_request_id"):
             setattr(context, f"_{name}", name)
         context._memory_limit_in_mb = 1024  # noqa: SLF001 -- Lambda makes contexts, nobody else can
-        handler = evaluate.logger.registered_handler
+        handler: Any = evaluate.logger.registered_handler
         handler.stream, before = self._printed, handler.stream
         try:
             with redirect_stdout(self._printed):

@@ -50,6 +50,10 @@ ALLOWED = {
         "express_path.handlers.gauges",
     ),
     "express_path_cli": (*CORE, *AWS, "mypy_boto3", "rich", "typer", "express_path.adapters", "express_path_cli"),
+    "express_path_cli.bench": (
+        *(*CORE, *AWS, "awscrt", "hdrh", "mypy_boto3", "rich", "typer"),
+        *("express_path.adapters", "express_path_cli"),
+    ),
 }
 ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")
 MODULES = sorted(path for package in PACKAGES.values() for path in package.rglob("*.py"))

@@ -13,7 +13,9 @@ LONGEST_FUNCTION = 30
 MEDIAN_MODULE = 100
 MEDIAN_FUNCTION = 10
 SHIPPED = sorted(path for folder in ("functions", "cli") for path in (ROOT / folder).rglob("*.py"))
-SOURCES = sorted([*SHIPPED, *(ROOT / "sandbox").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")])
+SOURCES = sorted(
+    [*SHIPPED, *(ROOT / "sandbox").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "lab").rglob("*.py")]
+)
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -77,6 +77,11 @@ def _write_batches(result: Result, file: Path, *, quiet: bool) -> None:
 
 
 def write_file(file: Path, pieces: Iterable[str]) -> None:
+    """Write a text file completely or not at all. See write_bytes."""
+    write_bytes(file, map(str.encode, pieces))
+
+
+def write_bytes(file: Path, pieces: Iterable[bytes]) -> None:
     """Write a file completely or not at all: an old file is kept until the new one is complete. Raise OptionError.
 
     The new file keeps the permissions of the old one. Symbolic links are followed, and a pipe is written to directly.
@@ -94,12 +99,12 @@ def write_file(file: Path, pieces: Iterable[str]) -> None:
         ) from error
 
 
-def _write(file: Path, pieces: Iterable[str]) -> None:
+def _write(file: Path, pieces: Iterable[bytes]) -> None:
     with file.open("wb") as opened:
-        opened.writelines(map(str.encode, pieces))
+        opened.writelines(pieces)
 
 
-def _replace(file: Path, pieces: Iterable[str]) -> None:
+def _replace(file: Path, pieces: Iterable[bytes]) -> None:
     unfinished = file.with_name(f".express-path-{os.getpid()}.unfinished")
     try:
         if file.exists():

@@ -6,7 +6,6 @@ import sys
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
 
 from express_path.errors import ExpressPathError
 from express_path_cli.problems import (
@@ -17,7 +16,7 @@ from express_path_cli.problems import (
     redirect_to_nowhere,
     say,
 )
-from express_path_cli.subcommands import GROUPS, listed, load, without_flag_types
+from express_path_cli.subcommands import GROUPS, SubcommandGroup
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as in shells: 128 plus the signal's number."""
@@ -25,21 +24,8 @@ CLOSED_PIPE = 141
 """The exit status if the reader closes the pipe (| head), as in shells: 128 plus the number of SIGPIPE."""
 
 
-class RootCommand(TyperGroup):
+class RootCommand(SubcommandGroup):
     """The root of the command: reports every error in one line and with an exit status."""
-
-    def __init__(self, **given: Any) -> None:  # noqa: ANN401  # declared by Typer
-        """List the subcommands by their summaries. `resolve_command` imports the one that is called."""
-        super().__init__(**given | {"commands": listed()})
-
-    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
-        """Return the options; the help shows no type for a flag."""
-        return without_flag_types(super().get_params(ctx))
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # declared by Typer
-        """Return the name of the subcommand on the command line, the imported subcommand, and the rest of the line."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, command and load(str(name)), rest
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # declared by Typer
         """Parse the command line. `help` shows the help of the command that follows it, or of express-path."""

@@ -30,28 +30,38 @@ COMMANDS = {
     "org check": "Before a roll-out to an organization, show what would fail in each account and Region.",
     "org status": "After a roll-out to an organization, show the verdicts, what to fix, and which sweeps are overdue.",
     "collect": "Write a dump of the network. It only reads from AWS.",
+    "bench get": "Measure reads from a bucket: throughput and latency by the number of connections.",
+    "bench put": "Measure writes to a bucket: throughput and latency by the number of connections.",
+    "bench open": (
+        "Measure latency and throttling at constant request rates, as when users do not wait for each other."
+    ),
+    "bench sync": (
+        "Time uploads, a sync, and downloads of many objects, in a general purpose and in a directory bucket."
+    ),
+    "bench compare": "Compare measurements: what limits each, and how throughput and latency differ, with charts.",
 }
-"""Every subcommand in the order of --help: its name, and the first paragraph of its docstring, so that --help and
-shells list the subcommands without importing them. `org check` is the function `check` in `commands/org_check.py`."""
-GROUPS = {"org": "Check an organization before a roll-out, and show the results after it."}
-"""The commands that only group others, with their help."""
+"""Every subcommand in the order of --help: the name of a module in `commands/` and of the function in it, with an
+underscore for a space, and the first paragraph of the function's docstring, so that --help and shells list the
+subcommands without importing them."""
+
+GROUPS = {
+    "org": "Check an organization before a roll-out, and show the results after it.",
+    "bench": "Measure throughput, latency, and throttling on the path to a bucket, before and after a heal.",
+}
+"""The first words that several subcommands share."""
 
 
 @cache
 def load(name: str) -> Any:  # noqa: ANN401  # Typer contains click without type hints
-    """Import a subcommand by its name, and return it. The commands of a group are imported when they are called."""
+    """Import a subcommand by its name, and return it. Return a group of subcommands by their first word."""
     if name in GROUPS:
-        return CommandGroup(name)
+        group = typer.Typer(
+            name=name, cls=SubcommandGroup, help=GROUPS[name], no_args_is_help=True, rich_markup_mode="rich"
+        )
+        return typer.main.get_group(group)
     app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    app.command(name.rsplit(maxsplit=1)[-1], cls=Subcommand, help=help_of(name), epilog=_epilog(name))(_function(name))
+    app.command(name.rpartition(" ")[2], cls=Subcommand, help=help_of(name), epilog=_epilog(name))(_function(name))
     return typer.main.get_command(app)
-
-
-def listed(group: str = "") -> dict[str, Any]:
-    """Return the commands of a group, or without a group those of the root, with their help but not yet imported."""
-    prefix = f"{group} " if group else ""
-    words = dict.fromkeys(name.removeprefix(prefix).split()[0] for name in COMMANDS if name.startswith(prefix))
-    return {word: TyperCommand(word, help=(COMMANDS | GROUPS)[prefix + word]) for word in words}
 
 
 def module_of(name: str) -> ModuleType:
@@ -66,7 +76,7 @@ def help_of(name: str) -> str:
 
 
 def _function(name: str) -> Callable[..., None]:
-    function: Callable[..., None] = getattr(module_of(name), name.rsplit(maxsplit=1)[-1])
+    function: Callable[..., None] = getattr(module_of(name), name.replace(" ", "_"))
     return function
 
 
@@ -75,6 +85,28 @@ def _epilog(name: str) -> str:
     examples = (line.partition("#") for line in module_of(name).EXAMPLES.strip().splitlines())
     lines = [f"[cyan]{command.strip()}[/cyan]  [dim]# {comment.strip()}[/dim]" for command, _, comment in examples]
     return "\n\n".join(["[bold]Examples[/bold]", *lines])
+
+
+class SubcommandGroup(TyperGroup):
+    """A group of subcommands, which are listed by their summaries. `resolve_command` imports the one that is called."""
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401  # declared by Typer
+        """List the subcommands of the group. The root lists those without a group, and the groups."""
+        self.prefix = f"{given['name']} " if given.get("name") in GROUPS else ""
+        names = (name.removeprefix(self.prefix) for name in COMMANDS if name.startswith(self.prefix))
+        words = dict.fromkeys(name.partition(" ")[0] for name in names)
+        summaries = COMMANDS | GROUPS
+        commands = {word: TyperCommand(word, help=summaries[self.prefix + word]) for word in words}
+        super().__init__(**given | {"commands": commands})
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
+        """Return the options; the help shows no type for a flag."""
+        return without_flag_types(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # declared by Typer
+        """Return the name of the subcommand on the command line, the imported subcommand, and the rest of the line."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command and load(f"{self.prefix}{name}"), rest
 
 
 class Subcommand(TyperCommand):
@@ -95,25 +127,6 @@ class Subcommand(TyperCommand):
                 hint = f"{accepts}leave it out, or set the shell variable that should contain it"
                 raise OptionError(f"{parameter.opts[0] if is_option else parameter.metavar} is empty", hint)
         return super().invoke(ctx)
-
-
-class CommandGroup(TyperGroup):
-    """A command that only groups others, such as `org`."""
-
-    def __init__(self, name: str) -> None:
-        """List the commands by their summaries. `resolve_command` imports the one that is called."""
-        super().__init__(
-            name=name, help=GROUPS[name], commands=listed(name), no_args_is_help=True, rich_markup_mode="rich"
-        )
-
-    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  # declared by Typer
-        """Return the options; the help shows no type for a flag."""
-        return without_flag_types(super().get_params(ctx))
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # declared by Typer
-        """Return the name of the command on the command line, the imported command, and the rest of the line."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, command and load(f"{self.name} {name}"), rest
 
 
 def without_flag_types(parameters: list[Any]) -> list[Any]:

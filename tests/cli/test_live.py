@@ -111,6 +111,11 @@ WITHOUT_REGION = {
     "collect": ["dump"],
     "org check": ["--role-name", "Audit"],
     "org status": ["--aggregator", "organization"],
+    "bench get": ["bucket"],
+    "bench put": ["bucket"],
+    "bench open": ["bucket"],
+    "bench sync": ["bucket", "standard-bucket"],
+    "bench compare": ["before.json", "after.json"],
 }
 """The arguments of commands that need some."""
 
@@ -124,6 +129,7 @@ def test_without_a_region_options_of_the_command_are_named(
     for variable in ("AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     result = invoke([*name.split(), *WITHOUT_REGION.get(name, [])])
     assert (result.exit_code, result.stdout) == (2, "")
     [message] = result.stderr.splitlines()

@@ -52,7 +52,8 @@ def completed(*words: str, **variables: str) -> set[str]:
 
 def test_shells_complete_commands_options_and_words() -> None:
     """Shells complete commands, options, formats, and the words for verdicts."""
-    assert {"scan", "explain"} <= completed("express-path", "")
+    assert {"scan", "explain", "bench"} <= completed("express-path", "")
+    assert {"get", "put", "open", "sync"} <= completed("express-path", "bench", "")
     assert "--from-dump" in completed("express-path", "scan", "--fr")
     assert completed("express-path", "scan", "--format", "sa") == {"sarif"}
     assert completed("express-path", "org", "") == {"check", "status"}
@@ -75,7 +76,11 @@ def test_shells_complete_profiles(tmp_path: Path) -> None:
     assert completed("express-path", "explain", "--profile", "a", **files) == {"audit", "admin"}
 
 
-@pytest.mark.parametrize("words", [["help"], ["help", "scan"], ["help", "org"], ["help", "org", "check"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [["help"], ["help", "scan"], ["help", "org"], ["help", "org", "check"], ["help", "bench", "get"]],
+    ids=" ".join,
+)
 def test_help_is_a_command_too(words: list[str]) -> None:
     """`help` and `help COMMAND` show the same as --help."""
     result = invoke(words)

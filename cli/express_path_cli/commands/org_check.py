@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli import options
 from express_path_cli.formats.org_check_json import as_org_check_json
 from express_path_cli.formats.org_check_table import as_org_check_table
@@ -17,7 +18,6 @@ from express_path_cli.org.network_role import NetworkRole
 from express_path_cli.output import show_failures_and_notes
 from express_path_cli.progress import watching
 from express_path_cli.sources.live_options import LiveOptions
-from express_path_cli.wording import RULE_NAME
 
 _DEPLOYED = "What the StackSets deploy"
 EXAMPLES = """
@@ -90,7 +90,7 @@ RoleName = Annotated[
 OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
-def check(
+def org_check(
     *,
     role_name: RoleName,
     ou: OuIds = None,

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli import options
 from express_path_cli.commands.org_check import OutputFormat, RuleName, StackSetPrefix
 from express_path_cli.formats.org_status_json import as_org_status_json
@@ -15,7 +16,6 @@ from express_path_cli.org.reporting import StatusRequest, read_status
 from express_path_cli.output import show_failures_and_notes
 from express_path_cli.progress import watching
 from express_path_cli.sources.live_options import LiveOptions
-from express_path_cli.wording import RULE_NAME
 
 EXAMPLES = """
 express-path org status --aggregator organization --role-name Audit  # results, stacks and sweeps of every account
@@ -50,7 +50,7 @@ Regions = Annotated[
 ]
 
 
-def status(
+def org_status(
     *,
     aggregator: Aggregator,
     role_name: Role = None,

@@ -14,6 +14,7 @@ from enum import StrEnum
 from express_path.domain.verdict.capacity import NAT_GATEWAY_BASELINE_GBPS, NAT_GATEWAY_PEAK_GBPS
 from express_path_cli.diagnosis.symptoms_load import Load, within
 from express_path_cli.diagnosis.symptoms_plateau import Plateau, Points, plateaus
+from express_path_cli.saturation import Cause, Evidence, classify
 
 NEAR_LIMIT = 0.9
 """Throughput from this share of a ceiling up is near it."""
@@ -85,8 +86,9 @@ def _plateau(plateau: Plateau, unit: str, limit: float, load: Load) -> Finding:
     evidence = {"jitter": plateau.jitter, **_evidence(load, plateau.start, plateau.end)}
     if plateau.usual_jitter is not None:
         evidence["usualJitter"] = plateau.usual_jitter
-    throttled = _many_drops(evidence) or evidence.get("portAllocationErrors") or plateau.level >= NEAR_LIMIT * limit
-    severity = Severity.HIGH if throttled else Severity.MEDIUM
+    at_limit = _many_drops(evidence) or evidence.get("portAllocationErrors") or plateau.level >= NEAR_LIMIT * limit
+    cause = classify(Evidence(plateau=True, path_reports_limit=bool(at_limit)))
+    severity = Severity.HIGH if cause is Cause.PATH_CEILING else Severity.MEDIUM
     return Finding(Symptom.PLATEAU, severity, plateau.start, plateau.end, plateau.level, unit, evidence)
 
 

@@ -37,17 +37,28 @@ class Panel:
 
 def as_svg(panels: Sequence[Panel]) -> str:
     """Return one document with the charts of all panels, one below the other; texts are escaped."""
-    root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-labelledby": "title desc"})
-    SubElement(root, "title", id="title").text = "Throughput of the NAT gateways that S3 Express traffic crosses"
     descriptions = (" ".join((f"{panel.title}:", *panel.sentences)) for panel in panels)
-    SubElement(root, "desc", id="desc").text = "\n".join(descriptions)
-    SubElement(root, "style").text = _STYLE
-    SubElement(root, "rect", {"class": "back", "width": "100%", "height": "100%"})
+    root = new_document("Throughput of the NAT gateways that S3 Express traffic crosses", "\n".join(descriptions))
     top = 0
     for panel in panels:
         top += draw_panel(root, top, panel.title, panel.sentences, panel.diagnosis)
-    root.set("viewBox", f"0 0 {WIDTH} {top}")
-    root.set("width", str(WIDTH))
-    root.set("height", str(top))
+    return written(root, WIDTH, top)
+
+
+def new_document(title: str, description: str, style: str = "") -> Element:
+    """Return an empty document with the colors and texts of all charts. style: more rules of CSS."""
+    root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-labelledby": "title desc"})
+    SubElement(root, "title", id="title").text = title
+    SubElement(root, "desc", id="desc").text = description
+    SubElement(root, "style").text = _STYLE + style
+    SubElement(root, "rect", {"class": "back", "width": "100%", "height": "100%"})
+    return root
+
+
+def written(root: Element, width: int, height: int) -> str:
+    """Return the text of a document with this size in pixels."""
+    root.set("viewBox", f"0 0 {width} {height}")
+    root.set("width", str(width))
+    root.set("height", str(height))
     indent(root)
     return tostring(root, encoding="unicode") + "\n"

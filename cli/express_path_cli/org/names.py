@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from express_path.adapters.aws import calling, pages
+from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ApiError
 from express_path_cli.org.place import Place
 from express_path_cli.org.reasons import CheckReason, Problem
-from express_path_cli.wording import RULE_NAME
 
 DOCUMENTS = (
     "AddS3ExpressGatewayEndpoint",

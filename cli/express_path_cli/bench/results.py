@@ -1,0 +1,171 @@
+"""The results of a measurement, and their JSON document. `results_reader.py` reads it, `bench compare` compares two."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+SCHEMA_VERSION = 1
+"""The version of the document's schema. A new key does not change it."""
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+"""How the document spells a time, which is in UTC."""
+
+
+class Kind(StrEnum):
+    """What was measured: the subcommand's name."""
+
+    GET = "get"
+    PUT = "put"
+    OPEN = "open"
+    SYNC = "sync"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPath:
+    """The path of the client's subnet: the verdict's compliance and reason, and its hops as text, in order."""
+
+    verdict: str
+    reason: str
+    hops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The machine that sent the requests. instance_type is empty outside EC2. cpus: how many the command can use."""
+
+    instance_type: str
+    cpus: int
+    engine: str
+    engine_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the requests went. endpoint is the URL. zone_id is empty for a bucket that is in no single zone."""
+
+    bucket: str
+    endpoint: str
+    zone_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Percentiles of the latency of successful requests, the maximum, and the mean, in ms. None: not known."""
+
+    p50: float | None = None
+    p90: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+    max: float | None = None
+    mean: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SecondStatuses:
+    """How many answers with each HTTP status, or with the name of an error, came in one second of a step."""
+
+    second: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a measurement, in one of its repeats.
+
+    connections: how many requests were in flight (get, put, sync). rate_per_second: how many were to be started in each
+    second (open). stage: what the step did (sync), such as "upload to the directory bucket". seconds: its length.
+    requests, bytes: how many succeeded, and the bytes of their objects. gbps: 10^9 bits per second. cpu_peak_percent:
+    the highest use of all of the client's processors together, 0 to 100; None if it was not measured. errors: failed
+    requests by HTTP status or by the name of the error.
+    """
+
+    repeat: int
+    seconds: float
+    requests: int
+    bytes: int
+    gbps: float
+    requests_per_second: float
+    latency: Latency = field(default_factory=Latency)
+    connections: int | None = None
+    rate_per_second: float | None = None
+    stage: str | None = None
+    cpu_peak_percent: float | None = None
+    errors: Mapping[str, int] = field(default_factory=dict)
+    statuses: tuple[SecondStatuses, ...] = ()
+
+    @property
+    def failed(self) -> int:
+        """How many requests failed."""
+        return sum(self.errors.values())
+
+
+@dataclass(frozen=True, slots=True)
+class BenchResult:
+    """One measurement. path is None if it could not be determined. invalid_reason is empty if it is valid.
+
+    label: what charts call it. object_bytes: the size of each object. repeats: how often the steps were measured.
+    """
+
+    kind: Kind
+    made_at: datetime
+    label: str
+    path: MeasuredPath | None
+    client: Client
+    target: Target
+    object_bytes: int
+    repeats: int
+    steps: tuple[Step, ...]
+    invalid_reason: str = ""
+
+    @property
+    def valid(self) -> bool:
+        """Return whether the measurement can be compared with others."""
+        return not self.invalid_reason
+
+
+def as_bench_json(result: BenchResult) -> str:
+    """Return the document of a result."""
+    document = {
+        "schemaVersion": SCHEMA_VERSION,
+        "kind": result.kind,
+        "madeAt": result.made_at.strftime(TIME),
+        "label": result.label,
+        "path": asdict(result.path) if result.path else None,
+        "client": {
+            "instanceType": result.client.instance_type,
+            "cpus": result.client.cpus,
+            "engine": result.client.engine,
+            "engineVersion": result.client.engine_version,
+        },
+        "target": {
+            "bucket": result.target.bucket,
+            "endpoint": result.target.endpoint,
+            "zoneId": result.target.zone_id,
+        },
+        "objectBytes": result.object_bytes,
+        "repeats": result.repeats,
+        "steps": [_step(step) for step in result.steps],
+        "valid": result.valid,
+        "invalidReason": result.invalid_reason or None,
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _step(step: Step) -> dict[str, Any]:
+    """Return a step. It has `connections`, `ratePerSecond`, and `stage` only if its kind of measurement has them."""
+    own = {"connections": step.connections, "ratePerSecond": step.rate_per_second, "stage": step.stage}
+    return {
+        **{name: value for name, value in own.items() if value is not None},
+        "repeat": step.repeat,
+        "seconds": round(step.seconds, 3),
+        "requests": step.requests,
+        "bytes": step.bytes,
+        "gbps": round(step.gbps, 6),
+        "requestsPerSecond": round(step.requests_per_second, 3),
+        "latencyMs": {name: None if value is None else round(value, 3) for name, value in asdict(step.latency).items()},
+        "cpuPeakPercent": None if step.cpu_peak_percent is None else round(step.cpu_peak_percent, 1),
+        "errors": dict(step.errors),
+        "statusOverTime": [{"second": row.second, **row.counts} for row in step.statuses],
+    }

@@ -1,0 +1,43 @@
+"""The settings of one run of the lab."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What to measure, and the limits.
+
+    service_seconds: the service time of a request. It makes one connection slow enough that 64 connections do not
+    saturate a processor: at 4 ms, two processors were busy at 10 connections, and the lab measured itself.
+    nat_share: the NAT's rate as a share of the throughput that the endpoint's path has at the largest step.
+    warm_up, seconds: of each step. transfer_seconds: of the transfer in which the route changes. with_silence: also
+    change it while the server ignores unknown packets. seconds_limit, bytes_limit: of the whole run, which is killed at
+    a limit.
+    """
+
+    connections: tuple[int, ...] = (1, 8, 16, 32, 48, 64)
+    object_bytes: int = 64 * 1024
+    service_seconds: float = 0.05
+    nat_share: float = 1 / 20
+    warm_up: float = 2.0
+    seconds: float = 6.0
+    repeats: int = 3
+    transfer_seconds: float = 12.0
+    with_silence: bool = True
+    seconds_limit: float = 900.0
+    bytes_limit: int = 64 * 2**30
+
+    def as_document(self) -> dict[str, Any]:
+        """Return the settings as JSON types."""
+        return asdict(self)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> "Settings":
+        """Return the settings in a document."""
+        return cls(**{**document, "connections": tuple(document["connections"])})
+
+
+QUICK = Settings(connections=(1, 8, 64), seconds=3.0, repeats=1, transfer_seconds=6.0, with_silence=False)
+"""A run of less than a minute, which shows the same claims with less certainty."""
