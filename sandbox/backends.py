@@ -80,13 +80,15 @@ def _environ(request: AWSPreparedRequest, url: SplitResult) -> dict[str, Any]:
         "wsgi.multiprocess": False,
         "wsgi.run_once": False,
     }
-    for name, value in dict[str, Moto](request.headers).items():
-        environ[_variable(name)] = _text(value)
-    environ.pop("HTTP_TRANSFER_ENCODING", None)
-    environ["CONTENT_TYPE"] = environ.pop("HTTP_CONTENT_TYPE", "")
-    environ["CONTENT_LENGTH"] = str(len(body))
-    environ.pop("HTTP_CONTENT_LENGTH", None)
-    return environ
+    return environ | _header_variables(request, len(body))
+
+
+def _header_variables(request: AWSPreparedRequest, length: int) -> dict[str, str]:
+    """Return the headers of a request as variables of a WSGI environment."""
+    variables = {_variable(name): _text(value) for name, value in dict[str, Moto](request.headers).items()}
+    variables.pop("HTTP_TRANSFER_ENCODING", None)
+    variables.pop("HTTP_CONTENT_LENGTH", None)
+    return variables | {"CONTENT_TYPE": variables.pop("HTTP_CONTENT_TYPE", ""), "CONTENT_LENGTH": str(length)}
 
 
 @lru_cache(256)

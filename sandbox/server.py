@@ -11,9 +11,6 @@ from botocore.config import Config
 from moto.core.authorization import enable_iam_authentication
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.moto_api._internal.models import moto_api_backend
-from moto.moto_server.threaded_moto_server import ThreadedMotoServer
-from moto.moto_server.werkzeug_app import MotoRequestHandler
-from werkzeug.serving import make_server
 
 from sandbox import (
     bucket_policies,
@@ -27,20 +24,19 @@ from sandbox import (
     service_quotas,
     speed,
 )
-from sandbox.backends import Application, moto_application
+from sandbox.backends import Application
 from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
 from sandbox.ec2 import Ec2
 from sandbox.eventbridge import EventBridge
 from sandbox.faults import Faults
-from sandbox.front import Front
 from sandbox.logs import Logs
 from sandbox.patches import Patches
 from sandbox.prices import Prices
 from sandbox.stale_reads import Observation, StaleReads
+from sandbox.web_server import WebServer
 
-HOST = "127.0.0.1"
 LONGEST_CALL_SECONDS = 900
 """How long clients wait for an answer: as long as a function may run, and so longer than botocore's 60 seconds.
 
@@ -83,7 +79,7 @@ class Sandbox:
         self._making_clients = Lock()
         self._clients: dict[tuple[str, ...], Client] = {}
         self.reads = StaleReads()
-        self._server = _Server(self.calls, self.faults, self.prices, self.reads)
+        self._server = WebServer(self.calls, self.faults, self.prices, self.reads)
 
     def __enter__(self) -> Self:
         """Apply the corrections, empty every backend and start serving. RuntimeError if another one is running."""
@@ -212,29 +208,3 @@ class Sandbox:
             "AWS_S3_DISABLE_EXPRESS_SESSION_AUTH": "true",
             "AWS_EC2_METADATA_DISABLED": "true",
         }
-
-
-class _QuietHandler(MotoRequestHandler):
-    """Serves requests without a line on standard error for each."""
-
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Print nothing: the call log has the request."""
-
-
-class _Server(ThreadedMotoServer):
-    """moto's threaded server behind the sandbox's front; closes its socket when stopped."""
-
-    def __init__(self, calls: CallLog, faults: Faults, prices: Prices, reads: StaleReads) -> None:
-        super().__init__(ip_address=HOST, port=0, verbose=False)
-        self.application = Front(prices.before(moto_application()), calls, faults, reads)
-
-    def _server_entry(self) -> None:
-        self._server = make_server(HOST, 0, self.application, threaded=True, request_handler=_QuietHandler)
-        self._server_ready_event.set()
-        self._server.serve_forever()
-
-    def stop(self) -> None:
-        """Stop serving and free the port."""
-        super().stop()
-        if self._server:
-            self._server.server_close()
