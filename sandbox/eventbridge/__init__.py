@@ -8,8 +8,8 @@ from threading import Lock
 from typing import Any
 
 from moto.events.exceptions import ValidationException
-from moto.events.models import EventsBackend, Rule
-from moto.utilities.arns import parse_arn
+from moto.events.models import EventsBackend, Rule, events_backends
+from moto.utilities.arns import Arn, parse_arn
 
 from sandbox.config_service.invocation import invoke_asynchronously
 from sandbox.dynamic import Moto
@@ -119,17 +119,21 @@ class EventBridge:
         return None
 
     def _send(self, original: Moto, rule: Rule, event: Event, transform_input: bool) -> None:  # noqa: FBT001  # moto's
-        """Deliver to Lambda functions; moto delivers to the other targets of an enabled rule."""
+        """Deliver to Lambda functions and other buses; moto delivers to the other targets of an enabled rule."""
         if rule.state != "ENABLED" or not rule.event_pattern.matches_event(event):  # type: ignore[arg-type]  # moto types its events
             return
-        of_lambda = [target for target in rule.targets if parse_arn(target["Arn"]).service == "lambda"]
-        for target in of_lambda:
-            delivery = Delivery(target["Arn"], _delivered(event))
-            with self._lock:
-                self.held.append(delivery)
-        if of_lambda and not self.holds:
+        others = []
+        for target in rule.targets:
+            arn = parse_arn(target["Arn"])
+            if arn.service == "lambda":
+                with self._lock:
+                    self.held.append(Delivery(target["Arn"], _delivered(event)))
+            elif arn.service == "events" and arn.resource_type == "event-bus":
+                _forward(arn, event)
+            else:
+                others.append(target)
+        if not self.holds:
             self.deliver()
-        others = [target for target in rule.targets if target not in of_lambda]
         if others:
             targets, rule.targets = rule.targets, others
             try:
@@ -143,6 +147,17 @@ class EventBridge:
         function = self._functions[name]
         done = invoke_asynchronously(lambda event: function(json.loads(json.dumps(event))), delivery.event)
         return Delivery(delivery.function_arn, delivery.event, done.error)
+
+
+def _forward(arn: Arn, event: Event) -> None:
+    """Send an event to the rules of another bus; it keeps its account, Region, time, and resources.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-cross-account.html. The policy of the other bus is not
+    checked.
+    """
+    bus = events_backends[arn.account][arn.region].describe_event_bus(arn.resource_id)
+    for rule in list(bus.rules.values()):
+        rule.send_to_targets(dict(event))  # type: ignore[arg-type]  # moto types its events
 
 
 def _size(entry: Mapping[str, Any]) -> int:

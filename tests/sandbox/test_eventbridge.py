@@ -57,6 +57,23 @@ def test_other_targets_get_the_same_event(sandbox: Sandbox, events: Client) -> N
     assert json.loads(message["Body"])["time"] == "2025-11-27T00:00:00Z"
 
 
+def test_an_event_for_another_bus_keeps_where_it_comes_from(sandbox: Sandbox, events: Client) -> None:
+    """A rule can forward to a bus of another account, whose rules get the event unchanged."""
+    received: list[Any] = []
+    sandbox.eventbridge.register("central", received.append)
+    sandbox.eventbridge.register("consumer", lambda _event: None)
+    other: Client = sandbox.client("events", credentials=sandbox.credentials("210987654321"))
+    arn = other.create_event_bus(Name="central")["EventBusArn"]
+    other.put_rule(Name="all", EventBusName="central", EventPattern=json.dumps({"source": ["test"]}))
+    function = {"Id": "function", "Arn": "arn:aws:lambda:us-east-1:210987654321:function:central"}
+    other.put_targets(Rule="all", EventBusName="central", Targets=[function])
+    events.put_targets(Rule="rule", Targets=[{"Id": "bus", "Arn": arn}])
+    events.put_events(Entries=[entry(1) | {"Resources": ["arn:aws:ec2:us-east-1:123456789012:subnet/subnet-1"]}])
+    [event] = received
+    assert (event["account"], event["time"]) == ("123456789012", "2025-11-27T00:00:00Z")
+    assert event["resources"] == ["arn:aws:ec2:us-east-1:123456789012:subnet/subnet-1"]
+
+
 def test_failing_entries_are_named_in_an_answer_that_succeeds(sandbox: Sandbox, events: Client) -> None:
     """Only the chosen entries fail, as often as chosen, and the answer keeps the order of the request."""
     received: list[Any] = []
