@@ -61,7 +61,8 @@ def _calendars(request: Request) -> Iterator[Authorization]:
 def _event_buses(request: Request) -> Iterator[Authorization]:
     for entry in request.parameters["Entries"]:
         name = entry.get("EventBusName", "default")
-        yield Authorization(request.action, name if ":" in name else request.arn("events", f"event-bus/{name}"))
+        bus = name if ":" in name else request.arn("events", f"event-bus/{name}")
+        yield Authorization(request.action, bus, {"events:source": [entry["Source"]]})
 
 
 def _queue_of_batch(request: Request) -> Iterator[Authorization]:

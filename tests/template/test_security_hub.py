@@ -4,15 +4,18 @@ import json
 from typing import Any
 
 import pytest
+from botocore.model import StructureShape
+from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.iam import actions, lint
 from tests.support.template import ROOT, Expanded, expanded, source
-from tests.template.models import bounds, enum
+from tests.template.models import bounds, enum, shape
 
 QUEUE, FAILED = "SecurityHubQueue", "SecurityHubFailedQueue"
 RULES = {"SecurityHubVerdicts", "SecurityHubComplianceChanges"}
 HUB = "arn:aws:securityhub:us-east-1:123456789012:hub/default"
 PRODUCT = "arn:aws:securityhub:us-east-1:123456789012:product/123456789012/default"
+ADMIN = yaml_parse((ROOT / "org" / "security-hub-admin.yaml").read_text(encoding="utf-8"))
 OF_LAMBDA = {
     "logs:CreateLogStream",
     "logs:PutLogEvents",
@@ -133,3 +136,34 @@ def test_policies_are_free_of_faults(stack: Expanded) -> None:
     boundary = "arn:aws:iam::123456789012:policy/boundary"
     limited = expanded(SecurityHubMode=stack.values["SecurityHubMode"], PermissionsBoundaryArn=boundary)
     assert limited.properties("SecurityHubRole")["PermissionsBoundary"] == boundary
+
+
+def test_administrator_suppresses_only_the_native_findings() -> None:
+    """The automation rules match the rule's name and the product Config, by attributes that Security Hub knows."""
+    first = ADMIN["Resources"]["NativeFindings"]["Properties"]
+    assert set(first["Criteria"]) <= members("AutomationRulesFindingFilters")
+    assert first["Criteria"]["ProductName"] == [{"Value": "Config", "Comparison": "EQUALS"}]
+    assert first["Criteria"]["Title"] == [{"Value": {"Ref": "RuleName"}, "Comparison": "EQUALS"}]
+    [action] = first["Actions"]
+    assert action["FindingFieldsUpdate"]["Workflow"]["Status"] in enum("securityhub", "WorkflowStatus")
+    assert set(action["FindingFieldsUpdate"]) <= members("AutomationRulesFindingFieldsUpdate")
+    assert ADMIN["Parameters"]["RuleName"]["Default"] == source()["Parameters"]["RuleName"]["Default"]
+
+
+def test_rule_of_the_new_security_hub_is_optional() -> None:
+    """The second rule, for the home Region, exists on request, and its field names are those of OCSF filters."""
+    second = ADMIN["Resources"]["NativeFindingsV2"]
+    assert second["Condition"] == "CreatesRuleV2"
+    assert ADMIN["Parameters"]["CreateRuleV2"]["Default"] == "false"
+    [composite] = second["Properties"]["Criteria"]["OcsfFindingCriteria"]["CompositeFilters"]
+    assert {row["FieldName"] for row in composite["StringFilters"]} <= enum("securityhub", "OcsfStringField")
+    [action] = second["Properties"]["Actions"]
+    assert action["FindingFieldsUpdate"]["StatusId"] == 3
+    assert set(action["FindingFieldsUpdate"]) <= members("AutomationRulesFindingFieldsUpdateV2")
+
+
+def members(name: str) -> set[str]:
+    """Return the members of a structure of Security Hub's model."""
+    found = shape("securityhub", name)
+    assert isinstance(found, StructureShape)
+    return set(found.members)

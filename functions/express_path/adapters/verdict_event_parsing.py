@@ -24,6 +24,7 @@ from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy
+from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.summary import ExcludedSubnets, Summary
 from express_path.errors import EventError
 
@@ -47,6 +48,22 @@ def parse_verdict_event(event: object) -> VerdictEvent:
     if detail.values.get("schemaVersion") != SCHEMA_VERSION:
         raise EventError("detail.schemaVersion", detail.values.get("schemaVersion"), str(SCHEMA_VERSION))
     return _READERS[detail_type](detail)
+
+
+def verdict_of(run: RuleRun, published: PublishedVerdict) -> Verdict:
+    """Return the verdict that an event of this invocation contains."""
+    return Verdict(
+        run.account_id,
+        run.region,
+        published.vpc_id,
+        published.subnet_id,
+        published.availability_zone_id,
+        published.route_table_id,
+        published.compliance,
+        published.reason,
+        published.annotation,
+        published.path,
+    )
 
 
 class _Fields:

@@ -12,7 +12,7 @@ from typing import Any
 from express_path.adapters.config_rule.event_checks import checked, checked_json
 from express_path.adapters.security_hub.records import native_finding
 from express_path.adapters.security_hub.rule_findings import RuleScope
-from express_path.adapters.verdict_event_parsing import parse_verdict_event
+from express_path.adapters.verdict_event_parsing import parse_verdict_event, verdict_of
 from express_path.adapters.verdict_events import (
     SOURCE,
     PublishedVerdict,
@@ -22,7 +22,6 @@ from express_path.adapters.verdict_events import (
     VerdictSnapshot,
 )
 from express_path.domain.findings.observations import Observation
-from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import EventError
 
 COMPLIANCE_CHANGE = "Config Rules Compliance Change"
@@ -71,19 +70,7 @@ def _of_sweep(sweep: SweepCompleted) -> News:
 
 
 def _observation(run: RuleRun, found: PublishedVerdict) -> Observation:
-    verdict = Verdict(
-        run.account_id,
-        run.region,
-        found.vpc_id,
-        found.subnet_id,
-        found.availability_zone_id,
-        found.route_table_id,
-        found.compliance,
-        found.reason,
-        found.annotation,
-        found.path,
-    )
-    return Observation(found.subnet_id, run.ordering_timestamp, verdict, found.remedy)
+    return Observation(found.subnet_id, run.ordering_timestamp, verdict_of(run, found), found.remedy)
 
 
 def _of_config(event: Mapping[str, Any], scope: RuleScope) -> News:
