@@ -297,3 +297,16 @@ def test_every_skipped_check_has_its_reason(name: str) -> None:
         for skip in resource.get("Metadata", {}).get("checkov", {}).get("skip", []):
             assert re.fullmatch(r"CKV2?_AWS_\d+", skip["id"])
             assert len(skip["comment"].split()) > 5
+
+
+def test_conformance_pack_is_the_same_rule_and_remediation() -> None:
+    """The example has the triggers of the template's rule, and passes the same inputs to the same runbook."""
+    pack, stack = template("conformance-pack")["Resources"], expanded()
+    rule = stack.properties("ConfigRule")
+    assert pack["NoNatPath"]["Properties"]["Scope"] == rule["Scope"]
+    triggers = [detail["MessageType"] for detail in rule["Source"]["SourceDetails"]]
+    assert [detail["MessageType"] for detail in pack["NoNatPath"]["Properties"]["Source"]["SourceDetails"]] == triggers
+    heal, remediation = pack["Heal"]["Properties"], stack.properties("Remediation")
+    assert heal["Parameters"].keys() == remediation["Parameters"].keys()
+    assert heal["TargetId"] == source()["Parameters"]["HealDocumentName"]["Default"]
+    assert heal["ConfigRuleName"] == "NoNatPath"
