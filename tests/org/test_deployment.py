@@ -17,7 +17,7 @@ RULE = "s3express-no-nat-path"
 REGIONS = ("us-east-1", "eu-west-1")
 NAMED = {
     "RemediationMode": "APPROVAL",
-    "Approvers": "network-team",
+    "ApproverRoleName": "operations/on-call",
     "TopicAccountId": TOOLS,
     "AlarmTopicName": "network-alarms",
     "ApprovalTopicName": "AutomationApprovals",
@@ -140,6 +140,7 @@ def test_same_parameters_are_right_everywhere_and_the_ledger_stays(organization:
         settings = {key: value for found in functions for key, value in found["Environment"]["Variables"].items()}
         assert settings["LEDGER_TABLE_NAME"] == ledger.outputs["LedgerTableName"]
         assert settings["APPROVAL_TOPIC_ARN"] == f"arn:aws:sns:{region}:{TOOLS}:AutomationApprovals"
+        assert settings["APPROVERS"] == f"arn:aws:iam::{account_id}:role/operations/on-call"
         assert stack.properties["ConfigRule"]["InputParameters"]["excludeTag"] == "NONE"
         assert stack.properties["ErrorsAlarm"]["AlarmActions"] == [f"arn:aws:sns:{region}:{TOOLS}:network-alarms"]
         assert "LedgerTable" not in stack.resources
