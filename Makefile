@@ -91,6 +91,8 @@ template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the template and build wh
 	.venv/bin/cfn-lint template.yaml measure/template.yaml org/*.yaml
 	.venv-checkov/bin/checkov --file template.yaml measure/template.yaml $(wildcard org/*.yaml) --framework cloudformation \
 		--skip-download --quiet --compact
+	$(MAKE) --silent --no-print-directory org-package >/dev/null
+	.venv/bin/cfn-lint build/org/upload/*.json build/org/upload/*.yaml
 	.venv-sam/bin/sam build
 
 .PHONY: dist

@@ -17,7 +17,7 @@ RULE = "s3express-no-nat-path"
 REGIONS = ("us-east-1", "eu-west-1")
 NAMED = {
     "RemediationMode": "APPROVAL",
-    "Approvers": "network-team",
+    "ApproverRoleName": "operations/on-call",
     "TopicAccountId": TOOLS,
     "AlarmTopicName": "network-alarms",
     "ApprovalTopicName": "AutomationApprovals",
@@ -127,36 +127,29 @@ def deployed_functions(organization: Organization, stack: Stack) -> list[dict[st
     return found
 
 
-def test_same_parameters_are_right_in_every_account_and_region(organization: Organization) -> None:
-    """Names become the ARNs of each Region, roles get the path that others trust, and the ledger is found."""
+def test_same_parameters_are_right_everywhere_and_the_ledger_stays(organization: Organization) -> None:
+    """Names become the ARNs of each Region, roles get the path that others trust, and the ledger is found and kept."""
     organization.provide_code(REGIONS[1])
-    for name in ("apps", "data"):
-        for region in REGIONS:
-            account_id = organization.accounts[name]
-            ledger = organization.deploy_ledger(name, region)
-            stack = organization.deploy_rule(name, region, **NAMED)
-            assert (ledger.failure, stack.failure) == (None, None)
-            functions = deployed_functions(organization, stack)
-            roles = {function["Role"] for function in functions}
-            assert all(arn.startswith(f"arn:aws:iam::{account_id}:role/express-path/") for arn in roles)
-            settings = {key: value for found in functions for key, value in found["Environment"]["Variables"].items()}
-            assert settings["LEDGER_TABLE_NAME"] == ledger.outputs["LedgerTableName"]
-            assert settings["APPROVAL_TOPIC_ARN"] == f"arn:aws:sns:{region}:{TOOLS}:AutomationApprovals"
-            assert stack.properties["ConfigRule"]["InputParameters"]["excludeTag"] == "NONE"
-            assert stack.properties["ErrorsAlarm"]["AlarmActions"] == [f"arn:aws:sns:{region}:{TOOLS}:network-alarms"]
-
-
-def test_ledger_stays_when_the_rule_and_its_own_stack_go(organization: Organization) -> None:
-    """Deleting the StackSets leaves the ledger, with which endpoints of earlier heals can still be undone."""
-    ledger, stack = organization.deploy_ledger("apps", "us-east-1"), organization.deploy_rule("apps", "us-east-1")
-    assert "LedgerTable" not in stack.resources
-    for deployed in (stack, ledger):
-        deployed.delete()
-    assert rules_of(organization.accounts["apps"], "us-east-1") == []
-    tables: Client = direct_client(organization.sandbox, "dynamodb")
-    with acting_in(organization.accounts["apps"]):
-        assert tables.describe_table(TableName="express-path-ledger")["Table"]["DeletionProtectionEnabled"] is True
-    again = organization.deploy_ledger("apps", "us-east-1")
-    assert again.failure
-    assert again.failure.code == "ResourceInUseException"  # the earlier ledger serves, as docs/organization.md says
-    assert not organization.deploy_rule("apps", "us-east-1").failure
+    for name, region in zip(("apps", "data"), REGIONS, strict=True):
+        account_id = organization.accounts[name]
+        ledger, stack = organization.deploy_ledger(name, region), organization.deploy_rule(name, region, **NAMED)
+        assert (ledger.failure, stack.failure) == (None, None)
+        functions = deployed_functions(organization, stack)
+        roles = {function["Role"] for function in functions}
+        assert all(arn.startswith(f"arn:aws:iam::{account_id}:role/express-path/") for arn in roles)
+        settings = {key: value for found in functions for key, value in found["Environment"]["Variables"].items()}
+        assert settings["LEDGER_TABLE_NAME"] == ledger.outputs["LedgerTableName"]
+        assert settings["APPROVAL_TOPIC_ARN"] == f"arn:aws:sns:{region}:{TOOLS}:AutomationApprovals"
+        assert settings["APPROVERS"] == f"arn:aws:iam::{account_id}:role/operations/on-call"
+        assert stack.properties["ConfigRule"]["InputParameters"]["excludeTag"] == "NONE"
+        assert stack.properties["ErrorsAlarm"]["AlarmActions"] == [f"arn:aws:sns:{region}:{TOOLS}:network-alarms"]
+        assert "LedgerTable" not in stack.resources
+        for deployed in (stack, ledger):
+            deployed.delete()
+        assert rules_of(account_id, region) == []
+        tables: Client = direct_client(organization.sandbox, "dynamodb", region)
+        with acting_in(account_id):
+            assert tables.describe_table(TableName="express-path-ledger")["Table"]["DeletionProtectionEnabled"] is True
+        again = organization.deploy_ledger(name, region)
+        assert again.failure
+        assert again.failure.code == "ResourceInUseException"  # docs/organization.md: the table that is there is used

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from org.archive import content_hash
 from org.expansion import PackageError, expand
 from org.package import main, package
 from tests.support.organization import Packaged
@@ -87,16 +88,16 @@ def test_same_code_gives_the_same_bytes(packaged: Packaged, code: Path, tmp_path
 
 def test_changed_code_gets_a_new_key_and_a_new_template(packaged: Packaged, code: Path, tmp_path: Path) -> None:
     """A change of one file, or of one name, changes the keys, so that a StackSet update replaces the code."""
-    for number, (before, after) in enumerate([("library.py", "library.py"), ("library.py", "libraries.py")]):
-        changed = tmp_path / str(number)
-        shutil.copytree(code, changed)
-        (changed / before).rename(changed / after)
-        if before == after:
-            (changed / after).write_text("VALUE = 2\n", encoding="utf-8")
-        new = package(changed, tmp_path / f"org-{number}")
-        assert new["CodeKey"] != packaged.keys["CodeKey"]
-        assert new["TemplateKey"] != packaged.keys["TemplateKey"]
-        assert new["LedgerTemplateKey"] == packaged.keys["LedgerTemplateKey"]
+    changed = tmp_path / "changed"
+    shutil.copytree(code, changed)
+    (changed / "library.py").rename(changed / "libraries.py")
+    assert f"{content_hash(changed)}.zip" != packaged.keys["CodeKey"]
+    (changed / "libraries.py").rename(changed / "library.py")
+    (changed / "library.py").write_text("VALUE = 2\n", encoding="utf-8")
+    new = package(changed, tmp_path / "org")
+    assert new["CodeKey"] != packaged.keys["CodeKey"]
+    assert new["TemplateKey"] != packaged.keys["TemplateKey"]
+    assert new["LedgerTemplateKey"] == packaged.keys["LedgerTemplateKey"]
 
 
 def test_archive_holds_the_code_as_lambda_reads_it(packaged: Packaged, code: Path) -> None:

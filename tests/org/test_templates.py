@@ -1,5 +1,6 @@
 """The templates of the roll-out: who may do what, and that they fit template.yaml."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -243,6 +244,46 @@ def test_bucket_is_encrypted_and_private() -> None:
     assert bucket["DeletionPolicy"] == "Retain"
 
 
+AUTOMATION, FUNCTION, OTHER = (
+    f"arn:aws:iam::111122223333:role/{name}"
+    for name in ("express-path/automation/AutomationRole", "express-path/PlanRole", "administrator")
+)
+
+
+@pytest.mark.parametrize(
+    ("policy", "arn", "action", "denied"),
+    [
+        ("stop-heals", AUTOMATION, "ec2:ModifyVpcEndpoint", True),
+        ("stop-heals", AUTOMATION, "ec2:CreateVpcEndpoint", True),
+        ("stop-heals", AUTOMATION, "ec2:DeleteVpcEndpoints", True),
+        ("stop-heals", AUTOMATION, "dynamodb:UpdateItem", False),
+        ("stop-heals", FUNCTION, "ec2:DescribeSubnets", False),
+        ("stop-heals", OTHER, "ec2:ModifyVpcEndpoint", False),
+        ("stop-everything", AUTOMATION, "ec2:ModifyVpcEndpoint", True),
+        ("stop-everything", FUNCTION, "config:PutEvaluations", True),
+        ("stop-everything", OTHER, "ec2:ModifyVpcEndpoint", False),
+    ],
+)
+def test_service_control_policy_stops_only_what_it_says(policy: str, arn: str, action: str, *, denied: bool) -> None:
+    """One policy denies the changes of the runbooks, the other all calls of this stack's roles, and nobody else's."""
+    document = json.loads((ORG / f"{policy}-scp.json").read_text(encoding="utf-8"))
+    full_access = {"Effect": "Allow", "Action": "*", "Resource": "*"}  # what every account has besides
+    request = Authorization(action, keys={"aws:PrincipalArn": [arn]})
+    assert is_allowed([full_access, *document["Statement"]], request) is not denied
+
+
+def test_every_change_of_a_heal_is_stopped() -> None:
+    """The policy that stops heals names each write to EC2 that the runbooks' role may make."""
+    policies = expanded().properties("AutomationRole")["Policies"]
+    statements = [
+        part for policy in policies for part in policy["PolicyDocument"]["Statement"] if part["Effect"] == "Allow"
+    ]
+    allowed = {action for statement in statements for action in actions(statement)}
+    writes = {action for action in allowed if action.startswith("ec2:") and access_level(action) == "Write"}
+    document = json.loads((ORG / "stop-heals-scp.json").read_text(encoding="utf-8"))
+    assert set(document["Statement"][0]["Action"]) == writes
+
+
 def test_policies_pass_the_linter() -> None:
     """Parliament finds nothing in the policies of the network role."""
     for policy in role()["Policies"]:
@@ -256,3 +297,16 @@ def test_every_skipped_check_has_its_reason(name: str) -> None:
         for skip in resource.get("Metadata", {}).get("checkov", {}).get("skip", []):
             assert re.fullmatch(r"CKV2?_AWS_\d+", skip["id"])
             assert len(skip["comment"].split()) > 5
+
+
+def test_conformance_pack_is_the_same_rule_and_remediation() -> None:
+    """The example has the triggers of the template's rule, and passes the same inputs to the same runbook."""
+    pack, stack = template("conformance-pack")["Resources"], expanded()
+    rule = stack.properties("ConfigRule")
+    assert pack["NoNatPath"]["Properties"]["Scope"] == rule["Scope"]
+    triggers = [detail["MessageType"] for detail in rule["Source"]["SourceDetails"]]
+    assert [detail["MessageType"] for detail in pack["NoNatPath"]["Properties"]["Source"]["SourceDetails"]] == triggers
+    heal, remediation = pack["Heal"]["Properties"], stack.properties("Remediation")
+    assert heal["Parameters"].keys() == remediation["Parameters"].keys()
+    assert heal["TargetId"] == source()["Parameters"]["HealDocumentName"]["Default"]
+    assert heal["ConfigRuleName"] == "NoNatPath"

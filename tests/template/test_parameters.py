@@ -92,6 +92,9 @@ def test_every_parameter_is_shown_once_with_a_label() -> None:
         ("ApprovalTopicName", "approvals", False),
         ("ApprovalTopicKeyAlias", "topics", False),
         ("PermissionsBoundaryName", "team/boundary", True),
+        ("ApproverRoleName", "network/on-call", True),
+        ("ApproverRoleName", "arn:aws:iam::123456789012:role/operators", False),
+        ("ApproverRoleName", "/operators", False),
         ("PermissionsBoundaryName", "/team/boundary", False),
     ],
 )
@@ -229,6 +232,7 @@ def test_key_by_alias_is_a_condition() -> None:
         ("ApprovalTopicName", "AutomationApprovals", "ApprovalTopicArn"),
         ("ApprovalTopicKeyAlias", "alias/topics", "ApprovalTopicKeyArn"),
         ("PermissionsBoundaryName", "boundary", "PermissionsBoundaryArn"),
+        ("ApproverRoleName", "operators", "Approvers"),
     ],
 )
 def test_name_and_arn_together_are_rejected(name: str, value: str, arn: str) -> None:
@@ -238,13 +242,14 @@ def test_name_and_arn_together_are_rejected(name: str, value: str, arn: str) -> 
     ).broken_rules()
     assert complaint == f"Set {name} or {arn}, not both."
     without_account = expanded(**{name: value}).broken_rules()
-    assert bool(without_account) == (name != "PermissionsBoundaryName")
+    assert bool(without_account) == name.startswith(("Alarm", "ApprovalTopic"))
     assert all("needs TopicAccountId" in complaint for complaint in without_account)
 
 
 def test_approval_by_name_is_accepted() -> None:
-    """Mode APPROVAL accepts the name of the topic too."""
+    """Mode APPROVAL accepts the names of the topic and of the approvers' role too."""
     named = {"ApprovalTopicArn": "", "ApprovalTopicName": "AutomationApprovals"}
+    named |= {"Approvers": "", "ApproverRoleName": "operators"}
     assert expanded(**APPROVAL | named, **ACCOUNT).broken_rules() == []
 
 

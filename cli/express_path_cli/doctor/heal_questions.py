@@ -77,7 +77,7 @@ def ledger(context: CheckContext) -> Answer | None:
 
 def approval(context: CheckContext) -> Answer | None:
     """Return whether requests reach the approvers."""
-    arn, approvers = _approval_topic(context), context.parameter("Approvers")
+    arn, approvers = _approval_topic(context), context.parameter("Approvers") or context.parameter("ApproverRoleName")
     if not arn and context.parameter("RemediationMode") != "APPROVAL":
         return None
     topic = read_topic(context.aws.client("sns"), arn) if arn else None
