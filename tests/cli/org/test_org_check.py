@@ -116,7 +116,7 @@ def test_the_management_account_is_not_covered(sandbox: Sandbox, organization: O
 
 @pytest.mark.usefixtures("organization")
 def test_artifact_buckets_are_read_from_each_account(sandbox: Sandbox) -> None:
-    """A bucket that is missing, in another Region, or not readable, and a missing object, are named."""
+    """A bucket that is missing or in another Region, and a missing object, are named."""
     options = ("--artifact-bucket-prefix", PREFIX, "--format", "json", *TWO_REGIONS)
     assert reasons(check(*options, "--artifact-key", KEY)) == {}
     result = check(*options, "--artifact-key", "other.zip")
@@ -128,9 +128,26 @@ def test_artifact_buckets_are_read_from_each_account(sandbox: Sandbox) -> None:
     assert reasons(result) == {("ready", NORTH): ["BUCKET_MISSING"]}
     assert f"{PREFIX}-{NORTH} does not exist" in finding(result, "ready", NORTH, "BUCKET_MISSING")
     sandbox.client("s3").create_bucket(Bucket=f"{PREFIX}-{NORTH}")
-    assert "in another Region" in finding(check(*options), "ready", NORTH, "BUCKET_MISSING")
+    assert f"{PREFIX}-{NORTH} is in {HOME}" in finding(check(*options), "ready", NORTH, "BUCKET_MISSING")
+
+
+@pytest.mark.usefixtures("organization")
+def test_buckets_that_only_let_objects_be_read_are_fine(sandbox: Sandbox) -> None:
+    """An account that may not list a bucket can read the code; if the object is denied, the bucket is unreadable."""
+    options = ("--artifact-bucket-prefix", PREFIX, "--format", "json", *TWO_REGIONS)
     sandbox.faults.deny("s3", "HeadBucket")
-    assert reasons(check(*options)) == {("ready", region): ["BUCKET_UNREADABLE"] for region in REGIONS}
+    for more in ((), ("--artifact-key", KEY)):
+        result = check(*options, *more)
+        assert (reasons(result), result.exit_code) == ({}, 0)
+    sandbox.faults.deny("s3", "HeadObject")
+    result = check(*options, "--artifact-key", KEY)
+    assert reasons(result) == {("ready", region): ["BUCKET_UNREADABLE"] for region in REGIONS}
+    sandbox.faults.clear()
+    for operation in ("HeadBucket", "HeadObject"):
+        sandbox.faults.fail("s3", operation, "BadRequest", 400)
+        result = check(*options, "--artifact-key", KEY)
+        assert (result.exit_code, f"s3:{operation} failed with BadRequest" in result.stderr) == (2, True)
+        sandbox.faults.clear()
 
 
 def test_names_are_taken_unless_the_stack_set_took_them(
