@@ -316,6 +316,15 @@ def test_the_table_groups_places_by_reason(organization: Organization, monkeypat
     assert first.split()[1:4] == ["missing", NORTH, "AWS"]
 
 
+@pytest.mark.usefixtures("sandbox")
+def test_an_account_outside_an_organization_is_one_line() -> None:
+    """The hint says whose credentials the command needs."""
+    result = check()
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert "not in an organization (use --profile" in line
+
+
 def test_every_reason_has_an_effect_and_a_fix() -> None:
     """Each reason says what it does to the stack instance, and what to do."""
     assert set(EFFECTS) == set(FIXES) == set(CheckReason)
