@@ -195,63 +195,48 @@ def put_rule(config: Any, name: str) -> None:  # noqa: ANN401  # any client
     )
 
 
-def test_regions_without_the_service_are_limited(organization: Organization) -> None:
-    """A Region that does not offer S3 Express is named, and left out with --all-regions."""
+def test_regions_are_offered_and_enabled(sandbox: Sandbox, organization: Organization) -> None:
+    """A Region without S3 Express is LIMITED, and left out with --all-regions; a disabled one is not called."""
     organization.record("ready", [NOT_OFFERED])
-    result = check("--region", NOT_OFFERED, "--format", "json")
-    assert (reasons(result), result.exit_code) == ({("ready", NOT_OFFERED): ["SERVICE_NOT_OFFERED"]}, 0)
+    sandbox.calls.clear()
+    result = check("--region", NOT_OFFERED, "--region", "me-nowhere-1", "--format", "json")
+    found = {("ready", NOT_OFFERED): ["SERVICE_NOT_OFFERED"], ("ready", "me-nowhere-1"): ["REGION_DISABLED"]}
+    assert (reasons(result), result.exit_code) == (found, 1)
+    assert {call.region for call in sandbox.calls} == {NOT_OFFERED}
     everywhere = {place["region"] for place in document(check("--all-regions", "--format", "json"))["places"]}
     assert set(REGIONS) < everywhere
     assert NOT_OFFERED not in everywhere
 
 
-@pytest.mark.usefixtures("organization")
-def test_a_disabled_region_is_not_read(sandbox: Sandbox) -> None:
-    """A Region that the account has not enabled is named without calls to it."""
+def test_the_network_role_must_trust_each_account(sandbox: Sandbox, organization: Organization) -> None:
+    """The trust policy is read once, and evaluated for each account's roles. What is not understood is a failure."""
+    arn = organization.network_role(
+        "ready",
+        {
+            "StringEquals": {"aws:PrincipalOrgID": organization.id, "sts:ExternalId": "secret"},
+            "ArnLike": {"aws:PrincipalArn": "arn:aws:iam::*:role/express-path/*"},
+        },
+    )
+    named = ("--network-role-arn", arn, "--format", "json")
     sandbox.calls.clear()
-    result = check("--region", HOME, "--region", "me-nowhere-1", "--format", "json")
-    assert reasons(result) == {("ready", "me-nowhere-1"): ["REGION_DISABLED"]}
-    assert {call.region for call in sandbox.calls} == {HOME}
-
-
-TRUSTED = {
-    "StringEquals": {"sts:ExternalId": "secret"},
-    "ArnLike": {"aws:PrincipalArn": "arn:*:iam::*:role/express-path/*"},
-}
-
-
-@pytest.mark.parametrize(
-    ("condition", "options", "is_trusted"),
-    [
-        (TRUSTED, ("--network-external-id", "secret"), True),
-        (TRUSTED, (), False),
-        ({"StringEquals": {"aws:PrincipalOrgID": "o-another"}}, (), False),
-        ({"ArnLike": {"aws:PrincipalArn": "arn:aws:iam::*:role/express-path-*"}}, (), False),
-    ],
-    ids=["path", "external-id", "organization", "other-path"],
-)
-def test_the_network_role_must_trust_each_account(
-    organization: Organization, condition: dict[str, Any], options: tuple[str, ...], is_trusted: bool
-) -> None:
-    """The trust policy is read once in the network account, and evaluated for the roles of each account."""
-    arn = organization.network_role("ready", condition)
-    result = check("--network-role-arn", arn, "--format", "json", *options)
-    assert reasons(result) == ({} if is_trusted else {("ready", HOME): ["NETWORK_ROLE_UNTRUSTED"]})
-    assert result.exit_code == (0 if is_trusted else 1)
-
-
-def test_a_trust_policy_that_is_not_understood_is_named(sandbox: Sandbox, organization: Organization) -> None:
-    """Conditions that are not evaluated, and a role that cannot be read, are failures; a missing role is a problem."""
-    arn = organization.network_role("ready", {"IpAddress": {"aws:SourceIp": "192.0.2.0/24"}})
-    result = check("--network-role-arn", arn)
-    assert result.exit_code == 2
+    result = check(*named, "--network-external-id", "secret", *TWO_REGIONS)
+    assert (reasons(result), result.exit_code) == ({}, 0)
+    assert len(sandbox.calls.of("iam")) == 1
+    result = check(*named, *TWO_REGIONS)
+    assert reasons(result) == {("ready", region): ["NETWORK_ROLE_UNTRUSTED"] for region in REGIONS}
+    assert result.exit_code == 1
+    assert "without an external ID" in finding(result, "ready", HOME, "NETWORK_ROLE_UNTRUSTED")
+    organization.set_trust("ready", {"IpAddress": {"aws:SourceIp": "192.0.2.0/24"}})
+    result = check(*named)
+    assert (reasons(result), result.exit_code) == ({}, 2)
     assert f"network role {arn}: the trust policy" in result.stderr
     sandbox.faults.deny("iam", "GetRole")
-    result = check("--network-role-arn", arn)
-    assert result.exit_code == 2
+    result = check(*named)
+    assert (reasons(result), result.exit_code) == ({}, 2)
     assert "iam:GetRole" in result.stderr
     sandbox.faults.clear()
-    result = check("--network-role-arn", arn.replace("express-path-network", "nobody"), "--format", "json")
+    nobody = arn.replace("express-path-network", "nobody")
+    result = check("--network-role-arn", nobody, "--format", "json")
     assert "does not exist" in finding(result, "ready", HOME, "NETWORK_ROLE_UNTRUSTED")
 
 

@@ -30,7 +30,7 @@ def details(config: Any, region: str) -> list[dict[str, Any]]:  # noqa: ANN401  
 
 
 def test_results_of_aggregated_places_are_returned(sandbox: Sandbox) -> None:
-    """NOT_APPLICABLE results, and places that are not aggregated, are absent. A lagging aggregator keeps the old ones."""
+    """NOT_APPLICABLE results and other places are absent. An aggregator that lags keeps the old results."""
     config: Any = sandbox.client("config")
     with pytest.raises(ClientError, match="NoSuchConfigurationAggregator"):
         details(config, sandbox.region)
