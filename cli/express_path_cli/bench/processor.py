@@ -1,5 +1,6 @@
 """How busy the processors are, as Linux counts it."""
 
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,8 +10,9 @@ from typing import Self
 _STAT = Path("/proc/stat")
 _PERIOD = 0.5
 """The seconds of one sample."""
-_IDLE = slice(3, 5)
-"""The columns idle and iowait of the line `cpu` (https://man7.org/linux/man-pages/man5/proc_stat.5.html)."""
+_NICE, _IDLE = slice(1, 2), slice(3, 5)
+"""The column nice, and the columns idle and iowait of the line `cpu`
+(https://man7.org/linux/man-pages/man5/proc_stat.5.html)."""
 _TIMES = 8
 """How many columns are times that add up. Those after it are part of them."""
 
@@ -53,7 +55,11 @@ def read_times() -> list[int]:
 
 
 def busy_percent(before: Sequence[int], now: Sequence[int]) -> float:
-    """Return how much of the time between two reads the processors were busy."""
+    """Return how much of the time between two reads the processors were busy.
+
+    Work with a low priority (nice) gives way to the measurement, so it does not count, unless that is nice itself.
+    """
     spent = [later - earlier for earlier, later in zip(before, now, strict=True)]
-    total = sum(spent)
-    return 100 * (total - sum(spent[_IDLE])) / total if total > 0 else 0.0
+    total, is_nice = sum(spent), os.getpriority(os.PRIO_PROCESS, 0) > 0
+    free = sum(spent[_IDLE]) + (0 if is_nice else sum(spent[_NICE]))
+    return 100 * (total - free) / total if total > 0 else 0.0
