@@ -77,13 +77,17 @@ class _Sender:
             self._measure(self._target(number), intended, is_counted=intended >= self.tally.started)
 
     def _in_a_loop(self) -> None:
-        """Send each request when the previous one has ended. In the warm-up, only failures are counted."""
+        """Send each request when the previous one has ended.
+
+        A request that starts in the warm-up and ends after it counts, because requests that are running when the
+        measurement ends do not. Otherwise a step would lose the slowest ones. With a count, none of the warm-up counts.
+        """
         load, end = self.load, self.tally.started + (self.load.seconds or float("inf"))
         for number in itertools.count(load.first):
             sent = time.monotonic()
             if sent >= self.tally.started:
                 break
-            self._measure(self._target(number), sent, is_counted=False, deadline=end)
+            self._measure(self._target(number), sent, is_counted=load.count is None, deadline=end)
         for number in self.numbers:
             sent = time.monotonic()
             if sent >= end or (load.count is not None and number >= load.count):
@@ -106,6 +110,7 @@ class _Sender:
             return
         expected = self.load.object_bytes if target.method == "GET" else 0
         ended = self._count(answer.name, is_counted=is_counted)
+        is_counted = is_counted and ended >= self.tally.started
         if not answer.ok:
             self.tally.failed(answer.name, f"{answer.status} {answer.code}".strip())
         elif expected and answer.body_bytes != expected:
@@ -116,7 +121,7 @@ class _Sender:
     def _count(self, status: str, *, is_counted: bool) -> float:
         """Count an answer in its second of the measurement, and return the time."""
         ended = time.monotonic()
-        if is_counted:
+        if is_counted and ended >= self.tally.started:
             self.tally.ended = ended
             self.tally.statuses[max(0, int(ended - self.tally.started)), status] += 1
         return ended
@@ -148,7 +153,8 @@ def main(lines: BinaryIO, answers: BinaryIO) -> None:
 def _end_with(lines: BinaryIO) -> None:
     """End the process when the command closes its standard input or is gone."""
     with contextlib.suppress(OSError):
-        lines.read()
+        # Not lines.read(): at the end of the process, Python would wait for that object's lock.
+        os.read(lines.fileno(), 1)
     os._exit(1)
 
 
