@@ -9,6 +9,7 @@ BENCHMARKS = {
     "command": "the command: processor time of its start, and with peak memory, of scans of a dump of 100,000 subnets",
     "rule_cost": "the monthly cost of the rule itself, from what a sandbox counts and from prices.toml",
     "cold_start": "the packaged function in the Lambda runtime: initialisation and memory",
+    "bench_client": "the client of `bench` beside wrk and botocore: throughput and processor time; needs a server",
 }
 """What each benchmark measures. Its module has the same name, and its `main()` prints the figures."""
 
