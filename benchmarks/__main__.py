@@ -8,6 +8,7 @@ BENCHMARKS = {
     "sweep": "a sweep of an account: API calls, processor and wall time, peak memory",
     "command": "the command: processor time of its start, and with peak memory, of scans of a dump of 100,000 subnets",
     "cold_start": "the packaged function in the Lambda runtime: initialisation and memory",
+    "bench_client": "the client of `bench` beside wrk and botocore: throughput and processor time; needs a server",
 }
 """What each benchmark measures. Its module has the same name, and its `main()` prints the figures."""
 

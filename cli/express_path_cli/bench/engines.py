@@ -11,7 +11,7 @@ from express_path_cli.bench.load import Load, Server, Tally
 from express_path_cli.problems import OptionError
 
 LARGE = 8 << 20
-"""From this size on, in bytes, awscrt needs half of the processor time of the HTTP engine if there is TLS."""
+"""From this size on, in bytes, awscrt is used over TLS. For smaller objects, one process is too few."""
 
 
 class EngineName(StrEnum):
