@@ -12,6 +12,7 @@ import pytest
 from lab.isolation import IsolatedError, run_isolated
 from lab.needs import find_program, find_server, missing
 from lab.network import CONGESTION_CONTROL
+from lab.settings import QUICK, Settings
 
 ROOT = Path(__file__).parents[2]
 FACTS = Path(__file__).with_name("network_facts.py")
@@ -44,6 +45,15 @@ def test_program_that_fails_is_reported() -> None:
     """The error has the exit status."""
     with pytest.raises(IsolatedError, match="status 7"):
         run_isolated(["sh", "-c", "exit 7"], 60)
+
+
+@needs_namespaces
+def test_lab_that_receives_too_many_bytes_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the limit of bytes, everything ends at once, here before the server has started."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    settings = json.dumps(Settings(bytes_limit=-1).as_document())
+    with pytest.raises(IsolatedError, match="status 3"):
+        run_isolated([sys.executable, "-m", "lab.inside", "/bin/true", settings], 60)
 
 
 @needs_namespaces
@@ -115,3 +125,12 @@ def descendants(pid: int) -> list[int]:
     for process in found:
         found += [child for child, parent in parents.items() if parent == process]
     return found[1:]
+
+
+@pytest.mark.parametrize("settings", [Settings(), QUICK])
+def test_settings_survive_the_way_into_the_namespaces(settings: Settings) -> None:
+    """Settings are passed as JSON, and a run is limited in time and bytes."""
+    assert Settings.from_document(json.loads(json.dumps(settings.as_document()))) == settings
+    measured = 2 * settings.repeats * len(settings.connections) * (settings.warm_up + settings.seconds)
+    assert measured + 2 * settings.transfer_seconds < settings.seconds_limit
+    assert settings.bytes_limit > 0
