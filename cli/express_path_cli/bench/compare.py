@@ -90,6 +90,10 @@ def _run(name: str, result: BenchResult, cost: float | None) -> Run:
 
 
 def _check_alike(results: Sequence[BenchResult]) -> None:
+    for result in results:
+        if not result.steps:
+            reason = f" ({result.invalid_reason})" if result.invalid_reason else ""
+            raise OptionError(f"the measurement {result.label!r} has no steps{reason}", "measure again")
     kinds = {str(result.kind) for result in results}
     if len(kinds) > 1:
         raise OptionError(

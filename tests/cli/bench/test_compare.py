@@ -117,6 +117,12 @@ def test_unlike_measurements_are_refused(change: dict[str, object]) -> None:
         compare([nat(), replace(endpoint(), **change)])
 
 
+def test_measurement_without_steps_is_refused() -> None:
+    """A run that ended before its first step has nothing to compare, and the error says why."""
+    with pytest.raises(OptionError, match=r"has no steps \(access denied\)"):
+        compare([nat(), replace(endpoint(), steps=(), invalid_reason="access denied")])
+
+
 def test_invalid_measurement_is_marked(tmp_path: Path) -> None:
     """A measurement with failed requests is compared, but the output says that it is invalid."""
     file = tmp_path / "failed.json"
