@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lab.isolation import IsolatedError, run_isolated
-from lab.needs import find_program, find_server, missing
+from lab.needs import PROGRAMS, find_program, find_server, missing
 from lab.network import CONGESTION_CONTROL
 from lab.settings import QUICK, Settings
 
@@ -86,16 +86,17 @@ def test_missing_programs_are_named_with_their_packages(monkeypatch: pytest.Monk
     assert find_program("ip") is None
     assert find_server(None) is None
     text = " ".join(missing(find_server(None)))
-    assert all(name in text for name in ("iproute2", "nftables", "util-linux", "versitygw"))
+    assert all(name in text for name in (*PROGRAMS.values(), "versitygw"))
 
 
 def test_refused_namespaces_are_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """If the kernel refuses, the message has its error and the settings that decide."""
-    for name in ("unshare", "setpriv", "ip", "tc", "nft"):
+    for name in PROGRAMS:
         (tmp_path / name).write_text("#!/bin/sh\necho 'unshare failed: Operation not permitted' >&2\nexit 1\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     [reason] = missing(tmp_path)
+    assert len(missing(None)) == 2
     assert "Operation not permitted" in reason
     assert "user.max_user_namespaces" in reason
 
