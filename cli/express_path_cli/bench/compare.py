@@ -64,6 +64,11 @@ class Comparison:
         return point.throughput / base.throughput if base and point and base.throughput else None
 
 
+def single_run(result: BenchResult) -> Run:
+    """Return one measurement, with what limits it."""
+    return _run(result.label or "this path", result, None)
+
+
 def compare(results: Sequence[BenchResult], costs: Sequence[float] = ()) -> Comparison:
     """Return the comparison of two to four measurements; costs are in their order, or empty.
 
