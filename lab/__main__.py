@@ -39,7 +39,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m lab", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="about half a minute instead of about six")
+    parser.add_argument("--quick", action="store_true", help="less than a minute instead of about six")
     parser.add_argument("--server", type=Path, help="the program versitygw; default: build/lab/versitygw, or in PATH")
     parser.add_argument("--output", type=Path, default=Path("build/path-lab"), help="the folder for results and charts")
     return parser.parse_args()
@@ -68,7 +68,7 @@ def _sentence(change: RouteChange) -> str:
 
 
 def _say(*lines: str) -> None:
-    print(*lines, sep="\n", file=sys.stderr)  # the program's own messages
+    print(*lines, sep="\n", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
-PROGRAMS = {"unshare": "util-linux", "setpriv": "util-linux", "ip": "iproute2", "tc": "iproute2", "nft": "nftables"}
+PROGRAMS = {
+    "unshare": "util-linux",
+    "setpriv": "util-linux",
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "nft": "nftables",
+    "sysctl": "procps",
+}
 """The programs that the lab runs, and the Debian packages that contain them."""
 BUILT_SERVER = Path("build/lab/versitygw")
 """Where `make path-lab` builds the S3 server."""
@@ -34,7 +41,7 @@ def missing(server: Path | None) -> list[str]:
         found.append(
             "The S3 server versitygw is missing: make path-lab builds it if Go is installed, or use --server FILE"
         )
-    if not found and (error := _namespace_error()):
+    if not packages and (error := _namespace_error()):
         found.append(
             f"This user cannot create user and network namespaces ({error}). See the sysctl settings "
             "user.max_user_namespaces, kernel.unprivileged_userns_clone, and "

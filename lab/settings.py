@@ -19,7 +19,7 @@ class Settings:
 
     connections: tuple[int, ...] = (1, 8, 16, 32, 48, 64)
     object_bytes: int = 64 * 1024
-    service_seconds: float = 0.05
+    service_seconds: float = 0.06
     nat_share: float = 1 / 20
     warm_up: float = 2.0
     seconds: float = 6.0

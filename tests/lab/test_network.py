@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from lab.isolation import IsolatedError, run_isolated
-from lab.needs import find_program, find_server, missing
+from lab.needs import PROGRAMS, find_program, find_server, missing
 from lab.network import CONGESTION_CONTROL
+from lab.settings import QUICK, Settings
 
 ROOT = Path(__file__).parents[2]
 FACTS = Path(__file__).with_name("network_facts.py")
@@ -47,6 +48,15 @@ def test_program_that_fails_is_reported() -> None:
 
 
 @needs_namespaces
+def test_lab_that_receives_too_many_bytes_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the limit of bytes, everything ends at once, here before the server has started."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    settings = json.dumps(Settings(bytes_limit=-1).as_document())
+    with pytest.raises(IsolatedError, match="status 3"):
+        run_isolated([sys.executable, "-m", "lab.inside", "/bin/true", settings], 60)
+
+
+@needs_namespaces
 def test_nothing_is_left_after_kill_9() -> None:
     """If the lab's own process is killed, the kernel ends every process of the lab, and its namespaces with them."""
     program = "import sys; from lab.isolation import run_isolated; run_isolated(sys.argv[1:], 1000)"
@@ -76,16 +86,17 @@ def test_missing_programs_are_named_with_their_packages(monkeypatch: pytest.Monk
     assert find_program("ip") is None
     assert find_server(None) is None
     text = " ".join(missing(find_server(None)))
-    assert all(name in text for name in ("iproute2", "nftables", "util-linux", "versitygw"))
+    assert all(name in text for name in (*PROGRAMS.values(), "versitygw"))
 
 
 def test_refused_namespaces_are_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """If the kernel refuses, the message has its error and the settings that decide."""
-    for name in ("unshare", "setpriv", "ip", "tc", "nft"):
+    for name in PROGRAMS:
         (tmp_path / name).write_text("#!/bin/sh\necho 'unshare failed: Operation not permitted' >&2\nexit 1\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     [reason] = missing(tmp_path)
+    assert len(missing(None)) == 2
     assert "Operation not permitted" in reason
     assert "user.max_user_namespaces" in reason
 
@@ -115,3 +126,12 @@ def descendants(pid: int) -> list[int]:
     for process in found:
         found += [child for child, parent in parents.items() if parent == process]
     return found[1:]
+
+
+@pytest.mark.parametrize("settings", [Settings(), QUICK])
+def test_settings_survive_the_way_into_the_namespaces(settings: Settings) -> None:
+    """Settings are passed as JSON, and a run is limited in time and bytes."""
+    assert Settings.from_document(json.loads(json.dumps(settings.as_document()))) == settings
+    measured = 2 * settings.repeats * len(settings.connections) * (settings.warm_up + settings.seconds)
+    assert measured + 2 * settings.transfer_seconds < settings.seconds_limit
+    assert settings.bytes_limit > 0

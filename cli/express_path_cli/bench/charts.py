@@ -78,7 +78,7 @@ def _status_plot(run: Run, seconds: Sequence[Counter[str]]) -> Plot:
         for status, pen in zip(shown, PENS, strict=False)
     )
     ticks = tuple(float(second) for second in range(0, len(seconds) + 1, max(1, len(seconds) // 10)))
-    return Plot(f"Answers per second: {run.name}", "seconds, one step after the other", ticks, "answers/s", lines)
+    return Plot(f"Answers per second: {run.name}", "seconds, one step after the other", ticks, "/s", lines)
 
 
 def _over_time(steps: Sequence[Step]) -> list[Counter[str]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import log
 from statistics import median
 
+from express_path_cli.bench.repeats import tp80
 from express_path_cli.bench.results import BenchResult, Step
 from express_path_cli.saturation import Cause, Evidence, classify
 
@@ -22,7 +23,7 @@ MIN_LOAD_RATIO = 2.0
 
 @dataclass(frozen=True, slots=True)
 class LoadPoint:
-    """One load of a sweep, the median of its repeats; TP80 is the throughput that 80 % of the repeats reach or exceed.
+    """One load of a sweep, the median of its repeats, and the TP80 of their throughput (the 80th percentile).
 
     load: connections, or the requests to be started in each second. throughput: requests that succeeded, per second.
     gbps, gbps_tp80: 10^9 bits per second. p50_ms, p99_ms: None if not measured. p99_range_ms: the lowest and highest
@@ -76,15 +77,6 @@ def share_of_model(points: Sequence[LoadPoint], point: LoadPoint) -> float:
     """
     modeled = points[0].throughput * point.load / points[0].load
     return point.throughput / modeled if modeled else 0.0
-
-
-def tp80(values: Sequence[float]) -> float:
-    """Return the value that 80 % of some values reach or exceed, interpolated; of a single value, that value."""
-    ordered = sorted(values)
-    position = 0.2 * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
 
 
 def _has_plateau(points: Sequence[LoadPoint]) -> bool:

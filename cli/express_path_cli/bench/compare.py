@@ -64,6 +64,11 @@ class Comparison:
         return point.throughput / base.throughput if base and point and base.throughput else None
 
 
+def single_run(result: BenchResult) -> Run:
+    """Return one measurement, with what limits it."""
+    return _run(result.label or "this path", result, None)
+
+
 def compare(results: Sequence[BenchResult], costs: Sequence[float] = ()) -> Comparison:
     """Return the comparison of two to four measurements; costs are in their order, or empty.
 
@@ -90,6 +95,10 @@ def _run(name: str, result: BenchResult, cost: float | None) -> Run:
 
 
 def _check_alike(results: Sequence[BenchResult]) -> None:
+    for result in results:
+        if not result.steps:
+            reason = f" ({result.invalid_reason})" if result.invalid_reason else ""
+            raise OptionError(f"the measurement {result.label!r} has no steps{reason}", "measure again")
     kinds = {str(result.kind) for result in results}
     if len(kinds) > 1:
         raise OptionError(

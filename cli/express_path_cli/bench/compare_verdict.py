@@ -1,7 +1,7 @@
 """The one-sentence verdict of a comparison, derived from the measurements only."""
 
-from express_path_cli.bench.compare import Comparison, Run
-from express_path_cli.bench.results import Kind
+from express_path_cli.bench.compare import Comparison, Run, single_run
+from express_path_cli.bench.results import BenchResult, Kind
 from express_path_cli.formats.chart_scale import rate, share
 from express_path_cli.saturation import Cause
 
@@ -19,6 +19,12 @@ def verdict(comparison: Comparison) -> str:
     if load is None:
         return f"{sentence}; no load was measured in all of them."
     return f"{sentence}; {_difference(comparison, load)}."
+
+
+def limit_of(result: BenchResult) -> str:
+    """Return one sentence about one measurement: what limits it. Return an empty text if it has no steps of load."""
+    run = single_run(result)
+    return f"{_limit(run)}." if run.points else ""
 
 
 def load_name(kind: Kind, load: float) -> str:

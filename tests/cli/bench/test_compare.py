@@ -8,7 +8,7 @@ import pytest
 
 from express_path_cli.bench.charts import plots_of
 from express_path_cli.bench.compare import compare
-from express_path_cli.bench.compare_verdict import verdict
+from express_path_cli.bench.compare_verdict import limit_of, verdict
 from express_path_cli.bench.results import BenchResult, Kind, SecondStatuses, Step, as_bench_json
 from express_path_cli.bench.results_reader import read_bench
 from express_path_cli.problems import OptionError
@@ -50,6 +50,13 @@ def test_verdict_says_what_else_limits(change: dict[str, object], words: str) ->
     """A busy client, an unknown one, and throttling each have their own words."""
     steps = tuple(replace(step, **change) for step in nat().steps)
     assert words in verdict(compare([replace(nat(), steps=steps), endpoint()]))
+
+
+def test_one_measurement_has_a_verdict_too() -> None:
+    """A single measurement says what limits it; one in stages has no load, so it says nothing."""
+    assert limit_of(nat()).startswith("NAT gateway has a path ceiling of 24.9 Gbit/s (p99 goes from 253 ms to 1,211 ms")
+    assert limit_of(replace(endpoint(), label="")) == "this path is not saturated at 64 connections (55.7 Gbit/s)."
+    assert limit_of(replace(nat(), steps=())) == ""
 
 
 def test_equal_measurements_are_called_so() -> None:
@@ -115,6 +122,12 @@ def test_unlike_measurements_are_refused(change: dict[str, object]) -> None:
     """Different subcommands or object sizes cannot be compared."""
     with pytest.raises(OptionError, match="different"):
         compare([nat(), replace(endpoint(), **change)])
+
+
+def test_measurement_without_steps_is_refused() -> None:
+    """A run that ended before its first step has nothing to compare, and the error says why."""
+    with pytest.raises(OptionError, match=r"has no steps \(access denied\)"):
+        compare([nat(), replace(endpoint(), steps=(), invalid_reason="access denied")])
 
 
 def test_invalid_measurement_is_marked(tmp_path: Path) -> None:
