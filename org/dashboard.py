@@ -24,6 +24,7 @@ REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
 DAY, HOUR = 86400, 3600
 OVERDUE = 25 * HOUR
 """The time between two sweeps, in seconds, from which on the alarm on silence goes off."""
+TEXT_HEIGHT = 4
 INTRODUCTION = """\
 ## S3 Express traffic that crosses a NAT
 
@@ -33,15 +34,15 @@ INTRODUCTION = """\
 
 **A heal is blocked?** Run `express-path heals` in that account, and `express-path explain SUBNET` for the fix.
 
-Each sweep reports the gauges once, at least every 24 hours. A day shows the highest value of each account. Today is
-incomplete until every account has swept. *Unresolved* includes DROPPED.
+Each sweep reports the gauges once, at least every 24 hours. A day shows the highest value of each account, and the last
+value if the account did not sweep. *Unresolved* includes DROPPED.
 """
 
 
-def total(gauge: str, statistic: str = "Maximum") -> Callable[[str], Row]:
-    """Return rows that add up a gauge over all accounts of a Region, by day."""
-    search = f"SEARCH('{{ExpressPath,service}} MetricName=\"{gauge}\"', '{statistic}', {DAY})"
-    return lambda region: [{"expression": f"SUM({search})", "label": region, "region": region}]
+def total(gauge: str) -> Callable[[str], Row]:
+    """Return rows that add up a gauge over all accounts of a Region, by day. Without a sweep, the last value counts."""
+    search = f"SEARCH('{{ExpressPath,service}} MetricName=\"{gauge}\"', 'Maximum', {DAY})"
+    return lambda region: [{"expression": f"SUM(FILL({search}, REPEAT))", "label": region, "region": region}]
 
 
 def highest(select: str, namespace: str, dimension: str, limit: int = 10, order: str = "DESC") -> Callable[[str], Row]:
@@ -183,11 +184,18 @@ def logs(region: str, prefix: str) -> list[Widget]:
 
 def dashboard(regions: Sequence[str], log_groups: str) -> dict[str, Any]:
     """Return the dashboard: a text, then three widgets in each line."""
-    text = {"type": "text", "properties": {"markdown": INTRODUCTION}, "x": 0, "y": 0, "width": 24, "height": 5}
+    text = {
+        "type": "text",
+        "properties": {"markdown": INTRODUCTION},
+        "x": 0,
+        "y": 0,
+        "width": 24,
+        "height": TEXT_HEIGHT,
+    }
     queries = [widget for region in regions for widget in logs(region, log_groups)]
     widgets = [*gauges(regions), *operation(regions), *queries]
     placed = [
-        {**widget, "x": index % 3 * 8, "y": 5 + index // 3 * 6, "width": 8, "height": 6}
+        {**widget, "x": index % 3 * 8, "y": TEXT_HEIGHT + index // 3 * 6, "width": 8, "height": 6}
         for index, widget in enumerate(widgets)
     ]
     return {"start": "-P14D", "periodOverride": "inherit", "widgets": [text, *placed]}
