@@ -19,11 +19,14 @@ from botocore.regions import EndpointResolver
 
 import compile_artifact
 import trim_artifact
+from express_path.adapters.event_bus import ATTEMPTS
+from sandbox.config_loop import ConfigLoop
 from sandbox.lambda_runtime import LambdaRuntime
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.ledgers import LEDGER, LedgerTable, heal_id
 from tests.support.network import Builder, Private
+from tests.support.rule import RULE
 
 pytestmark = pytest.mark.slow
 
@@ -251,6 +254,39 @@ def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Pa
     assert called <= {(service, name) for service, names in LISTED["plan_heal"].items() for name in names}
     assert {("ssm", name) for name in ("GetParameter", "GetCalendarState", "GetAutomationExecution")} <= called
     assert {("dynamodb", "GetItem"), ("s3", "GetBucketPolicy"), ("ec2", "DescribeNetworkAcls")} <= called
+
+
+@pytest.mark.runtime
+def test_artifact_sweeps_in_the_lambda_runtime(artifact: Path, sandbox: Sandbox) -> None:
+    """In Lambda's own runtime, the trimmed clients can make all calls of a sweep whose events cannot be published.
+
+    At the highest log level, the metrics are printed, and no other line of the function.
+    """
+    network = Private(Builder(sandbox))
+    queue_url = sandbox.client("sqs").create_queue(QueueName="events")["QueueUrl"]
+    settings = {"HEAL_DOCUMENT_NAME": "Heal", "EVENTS_QUEUE_URL": queue_url, "POWERTOOLS_LOG_LEVEL": "FATAL"}
+    handler = "express_path.handlers.evaluate.handler"
+    sandbox.eventbridge.fail_entries("InternalFailure", times=ATTEMPTS * 4)
+    with (
+        Automation(sandbox),
+        LambdaRuntime(artifact, handler, sandbox.environment() | settings) as runtime,
+    ):
+        loop = ConfigLoop(sandbox, runtime.invoke, rule=RULE)
+        delivery = loop.scheduled()
+        lines = [line for line in runtime.logs().splitlines() if line.startswith("{")]
+    assert (delivery.attempts, delivery.error) == (2, None)
+    assert {result.resource[1] for result in loop.results.of_rule(RULE.name)} == {network.subnet, network.public_subnet}
+    called = {(call.service, call.operation) for call in sandbox.calls}
+    assert called >= {
+        ("cloudwatch", "GetMetricData"),
+        ("config", "PutEvaluations"),
+        ("events", "PutEvents"),
+        ("sqs", "SendMessageBatch"),
+        ("ssm", "DescribeAutomationExecutions"),
+    }
+    metrics = [json.loads(line) for line in lines if '"_aws"' in line]
+    assert [line["NonCompliant"] for line in metrics] == [[1.0], [1.0]]
+    assert [line for line in lines if '"message":"swept"' in line or '"message":"evaluated"' in line] == []
 
 
 def test_an_operation_that_botocore_does_not_have_stops_the_build(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Publish verdicts on EventBridge: the events about an evaluation, and the queue for those that cannot be put."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
@@ -40,9 +41,14 @@ class EventBus:
     bus_name: str
     queue_url: str
 
-    def publish(self, entries: Collection[Entry]) -> None:
-        """Put entries on the bus. Raise PublishError if EventBridge did not take some; they are in the queue then."""
-        rejected = put_entries(self.aws.events, self.bus_name, entries) if entries else []
+    def publish(self, entries: Iterable[Entry]) -> None:
+        """Put entries on the bus. Raise PublishError if EventBridge did not take some; they are in the queue then.
+
+        Without entries, no client is created, because that takes time.
+        """
+        entries = iter(entries)
+        first = next(entries, None)
+        rejected = put_entries(self.aws.events, self.bus_name, chain([first], entries)) if first else []
         if rejected:
             raise PublishError(len(rejected), f"{rejected[0].code}: {rejected[0].message}", self._queue(rejected))
 
@@ -68,34 +74,34 @@ def results_before(aws: Aws, event: ConfigEvent, answer: Answer) -> StoredResult
     return stored_results_of(aws.config, event.rule_name, ResourceType.SUBNET.value, subnet_ids)
 
 
-@dataclass(frozen=True, slots=True)
 class Publication:
     """The events about one answer. stored are AWS Config's results from before the answer was reported.
 
     If stored is None, every verdict may be a change, so every verdict is published.
     """
 
-    run: RuleRun
-    answer: Answer
-    stored: StoredResults
+    def __init__(self, run: RuleRun, answer: Answer, stored: StoredResults) -> None:
+        """Prepare; the events are made when they are needed."""
+        self.run, self.answer, self.stored = run, answer, stored
+        self._remedies = Remedies([answer.evaluator] if answer.evaluator else [])
 
-    def changes(self, subnet_ids: Collection[str]) -> list[Entry]:
-        """Return a VerdictChanged for each of these subnets whose compliance or reason changed."""
-        wanted, remedies = set(subnet_ids), self._remedies()
-        return [
-            changed_entry(VerdictChanged(self.run, self._earlier(verdict), _published(verdict, remedies)))
-            for verdict in self.answer.verdicts
-            if verdict.subnet_id in wanted and self._is_change(verdict)
-        ]
+    def changes(self, subnet_ids: Collection[str]) -> Iterator[Entry]:
+        """Yield a VerdictChanged for each of these subnets whose compliance or reason changed."""
+        wanted = set(subnet_ids)
+        for verdict in self.answer.verdicts:
+            if verdict.subnet_id in wanted and self._is_change(verdict):
+                yield changed_entry(VerdictChanged(self.run, self._earlier(verdict), self._published(verdict)))
 
-    def sweep(self, summary: Summary) -> list[Entry]:
-        """Return the snapshot of all verdicts, and the end of the sweep."""
-        remedies = self._remedies()
-        parts = snapshot_entries(self.run, (_published(verdict, remedies) for verdict in self.answer.everything))
-        return [*parts, completed_entry(SweepCompleted(self.run, len(parts), summary))]
+    def sweep(self, summary: Summary) -> Iterator[Entry]:
+        """Yield the snapshot of all verdicts, and the end of the sweep."""
+        parts = 0
+        for entry in snapshot_entries(self.run, map(self._published, self.answer.everything)):
+            parts += 1
+            yield entry
+        yield completed_entry(SweepCompleted(self.run, parts, summary))
 
-    def _remedies(self) -> Remedies:
-        return Remedies([self.answer.evaluator] if self.answer.evaluator else [])
+    def _published(self, verdict: Verdict) -> PublishedVerdict:
+        return PublishedVerdict.of(verdict, self._remedies.of(verdict))
 
     def _is_change(self, verdict: Verdict) -> bool:
         """Return whether the compliance or the reason changed.
@@ -115,7 +121,3 @@ class Publication:
     def _earlier(self, verdict: Verdict) -> EarlierResult | None:
         result = self.stored.get(verdict.subnet_id) if self.stored else None
         return EarlierResult(Compliance(result.compliance), reason_of(result.annotation)) if result else None
-
-
-def _published(verdict: Verdict, remedies: Remedies) -> PublishedVerdict:
-    return PublishedVerdict.of(verdict, remedies.of(verdict))

@@ -8,8 +8,8 @@ from threading import Lock
 from typing import Any
 
 from moto.events.exceptions import ValidationException
-from moto.events.models import EventsBackend, Rule
-from moto.utilities.arns import parse_arn
+from moto.events.models import EventsBackend, Rule, events_backends
+from moto.utilities.arns import Arn, parse_arn
 
 from sandbox.config_service.invocation import invoke_asynchronously
 from sandbox.dynamic import Moto
@@ -119,21 +119,25 @@ class EventBridge:
         return None
 
     def _send(self, original: Moto, rule: Rule, event: Event, transform_input: bool) -> None:  # noqa: FBT001  # moto's
-        """Deliver to Lambda functions; moto delivers to the other targets of an enabled rule."""
+        """Deliver to Lambda functions and other buses; moto delivers to the other targets of an enabled rule."""
         if rule.state != "ENABLED" or not rule.event_pattern.matches_event(event):  # type: ignore[arg-type]  # moto types its events
             return
-        of_lambda = [target for target in rule.targets if parse_arn(target["Arn"]).service == "lambda"]
-        for target in of_lambda:
-            delivery = Delivery(target["Arn"], _delivered(event))
-            with self._lock:
-                self.held.append(delivery)
-        if of_lambda and not self.holds:
+        others = []
+        for target in rule.targets:
+            arn = parse_arn(target["Arn"])
+            if arn.service == "lambda":
+                with self._lock:
+                    self.held.append(Delivery(target["Arn"], _delivered(event)))
+            elif arn.service == "events" and arn.resource_type == "event-bus":
+                _forward(arn, event)
+            else:
+                others.append(target)
+        if not self.holds:
             self.deliver()
-        others = [target for target in rule.targets if target not in of_lambda]
         if others:
             targets, rule.targets = rule.targets, others
             try:
-                original(rule, _delivered(event) if transform_input else event, transform_input)
+                original(rule, event, transform_input)
             finally:
                 rule.targets = targets
 
@@ -145,6 +149,17 @@ class EventBridge:
         return Delivery(delivery.function_arn, delivery.event, done.error)
 
 
+def _forward(arn: Arn, event: Event) -> None:
+    """Send an event to the rules of another bus; it keeps its account, Region, time, and resources.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-cross-account.html. The policy of the other bus is not
+    checked.
+    """
+    bus = events_backends[arn.account][arn.region].describe_event_bus(arn.resource_id)
+    for rule in list(bus.rules.values()):
+        rule.send_to_targets(dict(event))  # type: ignore[arg-type]  # moto types its events
+
+
 def _size(entry: Mapping[str, Any]) -> int:
     """Return the size of an entry: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html."""
     texts = [entry.get("Source"), entry.get("DetailType"), entry.get("Detail"), *entry.get("Resources", [])]
@@ -153,6 +168,5 @@ def _size(entry: Mapping[str, Any]) -> int:
 
 def _delivered(event: Event) -> Event:
     """Return the event with its time as EventBridge writes it: https://docs.aws.amazon.com/eventbridge/latest/ref/overiew-event-structure.html."""
-    time = event["time"]
-    shown = time if isinstance(time, str) else datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    shown = datetime.fromtimestamp(event["time"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {key: value for key, value in event.items() if key != "ingestion-time"} | {"time": shown}

@@ -1,6 +1,7 @@
 """The events that the rule publishes: what is built matches the JSON Schema, and is read back unchanged."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -29,7 +30,7 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import remedy
 from express_path.domain.verdict.summary import ExcludedSubnets, Summary
 from express_path.errors import EventError
-from tests.support.make import ACCOUNT, REGION, by_id, route, snapshot, subnet, table, verdict_on
+from tests.support.make import ACCOUNT, REGION, by_id, endpoint, route, snapshot, subnet, table, verdict_on
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "verdict-event.schema.json").read_text(encoding="utf-8"))
@@ -124,9 +125,9 @@ def test_a_completed_sweep_is_read_back_unchanged() -> None:
 
 
 def test_a_snapshot_fills_as_few_entries_as_its_size_allows() -> None:
-    """2,000 verdicts need several parts: none is too large, none could have been left out, and no verdict is lost."""
-    verdicts = [replace(FLAGGED, subnet_id=f"subnet-{number}") for number in range(2000)]
-    entries = snapshot_entries(RUN, verdicts)
+    """700 verdicts need several parts: none is too large, none could have been left out, and no verdict is lost."""
+    verdicts = [replace(FLAGGED, subnet_id=f"subnet-{number}") for number in range(700)]
+    entries = list(snapshot_entries(RUN, verdicts))
     events = [parse_verdict_event(delivered(entry)) for entry in entries]
     assert all(isinstance(event, VerdictSnapshot) and event.run == RUN for event in events)
     assert [(event.part, event.parts) for event in events] == [(part + 1, len(events)) for part in range(len(events))]
@@ -147,6 +148,32 @@ def test_timestamps_are_utc() -> None:
     run = replace(RUN, ordering_timestamp=TIME.astimezone(timezone(timedelta(hours=5))))
     event = parse_verdict_event(delivered(changed_entry(replace(CHANGED, run=run))))
     assert event.run.ordering_timestamp == TIME
+
+
+def test_documented_example_is_what_is_published() -> None:
+    """The example in docs/events.md matches the schema, and is what the rule publishes about that network."""
+    page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
+    [shown] = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL) if '"version"' in block]
+    VALIDATOR.validate(shown)
+    number = "0a1b2c3d4e5f60718"
+    network = snapshot(
+        subnets=by_id(subnet(f"subnet-{number}", f"vpc-{number}", availability_zone_id="use1-az4")),
+        route_tables=by_id(
+            table(
+                f"rtb-{number}",
+                route("0.0.0.0/0", f"nat-{number}"),
+                subnets=(f"subnet-{number}",),
+                vpc_id=f"vpc-{number}",
+            )
+        ),
+        vpc_endpoints=by_id(endpoint(f"vpce-{number}", vpc_id=f"vpc-{number}")),
+    )
+    verdict = verdict_on(network, f"subnet-{number}")
+    new = PublishedVerdict.of(verdict, remedy(verdict, Tracer(network)))
+    earlier = EarlierResult(Compliance.COMPLIANT, Reason.ENDPOINT)
+    entry = changed_entry(VerdictChanged(replace(RUN, sweep_id=None), earlier, new))
+    assert json.loads(entry.detail) == shown["detail"]
+    assert list(entry.resources) == shown["resources"]
 
 
 def test_schema_lists_the_values_of_the_code() -> None:
@@ -182,9 +209,9 @@ def with_detail(event: dict[str, Any], path: str, value: object) -> dict[str, An
         (lambda: changed_entry(CHANGED), "path", [{"kind": "NAT_GATEWAY"}, 1], "detail.path"),
         (lambda: changed_entry(CHANGED), "path.0.kind", "BRIDGE", "detail.path[0].kind"),
         (lambda: changed_entry(CHANGED), "remedy.text", "", "detail.remedy.text"),
-        (lambda: snapshot_entries(RUN, [FLAGGED])[0], "part", 2, "detail.part"),
-        (lambda: snapshot_entries(RUN, [FLAGGED])[0], "parts", True, "detail.parts"),
-        (lambda: snapshot_entries(RUN, [FLAGGED])[0], "verdicts.0.reason", None, "detail.verdicts[0].reason"),
+        (lambda: next(snapshot_entries(RUN, [FLAGGED])), "part", 2, "detail.part"),
+        (lambda: next(snapshot_entries(RUN, [FLAGGED])), "parts", True, "detail.parts"),
+        (lambda: next(snapshot_entries(RUN, [FLAGGED])), "verdicts.0.reason", None, "detail.verdicts[0].reason"),
         (lambda: completed_entry(COMPLETED), "subnets", -1, "detail.subnets"),
         (lambda: completed_entry(COMPLETED), "counts.MAYBE", 1, "detail.counts"),
         (lambda: completed_entry(COMPLETED), "reasons", None, "detail.reasons"),

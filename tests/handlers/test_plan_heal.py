@@ -190,6 +190,28 @@ def blocked(sandbox: Sandbox, builder: Builder, monkeypatch: pytest.MonkeyPatch)
 BLOCKERS = ["MORE_SPECIFIC_ROUTE", "SECURITY_GROUP_EGRESS", "NETWORK_ACL", "SOURCE_IP_POLICY", "DNS_ATTRIBUTES"]
 
 
+def planned(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the fields of the one log line about a plan."""
+    [line] = [line for line in lines if line["message"] == "planned"]
+    return {name: line[name] for name in ("status", "blockers", "subnetId", "routeTableId")}
+
+
+def test_the_plan_is_logged(ask: Ask, vpc: Private, logged: Callable[[], list[dict[str, Any]]]) -> None:
+    """The log has the outcome of a plan, for queries."""
+    ask("plan", vpc.subnet)
+    expected = {"status": "CREATE_AND_ASSOCIATE", "blockers": [], "subnetId": vpc.subnet, "routeTableId": vpc.table}
+    assert planned(logged()) == expected
+
+
+def test_blockers_are_logged_by_code(ask: Ask, blocked: Private, logged: Callable[[], list[dict[str, Any]]]) -> None:
+    """The log has the codes of what blocks a heal, although the step fails."""
+    with pytest.raises(BlockedError) as raised:
+        ask("plan", blocked.subnet)
+    found = planned(logged())
+    assert found["blockers"] == list(raised.value.blockers) != []
+    assert (found["status"], found["subnetId"], found["routeTableId"]) == ("BLOCKED", blocked.subnet, blocked.table)
+
+
 @pytest.mark.usefixtures("closed")
 def test_dry_run_returns_what_blocks(ask: Ask, blocked: Private) -> None:
     """A dry run succeeds with all blockers, their evidence and fixes, and the patch."""

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from express_path.adapters.verdict_event_parsing import parse_verdict_event
-from express_path.adapters.verdict_events import SweepCompleted, VerdictChanged, VerdictEvent, VerdictSnapshot
+from express_path.adapters.verdict_events import (
+    EarlierResult,
+    SweepCompleted,
+    VerdictChanged,
+    VerdictEvent,
+    VerdictSnapshot,
+)
+from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.summary import ExcludedSubnets
 from express_path.errors import ApiError, PublishError, ReportError
 from express_path.handlers import redrive
@@ -123,6 +130,36 @@ def test_another_route_with_the_same_reason_is_no_change(bus: Bus, rule: Rule, b
     rule.tell(item(vpc, LATER))
     assert other in rule.held()[vpc.subnet].annotation
     assert bus.taken() == []
+
+
+def test_a_foreign_annotation_has_no_reason(bus: Bus, rule: Rule, vpc: Private) -> None:
+    """A result that another version or a person stored is the old result, without a reason."""
+    stored = {
+        "ComplianceResourceType": "AWS::EC2::Subnet",
+        "ComplianceResourceId": vpc.subnet,
+        "ComplianceType": "NON_COMPLIANT",
+        "Annotation": "a NAT",
+        "OrderingTimestamp": 100,
+    }
+    token = rule.loop.results.issue_token(rule.loop.rule.name)
+    rule.sandbox.client("config").put_evaluations(Evaluations=[stored], ResultToken=token)
+    rule.tell(item(vpc))
+    [found] = bus.taken()
+    assert isinstance(found, VerdictChanged)
+    assert found.old == EarlierResult(Compliance.NON_COMPLIANT, None)
+
+
+def test_many_subnets_are_published_in_batches(bus: Bus, rule: Rule, builder: Builder, vpc: Private) -> None:
+    """A change of 31 subnets is four requests of at most ten events, and the stored results are read once."""
+    builder.make_main(vpc.vpc, vpc.table)
+    subnets = builder.many_subnets(vpc.vpc, 30)
+    rule.sandbox.calls.clear()
+    rule.tell(item(vpc))
+    puts = rule.sandbox.calls.of("events", "PutEvents")
+    assert [len(put.parameters["Entries"]) for put in puts] == [10, 10, 10, 1]
+    assert changes(bus.taken()).keys() == {*subnets, vpc.subnet}
+    assert rule.sandbox.calls.of("config", "GetComplianceDetailsByResource") == []
+    assert len(rule.sandbox.calls.of("config", "GetComplianceDetailsByConfigRule")) == 1
 
 
 def test_an_event_older_than_the_stored_result_publishes_nothing(

@@ -30,6 +30,8 @@ _FILTER_VALUES = 200
 # Standard mode backs off with jitter and keeps a retry quota; throttling that outlasts it must fail the invocation.
 LAMBDA_CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 6}, connect_timeout=5, read_timeout=20)
 """The retries and timeouts of the Lambda functions, in seconds."""
+BRIEF_CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 2}, connect_timeout=2, read_timeout=5)
+"""For reads that a function can do without, in seconds: it does not wait long for them."""
 
 # Creating clients from one session is not thread-safe
 # (https://boto3.amazonaws.com/v1/documentation/api/latest/guide/resources.html).

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from express_path.adapters.event_bus import MAX_BYTES, Entry
@@ -22,6 +23,8 @@ SCHEMA_VERSION = 1
 VERDICT_CHANGED, VERDICT_SNAPSHOT, SWEEP_COMPLETED = "VerdictChanged", "VerdictSnapshot", "SweepCompleted"
 _FRAME_BYTES = 10_000
 """Room in a snapshot's entry for everything but its verdicts."""
+_ROUTE_TABLES = 10_000
+"""For how many route tables paths and remedies are kept as text, about 1 KB each: their subnets share them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,14 @@ class PublishedVerdict:
             verdict.reason,
             verdict.annotation,
             verdict.path,
-            remedy and Remedy(remedy.advice, remedy.command, remedy.url),
+            remedy and _as_published(remedy),
         )
+
+
+@lru_cache(maxsize=_ROUTE_TABLES)
+def _as_published(remedy: Remedy) -> Remedy:
+    """Return a remedy with its note as part of the text, and without patches."""
+    return Remedy(remedy.advice, remedy.command, remedy.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +121,26 @@ VerdictEvent = VerdictChanged | VerdictSnapshot | SweepCompleted
 
 def changed_entry(event: VerdictChanged) -> Entry:
     """Return the entry of a VerdictChanged."""
-    verdict = _verdict_json(event.new)
-    new = {"compliance": verdict.pop("compliance"), "reason": verdict.pop("reason")}
-    old = event.old and {"compliance": event.old.compliance, "reason": event.old.reason}
-    resources = (subnet_arn(event.run.account_id, event.run.region, event.new.subnet_id),)
-    return _entry(
-        event.run, VERDICT_CHANGED, _dump({**_common(event.run), **verdict, "old": old, "new": new}), resources
+    verdict = event.new
+    detail = _dump(
+        {
+            **_common(event.run),
+            **_verdict_fields(verdict),
+            "old": event.old and {"compliance": event.old.compliance, "reason": event.old.reason},
+            "new": {"compliance": verdict.compliance, "reason": verdict.reason},
+        }
     )
+    detail = f'{detail[:-1]},"path":{_path_text(verdict.path)},"remedy":{_remedy_text(verdict.remedy)}}}'
+    resources = (subnet_arn(event.run.account_id, event.run.region, verdict.subnet_id),)
+    return _entry(event.run, VERDICT_CHANGED, detail, resources)
 
 
-def snapshot_entries(run: RuleRun, verdicts: Iterable[PublishedVerdict]) -> list[Entry]:
-    """Return the VerdictSnapshot entries of all verdicts: as few as the size of an entry allows, and at least one."""
-    parts = list(_filled_parts(_dump(_verdict_json(verdict)) for verdict in verdicts)) or [""]
-    entries = []
+def snapshot_entries(run: RuleRun, verdicts: Iterable[PublishedVerdict]) -> Iterator[Entry]:
+    """Yield the VerdictSnapshot entries of all verdicts: as few as the size of an entry allows, and at least one."""
+    parts = list(_filled_parts(map(_verdict_text, verdicts))) or [""]
     for number, rows in enumerate(parts, start=1):
         frame = _dump({**_common(run), "part": number, "parts": len(parts)})
-        entries.append(_entry(run, VERDICT_SNAPSHOT, f'{frame[:-1]},"verdicts":[{rows}]}}'))
-    return entries
+        yield _entry(run, VERDICT_SNAPSHOT, f'{frame[:-1]},"verdicts":[{rows}]}}')
 
 
 def completed_entry(event: SweepCompleted) -> Entry:
@@ -181,25 +193,37 @@ def _common(run: RuleRun) -> dict[str, Any]:
     }
 
 
-def _verdict_json(verdict: PublishedVerdict) -> dict[str, Any]:
-    remedy = verdict.remedy
+def _verdict_fields(verdict: PublishedVerdict) -> dict[str, Any]:
+    """Return the fields of a verdict except for those that it shares with other subnets of its route table."""
     return {
         "vpcId": verdict.vpc_id,
         "subnetId": verdict.subnet_id,
         "availabilityZoneId": verdict.availability_zone_id,
         "routeTableId": verdict.route_table_id,
-        "compliance": verdict.compliance,
-        "reason": verdict.reason,
         "annotation": verdict.annotation,
-        "path": [hop._asdict() for hop in verdict.path],
-        "remedy": remedy and {"text": remedy.text, "command": remedy.command, "url": remedy.url},
     }
+
+
+def _verdict_text(verdict: PublishedVerdict) -> str:
+    """Return a verdict of a snapshot as JSON text."""
+    result = {"compliance": verdict.compliance, "reason": verdict.reason}
+    fields = _dump(_verdict_fields(verdict) | result)
+    return f'{fields[:-1]},"path":{_path_text(verdict.path)},"remedy":{_remedy_text(verdict.remedy)}}}'
+
+
+@lru_cache(maxsize=_ROUTE_TABLES)
+def _path_text(path: tuple[Hop, ...]) -> str:
+    return _dump([hop._asdict() for hop in path])
+
+
+@lru_cache(maxsize=_ROUTE_TABLES)
+def _remedy_text(remedy: Remedy | None) -> str:
+    return _dump(remedy and {"text": remedy.text, "command": remedy.command, "url": remedy.url})
 
 
 def _entry(run: RuleRun, detail_type: str, detail: str, resources: tuple[str, ...] = ()) -> Entry:
     return Entry(SOURCE, detail_type, resources, run.ordering_timestamp, detail)
 
 
-def _dump(value: object) -> str:
-    """Return JSON in ASCII without white space, so that its length is its size in bytes."""
-    return json.dumps(value, separators=(",", ":"))
+_dump = json.JSONEncoder(separators=(",", ":")).encode
+"""Return JSON in ASCII without white space, so that its length is its size in bytes."""

@@ -1,8 +1,9 @@
 """The rule's Lambda function: parse an event of AWS Config, evaluate it, report the result, and publish it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -92,7 +93,8 @@ def _report(services: Services, event: ConfigEvent, answer: Answer) -> int:
         raise
     logger.info("evaluated", extra={"posted": len(accepted), "ruleName": event.rule_name})
     if not event.is_test:
-        bus.publish(publication.changes(accepted) + (_sweep(services, publication) if event.item is None else []))
+        sweep = _sweep(services, publication) if event.item is None else ()
+        bus.publish(chain(publication.changes(accepted), sweep))
     return len(accepted)
 
 
@@ -107,7 +109,7 @@ def _results_before(services: Services, event: ConfigEvent, answer: Answer) -> S
         return None
 
 
-def _sweep(services: Services, publication: Publication) -> list[Entry]:
+def _sweep(services: Services, publication: Publication) -> Iterable[Entry]:
     """Log and count what a sweep found, and return its events."""
     summary = summarize(publication.answer.everything)
     logger.info("swept", extra={**summary_json(summary), "sweepId": publication.run.sweep_id})

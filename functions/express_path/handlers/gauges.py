@@ -1,13 +1,14 @@
 """The gauges of a sweep: six CloudWatch metrics of this account and Region, in the Embedded Metric Format."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-from express_path.adapters.aws import Aws
+from express_path.adapters.aws import BRIEF_CONFIG, Aws
 from express_path.adapters.sweep_history import FIRST_PERIOD, failed_heals, previous_sweep
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.summary import Summary
@@ -23,6 +24,7 @@ def emit_gauges(aws: Aws, summary: Summary, heal_documents: Collection[str], log
 
     They are printed at every log level, because they are not log lines.
     """
+    aws = replace(aws, client_config=BRIEF_CONFIG)
     for name, count in (
         ("NonCompliant", summary.counts[Compliance.NON_COMPLIANT]),
         ("Compliant", summary.counts[Compliance.COMPLIANT]),

@@ -1,0 +1,139 @@
+"""EventBridge in the sandbox: limits, failing entries, delivery to functions, and SQS as an event source."""
+
+import json
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from sandbox.dynamic import Client
+from sandbox.event_sources import poll
+from sandbox.server import Sandbox
+
+FUNCTION = "arn:aws:lambda:us-east-1:123456789012:function:consumer"
+
+
+@pytest.fixture
+def events(sandbox: Sandbox) -> Client:
+    """Return a client, and a rule that sends events of the source `test` to the function `consumer`."""
+    client: Client = sandbox.client("events")
+    client.put_rule(Name="rule", EventPattern=json.dumps({"source": ["test"], "detail": {"n": [1, 2, 3]}}))
+    client.put_targets(Rule="rule", Targets=[{"Id": "function", "Arn": FUNCTION}])
+    return client
+
+
+def entry(number: int = 1, kind: str = "Kind", **more: object) -> dict[str, Any]:
+    """Return an entry."""
+    return {"Source": "test", "DetailType": kind, "Detail": json.dumps({"n": number, **more}), "Time": 1764201600}
+
+
+def test_events_reach_the_function_as_eventbridge_writes_them(sandbox: Sandbox, events: Client) -> None:
+    """The function gets matching events of an enabled rule, with the time of the entry in UTC."""
+    received: list[Any] = []
+    sandbox.eventbridge.register("consumer", received.append)
+    answer = events.put_events(Entries=[entry(1), entry(9), entry(2)])
+    assert answer["FailedEntryCount"] == 0
+    assert [event["detail"]["n"] for event in received] == [1, 2]
+    assert (received[0]["time"], received[0]["account"], received[0]["region"]) == (
+        "2025-11-27T00:00:00Z",
+        "123456789012",
+        "us-east-1",
+    )
+    assert received[0]["id"] == answer["Entries"][0]["EventId"]
+    events.disable_rule(Name="rule")
+    events.put_events(Entries=[entry()])
+    assert len(received) == 2
+
+
+def test_other_targets_get_the_same_event(sandbox: Sandbox, events: Client) -> None:
+    """A queue that is a target of the same rule gets the event too."""
+    sqs: Client = sandbox.client("sqs")
+    url = sqs.create_queue(QueueName="copy")["QueueUrl"]
+    events.put_targets(Rule="rule", Targets=[{"Id": "queue", "Arn": "arn:aws:sqs:us-east-1:123456789012:copy"}])
+    sandbox.eventbridge.register("consumer", lambda _event: None)
+    events.put_events(Entries=[entry(3)])
+    [message] = sqs.receive_message(QueueUrl=url)["Messages"]
+    assert json.loads(message["Body"])["detail"] == {"n": 3}
+    assert json.loads(message["Body"])["time"] == "2025-11-27T00:00:00Z"
+
+
+def test_an_event_for_another_bus_keeps_where_it_comes_from(sandbox: Sandbox, events: Client) -> None:
+    """A rule can forward to a bus of another account, whose rules get the event unchanged."""
+    received: list[Any] = []
+    sandbox.eventbridge.register("central", received.append)
+    sandbox.eventbridge.register("consumer", lambda _event: None)
+    other: Client = sandbox.client("events", credentials=sandbox.credentials("210987654321"))
+    arn = other.create_event_bus(Name="central")["EventBusArn"]
+    other.put_rule(Name="all", EventBusName="central", EventPattern=json.dumps({"source": ["test"]}))
+    function = {"Id": "function", "Arn": "arn:aws:lambda:us-east-1:210987654321:function:central"}
+    other.put_targets(Rule="all", EventBusName="central", Targets=[function])
+    events.put_targets(Rule="rule", Targets=[{"Id": "bus", "Arn": arn}])
+    events.put_events(Entries=[entry(1) | {"Resources": ["arn:aws:ec2:us-east-1:123456789012:subnet/subnet-1"]}])
+    [event] = received
+    assert (event["account"], event["time"]) == ("123456789012", "2025-11-27T00:00:00Z")
+    assert event["resources"] == ["arn:aws:ec2:us-east-1:123456789012:subnet/subnet-1"]
+
+
+def test_failing_entries_are_named_in_an_answer_that_succeeds(sandbox: Sandbox, events: Client) -> None:
+    """Only the chosen entries fail, as often as chosen, and the answer keeps the order of the request."""
+    received: list[Any] = []
+    sandbox.eventbridge.register("consumer", received.append)
+    sandbox.eventbridge.fail_entries("ThrottlingException", times=1, detail_type="Other")
+    answer = events.put_events(Entries=[entry(1), entry(2, "Other"), entry(3)])
+    assert answer["FailedEntryCount"] == 1
+    assert [row.get("ErrorCode") for row in answer["Entries"]] == [None, "ThrottlingException", None]
+    assert events.put_events(Entries=[entry(2, "Other")])["FailedEntryCount"] == 0
+    assert [event["detail"]["n"] for event in received] == [1, 3, 2]
+
+
+def test_requests_that_are_too_large_are_refused(sandbox: Sandbox, events: Client) -> None:
+    """All entries together have at most 256 KB, and there are at most ten."""
+    sandbox.eventbridge.register("consumer", lambda _event: None)
+    half = entry(1, filler="x" * 131_000)
+    assert events.put_events(Entries=[half, half])["FailedEntryCount"] == 0
+    with pytest.raises(ClientError, match="over the limit"):
+        events.put_events(Entries=[half, half, entry(1, filler="x" * 1000)])
+    with pytest.raises(ClientError, match="less than or equal to 10"):
+        events.put_events(Entries=[entry()] * 11)
+
+
+def test_held_events_can_be_reordered_and_repeated(sandbox: Sandbox, events: Client) -> None:
+    """Events that are held are delivered later, as the test arranges them; a failing function is retried twice."""
+    received: list[int] = []
+
+    def consume(event: dict[str, Any]) -> None:
+        received.append(event["detail"]["n"])
+        if event["detail"]["n"] == 3:
+            raise RuntimeError("no")
+
+    sandbox.eventbridge.register("consumer", consume)
+    sandbox.eventbridge.holds = True
+    events.put_events(Entries=[entry(1), entry(2), entry(3)])
+    assert received == []
+    sandbox.eventbridge.held = [*reversed(sandbox.eventbridge.held), sandbox.eventbridge.held[0]]
+    done = sandbox.eventbridge.deliver()
+    assert received == [3, 3, 3, 2, 1, 1]
+    assert [str(delivery.error) for delivery in done] == ["no", "None", "None", "None"]
+
+
+def test_a_queue_invokes_a_function_until_its_messages_are_processed(sandbox: Sandbox) -> None:
+    """Messages that the function does not name as failed are deleted; others go to the dead-letter queue at last."""
+    sqs: Client = sandbox.client("sqs")
+    dead = sqs.create_queue(QueueName="dead")["QueueUrl"]
+    policy = {"deadLetterTargetArn": "arn:aws:sqs:us-east-1:123456789012:dead", "maxReceiveCount": "2"}
+    url = sqs.create_queue(QueueName="work", Attributes={"RedrivePolicy": json.dumps(policy)})["QueueUrl"]
+    for body in ("good", "bad"):
+        sqs.send_message(QueueUrl=url, MessageBody=body)
+
+    def process(event: dict[str, Any]) -> dict[str, Any]:
+        bad = [record["messageId"] for record in event["Records"] if record["body"] == "bad"]
+        return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in bad]}
+
+    first = poll(sandbox, url, process)
+    assert (len(first.deleted), len(first.returned)) == (1, 1)
+    crashed = poll(sandbox, url, lambda _event: 1 / 0)
+    assert (crashed.deleted, crashed.returned) == ((), first.returned)
+    assert isinstance(crashed.error, ZeroDivisionError)
+    assert poll(sandbox, url, process).returned == ()
+    [message] = sqs.receive_message(QueueUrl=dead)["Messages"]
+    assert message["Body"] == "bad"
