@@ -24,7 +24,7 @@ REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
 DAY, HOUR = 86400, 3600
 OVERDUE = 25 * HOUR
 """The time between two sweeps, in seconds, from which on the alarm on silence goes off."""
-TEXT_HEIGHT = 4
+TEXT_HEIGHT, CHART_HEIGHT, TABLE_HEIGHT = 4, 6, 5
 INTRODUCTION = """\
 ## S3 Express traffic that crosses a NAT
 
@@ -154,8 +154,8 @@ def operation(regions: Sequence[str]) -> list[Widget]:
 def logs(region: str, prefix: str) -> list[Widget]:
     """Return the widgets of one Region's logs: dashboards cannot read the ledger, and metrics have no reasons."""
     reasons = ("NAT_GATEWAY", "NAT_BEYOND_TRANSIT_GATEWAY", "PARTLY_NAT", "UNRESOLVED_EGRESS", "DROPPED", "EXCLUDED")
-    latest = ", ".join(f"latest(reasons.{reason}) as {reason}" for reason in reasons)
-    sums = ", ".join(f"sum({reason}) as {reason}_subnets" for reason in reasons)
+    latest = ", ".join(f"latest(reasons.{reason}) as latest{number}" for number, reason in enumerate(reasons))
+    sums = ", ".join(f"sum(latest{number}) as {reason}" for number, reason in enumerate(reasons))
     return [
         log_widget(
             "Heals by outcome",
@@ -182,6 +182,14 @@ def logs(region: str, prefix: str) -> list[Widget]:
     ]
 
 
+def in_lines(widgets: Sequence[Widget], top: int, height: int) -> list[Widget]:
+    """Return widgets with their places: three in each line, from this line on."""
+    return [
+        {**widget, "x": number % 3 * 8, "y": top + number // 3 * height, "width": 8, "height": height}
+        for number, widget in enumerate(widgets)
+    ]
+
+
 def dashboard(regions: Sequence[str], log_groups: str) -> dict[str, Any]:
     """Return the dashboard: a text, then three widgets in each line."""
     text = {
@@ -193,11 +201,9 @@ def dashboard(regions: Sequence[str], log_groups: str) -> dict[str, Any]:
         "height": TEXT_HEIGHT,
     }
     queries = [widget for region in regions for widget in logs(region, log_groups)]
-    widgets = [*gauges(regions), *operation(regions), *queries]
-    placed = [
-        {**widget, "x": index % 3 * 8, "y": TEXT_HEIGHT + index // 3 * 6, "width": 8, "height": 6}
-        for index, widget in enumerate(widgets)
-    ]
+    charts = [*gauges(regions), *operation(regions)]
+    below = TEXT_HEIGHT + len(charts) // 3 * CHART_HEIGHT
+    placed = [*in_lines(charts, TEXT_HEIGHT, CHART_HEIGHT), *in_lines(queries, below, TABLE_HEIGHT)]
     return {"start": "-P14D", "periodOverride": "inherit", "widgets": [text, *placed]}
 
 

@@ -44,7 +44,9 @@ def evaluate(expression: str, region: str, period: int, places: Iterable[Printed
         for label, series in _series(place, match, int(match.groupdict().get("period") or period))
     }
     if expression.startswith("SUM("):
-        times = sorted({time for series in found.values() for time in series})
+        known = {time for series in found.values() for time in series}
+        length = int(match["period"])
+        times = range(min(known), max(known) + length, length) if known else ()
         filled = [_repeated(series, times) for series in found.values()]
         return {"": {time: sum(series.get(time, 0) for series in filled) for time in times}} if found else {}
     is_ascending = match.groupdict().get("order") == "ASC"

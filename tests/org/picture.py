@@ -29,7 +29,7 @@ COLUMN, LINE = 58, 38
 """The size of a place in the dashboard's grid, in pixels."""
 WIDTH, HEIGHT, LEFT = 8 * COLUMN - 60, 190, 52
 """The size of a chart, and where its lines begin."""
-MANY = 1e6
+MANY, HUGE = 1e3, 1e7
 PALETTE = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#bcbd22", "#17becf")
 STYLE = """
 body { margin: 0; background: #f2f3f3; font: 13px system-ui, sans-serif; color: #16191f }
@@ -161,7 +161,7 @@ def axes(top: float) -> Iterator[str]:
     for share in (0, 0.5, 1):
         value = share * top / 1.1
         y = float(at(TIMES[0], value, top).split(",")[1])
-        label = f"{value:,.4g}" if value < MANY else f"{value:.1e}"
+        label = f"{value:,.3g}" if value < MANY else f"{value:,.0f}" if value < HUGE else f"{value:.1e}"
         yield f'<line x1="{LEFT}" x2="{WIDTH}" y1="{y}" y2="{y}" stroke="#eaeded"/>'
         yield f'<text x="0" y="{y + 3}">{label}</text>'
     for time in TIMES[::3]:
