@@ -35,7 +35,7 @@ INTRODUCTION = """\
 **A heal is blocked?** Run `express-path heals` in that account, and `express-path explain SUBNET` for the fix.
 
 Each sweep reports the gauges once, at least every 24 hours. A day shows the highest value of each account, and the last
-value if the account did not sweep. *Unresolved* includes DROPPED.
+value if the account did not sweep. Today has 0 sweeps until the account has swept. *Unresolved* includes DROPPED.
 """
 
 
@@ -45,18 +45,25 @@ def total(gauge: str) -> Callable[[str], Row]:
     return lambda region: [{"expression": f"SUM(FILL({search}, REPEAT))", "label": region, "region": region}]
 
 
-def highest(select: str, namespace: str, dimension: str, limit: int = 10, order: str = "DESC") -> Callable[[str], Row]:
-    """Return rows with the accounts of a Region in which a metric is highest (ASC: lowest).
+def highest(select: str, namespace: str, dimension: str) -> Callable[[str], Row]:
+    """Return rows with the ten accounts, or resources of another namespace, of a Region in which a metric is highest.
 
     Such a query processes up to 10,000 metrics, and only its results count for the quotas of a dashboard:
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch-metrics-insights-limits.html
     """
-    groups = "AWS.AccountId" if dimension == "service" else f"AWS.AccountId, {dimension}"
-    query = (
-        f'SELECT {select} FROM SCHEMA("{namespace}", {dimension}) GROUP BY {groups} '  # noqa: S608  # not SQL, and only constants
-        f"ORDER BY {select.partition('(')[0]}() {order} LIMIT {limit}"
-    )
+    is_ours = namespace == "ExpressPath"
+    source = f'SCHEMA("{namespace}", {dimension})' if is_ours else f'"{namespace}"'  # also with further dimensions
+    groups = "AWS.AccountId" if is_ours else f"AWS.AccountId, {dimension}"
+    ranking = f"ORDER BY {select.partition('(')[0]}() DESC LIMIT 10"
+    query = f"SELECT {select} FROM {source} GROUP BY {groups} {ranking}"  # noqa: S608  # not SQL, and only constants
     return lambda region: [{"expression": query, "label": f"${{LABEL}} {region}", "region": region}]
+
+
+def fewest_sweeps(region: str) -> Row:
+    """Return rows with the number of sweeps a day, 0 without one, of the ten accounts of a Region with the fewest."""
+    search = f"SEARCH('{{ExpressPath,service}} MetricName=\"NonCompliant\"', 'SampleCount', {DAY})"
+    label = f"${{PROP('AccountLabel')}} {region}"
+    return [{"expression": f"SORT(FILL({search}, 0), MIN, ASC, 10)", "label": label, "region": region}]
 
 
 def found(namespace: str, dimension: str, metric: str, part: str, statistic: str) -> Callable[[str], Row]:
@@ -112,11 +119,7 @@ def gauges(regions: Sequence[str]) -> list[Widget]:
             highest("MAX(NonCompliant)", "ExpressPath", "service"),
             regions,
         ),
-        metric_widget(
-            "Sweeps per day, accounts with the fewest",
-            highest("COUNT(NonCompliant)", "ExpressPath", "service", order="ASC"),
-            regions,
-        ),
+        metric_widget("Sweeps per day, accounts with the fewest", fewest_sweeps, regions),
         metric_widget(
             "Longest time between sweeps (seconds)",
             highest("MAX(SecondsSincePreviousSweep)", "ExpressPath", "service"),

@@ -11,6 +11,7 @@ from datetime import datetime
 from sandbox.cloudwatch.embedded_metrics import Datapoint
 from tests.org.places import Printed
 
+DAY = 86400
 Series = dict[int, float]
 """Values by the start of their period, in epoch seconds."""
 SEARCH = re.compile(
@@ -19,8 +20,9 @@ SEARCH = re.compile(
 )
 QUERY = re.compile(
     r"SELECT (?P<statistic>AVG|COUNT|MAX|MIN|SUM)\((?P<metric>\w+)\) "
-    r'FROM SCHEMA\("(?P<namespace>[\w/]+)", (?P<dimension>\w+)\) GROUP BY AWS\.AccountId(?:, (?P=dimension))? '
-    r"ORDER BY (?P=statistic)\(\) (?P<order>ASC|DESC) LIMIT (?P<limit>\d+)"
+    r'FROM (?:SCHEMA\()?"(?P<namespace>[\w/]+)"(?:, (?P<ours>service)\))? '
+    r"GROUP BY AWS\.AccountId(?:, (?P<dimension>\w+))? "
+    r"ORDER BY (?P=statistic)\(\) DESC LIMIT 10"
 )
 STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
     "SampleCount": len,
@@ -32,7 +34,7 @@ STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-def evaluate(expression: str, region: str, period: int, places: Iterable[Printed]) -> dict[str, Series]:
+def evaluate(expression: str, region: str, period: int, places: Sequence[Printed]) -> dict[str, Series]:
     """Return the series of an expression by their labels: the account, and the resource if it is not the rule."""
     match = QUERY.fullmatch(expression) or SEARCH.search(expression)
     if not match:
@@ -49,29 +51,28 @@ def evaluate(expression: str, region: str, period: int, places: Iterable[Printed
         times = range(min(known), max(known) + length, length) if known else ()
         filled = [_repeated(series, times) for series in found.values()]
         return {"": {time: sum(series.get(time, 0) for series in filled) for time in times}} if found else {}
-    is_ascending = match.groupdict().get("order") == "ASC"
-    limit = int(match.groupdict().get("limit") or 10)
-    ranked = sorted(found, key=lambda label: max(found[label].values()), reverse=not is_ascending)
-    return {label: found[label] for label in ranked[:limit]}
+    if "SampleCount" in expression:
+        days = {_start(point.time, DAY) for place in places for point in place.datapoints}
+        found = {label: {day: series.get(day, 0) for day in sorted(days)} for label, series in found.items()}
+        return dict(sorted(found.items(), key=lambda row: min(row[1].values()))[:10])
+    ranked = sorted(found, key=lambda label: max(found[label].values()), reverse=True)
+    return {label: found[label] for label in ranked[:10]}
 
 
 def _series(place: Printed, match: re.Match[str], period: int) -> Iterable[tuple[str, Series]]:
-    wanted = match.groupdict()
+    dimension = match["dimension"] or match["ours"]
+    part = match.groupdict().get("part") or ""
     by_resource: dict[str, list[Datapoint]] = {}
     for point in place.datapoints:
-        [(dimension, resource)] = point.dimensions
-        if (point.namespace, dimension, point.name) == (
-            wanted["namespace"],
-            wanted["dimension"],
-            wanted["metric"],
-        ) and (wanted.get("part") or "") in resource:
+        resource = dict(point.dimensions).get(dimension)
+        if (point.namespace, point.name) == (match["namespace"], match["metric"]) and resource and part in resource:
             by_resource.setdefault(resource, []).append(point)
     for resource, points in by_resource.items():
         values: dict[int, list[float]] = {}
         for point in points:
             values.setdefault(_start(point.time, period), []).append(point.value)
-        label = place.account if wanted["dimension"] != "NatGatewayId" else f"{place.account} {resource}"
-        yield label, {time: STATISTICS[wanted["statistic"]](found) for time, found in sorted(values.items())}
+        label = f"{place.account} {resource}" if dimension == "NatGatewayId" else place.account
+        yield label, {time: STATISTICS[match["statistic"]](found) for time, found in sorted(values.items())}
 
 
 def _repeated(series: Series, times: Sequence[int]) -> Series:

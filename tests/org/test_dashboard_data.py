@@ -54,6 +54,8 @@ def test_gauges_tell_what_happened(place: Printed) -> None:
     """A heal lowers NON_COMPLIANT, and a failed sweep leaves a gap that the time between sweeps shows."""
     [total] = evaluate(EXPRESSIONS[0], place.region, 86400, [place]).values()
     assert list(total.values()) == [4, 3, 3, 3, 3]
+    sweeps = next(expression for expression in EXPRESSIONS if "SampleCount" in expression)
+    assert list(evaluate(sweeps, place.region, 86400, [place])["shop"].values()) == [1, 1, 0, 1]
     gaps = [point.value for point in place.datapoints if point.name == "SecondsSincePreviousSweep"]
     assert [round(gap / 86400, 1) for gap in gaps] == [1, 3]
     [errors] = [point.value for point in place.datapoints if point.name == "Errors"]
