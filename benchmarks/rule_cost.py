@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.rule_cost_counts import PRIVATE_SUBNETS, VPCS, Counts, Occasions, counted, scaled
+from benchmarks.rule_cost_counts import PRIVATE_SUBNETS, VPCS, Counts, Occasions, counted_in_new_sandbox, scaled
 
 ROOT = Path(__file__).parents[1]
 PRICES = Path(os.environ.get("BENCHMARK_PRICES") or Path(__file__).with_name("prices.toml"))
@@ -159,9 +159,8 @@ def counts_table(occasions: Occasions) -> Iterator[str]:
         yield f"| {name} | {counts.items} | {counts.invocations} | {counts.evaluations} | {counts.events} |"
 
 
-def tables(prices: Prices) -> dict[str, str]:
+def tables(occasions: Occasions, prices: Prices) -> dict[str, str]:
     """Return the tables of docs/cost-of-the-rule.md by name."""
-    occasions = counted()
     made = {
         "counts": counts_table(occasions),
         "charges": cost_table(occasions, prices),
@@ -170,9 +169,9 @@ def tables(prices: Prices) -> dict[str, str]:
     return {name: "\n".join(lines) for name, lines in made.items()}
 
 
-def written(text: str, prices: Prices) -> str:
+def written(text: str, occasions: Occasions, prices: Prices) -> str:
     """Return the document with current tables. A table follows the comment with its name."""
-    for name, table in tables(prices).items():
+    for name, table in tables(occasions, prices).items():
         start = text.index(f"<!-- {name} -->\n") + len(f"<!-- {name} -->\n")
         text = f"{text[:start]}\n{table}\n\n{text[text.index('<!-- end -->', start) :]}"
     return text
@@ -192,9 +191,10 @@ def _dollars(dollars: float) -> str:
 
 def main() -> None:
     """Print the tables."""
-    for table in tables(read_prices()).values():
+    for table in tables(counted_in_new_sandbox(), read_prices()).values():
         print(f"{table}\n")
 
 
 if __name__ == "__main__":
-    DOCUMENT.write_text(written(DOCUMENT.read_text(encoding="utf-8"), read_prices()), encoding="utf-8")
+    current = written(DOCUMENT.read_text(encoding="utf-8"), counted_in_new_sandbox(), read_prices())
+    DOCUMENT.write_text(current, encoding="utf-8")

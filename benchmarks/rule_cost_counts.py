@@ -3,11 +3,12 @@
 import io
 import math
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -51,16 +52,22 @@ class Occasions:
     gauges: tuple[str, ...]
 
 
-def counted() -> Occasions:
-    """Run the rule in a sandbox on a small network, and count each occasion."""
-    with _Counter.started() as counter:
-        first = counter.during(counter.loop.scheduled)
-        counter.store_gauges()
-        sweep = counter.during(counter.loop.scheduled)
-        gauges = tuple(sorted(counter.gauges))
-        counter.settle()
-        endpoint = counter.during(lambda: counter.deliver(counter.associate_endpoint))
-        other = counter.during(lambda: counter.deliver(counter.rename_table))
+def counted_in_new_sandbox() -> Occasions:
+    """Count in a sandbox of its own. Only one sandbox runs in a process."""
+    with Sandbox() as sandbox, patch.dict(os.environ, sandbox.environment()):
+        return counted(sandbox)
+
+
+def counted(sandbox: Sandbox) -> Occasions:
+    """Run the rule on a small network in an empty sandbox, to which the environment leads, and count each occasion."""
+    counter = _Counter(sandbox)
+    first = counter.during(counter.loop.scheduled)
+    counter.store_gauges()
+    sweep = counter.during(counter.loop.scheduled)
+    gauges = tuple(sorted(counter.gauges))
+    counter.settle()
+    endpoint = counter.during(lambda: counter.deliver(counter.associate_endpoint))
+    other = counter.during(lambda: counter.deliver(counter.rename_table))
     return Occasions(first, sweep, endpoint, other, gauges)
 
 
@@ -82,19 +89,6 @@ class _Counter:
         rule = RuleDefinition(resource_types=tuple(kind.value for kind in ResourceType))
         self.loop = ConfigLoop(sandbox, self._invoke, rule=rule)
         self.loop.baseline()
-
-    @classmethod
-    @contextmanager
-    def started(cls) -> Iterator["_Counter"]:
-        """Start a sandbox in which this process is the function."""
-        before = dict(os.environ)
-        with Sandbox() as sandbox:
-            os.environ.update(sandbox.environment())
-            try:
-                yield cls(sandbox)
-            finally:
-                os.environ.clear()
-                os.environ.update(before)
 
     def during(self, occasion: Callable[[], object]) -> Counts:
         """Return what an occasion causes."""

@@ -24,6 +24,7 @@ REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
 DAY, HOUR = 86400, 3600
 OVERDUE = 25 * HOUR
 """The time between two sweeps, in seconds, from which on the alarm on silence goes off."""
+TEXT_HEIGHT, CHART_HEIGHT, TABLE_HEIGHT = 4, 6, 5
 INTRODUCTION = """\
 ## S3 Express traffic that crosses a NAT
 
@@ -33,29 +34,36 @@ INTRODUCTION = """\
 
 **A heal is blocked?** Run `express-path heals` in that account, and `express-path explain SUBNET` for the fix.
 
-Each sweep reports the gauges once, at least every 24 hours. A day shows the highest value of each account. Today is
-incomplete until every account has swept. *Unresolved* includes DROPPED.
+Each sweep reports the gauges once, at least every 24 hours. A day shows the highest value of each account, and the last
+value if the account did not sweep. Today has 0 sweeps until the account has swept. *Unresolved* includes DROPPED.
 """
 
 
-def total(gauge: str, statistic: str = "Maximum") -> Callable[[str], Row]:
-    """Return rows that add up a gauge over all accounts of a Region, by day."""
-    search = f"SEARCH('{{ExpressPath,service}} MetricName=\"{gauge}\"', '{statistic}', {DAY})"
-    return lambda region: [{"expression": f"SUM({search})", "label": region, "region": region}]
+def total(gauge: str) -> Callable[[str], Row]:
+    """Return rows that add up a gauge over all accounts of a Region, by day. Without a sweep, the last value counts."""
+    search = f"SEARCH('{{ExpressPath,service}} MetricName=\"{gauge}\"', 'Maximum', {DAY})"
+    return lambda region: [{"expression": f"SUM(FILL({search}, REPEAT))", "label": region, "region": region}]
 
 
-def highest(select: str, namespace: str, dimension: str, limit: int = 10, order: str = "DESC") -> Callable[[str], Row]:
-    """Return rows with the accounts of a Region in which a metric is highest (ASC: lowest).
+def highest(select: str, namespace: str, dimension: str) -> Callable[[str], Row]:
+    """Return rows with the ten accounts, or resources of another namespace, of a Region in which a metric is highest.
 
     Such a query processes up to 10,000 metrics, and only its results count for the quotas of a dashboard:
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch-metrics-insights-limits.html
     """
-    groups = "AWS.AccountId" if dimension == "service" else f"AWS.AccountId, {dimension}"
-    query = (
-        f'SELECT {select} FROM SCHEMA("{namespace}", {dimension}) GROUP BY {groups} '  # noqa: S608  # not SQL, and only constants
-        f"ORDER BY {select.partition('(')[0]}() {order} LIMIT {limit}"
-    )
+    is_ours = namespace == "ExpressPath"
+    source = f'SCHEMA("{namespace}", {dimension})' if is_ours else f'"{namespace}"'  # also with further dimensions
+    groups = "AWS.AccountId" if is_ours else f"AWS.AccountId, {dimension}"
+    ranking = f"ORDER BY {select.partition('(')[0]}() DESC LIMIT 10"
+    query = f"SELECT {select} FROM {source} GROUP BY {groups} {ranking}"  # noqa: S608  # not SQL, and only constants
     return lambda region: [{"expression": query, "label": f"${{LABEL}} {region}", "region": region}]
+
+
+def fewest_sweeps(region: str) -> Row:
+    """Return rows with the number of sweeps a day, 0 without one, of the ten accounts of a Region with the fewest."""
+    search = f"SEARCH('{{ExpressPath,service}} MetricName=\"NonCompliant\"', 'SampleCount', {DAY})"
+    label = f"${{PROP('AccountLabel')}} {region}"
+    return [{"expression": f"SORT(FILL({search}, 0), MIN, ASC, 10)", "label": label, "region": region}]
 
 
 def found(namespace: str, dimension: str, metric: str, part: str, statistic: str) -> Callable[[str], Row]:
@@ -111,11 +119,7 @@ def gauges(regions: Sequence[str]) -> list[Widget]:
             highest("MAX(NonCompliant)", "ExpressPath", "service"),
             regions,
         ),
-        metric_widget(
-            "Sweeps per day, accounts with the fewest",
-            highest("COUNT(NonCompliant)", "ExpressPath", "service", order="ASC"),
-            regions,
-        ),
+        metric_widget("Sweeps per day, accounts with the fewest", fewest_sweeps, regions),
         metric_widget(
             "Longest time between sweeps (seconds)",
             highest("MAX(SecondsSincePreviousSweep)", "ExpressPath", "service"),
@@ -153,8 +157,8 @@ def operation(regions: Sequence[str]) -> list[Widget]:
 def logs(region: str, prefix: str) -> list[Widget]:
     """Return the widgets of one Region's logs: dashboards cannot read the ledger, and metrics have no reasons."""
     reasons = ("NAT_GATEWAY", "NAT_BEYOND_TRANSIT_GATEWAY", "PARTLY_NAT", "UNRESOLVED_EGRESS", "DROPPED", "EXCLUDED")
-    latest = ", ".join(f"latest(reasons.{reason}) as {reason}" for reason in reasons)
-    sums = ", ".join(f"sum({reason}) as {reason}_subnets" for reason in reasons)
+    latest = ", ".join(f"latest(reasons.{reason}) as latest{number}" for number, reason in enumerate(reasons))
+    sums = ", ".join(f"sum(latest{number}) as {reason}" for number, reason in enumerate(reasons))
     return [
         log_widget(
             "Heals by outcome",
@@ -181,15 +185,28 @@ def logs(region: str, prefix: str) -> list[Widget]:
     ]
 
 
+def in_lines(widgets: Sequence[Widget], top: int, height: int) -> list[Widget]:
+    """Return widgets with their places: three in each line, from this line on."""
+    return [
+        {**widget, "x": number % 3 * 8, "y": top + number // 3 * height, "width": 8, "height": height}
+        for number, widget in enumerate(widgets)
+    ]
+
+
 def dashboard(regions: Sequence[str], log_groups: str) -> dict[str, Any]:
     """Return the dashboard: a text, then three widgets in each line."""
-    text = {"type": "text", "properties": {"markdown": INTRODUCTION}, "x": 0, "y": 0, "width": 24, "height": 5}
+    text = {
+        "type": "text",
+        "properties": {"markdown": INTRODUCTION},
+        "x": 0,
+        "y": 0,
+        "width": 24,
+        "height": TEXT_HEIGHT,
+    }
     queries = [widget for region in regions for widget in logs(region, log_groups)]
-    widgets = [*gauges(regions), *operation(regions), *queries]
-    placed = [
-        {**widget, "x": index % 3 * 8, "y": 5 + index // 3 * 6, "width": 8, "height": 6}
-        for index, widget in enumerate(widgets)
-    ]
+    charts = [*gauges(regions), *operation(regions)]
+    below = TEXT_HEIGHT + len(charts) // 3 * CHART_HEIGHT
+    placed = [*in_lines(charts, TEXT_HEIGHT, CHART_HEIGHT), *in_lines(queries, below, TABLE_HEIGHT)]
     return {"start": "-P14D", "periodOverride": "inherit", "widgets": [text, *placed]}
 
 

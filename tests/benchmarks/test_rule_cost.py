@@ -1,28 +1,28 @@
 """The page on the rule's own cost shows what the sandbox counts, at the prices in the repository."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from benchmarks import rule_cost
 from benchmarks.rule_cost_counts import PRIVATE_SUBNETS, Occasions, counted, scaled
+from sandbox.server import Sandbox
+from tests.support.running import emptied
 
 PRICES = rule_cost.read_prices()
 
 
 @pytest.fixture(scope="module")
-def occasions() -> Occasions:
+def occasions(running_sandbox: Sandbox) -> Iterator[Occasions]:
     """Return what is counted, only once."""
-    return counted()
+    with pytest.MonkeyPatch.context() as patches, emptied(running_sandbox, patches) as sandbox:
+        yield counted(sandbox)
 
 
-@pytest.fixture(autouse=True)
-def _counted_once(occasions: Occasions, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rule_cost, "counted", lambda: occasions)
-
-
-def test_page_is_current() -> None:
+def test_page_is_current(occasions: Occasions) -> None:
     """Run `python -m benchmarks.rule_cost` after a change, and read the difference."""
     text = rule_cost.DOCUMENT.read_text(encoding="utf-8")
-    assert rule_cost.written(text, PRICES) == text
+    assert rule_cost.written(text, occasions, PRICES) == text
 
 
 def test_sweep_posts_only_changes(occasions: Occasions) -> None:
