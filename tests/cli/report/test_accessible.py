@@ -22,6 +22,8 @@ from tests.cli.report.results import (
     written,
 )
 
+pytestmark = pytest.mark.slow
+
 AXE = Path(__file__).parents[3] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 """Where `npm ci` puts the package of axe/package-lock.json: outside of the tests, in a folder that git ignores."""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
