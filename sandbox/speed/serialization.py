@@ -32,27 +32,30 @@ class _AttributePicker(XFormedAttributePicker):
     _names: dict[tuple[Moto, ...], tuple[str, ...]] = {}  # noqa: RUF012  # shared by all answers
 
     def __init__(self, response_transformers: dict[str, Moto] | None) -> None:
-        """Note the members that a transformer may be for: those named like the end of its path."""
+        """Note the ends of paths to members that have a transformer, and the names of these members."""
         super().__init__(response_transformers=response_transformers)
-        self.transformed = tuple(path.rpartition(".")[2] for path in self.response_transformers)
+        self.paths = tuple(self.response_transformers)
+        self.transformed = tuple(path.rpartition(".")[2] for path in self.paths)
 
-    def names(self, context: AttributePickerContext) -> tuple[str, ...]:
+    def names(self, serializer: Moto, value: Moto, key: str, shape: Moto) -> tuple[str, ...]:
         """Return the names to look for, in order. They depend on the model and on the class of the object."""
-        shape: Moto = context.shape
-        key = (context.key, shape, getattr(shape, "parent", None), type(context.obj))
-        if key not in self._names:
-            self._names[key] = tuple(dict.fromkeys(self.get_possible_keys(context)))
-        return self._names[key]
+        place = (key, shape, getattr(shape, "parent", None), type(value))
+        if place not in self._names:
+            context = _context(serializer, value, key, shape)
+            self._names[place] = tuple(dict.fromkeys(self.get_possible_keys(context)))
+        return self._names[place]
+
+
+def _context(serializer: Moto, value: Moto, key: str, shape: Moto, path: str = "") -> AttributePickerContext:
+    return AttributePickerContext(value, key, shape, serializer.operation_model, serializer.service_model, path)
 
 
 def _get_value(serializer: ResponseSerializer, value: Moto, key: str, shape: Moto) -> Moto:
     """Return the value of a member of an answer, as moto's method of the same name."""
     picker = serializer._value_picker  # noqa: SLF001  # moto offers no other way to it
-    context = AttributePickerContext(value, key, shape, serializer.operation_model, serializer.service_model)
-    if not isinstance(picker, _AttributePicker) or key.endswith(picker.transformed):
-        context.key_path = ".".join(serializer.path)
-        return picker(context)
-    return _of_mapping(value, picker.names(context))
+    if isinstance(picker, _AttributePicker) and not key.endswith(picker.transformed):
+        return _of_mapping(value, picker.names(serializer, value, key, shape))
+    return picker(_context(serializer, value, key, shape, ".".join(serializer.path)))
 
 
 def _serialize_result(serializer: EC2Serializer, response: Moto, result: Moto) -> Moto:
@@ -99,8 +102,8 @@ class _Writer:
         read = _of_dict if kind is dict else _of_mapping if hasattr(kind, "__getitem__") else _of_object
         picker = self.serializer._value_picker  # noqa: SLF001  # moto offers no other way to it
         for member in members:
-            if member.key.endswith(picker.transformed):
-                found = picker(self._context(value, member.key, member.shape, path))
+            if member.key.endswith(picker.transformed) and f"{path}.{member.key}".endswith(picker.paths):
+                found = picker(_context(self.serializer, value, member.key, member.shape, path))
             else:
                 found = read(value, member.names)
             if found is not None:
@@ -109,12 +112,8 @@ class _Writer:
     def _member(self, value: Moto, structure: Moto, key: str) -> _Member:
         shape = structure.members[key]
         shape.parent = structure
-        names = self.serializer._value_picker.names(self._context(value, key, shape))  # noqa: SLF001  # as above
+        names = self.serializer._value_picker.names(self.serializer, value, key, shape)  # noqa: SLF001  # as above
         return _Member(key, shape, shape.serialization.get("name", key), names)
-
-    def _context(self, value: Moto, key: str, shape: Moto, path: str = "") -> AttributePickerContext:
-        operation = self.serializer.operation_model
-        return AttributePickerContext(value, key, shape, operation, operation.service_model, path)
 
     def write(self, value: Moto, shape: Moto, element: str, path: str) -> None:
         """Write a value; nothing for a structure that is None."""

@@ -13,6 +13,8 @@ from tests.support.command import invoke, scan
 from tests.support.network import ANYWHERE_IPV6, Builder, Private
 from tests.support.rule import Rule
 
+pytestmark = pytest.mark.slow
+
 REQUIRED = {
     "vpcs.json": ("ec2", "DescribeVpcs"),
     "subnets.json": ("ec2", "DescribeSubnets"),

@@ -27,6 +27,8 @@ from sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
 
+pytestmark = pytest.mark.slow
+
 NETWORK_ACCOUNT = "222222222222"
 MINUTES = 1500
 PACKET = 1400.0

@@ -11,6 +11,8 @@ from tests.support.command import invoke
 from tests.support.heals import Deployment, Vpc, status
 from tests.support.network import Builder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:

@@ -550,19 +550,13 @@ def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Buil
     assert answer["isRecorded"] == "false"
 
 
-def fill(builder: Builder, table_id: str, number: int) -> None:
-    """Add many routes to a table without one call for each."""
-    table = builder.memory.route_tables[table_id]
-    for place in range(number):
-        builder.memory.create_route(table.id, f"172.16.{place >> 6}.{(place & 63) * 4}/30", gateway_id="local")
-
-
 def test_answer_is_small_however_large_the_network(
     ask: Ask, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The answer is below 200 KB, the limit of a step's output, with 1,000 routes and 200 subnets."""
     monkeypatch.setenv("ROUTE_QUOTA", "2000")
-    fill(builder, vpc.table, 1000)
+    destinations = [f"172.16.{place >> 6}.{(place & 63) * 4}/30" for place in range(1000)]
+    builder.many_routes(vpc.table, destinations, vpc.nat)
     for subnet_id in builder.many_subnets(vpc.vpc, 200):
         builder.memory.associate_route_table(vpc.table, None, subnet_id)
     answer = ask("plan", vpc.subnet)

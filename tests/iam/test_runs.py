@@ -16,6 +16,8 @@ from tests.support.rule import Rule
 from tests.support.stack import POLICY, TOPIC, Stack
 from tests.support.template import expanded
 
+pytestmark = pytest.mark.slow
+
 
 def ended(run: Run) -> tuple[str, str]:
     """Return the status of a run and its failure message."""

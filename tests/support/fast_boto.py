@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
+from xml.etree.ElementTree import Element
 
 import pytest
 from botocore.auth import SigV4Auth
@@ -19,13 +20,15 @@ from botocore.endpoint import EndpointCreator
 from botocore.hooks import EventAliaser, NodeList, _PrefixTrie
 from botocore.httpsession import URLLib3Session
 from botocore.loaders import create_loader
-from botocore.model import ServiceModel
+from botocore.model import ServiceModel, Shape
+from botocore.parsers import BaseXMLResponseParser
 from botocore.useragent import UserAgentString
 from moto import settings
 
 from sandbox.backends import serve
 from sandbox.server import Sandbox
 
+HANDLE_STRUCTURE = vars(BaseXMLResponseParser)["_handle_structure"]
 MAKE_API_CALL = BaseClient._make_api_call  # noqa: SLF001  # botocore offers no other place to patch
 LOAD_SERVICE_MODEL = vars(ClientCreator)["_load_service_model"]
 CREATE_METHODS = vars(ClientCreator)["_create_methods"]
@@ -42,6 +45,7 @@ _paused = threading.local()
 _models: dict[str, ServiceModel] = {}
 _methods: dict[str, dict[str, Any]] = {}
 _aliases: dict[str, str] = {}
+_elements: dict[Shape, list[tuple[str, Shape, str]] | None] = {}
 
 
 def apply(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,6 +58,8 @@ def apply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClientCreator, "_create_methods", _create_methods)
     monkeypatch.setattr(EventAliaser, "_alias_event_name", _alias_event_name)
     monkeypatch.setattr(_PrefixTrie, "_recursive_copy", _copy_trie)
+    monkeypatch.setattr(BaseXMLResponseParser, "_handle_structure", _handle_structure)
+    monkeypatch.setattr(BaseXMLResponseParser, "_node_tag", lambda _parser, node: _local_name(node.tag))
     monkeypatch.setattr(SigV4Auth, "add_auth", _add_authorization)
     monkeypatch.setattr(BaseClient, "_make_api_call", _make_unmeasured_api_call)
 
@@ -107,6 +113,42 @@ def _copy_trie(trie: _PrefixTrie, node: dict[str, Any]) -> dict[str, Any]:
         else:
             copied[key] = _copy_trie(trie, value) if isinstance(value, dict) else value
     return copied
+
+
+def _handle_structure(parser: BaseXMLResponseParser, shape: Shape, node: Element | list[Element]) -> dict[str, Any]:
+    """Return the members of a structure in XML. Which elements they are depends only on the service."""
+    if shape not in _elements:
+        _elements[shape] = _elements_of(parser, shape)
+    elements = _elements[shape]
+    if elements is None:
+        handled: dict[str, Any] = HANDLE_STRUCTURE(parser, shape, node)
+        return handled
+    nodes = parser._build_name_to_xml_node(node)  # noqa: SLF001  # botocore offers no other way to it
+    return {
+        name: parser._parse_shape(member, nodes[element])  # noqa: SLF001  # as above
+        for name, member, element in elements
+        if element in nodes
+    }
+
+
+def _elements_of(parser: BaseXMLResponseParser, shape: Shape) -> list[tuple[str, Shape, str]] | None:
+    """Return names, shapes, and elements of the members of a structure, or None if botocore treats them specially."""
+    if shape.metadata.get("exception") or shape.is_tagged_union:
+        return None
+    if any(
+        {"location", "eventheader", "xmlAttribute"} & member.serialization.keys() for member in shape.members.values()
+    ):
+        return None
+    return [
+        (name, member, parser._member_key_name(member, name))  # noqa: SLF001  # botocore offers no other way to it
+        for name, member in shape.members.items()
+    ]
+
+
+@cache
+def _local_name(tag: str) -> str:
+    """Return the name of an element without its namespace."""
+    return tag.rpartition("}")[2]
 
 
 def _make_unmeasured_api_call(client: BaseClient, *arguments: Any) -> Any:  # noqa: ANN401  # as botocore's

@@ -22,6 +22,8 @@ from tests.cli.report.results import (
     written,
 )
 
+pytestmark = pytest.mark.slow
+
 AXE = Path(__file__).parents[3] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 """The folder into which `npm ci` installs axe/package-lock.json. Git ignores it."""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

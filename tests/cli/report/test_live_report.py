@@ -12,6 +12,8 @@ from tests.cli.report.test_document import Parsed
 from tests.support.command import invoke
 from tests.support.network import Builder, Private
 
+pytestmark = pytest.mark.slow
+
 OFF = "no-where-1"
 
 

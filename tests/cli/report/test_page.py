@@ -25,6 +25,8 @@ from tests.cli.report.results import (
 )
 from tests.cli.report.test_document import HOSTILE
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def result() -> Result:

@@ -3,11 +3,15 @@
 import json
 from typing import Any
 
+import pytest
+
 from sandbox.config_items.items import ItemStyle
 from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox
 from tests.sandbox.config.network import Ids
 from tests.sandbox.config.rule import RULE
+
+pytestmark = pytest.mark.slow
 
 
 def invoking(event: dict[str, Any]) -> dict[str, Any]:
