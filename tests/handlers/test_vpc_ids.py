@@ -49,7 +49,7 @@ def changed(rule: Rule, resource_id: str) -> dict[str, str]:
 def test_subnet_elsewhere_is_answered_from_its_own_item(rule: Rule, outside: Private) -> None:
     """A subnet never moves to another VPC, so its item is enough: no call to EC2, and one report."""
     assert changed(rule, outside.subnet) == {outside.subnet: "EXCLUDED"}
-    assert operations(rule) == ["PutEvaluations"]
+    assert operations(rule) == ["GetComplianceDetailsByResource", "PutEvaluations"]
     held = rule.held()[outside.subnet]
     assert held.compliance == "NOT_APPLICABLE"
     rule.sweep()
@@ -68,7 +68,7 @@ def test_shared_subnet_elsewhere_is_its_owners(rule: Rule, outside: Private) -> 
     }
     rule.sandbox.calls.clear()
     assert rule.tell(item) == {outside.subnet: "NOT_OWNED"}
-    assert operations(rule) == ["PutEvaluations"]
+    assert operations(rule) == ["GetComplianceDetailsByResource", "PutEvaluations"]
     assert rule.tell({**item, "configuration": {"vpcId": outside.vpc}}) == {outside.subnet: "EXCLUDED"}
     assert "DescribeSubnets" in operations(rule)
 
