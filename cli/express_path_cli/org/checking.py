@@ -103,7 +103,9 @@ class _Run:
                     places.append(Place(account.member, replace(account.aws, region=region)))
                 else:
                     yield _disabled(account.member, region)
-        for place, found in self._pool.run(places, lambda place: list(self._request.problems(place))):
+        for place, found in self._pool.run(
+            places, lambda place: list(self._request.problems(place.with_new_clients()))
+        ):
             problems = [problem for problem in found if isinstance(problem, Problem)]
             problems += not_offered.get(place.region, []) + untrusted.get(place.member.id, [])
             errors = [error for error in found if isinstance(error, ExpressPathError)]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import calling, pages
+from express_path.errors import ApiError
 from express_path_cli.organization import Member, active_accounts, active_members
 from express_path_cli.problems import OptionError
 
@@ -21,9 +22,17 @@ class Organization:
 
 
 def read_organization(organizations: "OrganizationsClient") -> Organization:
-    """Read the organization of the caller's account. Raise ApiError."""
-    with calling("organizations:DescribeOrganization"):
-        found = organizations.describe_organization()["Organization"]
+    """Read the organization of the caller's account. Raise ApiError, and OptionError if it is in none."""
+    try:
+        with calling("organizations:DescribeOrganization"):
+            found = organizations.describe_organization()["Organization"]
+    except ApiError as error:
+        if error.code != "AWSOrganizationsNotInUseException":
+            raise
+        raise OptionError(
+            "this account is not in an organization",
+            "use --profile, with credentials of the management account or of a delegated administrator",
+        ) from error
     return Organization(found["Id"], found["MasterAccountId"])
 
 

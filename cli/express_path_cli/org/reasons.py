@@ -69,7 +69,7 @@ FIXES: Mapping[CheckReason, str] = {
     ),
     CheckReason.BUCKET_MISSING: "deploy the template of the artifact buckets to this Region, and upload the function",
     CheckReason.BUCKET_UNREADABLE: (
-        "allow the organization (aws:PrincipalOrgID) to read the bucket in its policy and in that of its KMS key"
+        "upload the function's code, and allow the organization (aws:PrincipalOrgID) to read it in the bucket's policy"
     ),
     CheckReason.NAME_TAKEN: "delete the stack that uses the name, or import it into the StackSet",
     CheckReason.RULE_QUOTA: "delete rules that are no longer used",

@@ -82,9 +82,11 @@ class DeployedOrganization(Organization):
         self.aws(name, "config", region).put_config_rule(ConfigRule={"ConfigRuleName": RULE, "Source": source})
         self.aggregation.places.add((self.accounts[name], region))
 
-    def result(self, name: str, region: str, subnet_id: str, reason: Reason, hops: Iterable[str] = ()) -> None:
-        """Store a result as the rule reports it, in a route table and VPC that are named like the subnet."""
-        suffix = subnet_id.removeprefix("subnet-")[:4]
+    def result(
+        self, name: str, region: str, subnet_id: str, reason: Reason, hops: Iterable[str] = (), suffix: str = ""
+    ) -> None:
+        """Store a result as the rule reports it, in a route table and VPC with this suffix, by default the subnet's."""
+        suffix = suffix or subnet_id.removeprefix("subnet-")[:4]
         path = tuple(Hop(target_kind(hop), hop, "0.0.0.0/0") for hop in hops)
         table = RouteTable(id=f"rtb-{suffix}", vpc_id=f"vpc-{suffix}")
         route = Route("0.0.0.0/0", path[0].id, path[0].kind) if path else None

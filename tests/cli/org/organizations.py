@@ -53,19 +53,24 @@ class Organization:
             config.put_delivery_channel(DeliveryChannel={"name": "default", "s3BucketName": "config-history"})
             config.start_configuration_recorder(ConfigurationRecorderName="default")
 
-    def network_role(self, name: str, condition: dict[str, Any], principal: Any = "*") -> str:  # noqa: ANN401
+    def network_role(self, name: str, condition: dict[str, Any]) -> str:
         """Create a role in an account with this condition in its trust policy, and return its ARN."""
-        statement = {
-            "Effect": "Allow",
-            "Principal": {"AWS": principal},
-            "Action": "sts:AssumeRole",
-            "Condition": condition,
-        }
         made = self.aws(name, "iam").create_role(
-            RoleName="express-path-network",
-            AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [statement]}),
+            RoleName="express-path-network", AssumeRolePolicyDocument=trust_policy(condition)
         )
         return str(made["Role"]["Arn"])
+
+    def set_trust(self, name: str, condition: dict[str, Any]) -> None:
+        """Replace the condition in the trust policy of that role."""
+        self.aws(name, "iam").update_assume_role_policy(
+            RoleName="express-path-network", PolicyDocument=trust_policy(condition)
+        )
+
+
+def trust_policy(condition: dict[str, Any]) -> str:
+    """Return a trust policy that admits everyone under a condition."""
+    statement = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole", "Condition": condition}
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
 def put_recorder(config: Any, group: dict[str, Any] | None = None, frequency: str = "CONTINUOUS") -> None:  # noqa: ANN401

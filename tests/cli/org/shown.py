@@ -61,11 +61,12 @@ def _after_a_roll_out(sandbox: Sandbox, aggregator: Aggregator) -> None:
     organization = DeployedOrganization(sandbox, aggregator)
     home, north = REGIONS
     for number in range(3):
-        suffix = f"{number}0a1b2c3d4e5f607"
-        organization.result("data", home, f"subnet-{suffix}", Reason.NAT_GATEWAY, ["nat-0a1b2c3d4e5f60718"])
+        subnet_id, nat = f"subnet-0a1b2c3d4e5f6071{number}", "nat-0a1b2c3d4e5f60718"
+        organization.result("data", home, subnet_id, Reason.NAT_GATEWAY, [nat], "0a1b2c3d4e5f60718")
     hops = ("tgw-0a1b2c3d4e5f60718", "nat-0b1c2d3e4f5061728")
-    organization.result("web", north, "subnet-3a1b2c3d4e5f60718", Reason.NAT_BEYOND_TRANSIT_GATEWAY, hops)
-    organization.result("web", home, "subnet-4a1b2c3d4e5f60718", Reason.ENDPOINT, ["vpce-0a1b2c3d4e5f60718"])
+    beyond = Reason.NAT_BEYOND_TRANSIT_GATEWAY
+    organization.result("web", north, "subnet-0b1c2d3e4f5061728", beyond, hops, "0b1c2d3e4f5061728")
+    organization.result("web", home, "subnet-0c1d2e3f405162738", Reason.ENDPOINT, ["vpce-0a1b2c3d4e5f60718"])
     organization.sweep("data", home, NonCompliant=3)
     organization.sweep("web", north, NonCompliant=1)
     failed = (organization.accounts["data"], north)

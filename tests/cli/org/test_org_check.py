@@ -116,7 +116,7 @@ def test_the_management_account_is_not_covered(sandbox: Sandbox, organization: O
 
 @pytest.mark.usefixtures("organization")
 def test_artifact_buckets_are_read_from_each_account(sandbox: Sandbox) -> None:
-    """A bucket that is missing, in another Region, or not readable, and a missing object, are named."""
+    """A bucket that is missing or in another Region, and a missing object, are named."""
     options = ("--artifact-bucket-prefix", PREFIX, "--format", "json", *TWO_REGIONS)
     assert reasons(check(*options, "--artifact-key", KEY)) == {}
     result = check(*options, "--artifact-key", "other.zip")
@@ -128,9 +128,26 @@ def test_artifact_buckets_are_read_from_each_account(sandbox: Sandbox) -> None:
     assert reasons(result) == {("ready", NORTH): ["BUCKET_MISSING"]}
     assert f"{PREFIX}-{NORTH} does not exist" in finding(result, "ready", NORTH, "BUCKET_MISSING")
     sandbox.client("s3").create_bucket(Bucket=f"{PREFIX}-{NORTH}")
-    assert "in another Region" in finding(check(*options), "ready", NORTH, "BUCKET_MISSING")
+    assert f"{PREFIX}-{NORTH} is in {HOME}" in finding(check(*options), "ready", NORTH, "BUCKET_MISSING")
+
+
+@pytest.mark.usefixtures("organization")
+def test_buckets_that_only_let_objects_be_read_are_fine(sandbox: Sandbox) -> None:
+    """An account that may not list a bucket can read the code; if the object is denied, the bucket is unreadable."""
+    options = ("--artifact-bucket-prefix", PREFIX, "--format", "json", *TWO_REGIONS)
     sandbox.faults.deny("s3", "HeadBucket")
-    assert reasons(check(*options)) == {("ready", region): ["BUCKET_UNREADABLE"] for region in REGIONS}
+    for more in ((), ("--artifact-key", KEY)):
+        result = check(*options, *more)
+        assert (reasons(result), result.exit_code) == ({}, 0)
+    sandbox.faults.deny("s3", "HeadObject")
+    result = check(*options, "--artifact-key", KEY)
+    assert reasons(result) == {("ready", region): ["BUCKET_UNREADABLE"] for region in REGIONS}
+    sandbox.faults.clear()
+    for operation in ("HeadBucket", "HeadObject"):
+        sandbox.faults.fail("s3", operation, "BadRequest", 400)
+        result = check(*options, "--artifact-key", KEY)
+        assert (result.exit_code, f"s3:{operation} failed with BadRequest" in result.stderr) == (2, True)
+        sandbox.faults.clear()
 
 
 def test_names_are_taken_unless_the_stack_set_took_them(
@@ -178,63 +195,48 @@ def put_rule(config: Any, name: str) -> None:  # noqa: ANN401  # any client
     )
 
 
-def test_regions_without_the_service_are_limited(organization: Organization) -> None:
-    """A Region that does not offer S3 Express is named, and left out with --all-regions."""
+def test_regions_are_offered_and_enabled(sandbox: Sandbox, organization: Organization) -> None:
+    """A Region without S3 Express is LIMITED, and left out with --all-regions; a disabled one is not called."""
     organization.record("ready", [NOT_OFFERED])
-    result = check("--region", NOT_OFFERED, "--format", "json")
-    assert (reasons(result), result.exit_code) == ({("ready", NOT_OFFERED): ["SERVICE_NOT_OFFERED"]}, 0)
+    sandbox.calls.clear()
+    result = check("--region", NOT_OFFERED, "--region", "me-nowhere-1", "--format", "json")
+    found = {("ready", NOT_OFFERED): ["SERVICE_NOT_OFFERED"], ("ready", "me-nowhere-1"): ["REGION_DISABLED"]}
+    assert (reasons(result), result.exit_code) == (found, 1)
+    assert {call.region for call in sandbox.calls} == {NOT_OFFERED}
     everywhere = {place["region"] for place in document(check("--all-regions", "--format", "json"))["places"]}
     assert set(REGIONS) < everywhere
     assert NOT_OFFERED not in everywhere
 
 
-@pytest.mark.usefixtures("organization")
-def test_a_disabled_region_is_not_read(sandbox: Sandbox) -> None:
-    """A Region that the account has not enabled is named without calls to it."""
+def test_the_network_role_must_trust_each_account(sandbox: Sandbox, organization: Organization) -> None:
+    """The trust policy is read once, and evaluated for each account's roles. What is not understood is a failure."""
+    arn = organization.network_role(
+        "ready",
+        {
+            "StringEquals": {"aws:PrincipalOrgID": organization.id, "sts:ExternalId": "secret"},
+            "ArnLike": {"aws:PrincipalArn": "arn:aws:iam::*:role/express-path/*"},
+        },
+    )
+    named = ("--network-role-arn", arn, "--format", "json")
     sandbox.calls.clear()
-    result = check("--region", HOME, "--region", "me-nowhere-1", "--format", "json")
-    assert reasons(result) == {("ready", "me-nowhere-1"): ["REGION_DISABLED"]}
-    assert {call.region for call in sandbox.calls} == {HOME}
-
-
-TRUSTED = {
-    "StringEquals": {"sts:ExternalId": "secret"},
-    "ArnLike": {"aws:PrincipalArn": "arn:*:iam::*:role/express-path/*"},
-}
-
-
-@pytest.mark.parametrize(
-    ("condition", "options", "is_trusted"),
-    [
-        (TRUSTED, ("--network-external-id", "secret"), True),
-        (TRUSTED, (), False),
-        ({"StringEquals": {"aws:PrincipalOrgID": "o-another"}}, (), False),
-        ({"ArnLike": {"aws:PrincipalArn": "arn:aws:iam::*:role/express-path-*"}}, (), False),
-    ],
-    ids=["path", "external-id", "organization", "other-path"],
-)
-def test_the_network_role_must_trust_each_account(
-    organization: Organization, condition: dict[str, Any], options: tuple[str, ...], is_trusted: bool
-) -> None:
-    """The trust policy is read once in the network account, and evaluated for the roles of each account."""
-    arn = organization.network_role("ready", condition)
-    result = check("--network-role-arn", arn, "--format", "json", *options)
-    assert reasons(result) == ({} if is_trusted else {("ready", HOME): ["NETWORK_ROLE_UNTRUSTED"]})
-    assert result.exit_code == (0 if is_trusted else 1)
-
-
-def test_a_trust_policy_that_is_not_understood_is_named(sandbox: Sandbox, organization: Organization) -> None:
-    """Conditions that are not evaluated, and a role that cannot be read, are failures; a missing role is a problem."""
-    arn = organization.network_role("ready", {"IpAddress": {"aws:SourceIp": "192.0.2.0/24"}})
-    result = check("--network-role-arn", arn)
-    assert result.exit_code == 2
+    result = check(*named, "--network-external-id", "secret", *TWO_REGIONS)
+    assert (reasons(result), result.exit_code) == ({}, 0)
+    assert len(sandbox.calls.of("iam")) == 1
+    result = check(*named, *TWO_REGIONS)
+    assert reasons(result) == {("ready", region): ["NETWORK_ROLE_UNTRUSTED"] for region in REGIONS}
+    assert result.exit_code == 1
+    assert "without an external ID" in finding(result, "ready", HOME, "NETWORK_ROLE_UNTRUSTED")
+    organization.set_trust("ready", {"IpAddress": {"aws:SourceIp": "192.0.2.0/24"}})
+    result = check(*named)
+    assert (reasons(result), result.exit_code) == ({}, 2)
     assert f"network role {arn}: the trust policy" in result.stderr
     sandbox.faults.deny("iam", "GetRole")
-    result = check("--network-role-arn", arn)
-    assert result.exit_code == 2
+    result = check(*named)
+    assert (reasons(result), result.exit_code) == ({}, 2)
     assert "iam:GetRole" in result.stderr
     sandbox.faults.clear()
-    result = check("--network-role-arn", arn.replace("express-path-network", "nobody"), "--format", "json")
+    nobody = arn.replace("express-path-network", "nobody")
+    result = check("--network-role-arn", nobody, "--format", "json")
     assert "does not exist" in finding(result, "ready", HOME, "NETWORK_ROLE_UNTRUSTED")
 
 
@@ -278,27 +280,34 @@ def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox, or
     )
 
 
-@pytest.mark.parametrize("columns", ["80", "160"])
-def test_the_table_groups_places_by_reason(
-    organization: Organization, monkeypatch: pytest.MonkeyPatch, columns: str
-) -> None:
+def test_the_table_groups_places_by_reason(organization: Organization, monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal shows each reason with its effect, its fix, and the accounts, within its width; a pipe is plain."""
-    monkeypatch.setenv("COLUMNS", columns)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("NO_COLOR", "1")
     organization.add("missing")
-    shown = check(*TWO_REGIONS).stdout
-    lines = [line.replace("\x1b[1m", "").replace("\x1b[0m", "") for line in shown.splitlines()]
-    assert max(map(len, lines)) <= int(columns)
-    assert lines[0] == "4 stack instances in 2 accounts: 2 BLOCKED, 0 UNKNOWN, 0 LIMITED, 2 READY"
-    assert "RECORDER_MISSING: the deployment fails" in lines
-    assert sum(line.startswith(organization.accounts["missing"]) for line in lines) == 2
+    monkeypatch.setenv("NO_COLOR", "1")
+    for columns in (80, 160):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        shown = check(*TWO_REGIONS).stdout
+        lines = [line.replace("\x1b[1m", "").replace("\x1b[0m", "") for line in shown.splitlines()]
+        assert max(map(len, lines)) <= columns
+        assert lines[0] == "4 stack instances in 2 accounts: 2 BLOCKED, 0 UNKNOWN, 0 LIMITED, 2 READY"
+        assert "RECORDER_MISSING: the deployment fails" in lines
+        assert sum(line.startswith(organization.accounts["missing"]) for line in lines) == 2
     monkeypatch.delenv("FORCE_COLOR")
     monkeypatch.delenv("NO_COLOR")
     piped = check(*TWO_REGIONS).stdout
     assert "\x1b" not in piped
     [first, _] = [line for line in piped.splitlines() if organization.accounts["missing"] in line]
     assert first.split()[1:4] == ["missing", NORTH, "AWS"]
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_an_account_outside_an_organization_is_one_line() -> None:
+    """The hint says whose credentials the command needs."""
+    result = check()
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert "not in an organization (use --profile" in line
 
 
 def test_every_reason_has_an_effect_and_a_fix() -> None:
