@@ -84,8 +84,11 @@ types: $(VENV) ## Check types.
 .PHONY: template
 template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the template and build what it deploys.
 	.venv-sam/bin/sam validate --lint
-	.venv/bin/cfn-lint template.yaml
+	.venv/bin/cfn-lint template.yaml org/*.yaml
 	.venv-checkov/bin/checkov --file template.yaml --framework cloudformation --skip-download --quiet --compact
+	.venv-checkov/bin/checkov --directory org --framework cloudformation --skip-download --quiet --compact
+	$(MAKE) --silent --no-print-directory org-package >/dev/null
+	.venv/bin/cfn-lint build/org/upload/*.json build/org/upload/*.yaml
 	.venv-sam/bin/sam build
 
 .PHONY: dist
@@ -97,6 +100,12 @@ dist: $(VENV) $(SAM_VENV) ## Build a release into dist/: the wheel, the function
 	rm -f dist/.gitignore
 	cd .aws-sam/build/EvaluateFunction && find . -type f | LC_ALL=C sort | zip -q -X -@ $(CURDIR)/dist/function.zip
 	find .aws-sam/build runbooks samconfig.toml -type f | LC_ALL=C sort | zip -q -X -@ dist/stack.zip
+
+.PHONY: org-package
+org-package: $(VENV) ## Package the rule for StackSets into build/org/, and print what to upload where.
+	rm -rf build/org build/org-code
+	$(MAKE) --silent --no-print-directory -C functions build-Package ARTIFACTS_DIR=$(CURDIR)/build/org-code
+	.venv/bin/python -m org.package build/org-code build/org
 
 .PHONY: browser
 browser: ## Have a Chromium for the report's tests: the one here, or Debian's package where root may install it.

@@ -15,7 +15,17 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from sandbox import config_service, described_stacks, directory_buckets, dynamodb, permissions, service_quotas, speed
+from sandbox import (
+    bucket_policies,
+    config_service,
+    described_stacks,
+    directory_buckets,
+    dynamodb,
+    lambda_code,
+    permissions,
+    service_quotas,
+    speed,
+)
 from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
@@ -79,8 +89,10 @@ class Sandbox:
             speed.apply(self._patches)
             permissions.apply(self._patches)
             self.ec2.apply(self._patches)
+            bucket_policies.apply(self._patches)
             directory_buckets.apply(self._patches)
             dynamodb.apply(self._patches)
+            lambda_code.apply(self._patches)
             config_service.apply(self._patches)
             service_quotas.apply(self._patches)
             described_stacks.apply(self._patches)

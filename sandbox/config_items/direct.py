@@ -6,6 +6,8 @@ that a test sets do not affect them.
 
 import io
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import cast
 
@@ -19,10 +21,28 @@ from werkzeug.test import Client
 
 from sandbox.server import CREDENTIALS, HOST, Sandbox
 
+ACCOUNT_HEADER = "x-moto-account-id"
+"""The header that names the account of a request to moto, instead of an access key of that account."""
 
-def direct_client(sandbox: Sandbox, service: str) -> BaseClient:
-    """Return a boto3 client of the sandbox's account and Region that bypasses its server."""
-    return _client(service, sandbox.region)
+_account: ContextVar[str | None] = ContextVar("account", default=None)
+
+
+def direct_client(sandbox: Sandbox, service: str, region: str | None = None) -> BaseClient:
+    """Return a boto3 client of a Region, by default the sandbox's, that bypasses its server.
+
+    Its calls are made in the sandbox's account, or in that of `acting_in`.
+    """
+    return _client(service, region or sandbox.region)
+
+
+@contextmanager
+def acting_in(account_id: str) -> Iterator[None]:
+    """Make the calls of direct clients in another account."""
+    token = _account.set(account_id)
+    try:
+        yield
+    finally:
+        _account.reset(token)
 
 
 @cache
@@ -63,6 +83,8 @@ class _Backends:
         url = str(request.url)
         headers = cast("dict[str, str | bytes]", dict(request.headers))
         sent = {name: value.decode() if isinstance(value, bytes) else value for name, value in headers.items()}
+        if account_id := _account.get():
+            sent[ACCOUNT_HEADER] = account_id
         with disable_iam_authentication():  # the account's policies are not about a service's own reads
             answer = self._application.open(url, method=request.method, headers=sent, data=request.body)
         received = HTTPHeaders.from_dict(dict(answer.headers))

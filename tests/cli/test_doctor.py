@@ -377,11 +377,14 @@ def test_an_organizations_function_is_elsewhere(stack: WholeStack, sandbox: Sand
 @pytest.mark.parametrize("mode", ["ON", "APPROVAL"])
 def test_a_stack_that_heals(sandbox: Sandbox, automation: Automation, mode: str) -> None:
     """The mode is reported if healing is automatic or needs approval; a closed calendar is a warning."""
+    arn = approval_topic(sandbox)
+    account_id, name = arn.split(":")[4:]
+    by_name = {"ApprovalTopicName": name, "TopicAccountId": account_id}
     asked = {
         "RemediationMode": mode,
         "ChangeCalendarName": "freeze",
         "Approvers": "ann",
-        "ApprovalTopicArn": approval_topic(sandbox),
+        **({"ApprovalTopicArn": arn} if mode == "ON" else by_name),
     }
     automation.knobs.open_calendars.add("freeze")
     stack = WholeStack(sandbox, **asked)
@@ -392,7 +395,7 @@ def test_a_stack_that_heals(sandbox: Sandbox, automation: Automation, mode: str)
     assert examine()[0]["calendar"]["state"] == "WARN"
     automation.knobs.open_calendars.clear()
     automation.knobs.closed_calendars.clear()
-    direct_client(sandbox, "sns").delete_topic(TopicArn=asked["ApprovalTopicArn"])
+    direct_client(sandbox, "sns").delete_topic(TopicArn=arn)
     checks, status = examine()
     assert (checks["calendar"]["state"], checks["approval"]["state"], status) == ("FAIL", "FAIL", 1)
     assert stack.rule

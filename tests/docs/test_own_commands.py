@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 CODE = re.compile(r"^```sh\n(.*?)^```|^ {4}(\S.*?)$|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"\bexpress-path (?P<name>(?:org )?[a-z]+)(?P<rest>[^#|\n]*)")
-TARGET = re.compile(r"\bmake (?P<name>[a-z]+)")
+TARGET = re.compile(r"\bmake (?P<name>[a-z-]+)")
 
 
 def code(document: Path) -> str:
@@ -32,7 +32,7 @@ def test_commands_exist_with_their_options(document: Path) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_make_targets_exist(document: Path) -> None:
     """A reader can run each make target that is shown."""
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert {found["name"] for found in TARGET.finditer(code(document))} <= targets
 
 

@@ -135,7 +135,7 @@ def _serve(sandbox: Sandbox, request: AWSPreparedRequest, url: SplitResult) -> A
     finally:
         sys.settrace(None)
     [(status, headers)] = started
-    raw = HTTPResponse(io.BytesIO(body), dict(headers), preload_content=False)
+    raw = HTTPResponse(io.BytesIO(body), dict(headers), preload_content=False, request_method=request.method)
     answer = AWSResponse(request.url, int(status.partition(" ")[0]), raw.headers, raw)
     if not request.stream_output:
         _ = answer.content  # reads the body, as botocore does

@@ -41,10 +41,12 @@ ARNS = {
 # Intrinsic functions of resolved arguments:
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/intrinsic-function-reference.html
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "Fn::And": all,
     "Fn::Contains": lambda argument: argument[1] in argument[0],
     "Fn::Equals": lambda argument: argument[0] == argument[1],
     "Fn::Join": lambda argument: argument[0].join(argument[1]),
     "Fn::Not": lambda argument: not argument[0],
+    "Fn::Or": any,
     "Fn::Select": lambda argument: argument[1][int(argument[0])],
     "Fn::Split": lambda argument: argument[1].split(argument[0]),
 }
@@ -136,6 +138,8 @@ class Expanded:
             [(name, argument)] = node.items()
             if name == "Ref" or name.startswith("Fn::"):
                 return self.call(name, argument)
+            if name == "Condition" and isinstance(argument, str):
+                return self.condition(argument)
         return {key: self.resolve(value) for key, value in node.items() if self.chosen(value) != NO_VALUE}
 
     def chosen(self, node: Any) -> Any:  # noqa: ANN401  # a template's node may be anything

@@ -84,6 +84,15 @@ def test_every_parameter_is_shown_once_with_a_label() -> None:
         ("LedgerTableName", "arn:aws:dynamodb:eu-west-1:123456789012:table/heals", False),
         ("ApprovalTopicKeyArn", "arn:aws:kms:eu-west-1:123456789012:key/mrk-0123", True),
         ("ApprovalTopicKeyArn", "arn:aws:kms:eu-west-1:123456789012:alias/topics", False),
+        ("TopicAccountId", "12345678901", False),
+        ("AlarmTopicName", "arn:aws:sns:eu-west-1:123456789012:alarms", False),
+        ("ApprovalTopicName", "approvals", False),
+        ("ApprovalTopicKeyAlias", "topics", False),
+        ("PermissionsBoundaryName", "team/boundary", True),
+        ("ApproverRoleName", "network/on-call", True),
+        ("ApproverRoleName", "arn:aws:iam::123456789012:role/operators", False),
+        ("ApproverRoleName", "/operators", False),
+        ("PermissionsBoundaryName", "/team/boundary", False),
     ],
 )
 def test_parameter_accepts_what_aws_accepts(name: str, value: str, *, expected: bool, allows: Any) -> None:  # noqa: ANN401
@@ -160,3 +169,91 @@ def test_approval_window_is_longer_than_the_approval_step() -> None:
     for seconds in PARAMETERS["RetryAttemptSeconds"]["AllowedValues"]:
         refused = expanded(**APPROVAL | {"RetryAttemptSeconds": str(seconds)}).broken_rules()
         assert bool(refused) == (seconds <= needed)
+
+
+BY_NAME = {
+    "TopicAccountId": "210987654321",
+    "AlarmTopicName": "alarms",
+    "ApprovalTopicName": "AutomationApprovals",
+    "ApprovalTopicKeyAlias": "alias/topics",
+    "PermissionsBoundaryName": "team/boundary",
+}
+ACCOUNT = {"TopicAccountId": "210987654321"}
+BY_ARN = {
+    "AlarmTopicArn": "arn:aws:sns:us-east-1:210987654321:alarms",
+    "ApprovalTopicArn": "arn:aws:sns:us-east-1:210987654321:AutomationApprovals",
+    "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/team/boundary",
+}
+
+
+def test_names_give_the_same_stack_as_arns() -> None:
+    """With names and the account of the topics, the template builds the ARNs that it would be given otherwise."""
+    key = {"ApprovalTopicKeyAlias": ""}
+    assert expanded(**BY_NAME | key).resources == expanded(**BY_ARN).resources
+    elsewhere = expanded(**BY_NAME, **{"AWS::Region": "eu-west-1", "AWS::AccountId": "111122223333"})
+    assert elsewhere.properties("EvaluateRole")["PermissionsBoundary"].startswith("arn:aws:iam::111122223333:policy/")
+    arn = "arn:aws:sns:eu-west-1:210987654321:AutomationApprovals"
+    assert elsewhere.properties("PlanFunction")["Environment"]["Variables"]["APPROVAL_TOPIC_ARN"] == arn
+
+
+def test_every_alarm_and_role_takes_the_name_of_its_topic_or_boundary() -> None:
+    """No alarm reports to nobody, and no role lacks the boundary, because a template's line knows only the ARN."""
+    stack = expanded(**BY_NAME)
+    alarms = [found for found in stack.resources.values() if found["Type"] == "AWS::CloudWatch::Alarm"]
+    roles = [found for found in stack.resources.values() if found["Type"] == "AWS::IAM::Role"]
+    assert len(alarms) >= 2
+    assert {tuple(alarm["Properties"]["AlarmActions"]) for alarm in alarms} == {(BY_ARN["AlarmTopicArn"],)}
+    assert {role["Properties"]["PermissionsBoundary"] for role in roles} == {BY_ARN["PermissionsBoundaryArn"]}
+
+
+def test_key_by_alias_is_a_condition() -> None:
+    """A policy cannot name a key by its alias, so it names the keys of the account that have this alias."""
+    by_alias, by_arn = (
+        expanded(**parameters).properties("ApprovalPolicy")["PolicyDocument"]["Statement"][1]
+        for parameters in (BY_NAME, BY_ARN | {"ApprovalTopicKeyArn": "arn:aws:kms:us-east-1:210987654321:key/1-2"})
+    )
+    assert by_alias["Resource"] == ["arn:aws:kms:us-east-1:210987654321:key/*"]
+    assert by_alias["Condition"]["ForAnyValue:StringEquals"] == {"kms:ResourceAliases": "alias/topics"}
+    assert by_arn["Resource"] == ["arn:aws:kms:us-east-1:210987654321:key/1-2"]
+    assert by_alias["Condition"]["StringEquals"] == by_arn["Condition"]["StringEquals"]
+    assert by_arn["Condition"].keys() == {"StringEquals"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "arn"),
+    [
+        ("AlarmTopicName", "alarms", "AlarmTopicArn"),
+        ("ApprovalTopicName", "AutomationApprovals", "ApprovalTopicArn"),
+        ("ApprovalTopicKeyAlias", "alias/topics", "ApprovalTopicKeyArn"),
+        ("PermissionsBoundaryName", "boundary", "PermissionsBoundaryArn"),
+        ("ApproverRoleName", "operators", "Approvers"),
+    ],
+)
+def test_name_and_arn_together_are_rejected(name: str, value: str, arn: str) -> None:
+    """Both would contradict each other, so the Rules accept only one; a topic's name needs the topic's account."""
+    [complaint] = expanded(
+        **{name: value, arn: f"arn:aws:sns:us-east-1:210987654321:{value}"}, **ACCOUNT
+    ).broken_rules()
+    assert complaint == f"Set {name} or {arn}, not both."
+    without_account = expanded(**{name: value}).broken_rules()
+    assert bool(without_account) == name.startswith(("Alarm", "ApprovalTopic"))
+    assert all("needs TopicAccountId" in complaint for complaint in without_account)
+
+
+def test_approval_by_name_is_accepted() -> None:
+    """Mode APPROVAL accepts the names of the topic and of the approvers' role too."""
+    named = {"ApprovalTopicArn": "", "ApprovalTopicName": "AutomationApprovals"}
+    named |= {"Approvers": "", "ApproverRoleName": "operators"}
+    assert expanded(**APPROVAL | named, **ACCOUNT).broken_rules() == []
+
+
+def test_roles_of_the_functions_share_a_path() -> None:
+    """A role in the network account can trust every function's role by the path, whatever its generated name."""
+    stack = expanded()
+    trusted = [
+        name
+        for name, resource in stack.resources.items()
+        if resource["Type"] == "AWS::IAM::Role" and "lambda.amazonaws.com" in str(resource["Properties"])
+    ]
+    assert {"EvaluateRole", "PlanRole"} <= set(trusted)
+    assert {stack.properties(name)["Path"] for name in trusted} == {"/express-path/"}

@@ -1,18 +1,11 @@
 """The runbooks as the stack deploys them: the files, whole and unchanged, under names and options that AWS takes."""
 
-import os
 import re
-import subprocess
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from cfnlint.decode import decode_str
 
-from sandbox.dynamic import Client
-from sandbox.server import Sandbox
 from tests.support.template import ROOT, expanded, source
 from tests.template.models import enum, shape
 
@@ -21,7 +14,6 @@ DOCUMENTS = {
     "ApprovalDocument": "AddS3ExpressGatewayEndpointWithApproval",
     "UndoDocument": "RemoveS3ExpressGatewayEndpoint",
 }
-SAM = ROOT / ".venv-sam" / "bin" / "sam"
 # https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_CreateDocument.html
 RESERVED = ("aws", "amazon", "amzn")
 
@@ -55,25 +47,3 @@ def test_document_is_of_a_type_and_name_that_systems_manager_takes(logical_id: s
 def test_content_is_the_runbook(logical_id: str, name: str) -> None:
     """With the included file put in, the content is the runbook, word for word."""
     assert expanded().properties(logical_id)["Content"] == runbook(name)
-
-
-@pytest.mark.slow
-def test_packaging_uploads_the_runbooks_unchanged(sandbox: Sandbox, tmp_path: Path) -> None:
-    """`sam package` puts each file into the bucket that CloudFormation reads it from, and names it in the template."""
-    s3: Client = sandbox.client("s3")
-    s3.create_bucket(Bucket="artifacts")
-    packaged = tmp_path / "packaged.yaml"
-    command = [SAM, "package", "--template-file", ROOT / "template.yaml", "--s3-bucket", "artifacts"]
-    command += ["--region", sandbox.region, "--output-template-file", packaged]
-    environment = {**os.environ, **sandbox.environment(), "SAM_CLI_TELEMETRY": "0", "HOME": str(tmp_path)}
-    run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path)
-    assert run.returncode == 0, run.stderr
-    template, faults = decode_str(packaged.read_text(encoding="utf-8"))
-    assert not faults
-    for logical_id, name in DOCUMENTS.items():
-        included = template["Resources"][logical_id]["Properties"]["Content"]["Fn::Transform"]
-        assert included["Name"] == "AWS::Include"
-        at = urlsplit(included["Parameters"]["Location"])
-        assert (at.scheme, at.netloc) == ("s3", "artifacts")
-        uploaded = s3.get_object(Bucket=at.netloc, Key=at.path.lstrip("/"))["Body"].read()
-        assert yaml.safe_load(uploaded) == runbook(name)

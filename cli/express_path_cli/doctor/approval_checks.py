@@ -15,10 +15,11 @@ class Topic:
     key: str = ""
 
 
-def check_approval(arn: str, topic: Topic | None, approvers: str, key_arn: str) -> Answer:
+def check_approval(arn: str, topic: Topic | None, approvers: str, key: str) -> Answer:
     """Return whether a request reaches somebody who may approve it. `topic` is None if it does not exist.
 
-    `approvers` and `key_arn` are the stack's parameters Approvers and ApprovalTopicKeyArn.
+    `approvers` and `key` are the stack's parameters Approvers or ApproverRoleName, and ApprovalTopicKeyArn or
+    ApprovalTopicKeyAlias.
     """
     names = [name for name in approvers.split(",") if name]
     if not names:
@@ -27,7 +28,7 @@ def check_approval(arn: str, topic: Topic | None, approvers: str, key_arn: str) 
         return fail(
             f"topic {arn or '(none)'} does not exist: nobody is notified", "deploy the stack with ApprovalTopicArn"
         )
-    if topic.key and not topic.key.endswith(_SNS_KEY) and not key_arn:
+    if topic.key and not topic.key.endswith(_SNS_KEY) and not key:
         return fail(
             f"topic {arn} is encrypted with {topic.key}, which the runbooks may not use: no request is sent",
             "deploy the stack with the ARN of that key as ApprovalTopicKeyArn",

@@ -1,0 +1,48 @@
+"""The resource types that stacks can create, and the calls that create and delete each.
+
+The properties of a type are listed at https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.cloudformation import config, functions, identity, messages, storage
+from sandbox.cloudformation.account import Account
+from sandbox.cloudformation.values import Created
+
+Properties = dict[str, Any]
+Create = Callable[[Account, str, Properties], Created]
+"""Create a resource. The text is a name for it if its properties have none."""
+
+Delete = Callable[[Account, str, Properties], None]
+"""Delete the resource with a physical ID."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A resource type."""
+
+    create: Create
+    delete: Delete
+
+
+KINDS = {
+    "AWS::CloudWatch::Alarm": Kind(messages.create_alarm, messages.delete_alarm),
+    "AWS::Config::ConfigRule": Kind(config.create_rule, config.delete_rule),
+    "AWS::Config::RemediationConfiguration": Kind(config.create_remediation, config.delete_remediation),
+    "AWS::DynamoDB::Table": Kind(storage.create_table, storage.delete_table),
+    "AWS::Events::Rule": Kind(messages.create_event_rule, messages.delete_event_rule),
+    "AWS::IAM::Role": Kind(identity.create_role, identity.delete_role),
+    "AWS::IAM::RolePolicy": Kind(identity.create_role_policy, identity.delete_role_policy),
+    "AWS::Lambda::EventInvokeConfig": Kind(functions.create_invoke_config, functions.delete_invoke_config),
+    "AWS::Lambda::EventSourceMapping": Kind(functions.create_mapping, functions.delete_mapping),
+    "AWS::Lambda::Function": Kind(functions.create_function, functions.delete_function),
+    "AWS::Lambda::Permission": Kind(functions.create_permission, functions.delete_permission),
+    "AWS::Logs::LogGroup": Kind(messages.create_log_group, messages.delete_log_group),
+    "AWS::S3::Bucket": Kind(storage.create_bucket, storage.delete_bucket),
+    "AWS::S3::BucketPolicy": Kind(storage.create_bucket_policy, storage.delete_bucket_policy),
+    "AWS::SQS::Queue": Kind(messages.create_queue, messages.delete_queue),
+    "AWS::SQS::QueuePolicy": Kind(messages.create_queue_policy, messages.delete_queue_policy),
+    "AWS::SSM::Document": Kind(storage.create_document, storage.delete_document),
+}

@@ -1,0 +1,82 @@
+"""Queues, events, logs, and alarms."""
+
+import json
+from typing import Any
+
+from sandbox.cloudformation.account import Account
+from sandbox.cloudformation.values import Created
+
+
+def create_queue(account: Account, name: str, properties: dict[str, Any]) -> Created:
+    """Create a queue; every property is an attribute of the queue."""
+    name = properties.pop("QueueName", name[-80:])
+    tags = {tag["Key"]: tag["Value"] for tag in properties.pop("Tags", [])}
+    url = account.call("sqs", "create_queue", QueueName=name, Attributes=properties, tags=tags)["QueueUrl"]
+    found = account.call("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]
+    return Created(url, {"Arn": found["QueueArn"], "QueueName": name, "QueueUrl": url})
+
+
+def delete_queue(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:
+    """Delete a queue."""
+    account.call("sqs", "delete_queue", QueueUrl=physical_id)
+
+
+def create_queue_policy(account: Account, name: str, properties: dict[str, Any]) -> Created:
+    """Set the policy of queues."""
+    policy = json.dumps(properties["PolicyDocument"])
+    for url in properties["Queues"]:
+        account.call("sqs", "set_queue_attributes", QueueUrl=url, Attributes={"Policy": policy})
+    return Created(name)
+
+
+def delete_queue_policy(account: Account, _physical_id: str, properties: dict[str, Any]) -> None:
+    """Remove the policy of queues."""
+    for url in properties["Queues"]:
+        account.call("sqs", "set_queue_attributes", QueueUrl=url, Attributes={"Policy": ""})
+
+
+def create_event_rule(account: Account, name: str, properties: dict[str, Any]) -> Created:
+    """Create a rule of EventBridge with its targets."""
+    name = properties.pop("Name", name[-64:])
+    targets = properties.pop("Targets", [])
+    arn = account.call("events", "put_rule", Name=name, **properties)["RuleArn"]
+    account.call("events", "put_targets", Rule=name, Targets=targets, **_bus(properties))
+    return Created(name, {"Arn": arn})
+
+
+def delete_event_rule(account: Account, physical_id: str, properties: dict[str, Any]) -> None:
+    """Delete a rule of EventBridge after its targets."""
+    ids = [target["Id"] for target in properties.get("Targets", [])]
+    account.call("events", "remove_targets", Rule=physical_id, Ids=ids, **_bus(properties))
+    account.call("events", "delete_rule", Name=physical_id, **_bus(properties))
+
+
+def _bus(properties: dict[str, Any]) -> dict[str, str]:
+    return {"EventBusName": properties["EventBusName"]} if "EventBusName" in properties else {}
+
+
+def create_log_group(account: Account, name: str, properties: dict[str, Any]) -> Created:
+    """Create a log group."""
+    name = properties.get("LogGroupName", name)
+    account.call("logs", "create_log_group", logGroupName=name)
+    if "RetentionInDays" in properties:
+        days = properties["RetentionInDays"]
+        account.call("logs", "put_retention_policy", logGroupName=name, retentionInDays=days)
+    return Created(name, {"Arn": f"arn:aws:logs:{account.region}:{account.account_id}:log-group:{name}:*"})
+
+
+def delete_log_group(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:
+    """Delete a log group."""
+    account.call("logs", "delete_log_group", logGroupName=physical_id)
+
+
+def create_alarm(account: Account, name: str, properties: dict[str, Any]) -> Created:
+    """Create an alarm."""
+    name = properties.pop("AlarmName", name)
+    account.call("cloudwatch", "put_metric_alarm", AlarmName=name, **properties)
+    return Created(name, {"Arn": f"arn:aws:cloudwatch:{account.region}:{account.account_id}:alarm:{name}"})
+
+
+def delete_alarm(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:
+    """Delete an alarm."""
+    account.call("cloudwatch", "delete_alarms", AlarmNames=[physical_id])

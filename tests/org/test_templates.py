@@ -1,0 +1,312 @@
+"""The templates of the roll-out: who may do what, and that they fit template.yaml."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from samtranslator.yaml_helper import yaml_parse
+
+from sandbox.iam_policies import Authorization, is_allowed
+from tests.support.iam import access_level, actions, lint
+from tests.support.organization import Packaged
+from tests.support.template import ROOT, expanded, source
+
+ORG = ROOT / "org"
+TEMPLATES = ("artifact-bucket", "ledger", "ledger-stackset", "network-role", "stackset")
+ORGANIZATION = "o-a1b2c3d4e5"
+PERMITTED = {
+    "aws:PrincipalArn": ["arn:aws:iam::111122223333:role/express-path/rule-EvaluateRole-1A2B"],
+    "aws:PrincipalOrgID": [ORGANIZATION],
+    "sts:ExternalId": ["express-path"],
+}
+# Parameters of the rule's template that a StackSet cannot pass: an ARN or a VPC is valid in one account or Region only,
+# and a rule or runbook of another name would be a second one.
+NOT_PASSED = {
+    "VpcIds",
+    "AlarmTopicArn",
+    "ApprovalTopicArn",
+    "ApprovalTopicKeyArn",
+    "PermissionsBoundaryArn",
+    "RuleName",
+    "HealDocumentName",
+    "ApprovalDocumentName",
+    "UndoDocumentName",
+}
+OTHER_DEFAULTS = {"ExcludeTag": "NONE", "LedgerTableName": "express-path-ledger"}
+
+
+def template(name: str) -> dict[str, Any]:
+    """Return a template of org/ with short forms such as !Ref expanded."""
+    parsed: dict[str, Any] = yaml_parse((ORG / f"{name}.yaml").read_text(encoding="utf-8"))
+    return parsed
+
+
+def resolved(node: Any, values: Mapping[str, str]) -> Any:  # noqa: ANN401  # JSON
+    """Return part of a template with Ref and Fn::Sub replaced by given values."""
+    if isinstance(node, list):
+        return [resolved(item, values) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "Ref" in node:
+        return values[node["Ref"]]
+    if "Fn::Sub" in node:
+        return re.sub(r"\$\{([\w:.]+)\}", lambda match: values[match[1]], node["Fn::Sub"])
+    if "Fn::GetAtt" in node:
+        return values[".".join(node["Fn::GetAtt"])]
+    return {key: resolved(value, values) for key, value in node.items()}
+
+
+VALUES = {
+    "AWS::AccountId": "210987654321",
+    "AWS::Partition": "aws",
+    "Bucket.Arn": "arn:aws:s3:::code-us-east-1",
+    "ExternalId": "express-path",
+    "OrganizationId": ORGANIZATION,
+}
+
+
+def role() -> dict[str, Any]:
+    """Return the properties of the network account's role."""
+    properties: dict[str, Any] = template("network-role")["Resources"]["NetworkRole"]["Properties"]
+    return {name: resolved(properties[name], VALUES) for name in ("AssumeRolePolicyDocument", "Policies")}
+
+
+def test_every_template_of_the_rollout_is_tested() -> None:
+    """The list above has the templates of this folder that this file knows; others have tests of their own."""
+    assert {path.stem for path in ORG.glob("*.yaml")} >= set(TEMPLATES)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_parameters_are_described_and_constrained(name: str) -> None:
+    """Each parameter has a description, limits its values, and has a default that it allows."""
+    for parameter, definition in template(name)["Parameters"].items():
+        assert len(definition["Description"]) > 20, parameter
+        constrained = [key for key in ("AllowedValues", "AllowedPattern", "MinValue") if key in definition]
+        assert len(constrained) == (definition["Type"] != "CommaDelimitedList"), parameter
+        assert ("ConstraintDescription" in definition) == ("AllowedPattern" in definition), parameter
+        default = str(definition.get("Default", ""))
+        if "Default" in definition and "AllowedPattern" in definition:
+            assert re.fullmatch(definition["AllowedPattern"], default, re.ASCII), parameter
+
+
+def test_stackset_passes_every_parameter_that_is_valid_everywhere(packaged: Packaged) -> None:
+    """The StackSet passes each parameter of the rule's template, except those of one account, Region, or name."""
+    stackset = template("stackset")
+    passed = stackset["Resources"]["StackSet"]["Properties"]["Parameters"]
+    assert [item["ParameterValue"] for item in passed] == [{"Ref": item["ParameterKey"]} for item in passed]
+    names = [item["ParameterKey"] for item in passed]
+    assert len(names) == len(set(names))
+    assert set(names) == packaged.template["Parameters"].keys() - NOT_PASSED
+    assert packaged.template["Parameters"].keys() >= NOT_PASSED
+
+
+def test_stackset_has_the_parameters_of_the_rule() -> None:
+    """A value that the rule's template would reject in every account is rejected before the StackSet exists."""
+    stackset = template("stackset")["Parameters"]
+    for name in source()["Parameters"].keys() - NOT_PASSED:
+        if name in OTHER_DEFAULTS:
+            assert stackset[name]["Default"] == OTHER_DEFAULTS[name]
+        else:
+            assert stackset[name] == source()["Parameters"][name], name
+    for name, default in OTHER_DEFAULTS.items():
+        assert re.fullmatch(source()["Parameters"][name]["AllowedPattern"], default, re.ASCII)
+
+
+def test_stackset_shows_every_parameter_once_with_a_label() -> None:
+    """Every parameter is in exactly one group of the console's form and has a label."""
+    stackset = template("stackset")
+    interface = stackset["Metadata"]["AWS::CloudFormation::Interface"]
+    grouped = [name for group in interface["ParameterGroups"] for name in group["Parameters"]]
+    assert sorted(grouped) == sorted(stackset["Parameters"])
+    assert interface["ParameterLabels"].keys() == stackset["Parameters"].keys()
+
+
+@pytest.mark.parametrize("name", ["ledger-stackset", "stackset"])
+def test_stacksets_deploy_to_accounts_that_join(name: str) -> None:
+    """Both StackSets are service-managed, deploy automatically, and go on if an account fails."""
+    stackset = template(name)["Resources"]["StackSet"]["Properties"]
+    assert stackset["PermissionModel"] == "SERVICE_MANAGED"
+    assert stackset["AutoDeployment"]["Enabled"] is True
+    assert stackset["ManagedExecution"] == {"Active": True}
+    assert stackset["OperationPreferences"]["ConcurrencyMode"] == "SOFT_FAILURE_TOLERANCE"
+    [group] = stackset["StackInstancesGroup"]
+    assert len(group["DeploymentTargets"]["OrganizationalUnitIds"]) == 1
+    keys = [parameter for parameter in template(name)["Parameters"] if parameter.endswith("TemplateKey")]
+    assert f"${{{keys[0]}}}" in stackset["TemplateURL"]["Fn::Sub"]
+
+
+def test_keys_of_the_package_fit_the_parameters(packaged: Packaged) -> None:
+    """The StackSets accept the keys that the package prints, and no others."""
+    declared = template("stackset")["Parameters"] | template("ledger-stackset")["Parameters"]
+    for name, key in packaged.keys.items():
+        assert re.fullmatch(declared[name]["AllowedPattern"], key)
+        assert not re.fullmatch(declared[name]["AllowedPattern"], "latest")
+
+
+def test_promotion_changes_only_the_remediation() -> None:
+    """Another RemediationMode changes AWS Config's remediation and a setting of the plan function, and nothing else."""
+    ledger = {"LedgerTableName": "express-path-ledger"}
+    before, after = (expanded(**ledger, RemediationMode=mode).resources for mode in ("OFF", "ON"))
+    assert before.keys() == after.keys()
+    assert {name for name in before if before[name] != after[name]} == {"PlanFunction", "Remediation"}
+    changed = [expanded(**ledger, RemediationMode=mode).properties("Remediation") for mode in ("OFF", "ON")]
+    assert [properties["Automatic"] for properties in changed] == [False, True]
+    assert changed[0] | {"Automatic": True} == changed[1]
+
+
+def test_ledger_is_that_of_the_template_with_a_fixed_name() -> None:
+    """A heal finds the same protection in the organization's ledger as in that of a single stack."""
+    own = template("ledger")["Resources"]["LedgerTable"]
+    single = source()["Resources"]["LedgerTable"]
+    assert own["Properties"].pop("TableName") == {"Ref": "LedgerTableName"}
+    assert own["Properties"] == single["Properties"]
+    assert own["DeletionPolicy"] == own["UpdateReplacePolicy"] == "Retain"
+    given, wanted = (template(name)["Parameters"]["LedgerTableName"] for name in ("ledger-stackset", "stackset"))
+    assert given["Default"] == wanted["Default"] == template("ledger")["Parameters"]["LedgerTableName"]["Default"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "trusted"),
+    [
+        ({}, True),
+        ({"aws:PrincipalArn": ["arn:aws:iam::444455556666:role/express-path/rule-PlanRole-3C4D"]}, True),
+        ({"aws:PrincipalArn": ["arn:aws:iam::444455556666:role/administrator"]}, False),
+        ({"aws:PrincipalArn": ["arn:aws:iam::444455556666:user/express-path/jane"]}, False),
+        ({"aws:PrincipalArn": ["arn:aws:iam::444455556666:role/other/express-path/reader"]}, False),
+        ({"aws:PrincipalOrgID": ["o-zzzzzzzzzz"]}, False),
+        ({"aws:PrincipalOrgID": []}, False),
+        ({"sts:ExternalId": ["guess"]}, False),
+        ({"sts:ExternalId": []}, False),
+    ],
+)
+def test_network_role_trusts_only_the_functions_of_the_organization(
+    changes: dict[str, list[str]], *, trusted: bool
+) -> None:
+    """Organization, path, and external ID must all be right, because the principal is everyone."""
+    [statement] = role()["AssumeRolePolicyDocument"]["Statement"]
+    request = Authorization("sts:AssumeRole", keys=PERMITTED | changes)
+    assert is_allowed([statement | {"Resource": "*"}], request) is trusted
+
+
+def test_network_role_trusts_the_roles_of_the_template() -> None:
+    """The roles of the functions, with their path, are among those that the network account trusts."""
+    [statement] = role()["AssumeRolePolicyDocument"]["Statement"]
+    for name in ("EvaluateRole", "PlanRole"):
+        arn = expanded().deployed(f"<{name}.Arn>")
+        request = Authorization("sts:AssumeRole", keys=PERMITTED | {"aws:PrincipalArn": [arn]})
+        assert is_allowed([statement | {"Resource": "*"}], request)
+
+
+def test_network_role_only_reads() -> None:
+    """Every action of the role in the network account lists or reads, and is one that the rule uses at home too."""
+    statements = role()["Policies"][0]["PolicyDocument"]["Statement"]
+    allowed = {action for statement in statements for action in actions(statement)}
+    assert {access_level(action) for action in allowed} <= {"List", "Read"}
+    policies = expanded().properties("EvaluateRole")["Policies"]
+    at_home = {
+        action for policy in policies for part in policy["PolicyDocument"]["Statement"] for action in actions(part)
+    }
+    assert allowed <= at_home
+
+
+@pytest.mark.parametrize(
+    ("action", "changes", "allowed"),
+    [
+        ("s3:GetObject", {}, True),
+        ("s3:GetObject", {"aws:PrincipalOrgID": ["o-zzzzzzzzzz"]}, False),
+        ("s3:GetObject", {"aws:PrincipalOrgID": []}, False),
+        ("s3:GetObject", {"aws:SecureTransport": ["false"]}, False),
+        ("s3:PutObject", {}, False),
+        ("s3:DeleteObject", {}, False),
+        ("s3:ListBucket", {}, False),
+    ],
+)
+def test_bucket_is_readable_by_the_organization_over_tls(
+    action: str, changes: dict[str, list[str]], *, allowed: bool
+) -> None:
+    """Accounts of the organization may read objects, over TLS; nobody else may, and nobody may write."""
+    policy = template("artifact-bucket")["Resources"]["BucketPolicy"]["Properties"]["PolicyDocument"]
+    keys = {"aws:PrincipalOrgID": [ORGANIZATION], "aws:SecureTransport": ["true"]} | changes
+    request = Authorization(action, "arn:aws:s3:::code-us-east-1/code.zip", keys)
+    assert is_allowed(resolved(policy["Statement"], VALUES), request) is allowed
+
+
+def test_bucket_is_encrypted_and_private() -> None:
+    """The bucket encrypts, keeps versions, ignores ACLs, and blocks public access, and stays when the stack goes."""
+    bucket = template("artifact-bucket")["Resources"]["Bucket"]
+    properties = bucket["Properties"]
+    assert set(properties["PublicAccessBlockConfiguration"].values()) == {True}
+    assert properties["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "BucketOwnerEnforced"}]
+    assert properties["VersioningConfiguration"] == {"Status": "Enabled"}
+    assert "SSEAlgorithm" in str(properties["BucketEncryption"])
+    assert bucket["DeletionPolicy"] == "Retain"
+
+
+AUTOMATION, FUNCTION, OTHER = (
+    f"arn:aws:iam::111122223333:role/{name}"
+    for name in ("express-path/automation/AutomationRole", "express-path/PlanRole", "administrator")
+)
+
+
+@pytest.mark.parametrize(
+    ("policy", "arn", "action", "denied"),
+    [
+        ("stop-heals", AUTOMATION, "ec2:ModifyVpcEndpoint", True),
+        ("stop-heals", AUTOMATION, "ec2:CreateVpcEndpoint", True),
+        ("stop-heals", AUTOMATION, "ec2:DeleteVpcEndpoints", True),
+        ("stop-heals", AUTOMATION, "dynamodb:UpdateItem", False),
+        ("stop-heals", FUNCTION, "ec2:DescribeSubnets", False),
+        ("stop-heals", OTHER, "ec2:ModifyVpcEndpoint", False),
+        ("stop-everything", AUTOMATION, "ec2:ModifyVpcEndpoint", True),
+        ("stop-everything", FUNCTION, "config:PutEvaluations", True),
+        ("stop-everything", OTHER, "ec2:ModifyVpcEndpoint", False),
+    ],
+)
+def test_service_control_policy_stops_only_what_it_says(policy: str, arn: str, action: str, *, denied: bool) -> None:
+    """One policy denies the changes of the runbooks, the other all calls of this stack's roles, and nobody else's."""
+    document = json.loads((ORG / f"{policy}-scp.json").read_text(encoding="utf-8"))
+    full_access = {"Effect": "Allow", "Action": "*", "Resource": "*"}  # what every account has besides
+    request = Authorization(action, keys={"aws:PrincipalArn": [arn]})
+    assert is_allowed([full_access, *document["Statement"]], request) is not denied
+
+
+def test_every_change_of_a_heal_is_stopped() -> None:
+    """The policy that stops heals names each write to EC2 that the runbooks' role may make."""
+    policies = expanded().properties("AutomationRole")["Policies"]
+    statements = [
+        part for policy in policies for part in policy["PolicyDocument"]["Statement"] if part["Effect"] == "Allow"
+    ]
+    allowed = {action for statement in statements for action in actions(statement)}
+    writes = {action for action in allowed if action.startswith("ec2:") and access_level(action) == "Write"}
+    document = json.loads((ORG / "stop-heals-scp.json").read_text(encoding="utf-8"))
+    assert set(document["Statement"][0]["Action"]) == writes
+
+
+def test_policies_pass_the_linter() -> None:
+    """Parliament finds nothing in the policies of the network role."""
+    for policy in role()["Policies"]:
+        assert lint(policy["PolicyDocument"]) == []
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_every_skipped_check_has_its_reason(name: str) -> None:
+    """Each skipped checkov check has a comment that explains why."""
+    for resource in template(name)["Resources"].values():
+        for skip in resource.get("Metadata", {}).get("checkov", {}).get("skip", []):
+            assert re.fullmatch(r"CKV2?_AWS_\d+", skip["id"])
+            assert len(skip["comment"].split()) > 5
+
+
+def test_conformance_pack_is_the_same_rule_and_remediation() -> None:
+    """The example has the triggers of the template's rule, and passes the same inputs to the same runbook."""
+    pack, stack = template("conformance-pack")["Resources"], expanded()
+    rule = stack.properties("ConfigRule")
+    assert pack["NoNatPath"]["Properties"]["Scope"] == rule["Scope"]
+    triggers = [detail["MessageType"] for detail in rule["Source"]["SourceDetails"]]
+    assert [detail["MessageType"] for detail in pack["NoNatPath"]["Properties"]["Source"]["SourceDetails"]] == triggers
+    heal, remediation = pack["Heal"]["Properties"], stack.properties("Remediation")
+    assert heal["Parameters"].keys() == remediation["Parameters"].keys()
+    assert heal["TargetId"] == source()["Parameters"]["HealDocumentName"]["Default"]
+    assert heal["ConfigRuleName"] == "NoNatPath"

@@ -1,0 +1,315 @@
+"""Stacks in the accounts and Regions of the sandbox: what is created, and why a deployment fails."""
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import pytest
+from moto.config.models import config_backends
+from moto.iam.models import iam_backends
+
+from sandbox.cloudformation.values import TemplateError
+from sandbox.config_items.direct import acting_in, direct_client
+from sandbox.dynamic import Client
+from sandbox.server import Sandbox
+from sandbox.stacksets import deploy, deploy_everywhere
+
+TEMPLATE = """
+Parameters:
+  Prefix: {Type: String}
+  Mode: {Type: String, Default: "OFF", AllowedValues: ["OFF", "ON"]}
+  Topic: {Type: String, Default: "", AllowedPattern: "^[a-z]*$", ConstraintDescription: must be lower case}
+  Attempts: {Type: Number, Default: 3, MinValue: 1, MaxValue: 25}
+  Days: {Type: Number, Default: 30}
+Conditions:
+  IsOn: !Equals [!Ref Mode, "ON"]
+  Logs: !Not [!Condition IsOn]
+Rules:
+  OnNeedsTopic:
+    RuleCondition: !Equals [!Ref Mode, "ON"]
+    Assertions:
+      - Assert: !Not [!Equals [!Ref Topic, ""]]
+        AssertDescription: Mode ON needs Topic.
+Resources:
+  Rule:
+    Type: AWS::Config::ConfigRule
+    DependsOn: Permission
+    Properties:
+      ConfigRuleName: no-gaps
+      Source:
+        Owner: CUSTOM_LAMBDA
+        SourceIdentifier: !GetAtt Function.Arn
+        SourceDetails:
+          - {EventSource: aws.config, MessageType: ScheduledNotification}
+      InputParameters:
+        mode: !Ref Mode
+        topic: !If [IsOn, !Ref Topic, !Ref AWS::NoValue]
+  Remediation:
+    Type: AWS::Config::RemediationConfiguration
+    Properties:
+      ConfigRuleName: !Ref Rule
+      TargetType: SSM_DOCUMENT
+      TargetId: !Ref Document
+      Automatic: false
+      MaximumAutomaticAttempts: !Ref Attempts
+      RetryAttemptSeconds: 86400
+      ExecutionControls: {SsmControls: {ConcurrentExecutionRatePercentage: 10, ErrorPercentage: 50}}
+      Parameters:
+        SubnetId: {ResourceValue: {Value: RESOURCE_ID}}
+        AutomationAssumeRole: {StaticValue: {Values: [!GetAtt Role.Arn]}}
+  Document:
+    Type: AWS::SSM::Document
+    Properties:
+      Name: Fix
+      DocumentType: Automation
+      UpdateMethod: NewVersion
+      Content:
+        schemaVersion: "0.3"
+        assumeRole: "{{ AutomationAssumeRole }}"
+        parameters: {SubnetId: {type: String}, AutomationAssumeRole: {type: String}}
+        mainSteps:
+          - {name: wait, action: "aws:sleep", inputs: {Duration: PT1S}}
+  Function:
+    Type: AWS::Lambda::Function
+    Properties:
+      Code: {S3Bucket: !Sub "${Prefix}-${AWS::Region}", S3Key: code.zip}
+      Handler: function.handler
+      Runtime: python3.13
+      Role: !GetAtt Role.Arn
+      Environment: {Variables: {QUEUE: !Ref Queue, PLACE: !Join ["/", [!Ref AWS::AccountId, !Select [0, [a, b]]]]}}
+  Permission:
+    Type: AWS::Lambda::Permission
+    Properties:
+      Action: lambda:InvokeFunction
+      FunctionName: !GetAtt Function.Arn
+      Principal: config.amazonaws.com
+      SourceAccount: !Ref AWS::AccountId
+  InvokeConfig:
+    Type: AWS::Lambda::EventInvokeConfig
+    Properties: {FunctionName: !Ref Function, Qualifier: $LATEST, MaximumRetryAttempts: 2}
+  Role:
+    Type: AWS::IAM::Role
+    Properties:
+      Path: /rules/
+      AssumeRolePolicyDocument:
+        Version: "2012-10-17"
+        Statement: [{Effect: Allow, Principal: {Service: lambda.amazonaws.com}, Action: "sts:AssumeRole"}]
+      Policies:
+        - PolicyName: send
+          PolicyDocument:
+            Version: "2012-10-17"
+            Statement: [{Effect: Allow, Action: "sqs:SendMessage", Resource: !GetAtt Queue.Arn}]
+  MorePolicy:
+    Type: AWS::IAM::RolePolicy
+    Properties:
+      RoleName: !Ref Role
+      PolicyName: log
+      PolicyDocument:
+        Version: "2012-10-17"
+        Statement: [{Effect: Allow, Action: "logs:PutLogEvents", Resource: "*"}]
+  Queue:
+    Type: AWS::SQS::Queue
+    DeletionPolicy: Retain
+    Properties: {MessageRetentionPeriod: 1209600, SqsManagedSseEnabled: true}
+  LogGroup:
+    Type: AWS::Logs::LogGroup
+    Condition: Logs
+    Properties: {RetentionInDays: !Ref Days}
+  Alarm:
+    Type: AWS::CloudWatch::Alarm
+    Properties:
+      Namespace: AWS/SQS
+      MetricName: ApproximateNumberOfMessagesVisible
+      Dimensions: [{Name: QueueName, Value: !GetAtt Queue.QueueName}]
+      Statistic: Maximum
+      Period: 300
+      EvaluationPeriods: 1
+      Threshold: 1
+      ComparisonOperator: GreaterThanOrEqualToThreshold
+Outputs:
+  Queue: {Value: !Ref Queue}
+  Group: {Condition: Logs, Value: !GetAtt LogGroup.Arn}
+"""
+BUCKETS = """
+Parameters: {Prefix: {Type: String}, Organization: {Type: String}}
+Resources:
+  Bucket:
+    Type: AWS::S3::Bucket
+    Properties:
+      BucketName: !Sub "${Prefix}-${AWS::Region}"
+      VersioningConfiguration: {Status: Enabled}
+      PublicAccessBlockConfiguration: {BlockPublicAcls: true}
+      BucketEncryption: {ServerSideEncryptionConfiguration: [{ServerSideEncryptionByDefault: {SSEAlgorithm: AES256}}]}
+  Policy:
+    Type: AWS::S3::BucketPolicy
+    Properties:
+      Bucket: !Ref Bucket
+      PolicyDocument:
+        Version: "2012-10-17"
+        Statement:
+          - Effect: Allow
+            Principal: "*"
+            Action: s3:GetObject
+            Resource: !Sub "${Bucket.Arn}/*"
+            Condition: {StringEquals: {aws:PrincipalOrgID: !Ref Organization}}
+"""
+TOOLS = "999999999999"
+REGIONS = ("us-east-1", "eu-west-1")
+
+
+class Organization:
+    """An organization with a bucket for code in each Region, in the account TOOLS."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        organizations: Client = direct_client(sandbox, "organizations")
+        self.id = organizations.create_organization(FeatureSet="ALL")["Organization"]["Id"]
+        accounts = [organizations.create_account(AccountName=name, Email=f"{name}@example.com") for name in "ab"]
+        self.members = [account["CreateAccountStatus"]["AccountId"] for account in accounts]
+
+    def give_code(self, *regions: str) -> None:
+        """Create the buckets of Regions, with the code in them."""
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as opened:
+            opened.writestr("function.py", "def handler(event, context): pass")
+        for region in regions:
+            bucket = {"Prefix": "code", "Organization": self.id}
+            assert not deploy(self.sandbox, BUCKETS, bucket, TOOLS, region, "buckets").failure
+            s3: Client = direct_client(self.sandbox, "s3", region)
+            with acting_in(TOOLS):
+                s3.put_object(Bucket=f"code-{region}", Key="code.zip", Body=archive.getvalue())
+
+    def record(self, account_id: str, region: str) -> None:
+        """Create a configuration recorder."""
+        config: Client = direct_client(self.sandbox, "config", region)
+        recorder = {"name": "default", "roleARN": f"arn:aws:iam::{account_id}:role/config"}
+        with acting_in(account_id):
+            config.put_configuration_recorder(ConfigurationRecorder=recorder)
+
+
+@pytest.fixture
+def organization(sandbox: Sandbox) -> Organization:
+    """Return an organization whose accounts record, without buckets."""
+    made = Organization(sandbox)
+    for account_id in made.members:
+        for region in REGIONS:
+            made.record(account_id, region)
+    return made
+
+
+def attempted(organization: Organization, account_id: str, region: str, **parameters: str) -> tuple[str, str]:
+    """Return the resource and the code of a failed deployment."""
+    stack = deploy(organization.sandbox, TEMPLATE, {"Prefix": "code", **parameters}, account_id, region)
+    assert stack.failure
+    assert not stack.resources
+    assert stack.failure.code in str(stack.failure)
+    return stack.failure.logical_id, stack.failure.code
+
+
+def names_of_roles(account_id: str) -> list[str]:
+    """Return the names of the roles that stacks created in an account."""
+    return [role.name for role in iam_backends[account_id]["aws"].roles.values() if role.path == "/rules/"]
+
+
+def test_stack_is_created_in_every_account_and_region(organization: Organization) -> None:
+    """Each account and Region gets its own resources, whose properties have their values."""
+    organization.give_code(*REGIONS)
+    stacks = deploy_everywhere(organization.sandbox, TEMPLATE, {"Prefix": "code"}, organization.members, REGIONS)
+    assert [stack.failure for stack in stacks.values()] == [None] * 4
+    account_id = organization.members[1]
+    stack = stacks[account_id, "eu-west-1"]
+    rule = config_backends[account_id]["eu-west-1"].config_rules["no-gaps"]
+    assert json.loads(rule.input_parameters) == {"mode": "OFF"}
+    functions: Client = direct_client(organization.sandbox, "lambda", "eu-west-1")
+    with acting_in(account_id):
+        [function] = functions.list_functions()["Functions"]
+    assert function["Role"].startswith(f"arn:aws:iam::{account_id}:role/rules/")
+    queue = stack.resources["Queue"]
+    assert function["Environment"]["Variables"] == {"QUEUE": queue.physical_id, "PLACE": f"{account_id}/a"}
+    assert stack.outputs.keys() == {"Queue", "Group"}
+    assert len(names_of_roles(account_id)) == 2  # one in each Region, whose names differ
+
+
+def test_deleted_stack_leaves_what_is_retained(organization: Organization) -> None:
+    """A deletion removes all resources but those with the DeletionPolicy Retain."""
+    organization.give_code("us-east-1")
+    account_id = organization.members[0]
+    parameters = {"Prefix": "code", "Mode": "ON", "Topic": "alarms"}
+    stack = deploy(organization.sandbox, TEMPLATE, parameters, account_id, "us-east-1")
+    assert json.loads(config_backends[account_id]["us-east-1"].config_rules["no-gaps"].input_parameters) == {
+        "mode": "ON",
+        "topic": "alarms",
+    }
+    assert "LogGroup" not in stack.resources
+    stack.delete()
+    assert names_of_roles(account_id) == []
+    queues: Client = direct_client(organization.sandbox, "sqs")
+    with acting_in(account_id):
+        assert len(queues.list_queues()["QueueUrls"]) == 1
+
+
+def test_missing_bucket_recorder_or_permission_fails_one_instance(organization: Organization) -> None:
+    """An instance fails with the error of the call that AWS refuses, and leaves nothing behind."""
+    first, second = organization.members
+    assert attempted(organization, first, "us-east-1") == ("Function", "InvalidParameterValueException")
+    organization.give_code("us-east-1")
+    config_backends[first]["us-east-1"].recorders.clear()
+    assert attempted(organization, first, "us-east-1") == ("Rule", "NoAvailableConfigurationRecorderException")
+    assert names_of_roles(first) == []
+    assert attempted(organization, second, "eu-west-1") == ("Function", "InvalidParameterValueException")
+    organization.record("123123123123", "us-east-1")
+    assert attempted(organization, "123123123123", "us-east-1") == ("Function", "AccessDeniedException")
+    assert not deploy(organization.sandbox, TEMPLATE, {"Prefix": "code"}, second, "us-east-1").failure
+
+
+def test_bucket_of_another_region_is_no_source_of_code(organization: Organization) -> None:
+    """Lambda does not read code from another Region."""
+    organization.give_code("us-east-1")
+    template = TEMPLATE.replace("${AWS::Region}", "us-east-1")
+    stack = deploy(organization.sandbox, template, {"Prefix": "code"}, organization.members[0], "eu-west-1")
+    assert stack.failure
+    assert "PermanentRedirect" in stack.failure.message
+
+
+@pytest.mark.parametrize(("resource", "code"), [("Rule", "AlreadyExists"), ("Document", "DocumentAlreadyExists")])
+def test_taken_name_fails(organization: Organization, resource: str, code: str) -> None:
+    """A rule or document of that name, which another stack created, is not taken over."""
+    organization.give_code("us-east-1")
+    account_id = organization.members[0]
+    first = TEMPLATE.replace("Name: Fix", "Name: Other") if resource == "Rule" else TEMPLATE.replace("no-g", "g")
+    assert not deploy(organization.sandbox, first, {"Prefix": "code"}, account_id, "us-east-1", "first").failure
+    assert attempted(organization, account_id, "us-east-1") == (resource, code)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"Mode": "AUTO"}, "Parameter Mode: 'AUTO'"),
+        ({"Topic": "Alarms"}, "must be lower case"),
+        ({"Attempts": "26"}, "Parameter Attempts"),
+        ({"Mood": "ON"}, r"\['Mood'\] do not exist"),
+        ({"Mode": "ON"}, "Mode ON needs Topic"),
+    ],
+)
+def test_refused_parameters(sandbox: Sandbox, changes: dict[str, str], message: str) -> None:
+    """A value that a parameter or a Rule does not allow is refused before anything is created."""
+    with pytest.raises(TemplateError, match=message):
+        deploy(sandbox, TEMPLATE, {"Prefix": "code", **changes}, TOOLS, "us-east-1")
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ({"Transform": "AWS::Serverless-2016-10-31", "Resources": {}}, "Transform"),
+        ({"Resources": {"A": {"Type": "A", "Properties": {"P": [{"Fn::Transform": {}}]}}}}, "Fn::Transform"),
+        ({"Parameters": {"P": {"Type": "String"}}, "Resources": {}}, r"\['P'\] must have values"),
+        ({"Resources": {"A": {"Type": "A::B::C"}}}, "A::B::C is not known"),
+        ({"Resources": {"A": {"Type": "A", "Properties": {"P": {"Fn::Cidr": []}}}}}, "Fn::Cidr is not known"),
+        ({"Resources": {"A": {"Type": "A", "Properties": {"P": {"Ref": "A"}}}}}, "Circular dependency"),
+    ],
+)
+def test_refused_templates(sandbox: Sandbox, template: dict[str, Any], message: str) -> None:
+    """Transforms, which StackSets refuse, and what is not known here are errors."""
+    with pytest.raises(TemplateError, match=message):
+        deploy(sandbox, json.dumps(template), {}, TOOLS, "us-east-1")
