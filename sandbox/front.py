@@ -31,7 +31,10 @@ class Front:
         self._stale = stale
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        """Serve one request. If moto lacks the operation or raises, answer InternalFailure with status 500."""
+        """Serve one request. If moto lacks the operation or raises, answer InternalFailure with status 500.
+
+        Answers to HEAD requests have no body, also those of faults.
+        """
         request = read(environ)
         answer = _Answer()
         fault = self._faults.meet(request)
@@ -46,7 +49,7 @@ class Front:
             answer.status = f"{fault.status} {fault.code}"
         self._log(request, answer)
         start_response(answer.status, answer.headers)
-        return [answer.body]
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [answer.body]
 
     def _serve(self, environ: dict[str, Any]) -> Answer:
         """Return what the application answers; it may be called twice, so it reads a copy of the body."""

@@ -12,18 +12,7 @@ from moto.core.authorization import enable_iam_authentication
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.moto_api._internal.models import moto_api_backend
 
-from sandbox import (
-    bucket_policies,
-    config_service,
-    described_stacks,
-    directory_buckets,
-    dynamodb,
-    lambda_code,
-    permissions,
-    security_hub,
-    service_quotas,
-    speed,
-)
+from sandbox import corrections
 from sandbox.backends import Application
 from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
@@ -86,17 +75,8 @@ class Sandbox:
         if not _running.acquire(blocking=False):
             raise RuntimeError("a sandbox is already running in this process")
         try:
-            speed.apply(self._patches)
-            permissions.apply(self._patches)
+            corrections.apply(self._patches)
             self.ec2.apply(self._patches)
-            bucket_policies.apply(self._patches)
-            directory_buckets.apply(self._patches)
-            dynamodb.apply(self._patches)
-            lambda_code.apply(self._patches)
-            config_service.apply(self._patches)
-            security_hub.apply(self._patches)
-            service_quotas.apply(self._patches)
-            described_stacks.apply(self._patches)
             self.metrics.apply(self._patches)
             self.logs.apply(self._patches)
             self.eventbridge.apply(self._patches)
