@@ -14,9 +14,9 @@ FALLBACK_REGION = "us-east-1"
 
 # Many accounts are read in parallel, and AWS throttles each account: standard mode backs off with jitter.
 SCAN_CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 6}, connect_timeout=5, read_timeout=30)
-"""The retries and timeouts, in seconds, of every command except `doctor`."""
+"""The retries and timeouts, in seconds, of every command except `doctor` and `bench`."""
 DOCTOR_CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=3, read_timeout=10)
-"""Those of `doctor`, which makes many calls: without an answer, each check ends within half a minute."""
+"""Those of `doctor` and `bench`: without an answer, each check ends within half a minute."""
 
 
 @dataclass(frozen=True, slots=True)

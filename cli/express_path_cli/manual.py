@@ -16,7 +16,8 @@ _HEAD = """# The command
 
 This page is generated from `express-path --help` by `python -m express_path_cli.manual`, and a test compares the two.
 
-To install the command, run `pipx install .` in a clone of this repository. `express-path --install-completion` adds
+To install the command, run `pipx install .` in a clone of this repository, or `pipx install '.[bench]'` to also use
+`bench`. `express-path --install-completion` adds
 completion of commands and options to your shell.
 
 Every command writes results to standard output (also with `--output -`) and everything else to standard error. Each

@@ -20,6 +20,8 @@ _SMALLEST_PART = 5 << 20
 _CHUNK = 1 << 20
 _STATUSES = {"AWS_ERROR_S3_SLOW_DOWN": "503", "AWS_ERROR_S3_INTERNAL_ERROR": "500"}
 """The statuses that awscrt reports only by the name of an error."""
+_PAUSE = 0.1
+"""How long a connection waits after one that could not be made or was lost, in seconds."""
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
@@ -126,7 +128,7 @@ class _Loop:
     def _next(self) -> None:
         """Start the next request of one connection, or end the connection."""
         sent = time.monotonic()
-        warming_up = sent < self.tally.started
+        warming_up = sent < self.tally.started and self.load.count is not None
         done = sent >= self._end or (
             not warming_up and self.load.count is not None and next(self._counted) >= self.load.count
         )
@@ -159,17 +161,20 @@ class _Loop:
         ended = time.monotonic()
         with self._lock:
             self._requests.pop(number, None)
+            status = answer["status_code"] or _STATUSES.get(getattr(answer["error"], "name", ""))
             if ended < self._end:
-                self._count(ended, ended - sent, warming_up, answer)
-        self._next()
+                self._count(ended, ended - sent, str(status or answer["error"].name), answer["error"], warming_up)
+        if status:
+            self._next()
+        else:
+            threading.Timer(_PAUSE, self._next).start()
 
-    def _count(self, ended: float, seconds: float, warming_up: bool, answer: Any) -> None:  # noqa: ANN401
-        error = answer["error"]
-        name = str(answer["status_code"] or _STATUSES.get(getattr(error, "name", ""), error and error.name))
-        if not warming_up:
+    def _count(self, ended: float, seconds: float, name: str, error: object, warming_up: bool) -> None:
+        is_counted = not warming_up and ended >= self.tally.started
+        if is_counted:
             self.tally.ended = ended
             self.tally.statuses[int(ended - self.tally.started), name] += 1
         if error:
             self.tally.failed(name, f"{name}: {error}")
-        elif not warming_up:
+        elif is_counted:
             self.tally.succeeded(seconds, self.load.object_bytes)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from express_path_cli.bench.http_connection import NO_TIME_LEFT, BadAnswerError, Connection
+from express_path_cli.bench.http_connection import BadAnswerError, Connection
 from express_path_cli.bench.load import Load, Tally, Target, total_of
 
 _PAUSE = 0.1
@@ -98,19 +98,20 @@ class _Sender:
         return self.load.targets[number % len(self.load.targets)]
 
     def _measure(self, target: Target, sent: float, *, is_counted: bool, deadline: float = float("inf")) -> None:
-        """Send one request and count it."""
+        """Send one request and count it, if it ends in the measurement."""
         try:
             answer = self.connection.send(target, deadline)
         except OSError as error:
-            if str(error) != NO_TIME_LEFT and time.monotonic() < deadline:
+            if time.monotonic() < deadline:
                 name = error_name(error)
-                self._count(name, is_counted=is_counted)
+                self._count(time.monotonic(), name, is_counted=is_counted)
                 self.tally.failed(name, f"{name}: {error}")
                 time.sleep(_PAUSE)
             return
+        ended = time.monotonic()
+        is_counted = is_counted and self.tally.started <= ended <= deadline
+        self._count(ended, answer.name, is_counted=is_counted)
         expected = self.load.object_bytes if target.method == "GET" else 0
-        ended = self._count(answer.name, is_counted=is_counted)
-        is_counted = is_counted and ended >= self.tally.started
         if not answer.ok:
             self.tally.failed(answer.name, f"{answer.status} {answer.code}".strip())
         elif expected and answer.body_bytes != expected:
@@ -118,13 +119,11 @@ class _Sender:
         elif is_counted:
             self.tally.succeeded(ended - sent, self.load.object_bytes)
 
-    def _count(self, status: str, *, is_counted: bool) -> float:
-        """Count an answer in its second of the measurement, and return the time."""
-        ended = time.monotonic()
-        if is_counted and ended >= self.tally.started:
+    def _count(self, ended: float, status: str, *, is_counted: bool) -> None:
+        """Count an answer in its second of the measurement."""
+        if is_counted:
             self.tally.ended = ended
             self.tally.statuses[max(0, int(ended - self.tally.started)), status] += 1
-        return ended
 
 
 def error_name(error: OSError) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from express_path_cli.bench import options as shared
-from express_path_cli.bench.bucket import parse_bucket
+from express_path_cli.bench.bucket import check_pair, parse_bucket
 from express_path_cli.bench.engines import EngineName
 from express_path_cli.bench.plan import MOST_CONNECTIONS, How, Where, parse_size
 from express_path_cli.bench.session import bench_session
@@ -66,7 +66,10 @@ def bench_sync(
         bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet, create_bucket, delete_bucket
     )
     how = How(parse_size(size), objects, 0, None, None, repeats, timeout, engine, processes, allow_errors, label)
+    general = parse_bucket(standard_bucket)
+    if not endpoint_url:  # the server of a lab has one kind of buckets
+        check_pair(parse_bucket(bucket), general)
     with bench_session(where, how, quiet=quiet) as session:
-        standard = open_store(parse_bucket(standard_bucket), session.store.aws, endpoint_url)
+        standard = open_store(general, session.store.aws, endpoint_url)
         result = measure_sync(session, standard, connections)
     shared.show(result, output)

@@ -2,6 +2,7 @@
 
 import re
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -48,6 +49,7 @@ class RawServer:
     body_lengths: list[int] = field(default_factory=list)
     connections: int = 0
     open: list[socket.socket] = field(default_factory=list)
+    context: ssl.SSLContext | None = None
 
     @property
     def server(self) -> Server:
@@ -75,12 +77,15 @@ class RawServer:
                 self.open.append(connection)
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
+    def _secured(self, connection: socket.socket) -> socket.socket:
+        return self.context.wrap_socket(connection, server_side=True) if self.context else connection
+
     def _serve(self, connection: socket.socket) -> None:
         waiting = b""
-        with suppress(OSError), connection:
+        with suppress(OSError), connection, self._secured(connection) as opened:
             while True:
                 while b"\r\n\r\n" not in waiting:
-                    received = connection.recv(1 << 16)
+                    received = opened.recv(1 << 16)
                     if not received:
                         return
                     waiting += received
@@ -88,12 +93,12 @@ class RawServer:
                 length = _LENGTH.search(head)
                 left = int(length[1]) - len(waiting) if length else 0
                 while left > 0:
-                    left -= len(connection.recv(min(left, 1 << 16)))
+                    left -= len(opened.recv(min(left, 1 << 16)))
                 waiting = b"" if length else waiting
                 self.requests.append(head)
                 self.body_lengths.append(int(length[1]) if length else 0)
                 answer = self.answer(head)
-                connection.sendall(answer.removesuffix(CLOSE))
+                opened.sendall(answer.removesuffix(CLOSE))
                 if answer.endswith(CLOSE):
                     return
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +32,10 @@ def keys(sandbox: Sandbox, bucket: str = "lab") -> list[str]:
     return [row["Key"] for row in sandbox.client("s3").list_objects_v2(Bucket=bucket).get("Contents", ())]
 
 
-def objects_written(sandbox: Sandbox) -> int:
-    """Return how many objects were written since the sandbox was emptied."""
-    return len(sandbox.calls.of("s3", "PutObject"))
-
-
-@pytest.mark.parametrize("kind", ["get", "put"])
-def test_a_sweep_is_measured_and_its_objects_are_deleted(kind: str, lab: str, sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_sweep_is_measured_and_its_objects_are_deleted(lab: str, sandbox: Sandbox, tmp_path: Path) -> None:
     """Each number of connections is measured in each repeat, and the table and the file have the result."""
     file = tmp_path / "run.json"
-    line = ["bench", kind, "lab", "--endpoint-url", lab, *SHORT, "--connections", "2,1", "--count", "6"]
+    line = ["bench", "get", "lab", "--endpoint-url", lab, *SHORT, "--connections", "2,1", "--count", "6"]
     result = invoke([*line, "--repeats", "2", "--label", "NAT", "--output", str(file)])
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
@@ -48,7 +43,7 @@ def test_a_sweep_is_measured_and_its_objects_are_deleted(kind: str, lab: str, sa
     assert [(step.connections, step.repeat) for step in measured.steps] == [(2, 1), (1, 1), (2, 2), (1, 2)]
     assert {(step.requests, step.bytes, step.failed) for step in measured.steps} == {(6, 6 << 10, 0)}
     assert all(step.gbps > 0 and step.latency.p999 for step in measured.steps)
-    assert (measured.kind, measured.label, measured.target.bucket, measured.valid) == (kind, "NAT", "lab", True)
+    assert (measured.kind, measured.label, measured.target.bucket, measured.valid) == ("get", "NAT", "lab", True)
     rows = [row.split() for row in result.stdout.splitlines() if row.startswith("│")]
     assert [row[1] for row in rows] == ["2", "1"]
     assert "Median of 2 repeats" in result.stdout
@@ -97,6 +92,15 @@ def test_progress_names_the_path_and_each_step(lab: str) -> None:
     assert "p99" in step
 
 
+@pytest.mark.usefixtures("sandbox")
+def test_a_sync_needs_a_bucket_of_each_kind() -> None:
+    """The directory bucket comes first; both orders of two buckets of one kind are refused."""
+    for buckets in (["plain", "fast--use1-az4--x-s3"], ["plain", "other"], ["fast--use1-az4--x-s3"] * 2):
+        result = invoke(["bench", "sync", *buckets])
+        assert result.exit_code == 2
+        assert "name the directory bucket first" in result.stderr
+
+
 def test_buckets_are_created_and_deleted_only_on_request(sandbox: Sandbox) -> None:
     """Without --create-bucket, a missing bucket is an error. With it and --delete-bucket, none is left."""
     line = ["bench", "get", "fresh", "--endpoint-url", sandbox.endpoint_url, *SHORT, "--connections", "1"]
@@ -111,6 +115,13 @@ def test_buckets_are_created_and_deleted_only_on_request(sandbox: Sandbox) -> No
 
 
 READ = response("200 OK", b"x" * 1024)
+
+
+def assert_all_deleted(raw: RawServer, number: int = 3) -> None:
+    """Check that every object that was written was deleted."""
+    written = {line.removeprefix("PUT ") for line in raw.lines() if line.startswith("PUT")}
+    assert len(written) == number
+    assert {line.removeprefix("DELETE ") for line in raw.lines() if line.startswith("DELETE")} == written
 
 
 def throttling(request: bytes) -> bytes:
@@ -129,6 +140,19 @@ def line_for(raw: RawServer, *options: str) -> list[str]:
 def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+
+@pytest.mark.usefixtures("_credentials")
+def test_writes_are_measured_and_their_objects_deleted() -> None:
+    """Each connection has an object of its own to write, so that writes to one object do not collide."""
+    with serving(lambda _: response("200 OK")) as raw:
+        line = ["bench", "put", "lab", "--endpoint-url", raw.url, *SHORT, "--connections", "4", "--count", "8"]
+        result = invoke([*line, "--repeats", "1", "--output", "-"])
+    assert result.exit_code == 0, result.stderr
+    [step] = json.loads(result.stdout)["steps"]
+    assert (step["connections"], step["requests"], step["bytes"]) == (4, 8, 8 << 10)
+    assert raw.body_lengths.count(1 << 10) == 8
+    assert_all_deleted(raw, 4)
 
 
 @pytest.mark.usefixtures("_credentials")
@@ -174,13 +198,6 @@ def test_a_redirect_is_not_followed() -> None:
     assert other.connections == 0
 
 
-def assert_all_deleted(raw: RawServer) -> None:
-    """Check that every object that was written was deleted."""
-    written = {line.removeprefix("PUT ") for line in raw.lines() if line.startswith("PUT")}
-    assert len(written) == 3
-    assert {line.removeprefix("DELETE ") for line in raw.lines() if line.startswith("DELETE")} == written
-
-
 def endless(raw: RawServer) -> list[str]:
     """Return a command line that measures for longer than a test lasts."""
     line = line_for(raw)
@@ -191,14 +208,20 @@ def endless(raw: RawServer) -> list[str]:
 @pytest.mark.usefixtures("_credentials")
 def test_ctrl_c_deletes_all_objects() -> None:
     """After Ctrl-C, which reaches all processes, the objects are deleted, and no process is left."""
-    with serving(lambda request: READ if request.startswith(b"GET") else response("200 OK")) as raw:
+    reading = threading.Event()
+
+    def answer(request: bytes) -> bytes:
+        if request.startswith(b"GET"):
+            reading.set()
+            return READ
+        return response("200 OK")
+
+    with serving(answer) as raw:
         program = "from express_path_cli.main import app; app()"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         line = [sys.executable, "-c", program, *endless(raw)]
         with subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, start_new_session=True) as process:
-            while not any(request.startswith(b"GET") for request in raw.requests):
-                assert process.poll() is None, process.communicate()
-                os.sched_yield()
+            assert reading.wait(60)
             os.killpg(process.pid, signal.SIGINT)
             _, errors = process.communicate(timeout=60)
         with pytest.raises(ProcessLookupError):

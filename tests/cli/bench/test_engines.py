@@ -1,11 +1,17 @@
 """Both engines measure the same, from processes that are gone at the end, and send each request once and directly."""
 
 import os
+import ssl
 import sys
 from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from express_path_cli.bench import engines
 from express_path_cli.bench.crt_engine import CrtEngine
@@ -76,6 +82,39 @@ def test_a_lost_connection_is_an_error(engine: Engine) -> None:
         tally = engine.run(Load(raw.server, reads(1), 100, connections=1, count=3))
     assert tally.errors.total() == 1
     assert tally.requests == 2
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The files of a certificate for localhost, and of its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    today = datetime.now(UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, today, today + timedelta(days=1))
+    names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
+    signed = builder.add_extension(names, critical=False).sign(key, hashes.SHA256())
+    folder = tmp_path_factory.mktemp("certificate")
+    pem = serialization.Encoding.PEM
+    (folder / "certificate").write_bytes(signed.public_bytes(pem))
+    plain = serialization.NoEncryption()
+    (folder / "key").write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
+    return str(folder / "certificate"), str(folder / "key")
+
+
+@pytest.mark.parametrize("engine", BOTH, ids=lambda engine: engine.name)
+def test_tls_proves_that_the_server_is_the_right_one(engine: Engine, certificate: tuple[str, str]) -> None:
+    """Objects are read over TLS from a server with a trusted certificate for its name, and from no other."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    with serving() as raw:
+        raw.context = context
+        trusted = Server("localhost", raw.port, ("127.0.0.1",), tls=True, ca_file=certificate[0])
+        assert engine.run(Load(trusted, reads(2), 100, connections=1, count=2)).errors == {}
+        assert len(raw.requests) == 2
+        for other in (replace(trusted, ca_file=None), replace(trusted, host="127.0.0.1")):
+            tally = engine.run(Load(other, reads(1), 100, connections=1, count=1))
+            assert tally.errors.total() == 1, tally
+        assert len(raw.requests) == 2
 
 
 def test_requests_that_are_active_at_the_end_are_cancelled() -> None:
