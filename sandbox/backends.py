@@ -60,7 +60,7 @@ def _environ(request: AWSPreparedRequest, url: SplitResult) -> dict[str, Any]:
     body = _body(request.body)
     path = url.path or "/"
     target = f"{path}?{url.query}" if url.query else path
-    environ = {
+    return {
         "REQUEST_METHOD": request.method,
         "SCRIPT_NAME": "",
         "PATH_INFO": unquote(path).encode().decode("latin-1"),
@@ -79,16 +79,18 @@ def _environ(request: AWSPreparedRequest, url: SplitResult) -> dict[str, Any]:
         "wsgi.multithread": True,
         "wsgi.multiprocess": False,
         "wsgi.run_once": False,
+        **_headers(request),
+        "CONTENT_LENGTH": str(len(body)),
     }
-    return environ | _header_variables(request, len(body))
 
 
-def _header_variables(request: AWSPreparedRequest, length: int) -> dict[str, str]:
-    """Return the headers of a request as variables of a WSGI environment."""
+def _headers(request: AWSPreparedRequest) -> dict[str, str]:
+    """Return the variables of the headers of a request."""
     variables = {_variable(name): _text(value) for name, value in dict[str, Moto](request.headers).items()}
     variables.pop("HTTP_TRANSFER_ENCODING", None)
     variables.pop("HTTP_CONTENT_LENGTH", None)
-    return variables | {"CONTENT_TYPE": variables.pop("HTTP_CONTENT_TYPE", ""), "CONTENT_LENGTH": str(length)}
+    content_type = variables.pop("HTTP_CONTENT_TYPE", "")
+    return {**variables, "CONTENT_TYPE": content_type}
 
 
 @lru_cache(256)
