@@ -48,6 +48,8 @@ def serve(application: Application, request: AWSPreparedRequest) -> AWSResponse:
     url = urlsplit(str(request.url))
     body = b"".join(application(_environ(request, url), lambda *start: started.append(start)))
     [(status, headers)] = started
+    if request.method == "HEAD":
+        body = b""  # moto's answer may have one, and a server would not send it
     received: Moto = dict(headers)  # any mapping is enough, which the type stubs do not know
     answer = AWSResponse(url.geturl(), int(status.partition(" ")[0]), received, _Body(body))
     if not request.stream_output:
