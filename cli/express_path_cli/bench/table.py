@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from express_path_cli.bench.compare_verdict import limit_of
 from express_path_cli.bench.repeats import Summary, summaries
 from express_path_cli.bench.results import BenchResult, Kind
 
@@ -66,6 +67,8 @@ def _footnotes(result: BenchResult) -> Iterator[Text]:
     repeats = "One run" if result.repeats == 1 else f"Median of {result.repeats} repeats; TP80: their 80th percentile"
     latency = "from the time at which each request was to be sent" if result.kind is Kind.OPEN else "of whole requests"
     yield Text(f"{repeats}. Latency in ms, {latency}. CPU: the highest use of all processors.", "dim")
+    if limit := limit_of(result):
+        yield Text(limit, "bold")
     if not result.valid:
         yield Text(f"INVALID: {result.invalid_reason}", "bold red")
 
