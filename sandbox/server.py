@@ -15,17 +15,7 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from sandbox import (
-    bucket_policies,
-    config_service,
-    described_stacks,
-    directory_buckets,
-    dynamodb,
-    lambda_code,
-    permissions,
-    service_quotas,
-    speed,
-)
+from sandbox import corrections
 from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
@@ -86,12 +76,8 @@ class Sandbox:
         if not _running.acquire(blocking=False):
             raise RuntimeError("a sandbox is already running in this process")
         try:
-            speed.apply(self._patches)
-            permissions.apply(self._patches)
+            corrections.apply(self._patches)
             self.ec2.apply(self._patches)
-            for module in (bucket_policies, directory_buckets, dynamodb, lambda_code, config_service, service_quotas):
-                module.apply(self._patches)
-            described_stacks.apply(self._patches)
             self.metrics.apply(self._patches)
             self.logs.apply(self._patches)
             self.reset()

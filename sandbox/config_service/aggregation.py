@@ -139,7 +139,10 @@ def _detail(result: Result, parameters: Parameters) -> Parameters:
 
 
 def _sources(aggregation: Aggregation, parameters: Parameters) -> Parameters:
-    """Answer DescribeConfigurationAggregatorSourcesStatus."""
+    """Answer DescribeConfigurationAggregatorSourcesStatus.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_DescribeConfigurationAggregatorSourcesStatus.html
+    """
     wanted = parameters.get("UpdateStatus") or ["FAILED", "SUCCEEDED", "OUTDATED"]
     return {"AggregatedSourceStatusList": [row for row in aggregation.sources if row["LastUpdateStatus"] in wanted]}
 

@@ -1,6 +1,7 @@
 """The package deployed to the accounts and Regions of an organization: it fails only where it must."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from sandbox.cloudformation.stacks import Failure, Stack
 from sandbox.config_items.direct import acting_in, direct_client
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
+from sandbox.stacksets import deploy
 from tests.support.command import invoke
 from tests.support.organization import PREFIX, TOOLS, Organization, Packaged
+from tests.support.template import ROOT
 
 RULE = "s3express-no-nat-path"
 REGIONS = ("us-east-1", "eu-west-1")
@@ -50,14 +53,19 @@ def cause(failure: Failure | None) -> str | None:
     return next(name for text, name in CAUSES.items() if text in str(failure))
 
 
+def check(organization: Organization, regions: Iterable[str], *options: str) -> list[dict[str, Any]]:
+    """Return what `org check` reports for each member account and Region."""
+    named = [option for region in regions for option in ("--region", region)]
+    run = invoke(["org", "check", "--role-name", "Audit", "--format", "json", *named, *options])
+    members = organization.accounts.values()
+    return [place for place in json.loads(run.stdout)["places"] if place["accountId"] in members]
+
+
 def blocking(organization: Organization) -> dict[tuple[str, str], str | None]:
     """Return what `org check` says will make the deployment fail, by account and Region; None if it will not fail."""
-    options = ["--role-name", "Audit", "--format", "json", "--artifact-bucket-prefix", PREFIX]
-    options += ["--artifact-key", organization.packaged.keys["CodeKey"]]
-    regions = [option for region in REGIONS for option in ("--region", region)]
-    run = invoke(["org", "check", *options, *regions])
+    key = organization.packaged.keys["CodeKey"]
+    places = check(organization, REGIONS, "--artifact-bucket-prefix", PREFIX, "--artifact-key", key)
     names = {account_id: name for name, account_id in organization.accounts.items()}
-    places = [place for place in json.loads(run.stdout)["places"] if place["accountId"] in names]
     failing = [[problem["reason"] for problem in place["problems"] if problem["effect"] == "FAILS"] for place in places]
     return {
         (names[place["accountId"]], place["region"]): next(iter(reasons), None)
@@ -101,6 +109,18 @@ def test_each_instance_fails_on_its_own(organization: Organization) -> None:
 
 
 STEP = {"name": "wait", "action": "aws:sleep", "inputs": {"Duration": "PT1S"}}
+
+
+def test_check_understands_the_trust_of_the_network_role(organization: Organization) -> None:
+    """`org check` finds the network account's role trusted with its external ID, and untrusted without."""
+    template = (ROOT / "org" / "network-role.yaml").read_text(encoding="utf-8")
+    parameters = {"OrganizationId": organization.id, "ExternalId": "example-id"}
+    stack = deploy(organization.sandbox, template, parameters, TOOLS, "us-east-1", "network-role")
+    assert not stack.failure
+    for external_id, expected in (("example-id", []), ("other", ["NETWORK_ROLE_UNTRUSTED"])):
+        options = ["--network-role-arn", stack.outputs["NetworkRoleArn"], "--network-external-id", external_id]
+        places = check(organization, ["us-east-1"], *options)
+        assert [[problem["reason"] for problem in place["problems"]] for place in places] == [expected] * 3
 
 
 def test_account_outside_the_organization_gets_no_code(organization: Organization) -> None:
