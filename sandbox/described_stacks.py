@@ -6,6 +6,8 @@ from typing import Any
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import StackInstance, cloudformation_backends
 from moto.cloudformation.responses import CloudFormationResponse
+from moto.core.responses import ActionResult
+from moto.core.utils import utcnow
 
 from sandbox.patches import Patches
 
@@ -19,6 +21,15 @@ def apply(patches: Patches) -> None:
     """
     patches.wrap(StackInstance, "to_dict", _with_status)
     patches.wrap(CloudFormationResponse, "describe_stack_resources", _by_physical_id)
+
+
+def created_stacks(account_id: str, region: str) -> list[Any]:
+    """Return the stacks of an account and Region that the sandbox itself created, not moto; it adds them here.
+
+    A reset of moto's backend removes them.
+    """
+    found: list[Any] = vars(cloudformation_backends[account_id][region]).setdefault("sandbox_stacks", [])
+    return found
 
 
 def set_status(
@@ -52,6 +63,20 @@ def _by_physical_id(original: Callable[..., Any]) -> Callable[..., Any]:
             if any(resource.physical_resource_id == physical_id for resource in resources):
                 self.params["StackName"] = stack.name
                 return original(self)
+        for made in created_stacks(self.current_account, self.region):
+            if any(resource.physical_id == physical_id for resource in made.resources.values()):
+                return ActionResult({"StackResources": [_described(made, name) for name in made.resources]})
         raise ValidationError(message=f"Stack for {physical_id} does not exist")
 
     return answer
+
+
+def _described(stack: Any, logical_id: str) -> dict[str, Any]:  # noqa: ANN401  # a stack of sandbox/cloudformation/
+    return {
+        "StackName": stack.name,
+        "LogicalResourceId": logical_id,
+        "PhysicalResourceId": stack.resources[logical_id].physical_id,
+        "ResourceType": stack.template["Resources"][logical_id]["Type"],
+        "Timestamp": utcnow(),
+        "ResourceStatus": "CREATE_COMPLETE",
+    }

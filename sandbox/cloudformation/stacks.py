@@ -15,6 +15,7 @@ from sandbox.cloudformation.config import AlreadyExistsError
 from sandbox.cloudformation.dependencies import in_order
 from sandbox.cloudformation.kinds import KINDS
 from sandbox.cloudformation.values import Created, Node, Scope, TemplateError
+from sandbox.described_stacks import created_stacks
 
 RETAINED = ("Retain", "RetainExceptOnCreate")
 
@@ -82,6 +83,7 @@ def create_stack(account: Account, name: str, template: Mapping[str, Node], para
         for output, definition in template.get("Outputs", {}).items()
         if "Condition" not in definition or scope.condition(definition["Condition"])
     }
+    created_stacks(account.account_id, account.region).append(stack)
     return stack
 
 
