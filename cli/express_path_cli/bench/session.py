@@ -45,7 +45,7 @@ class Session:
     path: MeasuredPath | None
     quiet: bool
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
-    _keys: list[tuple[Store, str]] = field(default_factory=list)
+    _keys: dict[Store, list[str]] = field(default_factory=dict)
 
     @property
     def engine(self) -> Engine:
@@ -59,7 +59,7 @@ class Session:
 
     def will_write(self, store: Store, keys: Sequence[str]) -> None:
         """Remember keys that are about to be written, to delete them at the end."""
-        self._keys += [(store, key) for key in keys]
+        self._keys.setdefault(store, []).extend(keys)
 
     def upload(self, keys: Sequence[str]) -> None:
         """Upload the objects that a measurement reads. Raise OptionError if one cannot be uploaded, ApiError."""
@@ -75,8 +75,7 @@ class Session:
 
     def delete_objects(self) -> None:
         """Delete everything that was written, and say what could not be deleted."""
-        for store in dict.fromkeys(store for store, _ in self._keys):
-            keys = list(dict.fromkeys(key for of_store, key in self._keys if of_store is store))
+        for store, keys in self._keys.items():
             try:
                 tally = self._send("DELETE", store, keys)
                 left = tally.errors.total() - tally.errors["404"]

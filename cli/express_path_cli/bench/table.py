@@ -23,13 +23,14 @@ def as_bench_table(result: BenchResult) -> RenderableType:
         justify="left" if result.kind is Kind.SYNC else "right",
         min_width=24 if result.kind is Kind.SYNC else None,
     )
-    columns = ["Gbit/s", "TP80", "req/s", *_PERCENTILES.values(), "CPU %", *(["Failed"] if has_errors else [])]
+    tp80 = ["TP80"] if result.repeats > 1 else []
+    columns = ["Gbit/s", *tp80, "req/s", *_PERCENTILES.values(), "CPU %", *(["Failed"] if has_errors else [])]
     if result.kind is Kind.SYNC:
         columns.insert(0, "Seconds")
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     for summary in summaries(result):
-        table.add_row(*_cells(summary, result.kind, has_errors=has_errors))
+        table.add_row(*_cells(summary, result.kind, with_tp80=bool(tp80), with_errors=has_errors))
     return Group(table, *_footnotes(result))
 
 
@@ -45,7 +46,7 @@ def _title(result: BenchResult) -> str:
     return ", ".join(parts)
 
 
-def _cells(summary: Summary, kind: Kind, *, has_errors: bool) -> Iterator[str]:
+def _cells(summary: Summary, kind: Kind, *, with_tp80: bool, with_errors: bool) -> Iterator[str]:
     step = summary.steps[0]
     if kind is Kind.SYNC:
         yield str(step.stage)
@@ -53,13 +54,14 @@ def _cells(summary: Summary, kind: Kind, *, has_errors: bool) -> Iterator[str]:
     else:
         yield f"{step.rate_per_second:g}" if step.rate_per_second else str(step.connections)
     yield f"{summary.gbps:,.3f}"
-    yield f"{summary.gbps_tp80:,.3f}"
+    if with_tp80:
+        yield f"{summary.gbps_tp80:,.3f}"
     yield f"{summary.requests_per_second:,.1f}"
     for percentile in _PERCENTILES:
         latency = summary.latency(percentile)
         yield "-" if latency is None else f"{latency:,.1f}"
     yield "-" if summary.cpu_peak_percent is None else f"{summary.cpu_peak_percent:.0f}"
-    if has_errors:
+    if with_errors:
         yield ", ".join(f"{count:,} x {status}" for status, count in summary.errors.items()) or "0"
 
 
