@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -71,14 +72,13 @@ def test_each_request_waits_once(proxy: tuple[str, int]) -> None:
 
 def test_many_requests_wait_side_by_side(proxy: tuple[str, int]) -> None:
     """Connections do not wait for each other: 64 requests take less than 64 times the service time."""
-    connections = [socket.create_connection(proxy, timeout=10) for _ in range(64)]
-    started = time.monotonic()
-    for connection in connections:
-        connection.sendall(b"4\n\n")
-    assert [read(connection, 4) for connection in connections] == [4] * 64
-    assert time.monotonic() - started < 64 * SECONDS
-    for connection in connections:
-        connection.close()
+    with ExitStack() as opened:
+        connections = [opened.enter_context(socket.create_connection(proxy, timeout=10)) for _ in range(64)]
+        started = time.monotonic()
+        for connection in connections:
+            connection.sendall(b"4\n\n")
+        assert [read(connection, 4) for connection in connections] == [4] * 64
+        assert time.monotonic() - started < 64 * SECONDS
 
 
 def test_large_requests_and_answers_arrive_whole(proxy: tuple[str, int]) -> None:
