@@ -1,6 +1,5 @@
 """Read the JSON document of an earlier scan. It is read strictly, so that a damaged file does not hide a finding."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,14 +7,16 @@ from pathlib import Path
 from express_path.adapters.fields import Description, identifier
 from express_path.domain.path.reasons import Compliance
 from express_path.errors import RecordError
+from express_path_cli.json_files import WrittenBy, read_json
 from express_path_cli.problems import OptionError
-from express_path_cli.repeated_keys import RepeatedKeyError, without_repeated_keys
 
 SCHEMA_VERSION = 1
 """The version of the document's schema. A new key does not change it."""
 DOCUMENT = "the scan"
 """What messages call the document."""
-_TO_MAKE_ONE = "make one with: express-path scan --format json --output {}"
+_WRITTEN_BY = WrittenBy(
+    "JSON output of a scan", "express-path scan --format json --output", SCHEMA_VERSION, ["subnets"]
+)
 
 
 def read_scan(file: Path) -> Description:
@@ -23,21 +24,10 @@ def read_scan(file: Path) -> Description:
 
     Raise OptionError if the file cannot be read or is not the output of `scan --format json`.
     """
-    hint = _TO_MAKE_ONE.format(file.name)
-    try:
-        document = json.loads(file.read_bytes(), object_pairs_hook=without_repeated_keys)
-    except OSError as error:
-        raise OptionError(f"{file} cannot be read: {error.strerror}", hint) from error
-    except RepeatedKeyError as error:
-        raise OptionError(f"{file} has the key {error.key!r} twice in one object", hint) from error
-    except (ValueError, RecursionError) as error:
-        raise OptionError(f"{file} is not JSON, or is cut short ({error})", hint) from error
-    if not isinstance(document, Mapping) or not {"schemaVersion", "subnets"} <= document.keys():
-        raise OptionError(f"{file} is not the JSON output of a scan", hint)
-    _check_version(file, document["schemaVersion"])
+    document = read_json(file, _WRITTEN_BY)
     subnets = document["subnets"]
     if not isinstance(subnets, list) or not all(isinstance(row, Mapping) for row in subnets):
-        raise OptionError(f"{file}: subnets must be a list of objects", hint)
+        raise OptionError(f"{file}: subnets must be a list of objects", _WRITTEN_BY.hint(file))
     return document
 
 
@@ -65,12 +55,4 @@ def faults_in(file: Path) -> Iterator[None]:
     try:
         yield
     except RecordError as error:
-        raise OptionError(f"{file}: {error}", _TO_MAKE_ONE.format(file.name)) from error
-
-
-def _check_version(file: Path, found: object) -> None:
-    if isinstance(found, bool) or found != SCHEMA_VERSION:
-        raise OptionError(
-            f"{file} has the schemaVersion {found!r:.40}, but this version of express-path reads {SCHEMA_VERSION}",
-            "use the version of express-path that wrote it, or scan again",
-        )
+        raise OptionError(f"{file}: {error}", _WRITTEN_BY.hint(file)) from error

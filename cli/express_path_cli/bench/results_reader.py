@@ -1,8 +1,6 @@
 """Read the JSON document of a measurement. It is read strictly: a damaged file must not change a comparison."""
 
-import json
 import math
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,36 +18,22 @@ from express_path_cli.bench.results import (
     Step,
     Target,
 )
+from express_path_cli.json_files import WrittenBy, read_json
 from express_path_cli.problems import OptionError
-from express_path_cli.repeated_keys import RepeatedKeyError, without_repeated_keys
 
 _DOCUMENT = "the measurement"
-_HINT = "make one with: express-path bench get BUCKET --output {}"
+_WRITTEN_BY = WrittenBy(
+    "output of express-path bench", "express-path bench get BUCKET --output", SCHEMA_VERSION, ["kind", "steps"]
+)
 
 
 def read_bench(file: Path) -> BenchResult:
     """Return the measurement in a file that `express-path bench --output` wrote. Raise OptionError for any other."""
-    hint = _HINT.format(file.name)
-    try:
-        document = json.loads(file.read_bytes(), object_pairs_hook=without_repeated_keys)
-    except OSError as error:
-        raise OptionError(f"{file} cannot be read: {error.strerror}", hint) from error
-    except RepeatedKeyError as error:
-        raise OptionError(f"{file} has the key {error.key!r} twice in one object", hint) from error
-    except (ValueError, RecursionError) as error:
-        raise OptionError(f"{file} is not JSON, or is cut short ({error})", hint) from error
-    if not isinstance(document, Mapping) or not {"schemaVersion", "kind", "steps"} <= document.keys():
-        raise OptionError(f"{file} is not the output of express-path bench", hint)
-    if document["schemaVersion"] is True or document["schemaVersion"] != SCHEMA_VERSION:
-        raise OptionError(
-            f"{file} has the schemaVersion {document['schemaVersion']!r:.40}, but this version of express-path reads "
-            f"{SCHEMA_VERSION}",
-            "use the version of express-path that wrote it, or measure again",
-        )
+    document = read_json(file, _WRITTEN_BY)
     try:
         return _result(document)
     except RecordError as error:
-        raise OptionError(f"{file}: {error}", hint) from error
+        raise OptionError(f"{file}: {error}", _WRITTEN_BY.hint(file)) from error
 
 
 def _result(document: Description) -> BenchResult:

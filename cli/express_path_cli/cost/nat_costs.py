@@ -1,6 +1,5 @@
 """Read the costs of NATs from the JSON that `express-path cost --format json` wrote."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -8,12 +7,15 @@ from pathlib import Path
 
 from express_path.adapters.fields import Description, flag, identifier, nested, rows
 from express_path.errors import RecordError
+from express_path_cli.json_files import WrittenBy, read_json
 from express_path_cli.problems import OptionError
-from express_path_cli.repeated_keys import RepeatedKeyError, without_repeated_keys
 
 SCHEMA_VERSION = 1
 """The version of that JSON."""
 _DOCUMENT = "the costs"
+_WRITTEN_BY = WrittenBy(
+    "JSON output of express-path cost", "express-path cost --format json --output", SCHEMA_VERSION, ["natGateways"]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +41,11 @@ class NatCosts:
 
 def read_costs(file: Path) -> NatCosts:
     """Return the costs in a file. Raise OptionError if it cannot be read or is not the output of `cost`."""
-    hint = f"make one with: express-path cost --format json --output {file.name}"
-    try:
-        document = json.loads(file.read_bytes(), object_pairs_hook=without_repeated_keys)
-    except OSError as error:
-        raise OptionError(f"--cost {file} cannot be read: {error.strerror}", hint) from error
-    except RepeatedKeyError as error:
-        raise OptionError(f"--cost {file} has the key {error.key!r:.60} twice in one object", hint) from error
-    except (ValueError, RecursionError) as error:
-        raise OptionError(f"--cost {file} is not JSON, or is cut short ({error})", hint) from error
-    if not isinstance(document, Mapping) or not {"schemaVersion", "natGateways"} <= document.keys():
-        raise OptionError(f"--cost {file} is not the JSON output of express-path cost", hint)
-    if document["schemaVersion"] != SCHEMA_VERSION:
-        raise OptionError(
-            f"--cost {file} has the schemaVersion {document['schemaVersion']!r:.40}, but this version of express-path "
-            f"reads {SCHEMA_VERSION}",
-            "use the version of express-path that wrote it, or run express-path cost again",
-        )
+    document = read_json(file, _WRITTEN_BY, "--cost")
     try:
         return _costs(document)
     except RecordError as error:
-        raise OptionError(f"--cost {file}: {error}", hint) from error
+        raise OptionError(f"--cost {file}: {error}", _WRITTEN_BY.hint(file)) from error
 
 
 def _costs(document: Description) -> NatCosts:
