@@ -8,6 +8,7 @@ BENCHMARKS = {
     "sweep": "a sweep of an account: API calls, processor and wall time, peak memory",
     "command": "the command: processor time of its start, and with peak memory, of scans of a dump of 100,000 subnets",
     "rule_cost": "the monthly cost of the rule itself, from what a sandbox counts and from prices.toml",
+    "organization": "the whole organization under load: time and API calls, and that everything is right at the end",
     "cold_start": "the packaged function in the Lambda runtime: initialisation and memory",
     "bench_client": "the client of `bench` beside wrk and botocore: throughput and processor time; needs a server",
 }
@@ -18,7 +19,7 @@ def main(names: list[str]) -> int:
     """Run benchmarks by name; return 2 if a name is unknown."""
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
-        known = "\n".join(f"  {name:10} {what}" for name, what in BENCHMARKS.items())
+        known = "\n".join(f"  {name:12} {what}" for name, what in BENCHMARKS.items())
         print(f"no benchmark is called {', '.join(unknown)}; there are:\n{known}", file=sys.stderr)
         return 2
     for name in names or BENCHMARKS:

@@ -97,16 +97,26 @@ class ConfigLoop:
         self._queue = []
         if shuffled_with_seed is not None:
             random.Random(shuffled_with_seed).shuffle(due)
-        return [self._deliver(event) for event in due]
+        return [self.send(event) for event in due]
+
+    def take(self) -> list[dict[str, Any]]:
+        """Return the invoking events that wait for `deliver`, and leave it to the caller to `send` them."""
+        taken, self._held_back, self._queue = self.queued, [], []
+        return taken
 
     def scheduled(self) -> Delivery:
         """Invoke the function as the periodic trigger does, and return what became of it.
 
         A rule that has been deleted meanwhile still gets this one event.
         """
-        return self._deliver(scheduled_notification(self.rule.account_id, self._recorder.now()))
+        return self.send(self.periodic())
 
-    def _deliver(self, invoking_event: dict[str, Any]) -> Delivery:
+    def periodic(self) -> dict[str, Any]:
+        """Return the invoking event of the periodic trigger, at the present time."""
+        return scheduled_notification(self.rule.account_id, self._recorder.now())
+
+    def send(self, invoking_event: dict[str, Any]) -> Delivery:
+        """Invoke the function with an invoking event, and return what became of it."""
         token = self.results.issue_token(self.rule.name)
         event = rule_event(self.rule, invoking_event, token)
         delivery = invoke_asynchronously(self._invoke, event)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox.config_items.direct import direct_client
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
 
@@ -29,10 +30,11 @@ def poll(
 ) -> Polled:
     """Receive a batch, invoke the function with it (ReportBatchItemFailures), and delete what it has processed.
 
-    The other messages are visible again at once, because the visibility timeout is left out. After maxReceiveCount, SQS
-    moves a message to the dead-letter queue when it is received again.
+    Lambda's requests to the queue are not in the call log, and no fault affects them. The other messages are visible
+    again at once, because the visibility timeout is left out. After maxReceiveCount, SQS moves a message to the
+    dead-letter queue when it is received again.
     """
-    sqs: Client = sandbox.client("sqs")
+    sqs: Client = direct_client(sandbox, "sqs")
     messages = sqs.receive_message(QueueUrl=queue_url, MaxNumberOfMessages=batch_size, AttributeNames=["All"]).get(
         "Messages", []
     )

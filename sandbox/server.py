@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from copy import copy
 from threading import Lock
 from types import TracebackType
 from typing import Self
@@ -111,6 +112,15 @@ class Sandbox:
         # Sessions of roles end here, so nobody uses their clients again.
         own = tuple(CREDENTIALS.values())
         self._clients = {key: client for key, client in self._clients.items() if key[3:] == own}
+
+    def seen_from(self, account_id: str, region: str) -> "Sandbox":
+        """Return this running sandbox with another default account and Region, for what AWS does there.
+
+        Its `client` still has the credentials of the sandbox's own account.
+        """
+        seen = copy(self)
+        seen.account_id, seen.region = account_id, region
+        return seen
 
     @property
     def application(self) -> Application:

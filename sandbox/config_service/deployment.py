@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from botocore.exceptions import ClientError
@@ -103,8 +104,9 @@ def _role_arn(sandbox: Sandbox, name: str) -> str:
     trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
     document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
     iam: Client = direct_client(sandbox, "iam")
-    role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=document)
-    return str(role["Role"]["Arn"])
+    with suppress(iam.exceptions.EntityAlreadyExistsException):  # a function in another Region has it already
+        iam.create_role(RoleName=name, AssumeRolePolicyDocument=document)
+    return str(iam.get_role(RoleName=name)["Role"]["Arn"])
 
 
 def _empty_archive() -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 
 from moto.events.exceptions import ValidationException
 from moto.events.models import EventsBackend, Rule, events_backends
+from moto.sqs.models import sqs_backends
 from moto.utilities.arns import Arn, parse_arn
 
 from sandbox.config_service.invocation import invoke_asynchronously
@@ -38,9 +39,9 @@ class _FailingEntries:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An event for one Lambda function, and the error of its last attempt, None if it succeeded or waits."""
+    """An event for one Lambda function or queue, and the error of its last attempt, None if it succeeded or waits."""
 
-    function_arn: str
+    target_arn: str
     event: Event
     error: Exception | None = None
 
@@ -48,8 +49,9 @@ class Delivery:
 class EventBridge:
     """The knobs of EventBridge.
 
-    `register` lets rules invoke a function. `holds` keeps events for functions in `held`, which `deliver` sends: a test
-    may reorder or repeat them before. `deliveries` has what became of each event for a function.
+    `register` lets rules invoke a function. `holds` keeps events for functions and queues in `held`, which
+    `deliver` sends: a test may reorder or repeat them before. `deliveries` has what became of the events that `deliver`
+    sent.
     """
 
     def __init__(self) -> None:
@@ -119,13 +121,13 @@ class EventBridge:
         return None
 
     def _send(self, original: Moto, rule: Rule, event: Event, transform_input: bool) -> None:  # noqa: FBT001  # moto's
-        """Deliver to Lambda functions and other buses; moto delivers to the other targets of an enabled rule."""
+        """Deliver to functions, buses, and queues whose events are held; moto delivers to the other targets."""
         if rule.state != "ENABLED" or not rule.event_pattern.matches_event(event):  # type: ignore[arg-type]  # moto types its events
             return
         others = []
         for target in rule.targets:
             arn = parse_arn(target["Arn"])
-            if arn.service == "lambda":
+            if arn.service == "lambda" or (arn.service == "sqs" and self.holds):
                 with self._lock:
                     self.held.append(Delivery(target["Arn"], _delivered(event)))
             elif arn.service == "events" and arn.resource_type == "event-bus":
@@ -142,11 +144,15 @@ class EventBridge:
                 rule.targets = targets
 
     def _invoke(self, delivery: Delivery) -> Delivery:
-        """Invoke a function asynchronously, as EventBridge does; Lambda retries twice."""
-        name = delivery.function_arn.partition(":function:")[2].partition(":")[0]
+        """Send a message to a queue, or invoke a function asynchronously, as EventBridge does; Lambda retries twice."""
+        arn = parse_arn(delivery.target_arn)
+        if arn.service == "sqs":
+            sqs_backends[arn.account][arn.region].send_message(arn.resource_id, json.dumps(delivery.event))
+            return delivery
+        name = delivery.target_arn.partition(":function:")[2].partition(":")[0]
         function = self._functions[name]
         done = invoke_asynchronously(lambda event: function(json.loads(json.dumps(event))), delivery.event)
-        return Delivery(delivery.function_arn, delivery.event, done.error)
+        return Delivery(delivery.target_arn, delivery.event, done.error)
 
 
 def _forward(arn: Arn, event: Event) -> None:

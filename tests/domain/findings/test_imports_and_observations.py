@@ -103,12 +103,18 @@ def test_newest_observation_counts_and_then_the_one_that_says_more() -> None:
             seen(Reason.NAT_GATEWAY, 2, is_complete=False),
             seen(Reason.NAT_GATEWAY, 2, "Fix."),
         ),
+        (seen(Reason.NAT_GATEWAY, 1), seen(Reason.ENDPOINT, 1), seen(Reason.ENDPOINT, 1)),
+        (
+            seen(Reason.NAT_GATEWAY, 1, "Fix."),
+            seen(Reason.NAT_GATEWAY, 1, is_complete=False),
+            seen(Reason.NAT_GATEWAY, 1, "Fix."),
+        ),
     ],
 )
 def test_stored_result_confirms_or_replaces_an_event(
     event: Observation, stored: Observation | None, expected: Observation
 ) -> None:
-    """A newer stored result replaces what an event says; the same verdict keeps the event's path and remedy."""
+    """A stored result that is not older replaces what an event says; the same verdict keeps the path and remedy."""
     assert confirmed(event, stored) == expected
 
 

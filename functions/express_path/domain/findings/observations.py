@@ -37,10 +37,12 @@ def confirmed(seen: Observation, stored: Observation | None) -> Observation:
     """Return what counts after AWS Config's stored result was read. stored is None if AWS Config has no result.
 
     A late event can describe a subnet whose result AWS Config has removed since, so without a result it does not fail.
+    If AWS Config delivers a change twice, both evaluations have the same time, but the network can have changed in
+    between. So with equal times, the stored result counts.
     """
     if stored is None:
         return replace(seen, verdict=None, remedy=None) if seen.fails else seen
-    if stored.at <= seen.at:
+    if stored.at < seen.at:
         return seen
     return replace(seen, at=stored.at) if says_the_same(seen, stored) else stored
 

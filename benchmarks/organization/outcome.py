@@ -1,0 +1,115 @@
+"""One run of the simulation from an empty organization to the last sweep, measured and compared with fresh scans."""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from unittest.mock import patch
+
+from benchmarks.organization.expectations import (
+    Scan,
+    differing_findings,
+    differing_gauges,
+    differing_reasons,
+    differing_results,
+    differing_verdicts,
+)
+from benchmarks.organization.place import Place
+from benchmarks.organization.runtime import Runtime
+from benchmarks.organization.simulation import Simulation, Size
+from sandbox.server import Sandbox
+
+FIRST_SWEEP, CHANGES, LAST_SWEEP = "first sweep", "changes", "last sweep"
+SWEEP_TROUBLE_SECONDS = 300.0
+Call = tuple[str, str]
+"""Service and operation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What a part of the run took: seconds, and the API calls and invocations of the functions."""
+
+    wall: float
+    processor: float
+    calls: Counter[Call]
+    invocations: Counter[str]
+
+
+@dataclass
+class Outcome:
+    """What a run showed.
+
+    `before` and `after` have what differed from fresh scans before and after the last sweep, by subject. `unpublished`
+    are the subnets whose report a function made, and was then stopped before it could publish.
+    """
+
+    size: Size
+    phases: dict[str, Phase] = field(default_factory=dict)
+    subnets: int = 0
+    happened: Counter[str] = field(default_factory=Counter)
+    before: dict[str, list[str]] = field(default_factory=dict)
+    after: dict[str, list[str]] = field(default_factory=dict)
+    unpublished: frozenset[str] = frozenset()
+
+
+def run(sandbox: Sandbox, size: Size, seed: int) -> Outcome:
+    """Run the simulation in an empty sandbox. Everything random depends on the seed."""
+    outcome = Outcome(size)
+    with patch.dict(os.environ, sandbox.environment()):
+        simulation = Simulation(sandbox, size, seed)
+        with _measured(outcome, FIRST_SWEEP, simulation.runtime):
+            simulation.sweep()
+        with _measured(outcome, CHANGES, simulation.runtime):
+            simulation.change()
+        outcome.before = _differences(simulation, _before)
+        simulation.clean_up()
+        with _measured(outcome, LAST_SWEEP, simulation.runtime):
+            simulation.sweep(trouble_seconds=SWEEP_TROUBLE_SECONDS)
+        outcome.after = _differences(simulation, _after)
+    outcome.subnets = sum(len(Scan.of(place).verdicts) for place in simulation.places)
+    outcome.happened = simulation.happened
+    outcome.unpublished = frozenset().union(*(place.unpublished for place in simulation.places))
+    return outcome
+
+
+@contextmanager
+def _measured(outcome: Outcome, name: str, runtime: Runtime) -> Iterator[None]:
+    runtime.calls.clear()
+    runtime.invocations.clear()
+    wall, processor = time.perf_counter(), time.process_time()
+    yield
+    outcome.phases[name] = Phase(
+        time.perf_counter() - wall,
+        time.process_time() - processor,
+        Counter(runtime.calls),
+        Counter(runtime.invocations),
+    )
+
+
+def _differences(
+    simulation: Simulation, compare: Callable[[Simulation, Place, Scan], dict[str, Iterator[str]]]
+) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for place in simulation.places:
+        for subject, rows in compare(simulation, place, Scan.of(place)).items():
+            found.setdefault(subject, []).extend(rows)
+    return found
+
+
+def _before(simulation: Simulation, place: Place, scan: Scan) -> dict[str, Iterator[str]]:
+    return {
+        "results of AWS Config": differing_results(place, scan),
+        "reasons at the consumer": differing_reasons(place, scan, simulation.consumer),
+        "findings of Security Hub": differing_findings(place, scan),
+    }
+
+
+def _after(simulation: Simulation, place: Place, scan: Scan) -> dict[str, Iterator[str]]:
+    return {
+        "results of AWS Config": differing_results(place, scan),
+        "verdicts at the consumer": differing_verdicts(place, scan, simulation.consumer),
+        "findings of Security Hub": differing_findings(place, scan),
+        "gauges": differing_gauges(place, scan),
+    }

@@ -1,0 +1,169 @@
+"""The rule as it is deployed in one account and Region of the simulation."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
+
+from benchmarks.organization.network import Network
+from benchmarks.organization.runtime import Context, Runtime
+from benchmarks.organization.trouble import StoppedError, Trouble
+from express_path import evaluation
+from express_path import security_hub as hub
+from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.security_hub.native_findings import NativeFindings
+from express_path.adapters.security_hub.own_findings import OwnFindings
+from express_path.adapters.security_hub.rule_findings import RuleFindings, RuleScope
+from express_path.domain.verdict.fanout import ResourceType
+from express_path.handlers import evaluate, redrive, security_hub
+from sandbox.cloudformation.account import Account
+from sandbox.cloudwatch.embedded_metrics import extracted
+from sandbox.config_items.direct import acting_in, direct_client
+from sandbox.config_loop import ConfigLoop
+from sandbox.config_service.deployment import RuleDefinition
+from sandbox.dynamic import Client
+from sandbox.event_sources import Polled, poll
+from sandbox.server import Sandbox
+from sandbox.stacksets import deploy
+
+RULE_NAME = "s3express-no-nat-path"
+RULE = RuleDefinition(RULE_NAME, "express-path-evaluate", tuple(kind.value for kind in ResourceType))
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+DEPLOYED = (
+    "EventsQueue",
+    "FailedEventsQueue",
+    "SecurityHubQueue",
+    "SecurityHubFailedQueue",
+    "SecurityHubVerdicts",
+    "SecurityHubComplianceChanges",
+    "SecurityHubImportedFindings",
+)
+"""The queues and rules of EventBridge that the simulation deploys from template.yaml. The functions run here."""
+CONSUMER = "consumer"
+"""The name of the function of the organization's own consumer."""
+
+
+@cache
+def _template() -> str:
+    """Return the part of template.yaml that is deployed, as JSON."""
+    whole = yaml_parse(TEMPLATE.read_text(encoding="utf-8"))
+    resources = {logical_id: whole["Resources"][logical_id] for logical_id in DEPLOYED}
+    return json.dumps({"Parameters": whole["Parameters"], "Conditions": whole["Conditions"], "Resources": resources})
+
+
+@dataclass
+class Place:
+    """One account and Region: its network, AWS Config with the rule, and the queues and functions of the stack."""
+
+    sandbox: Sandbox
+    runtime: Runtime
+    trouble: Trouble
+    account_id: str
+    region: str
+    mode: str
+    random: Random
+    gauges: dict[str, float] = field(default_factory=dict)
+    unpublished: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Build the network and deploy the rule."""
+        self.key = (self.account_id, self.region)
+        self.outage = self.trouble.outage()
+        self._seen = self.sandbox.seen_from(self.account_id, self.region)
+        self._context = Context(self.account_id, self.region)
+        self.network = Network(self.sandbox, self.account_id, self.region, self.random)
+        stack = deploy(self.sandbox, _template(), {"SecurityHubMode": self.mode}, *self.key)
+        self.urls: Mapping[str, str] = {name: row.physical_id for name, row in stack.resources.items()}
+        account = Account(self.sandbox, *self.key)
+        account.call("securityhub", "enable_security_hub")
+        account.call("events", "put_rule", Name=CONSUMER, EventPattern='{"source": ["express-path"]}')
+        target = {"Id": CONSUMER, "Arn": f"arn:aws:lambda:{self.region}:{self.account_id}:function:{CONSUMER}"}
+        account.call("events", "put_targets", Rule=CONSUMER, Targets=[target])
+        self._compose()
+        with acting_in(self.account_id):
+            self.loop = ConfigLoop(self._seen, self.evaluate, rule=RULE)
+            self.loop.baseline()
+        self.loop.take()
+
+    def _compose(self) -> None:
+        """Make the services of the functions, as their cold starts do."""
+        self._aws = aws = self.runtime.aws(self.region)
+        scope = RuleScope(self.account_id, self.region, RULE_NAME)
+        kind: RuleFindings = (
+            NativeFindings(aws.security_hub, scope) if self.mode == "ENRICH" else OwnFindings(aws.security_hub, scope)
+        )
+        self.services = evaluation.Services(aws, SnapshotReader(aws), "default", self.urls["EventsQueue"])
+        self._findings = hub.Services(aws, scope, kind)
+
+    def look(self) -> list[dict[str, Any]]:
+        """Let AWS Config record what changed, and return the invoking events."""
+        with acting_in(self.account_id):
+            self.loop.notice()
+        return self.loop.take()
+
+    def evaluate(self, event: dict[str, Any]) -> Any:  # noqa: ANN401  # a function may return anything
+        """Invoke the rule's function once."""
+        with self.trouble.around("rule", self.outage):
+            try:
+                answer, printed = self.runtime.invoke(
+                    "rule", self.account_id, lambda: evaluate.handler(event, self._context, self.services)
+                )
+            except StoppedError:
+                self.unpublished |= set(self._posted())
+                raise
+        self.gauges |= {point.name: point.value for point in extracted(printed.splitlines())}
+        return answer
+
+    def poll_events(self) -> Polled:
+        """Let Lambda poll the queue of events that could not be put, and invoke the redrive function."""
+        return self._poll("EventsQueue", "redrive", lambda event: redrive.handler(event, self._context, self._aws))
+
+    def poll_security_hub(self) -> Polled:
+        """Let Lambda poll the queue of Security Hub's function, and invoke it. Sometimes it stops when it is done."""
+
+        def handle(event: dict[str, Any]) -> dict[str, Any]:
+            answer = security_hub.handler(event, self._context, self._findings)
+            if self.trouble.often(0.05):
+                raise StoppedError("the function was stopped after its work")
+            return answer
+
+        return self._poll("SecurityHubQueue", "security hub", handle)
+
+    def move_failed_messages(self) -> int:
+        """Move the messages of Security Hub's failed queue back, as an operator does; return how many there were."""
+        sqs: Client = direct_client(self.sandbox, "sqs", self.region)
+        moved = 0
+        with acting_in(self.account_id):
+            while messages := sqs.receive_message(QueueUrl=self.urls["SecurityHubFailedQueue"]).get("Messages", []):
+                for message in messages:
+                    sqs.send_message(QueueUrl=self.urls["SecurityHubQueue"], MessageBody=message["Body"])
+                    handle = message["ReceiptHandle"]
+                    sqs.delete_message(QueueUrl=self.urls["SecurityHubFailedQueue"], ReceiptHandle=handle)
+                    moved += 1
+        return moved
+
+    def stored(self, subnet_id: str) -> Mapping[str, Any] | None:
+        """Return AWS Config's stored result for a subnet."""
+        config: Client = direct_client(self.sandbox, "config", self.region)
+        with acting_in(self.account_id):
+            rows = config.get_compliance_details_by_resource(ResourceType="AWS::EC2::Subnet", ResourceId=subnet_id)
+        return next(iter(rows["EvaluationResults"]), None)
+
+    def _posted(self) -> list[str]:
+        """Return the subnets that the last invocation reported."""
+        calls = self.sandbox.calls.of("config", "PutEvaluations")
+        return [row["ComplianceResourceId"] for call in calls for row in call.parameters["Evaluations"]]
+
+    def _poll(self, queue: str, function: str, handle: Callable[[dict[str, Any]], dict[str, Any]]) -> Polled:
+        def invoke(event: dict[str, Any]) -> dict[str, Any]:
+            with self.trouble.around(function, self.outage):
+                answer: dict[str, Any] = self.runtime.invoke(function, self.account_id, lambda: handle(event))[0]
+                return answer
+
+        with acting_in(self.account_id):
+            return poll(self._seen, self.urls[queue], invoke)

@@ -1,0 +1,204 @@
+"""The simulation: changes, deliveries that are late, repeated, and out of order, failures, and the sweeps."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from random import Random
+from typing import Any
+
+from benchmarks.organization.consumer import Consumer
+from benchmarks.organization.place import CONSUMER, Place
+from benchmarks.organization.runtime import Runtime
+from benchmarks.organization.timeline import Timeline
+from benchmarks.organization.trouble import Trouble
+from sandbox.config_service import results_of
+from sandbox.config_service.invocation import invoke_asynchronously
+from sandbox.eventbridge import Delivery
+from sandbox.security_hub.announcements import announce
+from sandbox.security_hub.config_integration import forward_results
+from sandbox.server import Sandbox
+
+CONSUMER_OUTAGE = (100.0, 130.0)
+"""When every event fails at the consumer, in seconds."""
+FIRST_ACCOUNT = 200_000_000_000
+MODES = ("ENRICH", "RICH")
+"""Security Hub's mode of every other account and Region."""
+TROUBLE_SECONDS = 240.0
+"""How long faults go on after the last change."""
+NATIVE_FINDINGS = 300.0
+"""After how many seconds Security Hub has findings of AWS Config's results (docs/security-hub.md)."""
+CONFIG, EVENT, ANNOUNCEMENT = 20.0, 10.0, 5.0
+"""How many seconds AWS Config, EventBridge, and Security Hub's announcements take on average."""
+SWEEPS_BEGIN, LATEST = 60.0, 900.0
+"""Seconds: within which all sweeps begin, and how long after that the latest event of the time before arrives."""
+BATCHING, RETRY, REDRIVE = 20.0, 60.0, 300.0
+"""Seconds: how long Lambda waits for messages, when failed messages are delivered again, and when operators act."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much happens: `changes` are spread over `seconds` and all accounts and Regions."""
+
+    accounts: int
+    regions: tuple[str, ...]
+    changes: int
+    seconds: float = 300.0
+
+
+class Simulation:
+    """An organization in an empty sandbox, to which the environment leads."""
+
+    def __init__(self, sandbox: Sandbox, size: Size, seed: int) -> None:
+        """Build the accounts, and deploy the rule to all of them."""
+        self.size, self._sandbox = size, sandbox
+        self._random = Random(seed)
+        self.timeline = Timeline()
+        self.runtime = Runtime(sandbox)
+        self.trouble = Trouble(sandbox, self.timeline, self._random)
+        self.consumer = Consumer(lambda key, subnet_id: self._places[key].stored(subnet_id))
+        self.happened: Counter[str] = Counter()
+        self._stragglers: list[tuple[Place, Delivery]] = []
+        self._scheduled: set[tuple[str, tuple[str, str]]] = set()
+        self._bridge = sandbox.eventbridge
+        self._bridge.holds = True
+        self._bridge.register(CONSUMER, self._consume)
+        account_ids = [str(FIRST_ACCOUNT + number) for number in range(size.accounts)]
+        self._places = {place.key: place for place in self._built(account_ids)}
+
+    @property
+    def places(self) -> list[Place]:
+        """The accounts and Regions."""
+        return list(self._places.values())
+
+    def _built(self, account_ids: list[str]) -> Iterator[Place]:
+        for number, (account_id, region) in enumerate(product(account_ids, self.size.regions)):
+            mode = MODES[number % len(MODES)]
+            yield Place(self._sandbox, self.runtime, self.trouble, account_id, region, mode, self._random)
+
+    def change(self) -> None:
+        """Make the changes within the time of the simulation, and deliver everything that follows from them."""
+        self.trouble.begin(self.size.seconds + TROUBLE_SECONDS)
+        for _ in range(self.size.changes):
+            place = self._random.choice(self.places)
+            self.timeline.after(self._random.uniform(0, self.size.seconds), partial(self._change, place))
+        self._settle()
+
+    def sweep(self, trouble_seconds: float = 0.0) -> None:
+        """Run the scheduled evaluation once in every account and Region; some are delivered twice."""
+        self.trouble.begin(trouble_seconds)
+        for place in self.places:
+            self.timeline.after(self._random.uniform(0, SWEEPS_BEGIN), partial(self._sweep, place))
+        late, self._stragglers = self._stragglers, []
+        for place, delivery in late:
+            self.timeline.after(self._random.uniform(0, LATEST), partial(self._arrive, place, delivery))
+        self._settle()
+
+    def clean_up(self) -> None:
+        """Let AWS Config remove results that are NOT_APPLICABLE in some accounts and Regions, as it does at times."""
+        for place in self.places:
+            if self._random.choice([True, False]):
+                results_of(*place.key).clean_up()
+
+    def _settle(self) -> None:
+        """Let time pass until nothing is left to deliver, and move failed messages back as an operator does."""
+        self.timeline.run()
+        while moved := sum(place.move_failed_messages() for place in self.places):
+            self.happened["messages moved back by an operator"] += moved
+            for place in self.places:
+                self._once("poll", place, BATCHING)
+            self.timeline.run()
+
+    def _change(self, place: Place) -> None:
+        self.happened["changes"] += 1
+        place.network.change()
+        for notification in place.look():
+            for _ in range(self.trouble.copies()):
+                self.happened["notifications of AWS Config"] += 1
+                self.timeline.after(self.trouble.delay(CONFIG), partial(self._notify, place, notification))
+
+    def _sweep(self, place: Place) -> None:
+        notification = place.loop.periodic()
+        for _ in range(self.trouble.copies()):
+            self.timeline.after(self.trouble.delay(CONFIG), partial(self._notify, place, notification))
+
+    def _notify(self, place: Place, notification: dict[str, Any]) -> None:
+        """Deliver an invoking event to the rule's function. What fails three times waits for an operator."""
+        place.loop.send(notification)
+        self._after_rule(place)
+
+    def _after_rule(self, place: Place) -> None:
+        failed, place.loop.on_failure[:] = list(place.loop.on_failure), []
+        for record in failed:
+            self.happened["invocations in the queue of failed events"] += 1
+            self.timeline.after(REDRIVE, partial(self._redrive, place, record["requestPayload"]))
+        self._once("forward", place, NATIVE_FINDINGS)
+        self._once("events", place, REDRIVE)
+        self._collect(place)
+
+    def _redrive(self, place: Place, event: dict[str, Any]) -> None:
+        """Invoke the rule's function again with an event that failed, as an operator does."""
+        if invoke_asynchronously(place.evaluate, event).error:
+            self.timeline.after(REDRIVE, partial(self._redrive, place, event))
+        self._after_rule(place)
+
+    def _collect(self, place: Place) -> None:
+        """Schedule the deliveries of the events that were put: late, sometimes twice, a few after the next sweep."""
+        held, self._bridge.held = self._bridge.held, []
+        for delivery in held:
+            self.happened["events to deliver"] += 1
+            for _ in range(self.trouble.copies()):
+                self.timeline.after(self.trouble.delay(EVENT), partial(self._arrive, place, delivery))
+            if self.trouble.often(0.02):
+                self._stragglers.append((place, delivery))
+
+    def _arrive(self, place: Place, delivery: Delivery) -> None:
+        self._bridge.held = [delivery]
+        [done] = self._bridge.deliver()
+        self._bridge.deliveries.clear()
+        if done.error:
+            self.happened["events in the consumer's queue of failed events"] += 1
+            self.timeline.after(REDRIVE, partial(self._arrive, place, delivery))
+        if ":sqs:" in delivery.target_arn:
+            self._once("poll", place, BATCHING)
+
+    def _consume(self, event: dict[str, Any]) -> None:
+        if self.trouble.often(0.05) or self.trouble.is_within(CONSUMER_OUTAGE):
+            raise RuntimeError("the consumer failed")
+        self.consumer.receive(event)
+
+    def _once(self, what: str, place: Place, seconds: float) -> None:
+        """Schedule something that an account and Region does, unless it is scheduled already."""
+        if (what, place.key) not in self._scheduled:
+            self._scheduled.add((what, place.key))
+            self.timeline.after(seconds, partial(self._do, what, place))
+
+    def _do(self, what: str, place: Place) -> None:
+        self._scheduled.discard((what, place.key))
+        {"poll": self._poll, "events": self._poll_events, "forward": self._forward, "announce": self._announce}[what](
+            place
+        )
+
+    def _poll(self, place: Place) -> None:
+        polled = place.poll_security_hub()
+        if polled.returned:
+            self.happened["messages of Security Hub's function delivered again"] += len(polled.returned)
+        if polled.deleted or polled.returned:
+            self._once("poll", place, RETRY if polled.returned else BATCHING)
+        self._once("announce", place, self.trouble.delay(ANNOUNCEMENT))
+
+    def _poll_events(self, place: Place) -> None:
+        polled = place.poll_events()
+        self.happened["events put by the redrive function"] += len(polled.deleted)
+        if polled.deleted or polled.returned:
+            self._once("events", place, REDRIVE)
+        self._collect(place)
+
+    def _forward(self, place: Place) -> None:
+        if forward_results(*place.key):
+            self._once("announce", place, self.trouble.delay(ANNOUNCEMENT))
+
+    def _announce(self, place: Place) -> None:
+        if announce(*place.key):
+            self._once("poll", place, BATCHING)

@@ -1,0 +1,109 @@
+"""What goes wrong in the simulation: random faults of AWS's services, functions that stop, and delays."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+
+from benchmarks.organization.timeline import Timeline
+from sandbox.server import Sandbox
+
+READS = ("DescribeSubnets", "DescribeRouteTables", "DescribeVpcs", "DescribeVpcEndpoints")
+OUTAGES = (("events", "PutEvents"), ("ec2", "DescribeRouteTables"), ("securityhub", "GetFindings"))
+OUTAGES_BEGIN, OUTAGE_SECONDS = 300.0, 90.0
+"""Seconds: until when outages begin, and how long they take."""
+LATE_MESSAGES, LATE = 0.02, 20
+"""The probability that a message is late, and how many times as late as the others."""
+REPEATED_MESSAGES = 0.1
+"""The probability that a message arrives twice."""
+Span = tuple[float, float]
+Outage = tuple[str, str, Span]
+
+
+class StoppedError(Exception):
+    """A function was stopped, as Lambda stops it at its timeout."""
+
+
+@dataclass
+class Trouble:
+    """Faults from `begin` on, for some seconds of simulated time. Each concerns one invocation of a function."""
+
+    sandbox: Sandbox
+    timeline: Timeline
+    random: Random
+    _since: float = 0.0
+    _until: float = 0.0
+
+    def begin(self, seconds: float) -> None:
+        """Let faults occur from now on, for some seconds."""
+        self._since, self._until = self.timeline.now, self.timeline.now + seconds
+
+    @property
+    def is_on(self) -> bool:
+        """Whether faults occur now."""
+        return self.timeline.now < self._until
+
+    def is_within(self, span: Span) -> bool:
+        """Return whether faults occur now, and began some seconds ago: between the first and the second number."""
+        return self.is_on and span[0] <= self.timeline.now - self._since < span[1]
+
+    def often(self, probability: float) -> bool:
+        """Return whether something happens this time."""
+        return self.is_on and self.random.random() < probability
+
+    def outage(self) -> Outage:
+        """Return a service and an operation that is denied for a while in one account and Region, and when."""
+        start = self.random.uniform(0, OUTAGES_BEGIN)
+        return (*self.random.choice(OUTAGES), (start, start + OUTAGE_SECONDS))
+
+    def delay(self, mean: float) -> float:
+        """Return the seconds until a message arrives; a few take much longer than the others."""
+        return self.random.expovariate(1 / mean) * (LATE if self.random.random() < LATE_MESSAGES else 1)
+
+    def copies(self) -> int:
+        """Return how often a message arrives."""
+        return 2 if self.random.random() < REPEATED_MESSAGES else 1
+
+    @contextmanager
+    def around(self, function: str, outage: Outage) -> Iterator[None]:
+        """Let things go wrong for one invocation of the function that is named."""
+        try:
+            service, operation, span = outage
+            if self.is_within(span):
+                self.sandbox.faults.deny(service, operation)
+            {"rule": self._rule, "security hub": self._security_hub}.get(function, self._redrive)()
+            yield
+        finally:
+            self.sandbox.faults.clear()
+            self.sandbox.eventbridge.succeed()
+
+    def _rule(self) -> None:
+        faults = self.sandbox.faults
+        if self.often(0.04):
+            faults.throttle("ec2", self.random.choice(READS), times=1)
+        if self.often(0.02):
+            faults.throttle("config", "PutEvaluations", times=1)
+        if self.often(0.02):
+            faults.throttle("config", "GetComplianceDetailsByResource", times=1)
+        if self.often(0.06):
+            self.sandbox.eventbridge.fail_entries("ThrottlingException", times=self.random.randint(1, 8))
+        if self.often(0.02):
+            faults.throttle("events", "PutEvents", times=1)
+        if self.often(0.01):
+            faults.before("events", "PutEvents", _stop)
+
+    def _security_hub(self) -> None:
+        faults = self.sandbox.faults
+        for operation in ("GetFindings", "BatchUpdateFindings", "BatchImportFindings"):
+            if self.often(0.04):
+                faults.throttle("securityhub", operation, times=1)
+        if self.often(0.03):
+            faults.throttle("config", "GetComplianceDetailsByResource", times=1)
+
+    def _redrive(self) -> None:
+        if self.often(0.1):
+            self.sandbox.eventbridge.fail_entries("InternalFailure", times=self.random.randint(1, 4))
+
+
+def _stop() -> None:
+    raise StoppedError("the function was stopped before it could publish")

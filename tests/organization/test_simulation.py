@@ -1,0 +1,37 @@
+"""A small organization under load: messages are late, repeated, and out of order, and functions fail now and then."""
+
+import pytest
+
+from benchmarks.organization.outcome import CHANGES, LAST_SWEEP, Outcome, run
+from benchmarks.organization.simulation import Size
+from sandbox.server import Sandbox
+
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+
+REGIONS = ("us-east-1", "eu-north-1")
+
+
+def check(outcome: Outcome) -> None:
+    """Check that everything equals fresh scans after the last sweep, and that nothing was lost before it."""
+    assert {subject: rows for subject, rows in outcome.after.items() if rows} == {}
+    assert outcome.before["results of AWS Config"] == []
+    differing = {row.partition(":")[0] for row in outcome.before["reasons at the consumer"]}
+    assert differing <= outcome.unpublished
+
+
+def test_everything_equals_fresh_scans_at_the_end(sandbox: Sandbox) -> None:
+    """Results, findings, gauges, and a consumer's verdicts are right, and nothing is open for a deleted subnet."""
+    outcome = run(sandbox, Size(4, REGIONS, changes=60), seed=1)
+    check(outcome)
+    assert outcome.happened["changes"] == 60
+    assert outcome.happened["invocations in the queue of failed events"]
+    assert outcome.happened["events put by the redrive function"]
+    assert outcome.happened["messages of Security Hub's function delivered again"]
+    assert outcome.phases[CHANGES].calls["securityhub", "BatchUpdateFindings"]
+    assert outcome.phases[LAST_SWEEP].calls["config", "GetComplianceDetailsByConfigRule"]
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_other_orders_and_failures(sandbox: Sandbox, seed: int) -> None:
+    """Fewer accounts have more changes each, so that more of them overlap."""
+    check(run(sandbox, Size(1, REGIONS, changes=30), seed))
