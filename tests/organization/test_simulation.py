@@ -21,9 +21,9 @@ def check(outcome: Outcome) -> None:
 
 def test_everything_equals_fresh_scans_at_the_end(sandbox: Sandbox) -> None:
     """Results, findings, gauges, and a consumer's verdicts are right, and nothing is open for a deleted subnet."""
-    outcome = run(sandbox, Size(4, REGIONS, changes=60), seed=1)
+    outcome = run(sandbox, Size(2, REGIONS, changes=40), seed=1)
     check(outcome)
-    assert outcome.happened["changes"] == 60
+    assert outcome.happened["changes"] == 40
     assert outcome.happened["invocations in the queue of failed events"]
     assert outcome.happened["events put by the redrive function"]
     assert outcome.happened["messages of Security Hub's function delivered again"]
@@ -31,7 +31,7 @@ def test_everything_equals_fresh_scans_at_the_end(sandbox: Sandbox) -> None:
     assert outcome.phases[LAST_SWEEP].calls["config", "GetComplianceDetailsByConfigRule"]
 
 
-@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("seed", [2])
 def test_other_orders_and_failures(sandbox: Sandbox, seed: int) -> None:
-    """Fewer accounts have more changes each, so that more of them overlap."""
-    check(run(sandbox, Size(1, REGIONS, changes=30), seed))
+    """One account has more changes in each Region, so that more of them overlap. Add seeds to look for faults."""
+    check(run(sandbox, Size(1, REGIONS, changes=20), seed))
