@@ -129,9 +129,9 @@ def _endpoint(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
 def _other_route(verdict: Verdict, tracer: Tracer, endpoint: str) -> Remedy:
     """Return the remedy for a table that has a route to an endpoint, and another route that wins."""
     names = replace(names_of(verdict), endpoint=endpoint)
-    destination = verdict.path[0].destination if verdict.path else ""
+    destination = verdict.path[0].destination
     subnet = tracer.snapshot.subnets.get(verdict.subnet_id)
-    if not destination.startswith("pl-") and destination:
+    if not destination.startswith("pl-"):
         block = ip_network(destination)
         if subnet and subnet.dns64 and block.version == _NAT64.version and block.overlaps(_NAT64):
             command = _command(verdict, "modify-subnet-attribute", "--subnet-id", verdict.subnet_id)
@@ -142,9 +142,7 @@ def _other_route(verdict: Verdict, tracer: Tracer, endpoint: str) -> Remedy:
 
 
 def _delete_route(verdict: Verdict, destination: str) -> str:
-    """Return the command that deletes a route by its destination; empty if the verdict has no path."""
-    if not destination:
-        return ""
+    """Return the command that deletes a route by its destination."""
     kind = (
         "prefix-list-id" if destination.startswith("pl-") else "ipv6-cidr-block" if ":" in destination else "cidr-block"
     )
