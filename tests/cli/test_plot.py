@@ -71,7 +71,7 @@ def test_missing_pillow_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "PIL.Image", None)
     with pytest.raises(OptionError, match="need Pillow") as raised:
         as_png([PLOT])
-    assert "express-path[bench]" in raised.value.hint
+    assert "pipx inject express-path pillow" in raised.value.hint
 
 
 def test_terminal_plot_is_ascii_and_fits() -> None:

@@ -18,7 +18,7 @@ MAX_PLATEAU_GROWTH = 0.65
 MIN_LATENCY_CLIMB = 2.5
 """Latency climbs if p99 or the median grows by at least this factor from the smallest load to the largest."""
 MIN_LOAD_RATIO = 2.0
-"""If the largest load is less than this many times the smallest, a plateau cannot be told from noise."""
+"""If the largest load is less than this many times the smallest, a plateau cannot be distinguished from noise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,5 +61,5 @@ def require_extra() -> None:
     if missing:
         raise OptionError(
             f"bench needs the Python package{'s' if len(missing) > 1 else ''} {' and '.join(missing)}",
-            "install them with: pipx install 'express-path[bench]'",
+            "install them with: pipx inject express-path awscrt hdrhistogram pillow",
         )

@@ -30,7 +30,7 @@ def lab_server(endpoint_url: str, ca_file: str | None) -> Server:
             f"--endpoint-url {endpoint_url}: not the URL of a server", "use a URL such as http://127.0.0.1:7070"
         )
     addresses = _resolve(parts.hostname, parts.port or _PORTS[parts.scheme])
-    if not _are_in(addresses, LAB_NETWORKS):
+    if not _are_within(addresses, LAB_NETWORKS):
         raise OptionError(
             f"--endpoint-url {endpoint_url} leads to {_listed(addresses)}, which is not a loopback or private address; "
             "nothing was sent",
@@ -55,7 +55,7 @@ def bucket_server(url: str, bucket: Bucket, aws: Aws, ca_file: str | None) -> Se
         )
     addresses = _resolve(host, _PORTS["https"])
     allowed = _service_networks(aws, bucket)
-    if allowed is not None and not _are_in(addresses, allowed):
+    if allowed is not None and not _are_within(addresses, allowed):
         service = "s3express" if bucket.is_directory else "s3"
         raise OptionError(
             f"{host} resolves to {_listed(addresses)}, which the prefix list of {service} in {aws.region} does not "
@@ -112,7 +112,7 @@ def _resolve(host: str, port: int) -> tuple[str, ...]:
     return by_family[socket.AF_INET] or by_family[socket.AF_INET6]
 
 
-def _are_in(addresses: Sequence[str], networks: Sequence[Network]) -> bool:
+def _are_within(addresses: Sequence[str], networks: Sequence[Network]) -> bool:
     return all(any(ip_address(address.partition("%")[0]) in network for network in networks) for address in addresses)
 
 

@@ -25,7 +25,7 @@ def as_png(plots: Sequence[Plot]) -> bytes:
     except ImportError as error:
         raise OptionError(
             "PNG charts need Pillow, which is not installed",
-            "install it with: pipx install 'express-path[bench]', or use a name that ends in .svg",
+            "install it with: pipx inject express-path pillow, or use a name that ends in .svg",
         ) from error
     image = images.new("RGB", (WIDTH * _SCALE, HEIGHT * len(plots) * _SCALE), _BACK)
     for index, plot in enumerate(plots):
