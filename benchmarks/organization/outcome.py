@@ -55,7 +55,7 @@ class Outcome:
 
 
 def run(sandbox: Sandbox, size: Size, seed: int) -> Outcome:
-    """Run the simulation in an empty sandbox. Everything random depends on the seed."""
+    """Run the simulation in an empty sandbox. The seed decides which changes and faults occur."""
     outcome = Outcome(size)
     with patch.dict(os.environ, sandbox.environment()):
         simulation = Simulation(sandbox, size, seed)

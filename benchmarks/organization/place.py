@@ -12,7 +12,7 @@ from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
 
 from benchmarks.organization.network import Network
 from benchmarks.organization.runtime import Context, Runtime
-from benchmarks.organization.trouble import StoppedError, Trouble
+from benchmarks.organization.trouble import Outage, StoppedError, Trouble
 from express_path import evaluation
 from express_path import security_hub as hub
 from express_path.adapters.ec2_snapshot import SnapshotReader
@@ -63,6 +63,7 @@ class Place:
     sandbox: Sandbox
     runtime: Runtime
     trouble: Trouble
+    outage: Outage
     account_id: str
     region: str
     mode: str
@@ -73,7 +74,6 @@ class Place:
     def __post_init__(self) -> None:
         """Build the network and deploy the rule."""
         self.key = (self.account_id, self.region)
-        self.outage = self.trouble.outage()
         self._seen = self.sandbox.seen_from(self.account_id, self.region)
         self._context = Context(self.account_id, self.region)
         self.network = Network(self.sandbox, self.account_id, self.region, self.random)
@@ -128,7 +128,7 @@ class Place:
 
         def handle(event: dict[str, Any]) -> dict[str, Any]:
             answer = security_hub.handler(event, self._context, self._findings)
-            if self.trouble.often(0.05):
+            if self.trouble.often("stopped after its work", 0.05):
                 raise StoppedError("the function was stopped after its work")
             return answer
 

@@ -75,7 +75,8 @@ class Simulation:
     def _built(self, account_ids: list[str]) -> Iterator[Place]:
         for number, (account_id, region) in enumerate(product(account_ids, self.size.regions)):
             mode = MODES[number % len(MODES)]
-            yield Place(self._sandbox, self.runtime, self.trouble, account_id, region, mode, self._random)
+            outage = self.trouble.outage(number)
+            yield Place(self._sandbox, self.runtime, self.trouble, outage, account_id, region, mode, self._random)
 
     def change(self) -> None:
         """Make the changes within the time of the simulation, and deliver everything that follows from them."""
@@ -150,7 +151,7 @@ class Simulation:
             self.happened["events to deliver"] += 1
             for _ in range(self.trouble.copies()):
                 self.timeline.after(self.trouble.delay(EVENT), partial(self._arrive, place, delivery))
-            if self.trouble.often(0.02):
+            if self.trouble.often("delivered after the next sweep", 0.02):
                 self._stragglers.append((place, delivery))
 
     def _arrive(self, place: Place, delivery: Delivery) -> None:
@@ -164,7 +165,7 @@ class Simulation:
             self._once("poll", place, BATCHING)
 
     def _consume(self, event: dict[str, Any]) -> None:
-        if self.trouble.often(0.05) or self.trouble.is_within(CONSUMER_OUTAGE):
+        if self.trouble.often("consumer failed", 0.05) or self.trouble.is_within(CONSUMER_OUTAGE):
             raise RuntimeError("the consumer failed")
         self.consumer.receive(event)
 
