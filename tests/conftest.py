@@ -1,6 +1,7 @@
 """What holds for all tests, and the sandbox that those use which talk to AWS."""
 
 import gc
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,11 +34,13 @@ many heals or thousands of random examples have the mark `no_cover` for the same
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Stop the measurement that pytest-cov starts in a worker as if it were the main process, whose data nobody saves.
+    """Let Ctrl-C reach the processes of tests, and stop a measurement that nobody saves.
 
-    pytest-cov starts a second one, which is saved. Without this, `no_cover` stops only that one, and the tests are
-    still traced, which takes twice the time.
+    pytest-cov starts one in a worker as if it were the main process. It also starts a second one, which is saved.
+    Without this, `no_cover` stops only that one, and the tests are still traced, which takes twice the time.
     """
+    # A shell lets a job in the background ignore Ctrl-C, and the processes that tests start would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     plugin = config.pluginmanager.getplugin("_cov")
     if hasattr(config, "workerinput") and plugin and plugin.cov_controller:
         plugin.cov_controller.cov.stop()

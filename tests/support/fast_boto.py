@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from xml.etree.ElementTree import Element
 
 import pytest
-from botocore.auth import SigV4Auth
+from botocore.auth import AUTH_TYPE_MAPS, SigV4Auth
 from botocore.awsrequest import AWSPreparedRequest, AWSRequest, AWSResponse
 from botocore.client import BaseClient, ClientCreator
 from botocore.endpoint import EndpointCreator
@@ -60,6 +60,8 @@ def apply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_PrefixTrie, "_recursive_copy", _copy_trie)
     monkeypatch.setattr(BaseXMLResponseParser, "_handle_structure", _handle_structure)
     monkeypatch.setattr(BaseXMLResponseParser, "_node_tag", lambda _parser, node: _local_name(node.tag))
+    # With awscrt, botocore signs with another class, which has no place to patch.
+    monkeypatch.setitem(AUTH_TYPE_MAPS, "v4", SigV4Auth)
     monkeypatch.setattr(SigV4Auth, "add_auth", _add_authorization)
     monkeypatch.setattr(BaseClient, "_make_api_call", _make_unmeasured_api_call)
 
