@@ -8,8 +8,9 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import create_backend_app
 
+from sandbox.dispatcher import Dispatcher
 from sandbox.dynamic import Moto
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
@@ -18,7 +19,7 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 @cache
 def moto_application() -> Application:
     """Return the application that serves each request by the backend of its service."""
-    application: Application = DomainDispatcherApplication(_backend_application)
+    application: Application = Dispatcher(_backend_application)
     return application
 
 

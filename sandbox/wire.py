@@ -34,7 +34,7 @@ _FORM = "application/x-www-form-urlencoded"
 _ACTION = re.compile(r"(?:^|&)Action=([^&]*)")
 
 Http = Callable[[], BackendRequest]
-"""Returns the HTTP request that moto's parsers read; it is only made if it is needed."""
+"""Returns the HTTP request that moto's parsers read. Few requests need it."""
 
 
 class Parameters(Mapping[str, Any]):
@@ -42,23 +42,29 @@ class Parameters(Mapping[str, Any]):
 
     def __init__(self, parse: Callable[[], dict[str, Any]] = dict) -> None:
         """Keep the function that parses the input."""
-        self._parse = cache(parse)
+        self._parse = parse
+        self._parsed: dict[str, Any] | None = None
+
+    def _all(self) -> dict[str, Any]:
+        if self._parsed is None:
+            self._parsed = self._parse()
+        return self._parsed
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  # a parameter may be anything
         """Return a parameter. KeyError if the request does not have it."""
-        return self._parse()[name]
+        return self._all()[name]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the parameters."""
-        return iter(self._parse())
+        return iter(self._all())
 
     def __len__(self) -> int:
         """Return the number of parameters."""
-        return len(self._parse())
+        return len(self._all())
 
     def __repr__(self) -> str:
         """Return the parameters as a dictionary shows them."""
-        return repr(self._parse())
+        return repr(self._all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +97,10 @@ def read(environ: dict[str, Any]) -> Request:
     """
     body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
     environ["wsgi.input"] = io.BytesIO(body)
-    http = cache(lambda: BackendRequest({**environ, "wsgi.input": io.BytesIO(body)}))
+
+    def http() -> BackendRequest:
+        return BackendRequest({**environ, "wsgi.input": io.BytesIO(body)})
+
     scope = environ.get("HTTP_AUTHORIZATION", "").partition("Credential=")[2].partition(",")[0]
     account_id = str(get_account_id_from(scope.partition("/")[0]))
     action = _action(environ, body)

@@ -17,7 +17,7 @@ from botocore.auth import AUTH_TYPE_MAPS, SigV4Auth
 from botocore.awsrequest import AWSPreparedRequest, AWSRequest, AWSResponse
 from botocore.client import BaseClient, ClientCreator
 from botocore.endpoint import EndpointCreator
-from botocore.hooks import EventAliaser, NodeList, _PrefixTrie
+from botocore.hooks import BaseEventHooks, EventAliaser, NodeList, _PrefixTrie
 from botocore.httpsession import URLLib3Session
 from botocore.loaders import create_loader
 from botocore.model import ServiceModel, Shape
@@ -57,7 +57,9 @@ def apply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClientCreator, "_load_service_model", _load_service_model)
     monkeypatch.setattr(ClientCreator, "_create_methods", _create_methods)
     monkeypatch.setattr(EventAliaser, "_alias_event_name", _alias_event_name)
-    monkeypatch.setattr(_PrefixTrie, "_recursive_copy", _copy_trie)
+    monkeypatch.setattr(_PrefixTrie, "__copy__", _copy_trie)
+    # The signature of each handler of events is inspected whenever a client is made.
+    monkeypatch.setattr(BaseEventHooks, "_verify_accept_kwargs", lambda _hooks, _handler: None)
     monkeypatch.setattr(BaseXMLResponseParser, "_handle_structure", _handle_structure)
     monkeypatch.setattr(BaseXMLResponseParser, "_node_tag", lambda _parser, node: _local_name(node.tag))
     # With awscrt, botocore signs with another class, which has no place to patch.
@@ -106,15 +108,20 @@ def _alias_event_name(aliaser: EventAliaser, event_name: str) -> str:
     return _aliases[event_name]
 
 
-def _copy_trie(trie: _PrefixTrie, node: dict[str, Any]) -> dict[str, Any]:
+def _copy_trie(trie: _PrefixTrie) -> _PrefixTrie:
     """Copy the lists of event handlers, as every new client does, but without `copy.copy` for each list."""
-    copied: dict[str, Any] = {}
-    for key, value in node.items():
-        if isinstance(value, NodeList):
-            copied[key] = NodeList(value.first[:], value.middle[:], value.last[:])
-        else:
-            copied[key] = _copy_trie(trie, value) if isinstance(value, dict) else value
+    copied = _PrefixTrie()
+    copied._root = _copy_node(trie._root)  # noqa: SLF001  # botocore offers no other way to it
     return copied
+
+
+def _copy_node(node: dict[str, Any]) -> dict[str, Any]:
+    lists: NodeList | None = node["values"]
+    return {
+        "chunk": node["chunk"],
+        "children": {chunk: _copy_node(child) for chunk, child in node["children"].items()},
+        "values": lists and NodeList(lists.first[:], lists.middle[:], lists.last[:]),
+    }
 
 
 def _handle_structure(parser: BaseXMLResponseParser, shape: Shape, node: Element | list[Element]) -> dict[str, Any]:
