@@ -35,6 +35,7 @@ CREATE_METHODS = vars(ClientCreator)["_create_methods"]
 ALIAS_EVENT_NAME = vars(EventAliaser)["_alias_event_name"]
 SEND_BY_SOCKET = URLLib3Session.send
 SIGN = SigV4Auth.add_auth
+APPEND_ITEM, REMOVE_ITEM = _PrefixTrie.append_item, _PrefixTrie.remove_item
 TIMESTAMP = "20250101T000000Z"
 """The time of requests that are not signed."""
 
@@ -58,6 +59,8 @@ def apply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClientCreator, "_create_methods", _create_methods)
     monkeypatch.setattr(EventAliaser, "_alias_event_name", _alias_event_name)
     monkeypatch.setattr(_PrefixTrie, "__copy__", _copy_trie)
+    monkeypatch.setattr(_PrefixTrie, "append_item", _append_item)
+    monkeypatch.setattr(_PrefixTrie, "remove_item", _remove_item)
     # The signature of each handler of events is inspected whenever a client is made.
     monkeypatch.setattr(BaseEventHooks, "_verify_accept_kwargs", lambda _hooks, _handler: None)
     monkeypatch.setattr(BaseXMLResponseParser, "_handle_structure", _handle_structure)
@@ -109,17 +112,38 @@ def _alias_event_name(aliaser: EventAliaser, event_name: str) -> str:
 
 
 def _copy_trie(trie: _PrefixTrie) -> _PrefixTrie:
-    """Copy the lists of event handlers, as every new client does, but without `copy.copy` for each list."""
+    """Copy the handlers of events, as every new client does. The copies share the nodes that neither changes."""
     copied = _PrefixTrie()
-    copied._root = _copy_node(trie._root)  # noqa: SLF001  # botocore offers no other way to it
+    copied._root = trie._root  # noqa: SLF001  # botocore offers no other way to it
     return copied
+
+
+def _append_item(trie: _PrefixTrie, key: str, value: object, section: int) -> None:
+    """Add a handler of an event, to nodes that no copy shares."""
+    _copy_path(trie, key)
+    APPEND_ITEM(trie, key, value, section)
+
+
+def _remove_item(trie: _PrefixTrie, key: str, value: object) -> None:
+    """Remove a handler of an event, from nodes that no copy shares."""
+    _copy_path(trie, key)
+    REMOVE_ITEM(trie, key, value)
+
+
+def _copy_path(trie: _PrefixTrie, key: str) -> None:
+    """Give a trie its own nodes on the way to a key."""
+    trie._root = node = _copy_node(trie._root)  # noqa: SLF001  # botocore offers no other way to it
+    for chunk in key.split("."):
+        if chunk not in node["children"]:
+            break
+        node["children"][chunk] = node = _copy_node(node["children"][chunk])
 
 
 def _copy_node(node: dict[str, Any]) -> dict[str, Any]:
     lists: NodeList | None = node["values"]
     return {
         "chunk": node["chunk"],
-        "children": {chunk: _copy_node(child) for chunk, child in node["children"].items()},
+        "children": dict(node["children"]),
         "values": lists and NodeList(lists.first[:], lists.middle[:], lists.last[:]),
     }
 
