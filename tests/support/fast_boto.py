@@ -196,7 +196,7 @@ def _make_unmeasured_api_call(client: BaseClient, *arguments: Any) -> Any:  # no
 
 def _add_authorization(auth: SigV4Auth, request: AWSRequest) -> None:
     """Name the caller in a request, and sign it only if the sandbox checks signatures, because that takes long."""
-    if type(auth) is not SigV4Auth or settings.INITIAL_NO_AUTH_ACTION_COUNT == 0:
+    if type(auth) is not SigV4Auth or auth.credentials is None or settings.INITIAL_NO_AUTH_ACTION_COUNT == 0:
         SIGN(auth, request)
         return
     request.context["timestamp"] = TIMESTAMP
