@@ -146,12 +146,12 @@ class _Counter:
         tags = [{"Key": "Name", "Value": "private"}]
         self._account.ec2.create_tags(Resources=[self._vpcs[1].table], Tags=tags)
 
-    def _invoke(self, event: dict[str, Any]) -> Any:  # noqa: ANN401 -- a function may return anything
+    def _invoke(self, event: dict[str, Any]) -> Any:  # noqa: ANN401  # a function may return anything
         self._invocations += 1
         context = LambdaContext()
         for name in ("function_name", "function_version", "invoked_function_arn", "aws_request_id"):
             setattr(context, f"_{name}", name)
-        context._memory_limit_in_mb = 1024  # noqa: SLF001 -- Lambda makes contexts, nobody else can
+        context._memory_limit_in_mb = 1024  # noqa: SLF001  # Lambda makes contexts, nobody else can
         handler: Any = evaluate.logger.registered_handler
         handler.stream, before = self._printed, handler.stream
         try:

@@ -50,14 +50,14 @@ class Server:
         self._process = process
         self.environment: dict[str, str] = self._answer()
 
-    def ask(self, question: str) -> Any:  # noqa: ANN401 -- an answer is any JSON
+    def ask(self, question: str) -> Any:  # noqa: ANN401  # an answer is any JSON
         """Ask one question and return the answer."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{question}\n")
         self._process.stdin.flush()
         return self._answer()
 
-    def _answer(self) -> Any:  # noqa: ANN401 -- as above
+    def _answer(self) -> Any:  # noqa: ANN401  # as above
         assert self._process.stdout is not None
         return json.loads(self._process.stdout.readline())
 

@@ -60,7 +60,7 @@ def sweep(event: dict[str, str]) -> int:
     context = LambdaContext()
     for name in ("function_name", "function_version", "invoked_function_arn", "aws_request_id"):
         setattr(context, f"_{name}", name)
-    context._memory_limit_in_mb = 1024  # noqa: SLF001 -- Lambda makes contexts, nobody else can
+    context._memory_limit_in_mb = 1024  # noqa: SLF001  # Lambda makes contexts, nobody else can
     return int(handler(event, context)["posted"])
 
 

@@ -77,7 +77,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
     path.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
 
 
-def without_documentation(node: Any) -> Any:  # noqa: ANN401 -- JSON
+def without_documentation(node: Any) -> Any:  # noqa: ANN401  # JSON
     """Copy a model without its prose: `documentation` keys that hold text (a shape's member may have that name).
 
     Of the parameters of a client, of which there are few, botocore wants it to be there.
@@ -91,7 +91,7 @@ def without_documentation(node: Any) -> Any:  # noqa: ANN401 -- JSON
     return [without_documentation(item) for item in node] if isinstance(node, list) else node
 
 
-def shape_names(node: Any) -> Iterator[str]:  # noqa: ANN401 -- JSON
+def shape_names(node: Any) -> Iterator[str]:  # noqa: ANN401  # JSON
     """Yield the name of every shape that a part of a model refers to."""
     if isinstance(node, dict):
         if isinstance(node.get("shape"), str):

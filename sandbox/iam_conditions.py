@@ -82,17 +82,17 @@ def _is_permitted(checked: Moto, request: Request, resource: str) -> bool:
     Within one account, an identity policy or a resource policy is enough to allow, and either can deny
     (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic_policy-eval-basics-single-account.html).
     """
-    action = checked._action  # noqa: SLF001
+    action = checked._action
     if action == ALWAYS_ALLOWED:
         return True
     principal = principal_of(checked)
-    identity = list(_statements(checked._access_key.collect_policies()))  # noqa: SLF001
+    identity = list(_statements(checked._access_key.collect_policies()))
     for wanted in authorizations(request, action, resource):
         named = [statement for statement in resource_statements(wanted.resource) if principal.is_named_by(statement)]
         if not is_allowed([*identity, *named], replace(wanted, keys={**principal.keys, **wanted.keys})):
             return False
-    assumes = checked._is_assuming_role_operation(resource)  # noqa: SLF001
-    return not assumes or bool(checked._check_role_trust_relationship(resource))  # noqa: SLF001
+    assumes = checked._is_assuming_role_operation(resource)
+    return not assumes or bool(checked._check_role_trust_relationship(resource))
 
 
 def _statements(policies: list[Any]) -> Iterator[Statement]:

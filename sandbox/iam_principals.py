@@ -54,10 +54,10 @@ class Principal:
 
 def principal_of(checked: Moto) -> Principal:
     """Return who owns the access key of a request that moto checks."""
-    key = checked._access_key  # noqa: SLF001
+    key = checked._access_key
     backend: Moto = iam_backends[key.account_id][key.partition]
     if isinstance(key, AssumedRoleAccessKey):
-        owner = backend.get_role(key._owner_role_name)  # noqa: SLF001
+        owner = backend.get_role(key._owner_role_name)
     else:
-        owner = backend.get_user(key._owner_user_name)  # noqa: SLF001
+        owner = backend.get_user(key._owner_user_name)
     return Principal(owner.arn, key.arn, key.account_id)

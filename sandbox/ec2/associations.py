@@ -35,7 +35,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
 def associate(table: Moto, target_id: str) -> str:
     """Associate a table with a subnet or gateway without any check, and return the id of the association."""
     association_id: str = random_subnet_association_id()
-    table._associations[association_id] = target_id  # noqa: SLF001
+    table._associations[association_id] = target_id
     return association_id
 
 
@@ -80,7 +80,7 @@ def _existing(backend: Moto, table: Moto, target_id: str) -> str | None:
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html.
     """
     for other in backend.route_tables.values():
-        for association_id, associated_id in other._associations.items():  # noqa: SLF001
+        for association_id, associated_id in other._associations.items():
             if associated_id != target_id:
                 continue
             if other is table:
@@ -145,8 +145,8 @@ def _deleting_subnet(original: Moto) -> Moto:
     def delete_subnet(self: Moto, subnet_id: str) -> Moto:
         subnet = original(self, subnet_id)
         for table in self.route_tables.values():
-            kept = {key: target for key, target in table._associations.items() if target != subnet_id}  # noqa: SLF001
-            table._associations = kept  # noqa: SLF001
+            kept = {key: target for key, target in table._associations.items() if target != subnet_id}
+            table._associations = kept
         return subnet
 
     return delete_subnet

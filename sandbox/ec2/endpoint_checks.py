@@ -72,7 +72,7 @@ def address_families(backend: Moto, tables: Iterable[Moto], ip_address_type: str
 
 def _subnets(backend: Moto, table: Moto) -> list[Moto]:
     """Return the subnets that a table is associated with, implicitly too if it is the main one of its VPC."""
-    explicit = {target: owner.id for owner in backend.route_tables.values() for target in owner._associations.values()}  # noqa: SLF001
+    explicit = {target: owner.id for owner in backend.route_tables.values() for target in owner._associations.values()}
     fallback = table.id if table.main_association_id else None
     return [
         subnet

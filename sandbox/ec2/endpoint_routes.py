@@ -47,7 +47,7 @@ def add(tables: Iterable[Moto], wanted: list[Moto], endpoint: Moto) -> None:
     for table in tables:
         for prefix_list in wanted:
             route = Route(table, None, None, prefix_list, gateway=endpoint)
-            table._routes.setdefault(route.id, route)  # noqa: SLF001
+            table._routes.setdefault(route.id, route)
 
 
 def keep_only(tables: Iterable[Moto], wanted: list[Moto], endpoint: Moto) -> None:
@@ -56,4 +56,4 @@ def keep_only(tables: Iterable[Moto], wanted: list[Moto], endpoint: Moto) -> Non
     for table in endpoint.ec2_backend.route_tables.values():
         for route in table.routes:
             if route.gateway is endpoint and (table.id, route.destination_prefix_list_id) not in kept:
-                del table._routes[route.id]  # noqa: SLF001
+                del table._routes[route.id]

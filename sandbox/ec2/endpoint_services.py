@@ -32,7 +32,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
 def services(backend: Moto) -> list[Service]:
     """Return the details of every service that endpoints can be made for in the Region of a backend, by name."""
     region = backend.region_name
-    collected = EC2Backend._collect_default_endpoint_services(backend.account_id, region)  # noqa: SLF001
+    collected = EC2Backend._collect_default_endpoint_services(backend.account_id, region)
     name = f"com.amazonaws.{region}.s3express"
     listed = [_complete(service, region) for service in collected if service["ServiceName"] != name]
     if offers_s3express(region):

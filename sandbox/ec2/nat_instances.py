@@ -61,7 +61,7 @@ def _routing(original: Moto) -> Moto:
         route = original(self, table_id, *destination, **named)
         prefix_list_id = destination[2] if len(destination) > len(("IPv4", "IPv6")) else None
         if prefix_list_id and route.destination_prefix_list is None:
-            routes = self.get_route_table(table_id)._routes  # noqa: SLF001
+            routes = self.get_route_table(table_id)._routes
             del routes[route.id]
             route.destination_prefix_list = self.managed_prefix_lists[prefix_list_id]
             route.id = generate_route_id(table_id, None, None, prefix_list_id)

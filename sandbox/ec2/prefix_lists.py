@@ -57,7 +57,7 @@ def _create_default_pls(original: Moto) -> Moto:
 
 def _create(backend: Moto, name: str, family: str, cidrs: list[str]) -> None:
     entries = [{"Cidr": cidr, "Description": "default"} for cidr in cidrs]
-    backend._create_aws_managed_prefix_list(name=name, address_family=family, entries=entries)  # noqa: SLF001
+    backend._create_aws_managed_prefix_list(name=name, address_family=family, entries=entries)
 
 
 def _make_global(backend: Moto, prefix_list: ManagedPrefixList) -> None:

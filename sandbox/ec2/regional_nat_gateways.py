@@ -51,7 +51,7 @@ def _empty(backend: Moto, vpc_id: str) -> Moto:
     """Return a NAT gateway without interface and subnet, which moto's own constructor would insist on."""
     nat_gateway = NatGateway.__new__(NatGateway)
     nat_gateway.id, nat_gateway.ec2_backend, nat_gateway.vpc_id = random_nat_gateway_id(), backend, vpc_id
-    nat_gateway.subnet_id, nat_gateway.address_set, nat_gateway._created_at = None, [], utcnow()  # noqa: SLF001
+    nat_gateway.subnet_id, nat_gateway.address_set, nat_gateway._created_at = None, [], utcnow()
     nat_gateway.connectivity_type, nat_gateway.availability_mode = "public", "regional"
     nat_gateway.auto_provision_zones = nat_gateway.auto_scaling_ips = "enabled"
     return nat_gateway
@@ -64,7 +64,7 @@ def _make_route_table(backend: Moto, nat_gateway: Moto, gateway: Moto) -> str:
     """
     table = backend.create_route_table(nat_gateway.vpc_id)
     route = Route(table, "0.0.0.0/0", None, gateway=gateway)
-    table._routes[route.id] = route  # noqa: SLF001
+    table._routes[route.id] = route
     associate(table, nat_gateway.id)
     return str(table.id)
 

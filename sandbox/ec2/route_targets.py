@@ -54,8 +54,8 @@ def _states(route: Moto) -> list[str]:
     return [
         *([route.nat_gateway.state] if route.nat_gateway else []),
         *([endpoint.state] if endpoint else []),
-        *([instance._state.name] if instance else []),  # noqa: SLF001
-        *([route.vpc_pcx._status.code] if route.vpc_pcx else []),  # noqa: SLF001
+        *([instance._state.name] if instance else []),
+        *([route.vpc_pcx._status.code] if route.vpc_pcx else []),
     ]
 
 

@@ -127,13 +127,13 @@ def _vpcs(seen: _Seen) -> list[Moto]:
 def _route_tables(seen: _Seen) -> list[Moto]:
     """Return the tables that the shared subnets use: those associated with them, or else the main one."""
     tables = list(seen.owner.route_tables.values())
-    explicit = {target for table in tables for target in table._associations.values()}  # noqa: SLF001
+    explicit = {target for table in tables for target in table._associations.values()}
     fallback = {subnet.vpc_id for subnet in _subnets(seen) if subnet.id not in explicit}
     views = []
     for table in tables:
-        shared = {key: target for key, target in table._associations.items() if target in seen.subnet_ids}  # noqa: SLF001
+        shared = {key: target for key, target in table._associations.items() if target in seen.subnet_ids}
         if shared or (table.main_association_id and table.vpc_id in fallback):
             view = seen.view(table)
-            view._associations = shared  # noqa: SLF001
+            view._associations = shared
             views.append(view)
     return views

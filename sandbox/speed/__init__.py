@@ -21,8 +21,8 @@ from sandbox.speed import expressions, identifiers, serialization
 _LOADING = RLock()
 """Held while a model or its routes are loaded, so that concurrent requests do not all load them."""
 
-_LOAD_SERVICE_MODEL = utils._load_service_model  # noqa: SLF001  # moto offers no other place to patch
-_GET_ROUTER = ServiceOperationRouter._get_router  # noqa: SLF001  # moto offers no other place to patch
+_LOAD_SERVICE_MODEL = utils._load_service_model
+_GET_ROUTER = ServiceOperationRouter._get_router
 
 
 def apply(patches: Patches) -> None:
@@ -65,7 +65,7 @@ _routers: dict[tuple[str, str], ProtocolRouter] = {}
 
 def _get_router(router: ServiceOperationRouter, protocol: str) -> ProtocolRouter:
     """Return the routes of a service, as moto's method of the same name."""
-    service: Moto = router._service_model  # noqa: SLF001  # moto offers no other way to it
+    service: Moto = router._service_model
     with _LOADING:
         key = (service.service_name, protocol)
         if key not in _routers:

@@ -37,7 +37,7 @@ def _find_clauses(node: Moto, classes: list[type]) -> list[Moto]:
 
 def _traverse(traverser: Moto, node: Moto) -> Moto:
     """Process the nodes of a tree from its leaves to its root, as moto's method of the same name."""
-    return _visit(traverser, traverser._processing_map(), node)  # noqa: SLF001  # moto offers no other way to it
+    return _visit(traverser, traverser._processing_map(), node)
 
 
 def _visit(traverser: Moto, processors: dict[type, Moto], node: Moto, place: int = -1) -> Moto:

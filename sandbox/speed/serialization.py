@@ -52,7 +52,7 @@ def _context(serializer: Moto, value: Moto, key: str, shape: Moto, path: str = "
 
 def _get_value(serializer: ResponseSerializer, value: Moto, key: str, shape: Moto) -> Moto:
     """Return the value of a member of an answer, as moto's method of the same name."""
-    picker = serializer._value_picker  # noqa: SLF001  # moto offers no other way to it
+    picker = serializer._value_picker
     if isinstance(picker, _AttributePicker) and not key.endswith(picker.transformed):
         return _of_mapping(value, picker.names(serializer, value, key, shape))
     return picker(_context(serializer, value, key, shape, ".".join(serializer.path)))
@@ -100,7 +100,7 @@ class _Writer:
         if members is None:
             members = _members_of[shape, kind] = [self._member(value, shape, key) for key in shape.members]
         read = _of_dict if kind is dict else _of_mapping if hasattr(kind, "__getitem__") else _of_object
-        picker = self.serializer._value_picker  # noqa: SLF001  # moto offers no other way to it
+        picker = self.serializer._value_picker
         for member in members:
             if member.key.endswith(picker.transformed) and f"{path}.{member.key}".endswith(picker.paths):
                 found = picker(_context(self.serializer, value, member.key, member.shape, path))
@@ -112,7 +112,7 @@ class _Writer:
     def _member(self, value: Moto, structure: Moto, key: str) -> _Member:
         shape = structure.members[key]
         shape.parent = structure
-        names = self.serializer._value_picker.names(self.serializer, value, key, shape)  # noqa: SLF001  # as above
+        names = self.serializer._value_picker.names(self.serializer, value, key, shape)
         return _Member(key, shape, shape.serialization.get("name", key), names)
 
     def write(self, value: Moto, shape: Moto, element: str, path: str) -> None:
@@ -162,7 +162,7 @@ class _Writer:
         """Write a value of a rare type, such as a timestamp."""
         *self.serializer.path, key = path.split(".")
         serialized: dict[str, Moto] = {}
-        self.serializer._serialize(serialized, value, shape, key)  # noqa: SLF001  # moto offers no other way to it
+        self.serializer._serialize(serialized, value, shape, key)
         for content in serialized.values():
             _write_element(element, content, self.parts)
 

@@ -61,7 +61,7 @@ def find_runbook(name: str, version: str | None, account_id: str, region: str) -
 
 
 def _stored(name: str, version: str | None, account_id: str, region: str) -> StoredDocument:
-    documents = ssm_backends[account_id][region]._documents.get(_own_name(name, account_id, region))  # noqa: SLF001
+    documents = ssm_backends[account_id][region]._documents.get(_own_name(name, account_id, region))
     if documents is None or documents.get_default_version().document_type != AUTOMATION:
         raise SSMException(
             "AutomationDefinitionNotFoundException", f"Automation Definition with Name: {name} can not be found."

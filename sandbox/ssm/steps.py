@@ -108,7 +108,7 @@ def _output(where: str, raw: dict[str, Any]) -> Output:
         raise FaultyDocumentError(where, str(error)) from error
 
 
-def typed(raw: dict[str, Any], key: str, kind: str, default: Any, where: str = "document") -> Any:  # noqa: ANN401
+def typed(raw: dict[str, Any], key: str, kind: str, default: Any, where: str = "document") -> Any:  # noqa: ANN401  # any YAML
     """Return one property of a map, or the default. FaultyDocumentError if it is there and of another type."""
     value = raw.get(key, default)
     if key in raw and not fits(value, kind):

@@ -48,8 +48,8 @@ class CrtEngine:
 
 def _client(load: Load) -> Any:  # noqa: ANN401  # awscrt has no types
     """Return a client that sends each object as one request, without retries, and through no proxy."""
-    from awscrt.io import ClientBootstrap, ClientTlsContext, DefaultHostResolver, EventLoopGroup, TlsContextOptions  # noqa: PLC0415
-    from awscrt.s3 import S3Client, S3RequestTlsMode, S3RetryConfig, S3RetryMode  # noqa: PLC0415
+    from awscrt.io import ClientBootstrap, ClientTlsContext, DefaultHostResolver, EventLoopGroup, TlsContextOptions  # noqa: PLC0415  # optional
+    from awscrt.s3 import S3Client, S3RequestTlsMode, S3RetryConfig, S3RetryMode  # noqa: PLC0415  # optional
 
     group = EventLoopGroup()
     trust = TlsContextOptions()
@@ -143,8 +143,8 @@ class _Loop:
         self._requests[number] = self._send(target, lambda **answer: self._ended(number, sent, warming_up, answer))
 
     def _send(self, target: Target, on_done: Any) -> Any:  # noqa: ANN401  # awscrt has no types
-        from awscrt.http import HttpHeaders, HttpRequest  # noqa: PLC0415
-        from awscrt.s3 import S3RequestType  # noqa: PLC0415
+        from awscrt.http import HttpHeaders, HttpRequest  # noqa: PLC0415  # optional
+        from awscrt.s3 import S3RequestType  # noqa: PLC0415  # optional
 
         is_get = target.method == "GET"
         length = [] if is_get else [("Content-Length", str(target.body_bytes))]
@@ -157,7 +157,7 @@ class _Loop:
             on_done=on_done,
         )
 
-    def _ended(self, number: int, sent: float, warming_up: bool, answer: Any) -> None:  # noqa: ANN401
+    def _ended(self, number: int, sent: float, warming_up: bool, answer: Any) -> None:  # noqa: ANN401  # awscrt has no type for it
         ended = time.monotonic()
         with self._lock:
             self._requests.pop(number, None)

@@ -150,7 +150,7 @@ def calling(operation: str) -> Iterator[None]:
         raise ApiError(operation, type(error).__name__, str(error)) from error
 
 
-def pages(client: Any, service: str, operation: str, field: str, **parameters: object) -> list[Mapping[str, Any]]:  # noqa: ANN401
+def pages(client: Any, service: str, operation: str, field: str, **parameters: object) -> list[Mapping[str, Any]]:  # noqa: ANN401  # any client
     """Read all rows of a paginated call: `operation` in boto3's spelling, `field` the list in each page.
 
     Raise ApiError if any page fails, because an incomplete list is never used.
