@@ -71,10 +71,13 @@ def _request(environ: Environ) -> BackendRequest:
     """Return the request with its form, which werkzeug would read in many steps."""
     request = BackendRequest(environ)
     data = body = environ["wsgi.input"].read()
-    form = _NOTHING
+    pairs: list[tuple[str, str]] = []
     if environ.get("CONTENT_TYPE", "").startswith(_FORM):
-        form, data = ImmutableMultiDict(parse_qsl(body.decode(), keep_blank_values=True)), b""
-    vars(request).update(args=_NOTHING, form=form, values=form, files=_NOTHING, data=data, _cached_data=data)
+        pairs, data = parse_qsl(body.decode(), keep_blank_values=True), b""
+    # moto's parsers ask for each member that a request may have, and werkzeug's dictionaries raise for a missing one.
+    values = dict(reversed(pairs))
+    form = ImmutableMultiDict(pairs)
+    vars(request).update(args=_NOTHING, form=form, values=values, files=_NOTHING, data=data, _cached_data=data)
     return request
 
 
