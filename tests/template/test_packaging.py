@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import boto3
 import pytest
 import yaml
-from cfnlint.decode import decode_str
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
 from org.expansion import CODE, expand
+from sandbox.cloudformation.reading import read
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
 from tests.support.template import ROOT
@@ -43,8 +43,7 @@ class SamPackage:
         environment = {**os.environ, **sandbox.environment(), "SAM_CLI_TELEMETRY": "0", "HOME": str(folder)}
         run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=folder)
         assert run.returncode == 0, run.stderr
-        self.template, faults = decode_str(output.read_text(encoding="utf-8"))
-        assert not faults
+        self.template = read(output.read_text(encoding="utf-8"))
 
     def included(self, logical_id: str) -> Any:  # noqa: ANN401  # a document's content
         """Return the uploaded file that CloudFormation includes in a document."""
