@@ -29,12 +29,6 @@ def length(path: Path) -> int:
     return len(path.read_text(encoding="utf-8").splitlines())
 
 
-@cache
-def parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a module."""
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
 def functions_in(node: ast.AST) -> Iterator[Function]:
     """Yield each function below a node. Only statements, and parts of them, contain functions."""
     for child in ast.iter_child_nodes(node):
@@ -44,10 +38,11 @@ def functions_in(node: ast.AST) -> Iterator[Function]:
             yield from functions_in(child)
 
 
-def lengths(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield the name of each function and the number of lines after its parameters, since a command has many."""
-    for node in functions_in(parsed(path)):
-        yield node.name, (node.end_lineno or 0) - node.body[0].lineno + 1
+@cache
+def lengths(path: Path) -> list[tuple[str, int]]:
+    """Return the name of each function and the number of lines after its parameters, since a command has many."""
+    found = functions_in(ast.parse(path.read_text(encoding="utf-8")))
+    return [(node.name, (node.end_lineno or 0) - node.body[0].lineno + 1) for node in found]
 
 
 # One test for all files: a test for each takes longer than the check.
@@ -76,7 +71,13 @@ def says_what_it_shows(test: Function) -> bool:
 
 def test_every_test_says_in_a_sentence_what_it_shows() -> None:
     """Every test has a docstring of one sentence, so a failure can be understood without reading the code."""
-    assert [name(path) for path in TESTS if not ast.get_docstring(parsed(path))] == []
-    tests = [(path, node) for path in TESTS for node in functions_in(parsed(path)) if node.name.startswith("test_")]
+    modules = {path: ast.parse(path.read_text(encoding="utf-8")) for path in TESTS}
+    assert [name(path) for path, module in modules.items() if not ast.get_docstring(module)] == []
+    tests = [
+        (path, node)
+        for path, module in modules.items()
+        for node in functions_in(module)
+        if node.name.startswith("test_")
+    ]
     assert len(tests) > 2000
     assert [f"{name(path)}:{test.name}" for path, test in tests if not says_what_it_shows(test)] == []
