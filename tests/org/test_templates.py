@@ -39,7 +39,8 @@ OTHER_DEFAULTS = {"ExcludeTag": "NONE", "LedgerTableName": "express-path-ledger"
 
 def template(name: str) -> dict[str, Any]:
     """Return a template of org/ with short forms such as !Ref expanded."""
-    return read((ORG / f"{name}.yaml").read_text(encoding="utf-8"))
+    parsed: dict[str, Any] = read((ORG / f"{name}.yaml").read_text(encoding="utf-8"))
+    return parsed
 
 
 def resolved(node: Any, values: Mapping[str, str]) -> Any:  # noqa: ANN401  # JSON

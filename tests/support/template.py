@@ -64,7 +64,8 @@ class NoManagedPolicies:
 @cache
 def source() -> dict[str, Any]:
     """Return the parsed template.yaml with short forms such as !Ref expanded."""
-    return read((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    parsed: dict[str, Any] = read((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    return parsed
 
 
 @cache
