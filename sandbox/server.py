@@ -7,6 +7,9 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
+import sandbox.ec2_models  # noqa: F401  # before other modules import moto's
+
+# isort: split
 import boto3
 from botocore.config import Config
 from moto.core.authorization import enable_iam_authentication

@@ -2,16 +2,17 @@
 
 import gc
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
-from sandbox.server import Sandbox
-from tests.support import fast_boto
-from tests.support.network import Builder
-from tests.support.running import emptied
+# The process that starts the workers reads this file before there is one. The sandbox takes it seconds to import.
+if TYPE_CHECKING:
+    from sandbox.server import Sandbox
+    from tests.support.network import Builder
 
 # How long an example takes says nothing on a shared machine. Examples depend on the test alone, so that a change is
 # never blocked by a failure that it did not cause.
@@ -55,6 +56,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected: what they import is kept."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Keep what is loaded now out of every later garbage collection."""
     gc.collect()
@@ -62,8 +73,11 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def running_sandbox() -> Iterator[Sandbox]:
+def running_sandbox() -> "Iterator[Sandbox]":
     """One server for the whole session: moto's state is global, so there can be only one in a process."""
+    from sandbox.server import Sandbox  # noqa: PLC0415  # see the top
+    from tests.support import fast_boto  # noqa: PLC0415  # see the top
+
     with pytest.MonkeyPatch.context() as patches:
         fast_boto.apply(patches)
         with Sandbox() as running:
@@ -72,13 +86,17 @@ def running_sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def sandbox(running_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+def sandbox(running_sandbox: "Sandbox", monkeypatch: pytest.MonkeyPatch) -> "Iterator[Sandbox]":
     """The running sandbox, emptied for this test; the environment leads there."""
+    from tests.support.running import emptied  # noqa: PLC0415  # see the top
+
     with emptied(running_sandbox, monkeypatch) as empty:
         yield empty
 
 
 @pytest.fixture
-def builder(sandbox: Sandbox) -> Builder:
+def builder(sandbox: "Sandbox") -> "Builder":
     """Builds networks in the sandbox's account, whatever is enforced."""
+    from tests.support.network import Builder  # noqa: PLC0415  # see the top
+
     return Builder(sandbox)

@@ -26,29 +26,39 @@ def methods() -> dict[str, tuple[str, str]]:
     }
 
 
+@cache
+def nodes(source: str) -> list[ast.AST]:
+    """Return every node of a module's syntax tree."""
+    return list(ast.walk(ast.parse(source)))
+
+
 def words(source: str) -> Iterator[str]:
     """Yield what may name a client's method: attributes that are used, and strings such as a paginator's name."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Attribute):
             yield node.attr
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
 
 
+@cache
 def called(source: str) -> set[tuple[str, str]]:
     """Return the operations that a module names."""
     return {methods()[word] for word in words(source) if word in methods()}
 
 
-def imported_modules(path: Path) -> Iterator[Path]:
-    """Yield the files of our own modules that a module imports, by name or a name from within."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@cache
+def imported_modules(path: Path) -> set[Path]:
+    """Return the files of our own modules that a module imports, by name or a name from within."""
+    found: set[Path] = set()
+    for node in nodes(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         else:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         files = (FUNCTIONS.joinpath(*name.split(".")).with_suffix(".py") for name in names)
-        yield from (file for file in files if file.is_file())
+        found |= {file for file in files if file.is_file()}
+    return found
 
 
 def run_by(handler: str) -> set[Path]:

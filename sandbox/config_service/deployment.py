@@ -3,12 +3,18 @@
 import io
 import json
 import zipfile
+from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
-from botocore.exceptions import ClientError
+from moto.awslambda.exceptions import UnknownFunctionException
+from moto.awslambda.models import lambda_backends
 from moto.config.models import config_backends
+from moto.iam.exceptions import NotFoundException
+from moto.iam.models import iam_backends
+from moto.utilities.utils import get_partition
 
 from sandbox.config_items.direct import direct_client
 from sandbox.config_items.kinds import KIND_OF
@@ -53,11 +59,11 @@ def deploy_rule(
         **({} if parameters is None else {"InputParameters": json.dumps(dict(parameters))}),
     }
     config.put_config_rule(ConfigRule=rule)
-    known = config.describe_config_rules(ConfigRuleNames=[definition.name])["ConfigRules"][0]
+    known = config_backends[sandbox.account_id][sandbox.region].config_rules[definition.name]
     return RuleIdentity(
         definition.name,
-        known["ConfigRuleArn"],
-        known["ConfigRuleId"],
+        known.config_rule_arn,
+        known.config_rule_id,
         sandbox.account_id,
         _recorder_role(sandbox),
         parameters,
@@ -82,35 +88,48 @@ def _recorder_role(sandbox: Sandbox) -> str:
 
 def function_arn(sandbox: Sandbox, name: str) -> str:
     """Return the ARN of a function, which PutConfigRule looks up; an empty one is created where there is none."""
-    functions: Client = direct_client(sandbox, "lambda")
-    try:
-        return str(functions.get_function(FunctionName=name)["Configuration"]["FunctionArn"])
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ResourceNotFoundException":
-            raise
-    answer = functions.create_function(
-        FunctionName=name,
-        Runtime="python3.13",
-        Role=_role_arn(sandbox, name),
-        Handler="function.handler",
-        Code={"ZipFile": _empty_archive()},
-    )
-    permission = {"StatementId": "config", "Action": "lambda:InvokeFunction", "Principal": "config.amazonaws.com"}
-    functions.add_permission(FunctionName=name, SourceAccount=sandbox.account_id, **permission)
-    return str(answer["FunctionArn"])
+    functions = lambda_backends[sandbox.account_id][sandbox.region]
+    with suppress(UnknownFunctionException):
+        return str(functions.get_function(name).function_arn)
+    specification = {
+        "FunctionName": name,
+        "Runtime": "python3.13",
+        "Role": _role_arn(sandbox, name),
+        "Handler": "function.handler",
+        "Code": {"ZipFile": _empty_archive()},
+    }
+    created = functions.create_function(specification)
+    permission = {
+        "StatementId": "config",
+        "Action": "lambda:InvokeFunction",
+        "Principal": "config.amazonaws.com",
+        "SourceAccount": sandbox.account_id,
+    }
+    functions.add_permission(name, None, json.dumps(permission))  # type: ignore[arg-type]  # it may be None
+    return str(created.function_arn)
 
 
 def _role_arn(sandbox: Sandbox, name: str) -> str:
+    roles = iam_backends[sandbox.account_id][get_partition(sandbox.region)]
+    with suppress(NotFoundException):  # a function in another Region has it already
+        return str(roles.get_role(name).arn)
     trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
     document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
-    iam: Client = direct_client(sandbox, "iam")
-    with suppress(iam.exceptions.EntityAlreadyExistsException):  # a function in another Region has it already
-        iam.create_role(RoleName=name, AssumeRolePolicyDocument=document)
-    return str(iam.get_role(RoleName=name)["Role"]["Arn"])
+    created = roles.create_role(
+        name,
+        document,
+        path="/",
+        permissions_boundary=None,
+        description="",
+        tags=[],
+        max_session_duration=None,
+    )
+    return str(created.arn)
 
 
-def _empty_archive() -> bytes:
+@cache
+def _empty_archive() -> str:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("README", "")
-    return buffer.getvalue()
+    return b64encode(buffer.getvalue()).decode()

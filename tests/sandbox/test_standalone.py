@@ -3,6 +3,8 @@
 import ast
 import re
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,10 +27,16 @@ def name(path: Path) -> str:
     return str(path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else Path(__file__).parents[1]))
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Return every node of a file's syntax tree."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imported(path: Path) -> set[str]:
     """Return the dotted names that a file imports, `from a import b` as a.b."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -38,7 +46,7 @@ def imported(path: Path) -> set[str]:
 
 def patches(path: Path) -> bool:
     """Return whether a module replaces or wraps attributes of moto."""
-    calls = [node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    calls = [node.func for node in nodes(path) if isinstance(node, ast.Call)]
     return any(
         isinstance(called, ast.Attribute)
         and called.attr in ("set", "wrap")
@@ -53,24 +61,31 @@ def corrections() -> dict[str, list[str]]:
     return {row["module"]: [cell.strip() for cell in row["cells"].split(" | ")] for row in ROW.finditer(table)}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_module_imports_only_the_sandbox_and_its_dependencies(path: Path) -> None:
+# One test for all files: a test for each takes longer than the check.
+def test_modules_import_only_the_sandbox_and_its_dependencies() -> None:
     """A module imports the standard library, moto and what moto needs, and other modules of the sandbox."""
-    roots = {module.partition(".")[0] for module in imported(path)}
-    assert roots <= {*sys.stdlib_module_names, *DEPENDENCIES, "sandbox"}
+    assert len(MODULES) > 100
+    allowed = {*sys.stdlib_module_names, *DEPENDENCIES, "sandbox"}
+    roots = {name(path): {module.partition(".")[0] for module in imported(path)} for path in MODULES}
+    assert {path: found - allowed for path, found in roots.items() if not found <= allowed} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
-def test_module_does_not_name_the_product(path: Path) -> None:
+def test_modules_do_not_name_the_product() -> None:
     """Names of the product's rule, functions, runbooks and tags are passed in."""
-    assert not PRODUCT.search(path.read_text(encoding="utf-8"))
+    assert [name(path) for path in MODULES if PRODUCT.search(path.read_text(encoding="utf-8"))] == []
 
 
-@pytest.mark.parametrize("path", TESTS, ids=name)
-def test_tests_of_the_sandbox_import_nothing_from_the_product(path: Path) -> None:
+def test_tests_of_the_sandbox_import_nothing_from_the_product() -> None:
     """These tests, and the fast clients that they use, can be extracted together with the package."""
-    ours = {module for module in imported(path) if module.startswith(("tests", "demo", "express_path"))}
-    assert all(module.startswith("tests.sandbox.") for module in ours - {"tests.support.fast_boto"})
+    assert len(TESTS) > 50
+    assert {name(path): ours for path in TESTS if (ours := set(of_this_repository(path)))} == {}
+
+
+def of_this_repository(path: Path) -> Iterator[str]:
+    """Yield what a test imports from this repository, apart from the sandbox, its tests, and the fast clients."""
+    for module in imported(path) - {"tests.support.fast_boto"}:
+        if module.startswith(("tests", "demo", "express_path")) and not module.startswith("tests.sandbox."):
+            yield module
 
 
 def test_readme_lists_every_module_that_changes_moto() -> None:

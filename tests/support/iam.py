@@ -1,11 +1,9 @@
 """IAM's actions and a policy linter, both from parliament's copy of AWS's data."""
 
-import importlib.util
 import json
-import subprocess
-import sys
+import warnings
 from functools import cache
-from pathlib import Path
+from importlib import import_module
 from typing import Any
 
 
@@ -26,24 +24,31 @@ def condition_keys(action: str, resource_type: str) -> set[str]:
 
 
 @cache
+def _parliament(module: str = "parliament") -> Any:  # noqa: ANN401  # it has no types
+    # It takes long to import, because it reads its data, and it imports a deprecated module.
+    with warnings.catch_warnings(action="ignore"):
+        return import_module(module)
+
+
+@cache
 def _privileges() -> dict[str, dict[str, Any]]:
-    spec = importlib.util.find_spec("parliament")
-    assert spec is not None
-    assert spec.origin is not None
-    definition = json.loads(Path(spec.origin).with_name("iam_definition.json").read_bytes())
     return {
         f"{service['prefix']}:{privilege['privilege']}": privilege
-        for service in definition
+        for service in _parliament().iam_definition
         for privilege in service["privileges"]
     }
 
 
-def lint(policy: dict[str, Any]) -> list[str]:
-    """Return parliament's findings in a policy: unknown actions, mismatched resources, malformed statements.
+def lint(policy: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the findings that parliament prints for a policy: unknown actions, wrong resources, malformed statements.
 
     Its findings about S3 Express buckets are left out, because it expects the ARN of an S3 bucket, which has no slash.
     """
-    command = [Path(sys.executable).with_name("parliament"), "--string", json.dumps(policy), "--json"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == bool(run.stdout.strip()), run.stderr
-    return [line for line in run.stdout.splitlines() if '"required_format": "arn:*:s3express:*:*:bucket/*"' not in line]
+    parliament, is_left_out = _parliament(), _parliament("parliament.cli").is_finding_filtered
+    analyzed = parliament.analyze_policy_string(json.dumps(policy), config=parliament.config)
+    findings = map(parliament.enhance_finding, analyzed.findings)
+    return [
+        {"issue": finding.issue, "detail": finding.detail, "location": finding.location}
+        for finding in findings
+        if not is_left_out(finding) and "'required_format': 'arn:*:s3express:*:*:bucket/*'" not in str(finding.detail)
+    ]

@@ -1,10 +1,7 @@
 """Random networks in one Region: two VPCs, a transit gateway, and every kind of target, in a small address range."""
 
 from dataclasses import replace
-from functools import cache
 from itertools import permutations
-
-from hypothesis import strategies as st
 
 from express_path.domain.network.resources import (
     Association,
@@ -19,12 +16,12 @@ from express_path.domain.network.resources import (
 )
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import PUBLIC_SUBNETS, UNRESOLVED_EGRESS, RuleParameters, Scope
+from tests.support.drawing import Draw, composite, mostly, sampled_from
 from tests.support.random_routes import (
     ENDPOINTS,
     FOLLOWED,
     REGION,
     TRANSIT_GATEWAY_ROUTES,
-    mostly,
     prefix_lists,
     routes,
     targets,
@@ -33,25 +30,25 @@ from tests.support.random_routes import (
 ACCOUNT, NEIGHBOUR = "111122223333", "444455556666"
 SUBNETS = {"subnet-a1": "vpc-a", "subnet-a2": "vpc-a", "subnet-a3": "vpc-a", "subnet-b1": "vpc-b", "subnet-b2": "vpc-b"}
 TABLES = {"rtb-a0": "vpc-a", "rtb-a1": "vpc-a", "rtb-a2": "vpc-a", "rtb-b0": "vpc-b", "rtb-b1": "vpc-b"}
-APPLIANCE_SUBNET = st.sampled_from([*SUBNETS] * 3 + ["subnet-unseen"])
-ANY_SUBNET = st.sampled_from(list(SUBNETS))
+APPLIANCE_SUBNET = sampled_from([*SUBNETS] * 3 + ["subnet-unseen"])
+ANY_SUBNET = sampled_from(list(SUBNETS))
 
 
-TABLE_IN = {vpc: st.sampled_from([key for key in TABLES if TABLES[key] == vpc]) for vpc in ("vpc-a", "vpc-b")}
+TABLE_IN = {vpc: sampled_from([key for key in TABLES if TABLES[key] == vpc]) for vpc in ("vpc-a", "vpc-b")}
 ASSOCIATED = mostly("associated", "disassociated", "associating", "failed")
 MOVING = mostly("associated", "associating")
 EDGE = mostly(None, "associated", "disassociated")
 TAGS = mostly({}, {"skip": "yes"}, {"skip": "no"})
 OWNER = mostly(ACCOUNT, NEIGHBOUR)
 ZONE = mostly("use1-az1", "use1-az2", "use1-az2", "use1-az2", "use1-az2", "use1-bos1-az1", "")
+BOOLEAN = sampled_from([False, True])
 CLOSED = mostly(False, True, True, True, None)
-FAMILIES = st.sampled_from([(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 1), (1, 1, 0), (1, 1, 1), (1, 1, 1)])
+FAMILIES = sampled_from([(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 1), (1, 1, 0), (1, 1, 1), (1, 1, 1)])
 """ipv6_native, has_ipv6 and dns64."""
 
 
-@cache
-@st.composite
-def _associations(draw: st.DrawFn) -> dict[str, list[Association]]:
+@composite
+def _associations(draw: Draw) -> dict[str, list[Association]]:
     """Return associations: each subnet with one table or moving to another; main and edge tables are optional."""
     found: dict[str, list[Association]] = {key: [] for key in TABLES}
     for subnet, vpc in SUBNETS.items():
@@ -66,9 +63,8 @@ def _associations(draw: st.DrawFn) -> dict[str, list[Association]]:
     return found
 
 
-@cache
-@st.composite
-def route_tables(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, RouteTable]:
+@composite
+def route_tables(draw: Draw, followed: tuple[str, ...]) -> dict[str, RouteTable]:
     """Return route tables of both VPCs, with routes to the few targets of this network."""
     associations, kinds = draw(_associations()), draw(targets(followed))
     routed = {vpc: routes(kinds[vpc]) for vpc in kinds}
@@ -78,9 +74,8 @@ def route_tables(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, RouteT
     }
 
 
-@cache
-@st.composite
-def subnets(draw: st.DrawFn) -> dict[str, Subnet]:
+@composite
+def subnets(draw: Draw) -> dict[str, Subnet]:
     """Return subnets in several zones with IPv4, IPv6, or both; some use DNS64, are shared, or are closed."""
     found = {}
     for key, vpc in SUBNETS.items():
@@ -98,7 +93,7 @@ ATTACHED = {
 ATTACHMENT_STATE = mostly("available", "deleting")
 ATTACHMENT_TABLE = mostly("tgw-rtb-1", "tgw-rtb-2", "tgw-rtb-2", "tgw-rtb-unseen", None)
 ENTRIES = {
-    resource: st.sampled_from([*permutations(entries, 1), *permutations(entries, 2)])
+    resource: sampled_from([*permutations(entries, 1), *permutations(entries, 2)])
     for resource, entries in {
         "vpc-a": ["subnet-a1", "subnet-a2", "subnet-a3"],
         "vpc-b": ["subnet-b1", "subnet-b2"],
@@ -109,9 +104,8 @@ ENTRIES = {
 READABLE = mostly(True, False)
 
 
-@cache
-@st.composite
-def transit_gateway_attachments(draw: st.DrawFn) -> dict[str, TransitGatewayAttachment]:
+@composite
+def transit_gateway_attachments(draw: Draw) -> dict[str, TransitGatewayAttachment]:
     """Return attachments of both VPCs, a VPN, and a firewall to one transit gateway; some data may be unreadable."""
     found = {}
     for key, (kind, resource) in ATTACHED.items():
@@ -123,24 +117,22 @@ def transit_gateway_attachments(draw: st.DrawFn) -> dict[str, TransitGatewayAtta
             state=draw(ATTACHMENT_STATE),
             route_table_id=draw(ATTACHMENT_TABLE),
             subnet_ids=draw(ENTRIES[resource]) if draw(READABLE) else None,
-            appliance_mode=draw(st.booleans()),
+            appliance_mode=draw(BOOLEAN),
         )
     return found
 
 
-@cache
-@st.composite
-def transit_gateway_route_tables(draw: st.DrawFn) -> dict[str, TransitGatewayRouteTable]:
+@composite
+def transit_gateway_route_tables(draw: Draw) -> dict[str, TransitGatewayRouteTable]:
     """Return two transit gateway route tables, which can be truncated."""
     return {
-        key: TransitGatewayRouteTable(key, draw(TRANSIT_GATEWAY_ROUTES), truncated=not draw(READABLE))
+        key: TransitGatewayRouteTable(key, tuple(draw(TRANSIT_GATEWAY_ROUTES)), truncated=not draw(READABLE))
         for key in ("tgw-rtb-1", "tgw-rtb-2")
     }
 
 
-@cache
-@st.composite
-def vpc_endpoints(draw: st.DrawFn) -> dict[str, VpcEndpoint]:
+@composite
+def vpc_endpoints(draw: Draw) -> dict[str, VpcEndpoint]:
     """Return one endpoint of each kind; the endpoints of appliances are in a random subnet."""
     found = {
         key: VpcEndpoint(key, "vpc-a", *described, "dualstack", owner_id=ACCOUNT)
@@ -152,11 +144,10 @@ def vpc_endpoints(draw: st.DrawFn) -> dict[str, VpcEndpoint]:
     return found
 
 
-@cache
-@st.composite
-def network_interfaces(draw: st.DrawFn) -> dict[str, NetworkInterface]:
+@composite
+def network_interfaces(draw: Draw) -> dict[str, NetworkInterface]:
     """Return interfaces with the source/destination check on or off, one of them attached to an instance."""
-    check_on = draw(st.booleans())
+    check_on = draw(BOOLEAN)
     return {
         "eni-open": NetworkInterface("eni-open", draw(ANY_SUBNET), source_dest_check=False),
         "eni-forward": NetworkInterface("eni-forward", draw(ANY_SUBNET), source_dest_check=False),
@@ -167,12 +158,11 @@ def network_interfaces(draw: st.DrawFn) -> dict[str, NetworkInterface]:
 
 REGIONAL = mostly(None, "rtb-b1", "rtb-a0")
 BUCKETS = mostly(True, False, None)
-SHARED = st.sampled_from([None, frozenset[str](), frozenset({"subnet-a1", "subnet-b1"})])
+SHARED = sampled_from([None, frozenset[str](), frozenset({"subnet-a1", "subnet-b1"})])
 
 
-@cache
-@st.composite
-def snapshots(draw: st.DrawFn, followed: tuple[str, ...] = FOLLOWED) -> Snapshot:
+@composite
+def snapshots(draw: Draw, followed: tuple[str, ...] = FOLLOWED) -> Snapshot:
     """Return a snapshot of one Region in which optional parts are sometimes unreadable."""
     regional = draw(REGIONAL)
     gateway = NatGateway("nat-1", "vpc-b", None if regional else "subnet-b1", route_table_id=regional)
@@ -193,15 +183,20 @@ def snapshots(draw: st.DrawFn, followed: tuple[str, ...] = FOLLOWED) -> Snapshot
     )
 
 
-@cache
-def parameters() -> st.SearchStrategy[RuleParameters]:
+PUBLIC, UNRESOLVED = sampled_from(PUBLIC_SUBNETS), sampled_from(UNRESOLVED_EGRESS)
+SCOPE = mostly(Scope.ALL, Scope.DIRECTORY_BUCKETS)
+VPC_IDS = mostly(frozenset(), frozenset({"vpc-a"}), frozenset({"vpc-a", "vpc-b"}))
+EXCLUDE_TAG = mostly("express-path:exclude", "skip", "skip=yes", "Skip")
+
+
+@composite
+def parameters(draw: Draw) -> RuleParameters:
     """Return rule parameters, which usually do not exclude a subnet before routing."""
-    return st.builds(
-        RuleParameters,
-        public_subnets=st.sampled_from(PUBLIC_SUBNETS),
-        unresolved_egress=st.sampled_from(UNRESOLVED_EGRESS),
-        scope=mostly(Scope.ALL, Scope.DIRECTORY_BUCKETS),
-        vpc_ids=mostly(frozenset(), frozenset({"vpc-a"}), frozenset({"vpc-a", "vpc-b"})),
-        exclude_tag=mostly("express-path:exclude", "skip", "skip=yes", "Skip"),
-        network_role_arn=st.none(),
+    return RuleParameters(
+        public_subnets=draw(PUBLIC),
+        unresolved_egress=draw(UNRESOLVED),
+        scope=draw(SCOPE),
+        vpc_ids=draw(VPC_IDS),
+        exclude_tag=draw(EXCLUDE_TAG),
+        network_role_arn=None,
     )

@@ -1,7 +1,4 @@
-"""Random routes and prefix lists in a small address range, so that they overlap.
-
-Strategies are constants, or cached: hypothesis needs much longer to prepare a strategy than to draw from it.
-"""
+"""Random routes and prefix lists in a small address range, so that they overlap."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,11 +6,10 @@ from functools import cache
 from random import Random
 from typing import TypeVar
 
-from hypothesis import strategies as st
-
 from express_path.domain.network.addresses import Cidr, Family, parse_cidr
 from express_path.domain.network.resources import PrefixList, Rank, Route
 from express_path.domain.network.targets import TargetKind, target_kind
+from tests.support.drawing import Draw, Strategy, composite, lists, mostly, sampled_from
 
 REGION = "us-east-1"
 EXPRESS = {"pl-express": f"com.amazonaws.{REGION}.s3express", "pl-express6": f"com.amazonaws.{REGION}.ipv6.s3express"}
@@ -30,17 +26,8 @@ ENDPOINTS = {
 _Value = TypeVar("_Value")
 
 
-def mostly(usual: _Value, *others: _Value) -> st.SearchStrategy[_Value]:
-    """Return the first value in fifteen of sixteen cases, otherwise one of the others."""
-    return st.sampled_from([usual] * 15 * len(others) + list(others))
-
-
-ORDERS = st.integers(0, 63).map(Random)
-"""Sources of an order, for `shuffled`."""
-
-
 def shuffled(values: Sequence[_Value], order: Random) -> list[_Value]:
-    """Return the values in another order. One draw of `ORDERS` can be used for many sequences."""
+    """Return the values in another order."""
     return order.sample(values, len(values))
 
 
@@ -53,16 +40,15 @@ DEAD_ENDS = (
 )
 
 
-@cache
-@st.composite
-def targets(draw: st.DrawFn, followed: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+@composite
+def targets(draw: Draw, followed: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Return a few targets for each VPC of a network, so that paths are long; most paths end at a NAT."""
-    some = draw(st.lists(st.sampled_from(followed), min_size=1, max_size=2))
-    rare = draw(st.sampled_from([(), (), (), *((end,) for end in DEAD_ENDS)]))
+    some = draw(lists(sampled_from(followed), min_size=1, max_size=2))
+    rare = draw(sampled_from([(), (), (), *((end,) for end in DEAD_ENDS)]))
     return {"vpc-a": ("nat-1", "igw-1", *some, *some, *rare), "vpc-b": ("nat-1", "nat-1", "igw-1", some[0])}
 
 
-LISTED = st.sampled_from(
+LISTED = sampled_from(
     [
         *[(), (), (), ("pl-express",), ("pl-express",), ("pl-express", "pl-express6"), ("pl-express6", "pl-own6")],
         *[("pl-own",), ("pl-express", "pl-own"), ("pl-express", "pl-own", "pl-other"), ("pl-other", "pl-own")],
@@ -71,7 +57,7 @@ LISTED = st.sampled_from(
 )
 """The prefix lists that one table names."""
 
-DEFAULTS = st.sampled_from([(), ("0.0.0.0/0",), ("0.0.0.0/0", "::/0"), ("0.0.0.0/0", "::/0", "64:ff9b::/96")])
+DEFAULTS = sampled_from([(), ("0.0.0.0/0",), ("0.0.0.0/0", "::/0"), ("0.0.0.0/0", "::/0", "64:ff9b::/96")])
 BASES = {Family.IPV4: parse_cidr("198.51.100.0/27"), Family.IPV6: parse_cidr("2001:db8::/123")}
 NAT64_BASE = parse_cidr("64:ff9b::198.51.100.0/123")
 
@@ -83,29 +69,28 @@ def _blocks(base: Cidr, shortest: int = 0) -> list[Cidr]:
 
 
 @cache
-def blocks(base: Cidr, shortest: int = 0) -> st.SearchStrategy[Cidr]:
+def blocks(base: Cidr, shortest: int = 0) -> Strategy[Cidr]:
     """Return blocks inside a range of 32 addresses that are at least the given number of bits longer."""
-    return st.sampled_from(_blocks(base, shortest))
+    return sampled_from(_blocks(base, shortest))
 
 
 WIDE = [parse_cidr(text) for text in ("198.51.100.0/24", "2001:db8::/64", "0.0.0.0/0", "::/0")]
-DESTINATIONS = st.sampled_from(
+DESTINATIONS = sampled_from(
     [*_blocks(BASES[Family.IPV4]), *_blocks(BASES[Family.IPV6]), *_blocks(NAT64_BASE), *WIDE * 48]
 )
 RANKS = mostly(Rank.STATIC, Rank.PROPAGATED)
 
 
-ROUTED = st.lists(st.tuples(DESTINATIONS, RANKS), max_size=2)
+ROUTED = lists(lambda random: (DESTINATIONS(random), RANKS(random)), max_size=2)
 STATE = mostly("active", "blackhole")
 EXPRESS_TARGET = mostly("vpce-express", "vpce-pending", "vpce-unlisted")
 LEFT_OUT = mostly((), ("pl-express",), ("pl-express6",), ("pl-express", "pl-express6"))
-TWIN = st.sampled_from(["pl-own", "pl-express"])
-ENTRIES = {family: st.lists(blocks(BASES[family], 1), min_size=1, max_size=3, unique=True) for family in Family}
+TWIN = sampled_from(["pl-own", "pl-express"])
+ENTRIES = {family: lists(blocks(BASES[family], 1), min_size=1, max_size=3, unique=True) for family in Family}
 
 
-@cache
-@st.composite
-def prefix_lists(draw: st.DrawFn) -> dict[str, PrefixList]:
+@composite
+def prefix_lists(draw: Draw) -> dict[str, PrefixList]:
     """Return S3 Express lists for either family or none, and other lists that overlap them; lists can be empty."""
     found = {}
     for key in ("pl-express", "pl-express6", "pl-own", "pl-own6", "pl-s3"):
@@ -126,33 +111,28 @@ def _route(destination: Cidr | str, target: str, rank: Rank, state: str) -> Rout
     return Route(destination, target, kind, rank, state)
 
 
-any_of = cache(st.sampled_from)
-
-
-@cache
-@st.composite
-def _routes_to_blocks(draw: st.DrawFn, targets: tuple[str, ...]) -> list[Route]:
+@composite
+def _routes_to_blocks(draw: Draw, targets: tuple[str, ...]) -> list[Route]:
     """Return routes to blocks, at most one of each origin for each block; most include a default route."""
-    target = any_of(targets)
+    target = sampled_from(targets)
     drawn = [*draw(ROUTED), *((parse_cidr(text), Rank.STATIC) for text in draw(DEFAULTS))]
     return [_route(block, draw(target), rank, draw(STATE)) for block, rank in dict.fromkeys(drawn)]
 
 
-@cache
-@st.composite
-def routes(draw: st.DrawFn, targets: tuple[str, ...]) -> tuple[Route, ...]:
+@composite
+def routes(draw: Draw, targets: tuple[str, ...]) -> tuple[Route, ...]:
     """Return a VPC's routes: to blocks, to S3 Express through an endpoint, and to other prefix lists."""
-    target = any_of(targets)
+    target = sampled_from(targets)
     found = [*draw(_routes_to_blocks(targets))]
     for key in draw(LISTED):
         to = draw(EXPRESS_TARGET if key in EXPRESS else target)
         found.append(_route(key, "vpce-s3" if key == "pl-s3" else to, Rank.STATIC, draw(STATE)))
-    return tuple(shuffled(found, draw(ORDERS)))
+    return tuple(draw(lambda random: shuffled(found, random)))
 
 
 ATTACHMENTS = (
     *("tgw-attach-b", "tgw-attach-b", "tgw-attach-b", "tgw-attach-a", "tgw-attach-f", "tgw-attach-v"),
     "tgw-attach-unseen",
 )
-TRANSIT_GATEWAY_ROUTES = _routes_to_blocks(ATTACHMENTS).map(tuple)
+TRANSIT_GATEWAY_ROUTES = _routes_to_blocks(ATTACHMENTS)
 """A transit gateway's routes to its attachments."""

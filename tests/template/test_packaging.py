@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 import boto3
 import pytest
 import yaml
-from cfnlint.decode import decode_str
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
 from org.expansion import CODE, expand
+from sandbox.cloudformation.reading import read
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
-from tests.support.template import ROOT
+from tests.support.template import ROOT, included
 
 pytestmark = pytest.mark.slow
 
@@ -43,8 +43,7 @@ class SamPackage:
         environment = {**os.environ, **sandbox.environment(), "SAM_CLI_TELEMETRY": "0", "HOME": str(folder)}
         run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=folder)
         assert run.returncode == 0, run.stderr
-        self.template, faults = decode_str(output.read_text(encoding="utf-8"))
-        assert not faults
+        self.template = read(output.read_text(encoding="utf-8"))
 
     def included(self, logical_id: str) -> Any:  # noqa: ANN401  # a document's content
         """Return the uploaded file that CloudFormation includes in a document."""
@@ -52,7 +51,8 @@ class SamPackage:
         assert include["Name"] == "AWS::Include"
         at = urlsplit(include["Parameters"]["Location"])
         assert (at.scheme, at.netloc) == ("s3", BUCKET)
-        return yaml.safe_load(self._s3.get_object(Bucket=at.netloc, Key=at.path.lstrip("/"))["Body"].read())
+        content = self._s3.get_object(Bucket=at.netloc, Key=at.path.lstrip("/"))["Body"].read()
+        return yaml.load(content, Loader=yaml.CSafeLoader)
 
     def expanded(self) -> dict[str, Any]:
         """Return the template as CloudFormation processes it: transformed, then with the included files."""
@@ -76,8 +76,7 @@ def packaged(running_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory)
 def test_packaging_uploads_the_runbooks_unchanged(packaged: SamPackage) -> None:
     """`sam package` puts each file into the bucket that CloudFormation reads it from, and names it in the template."""
     for logical_id, name in INCLUDED.items():
-        runbook = yaml.safe_load((ROOT / "runbooks" / f"{name}.yaml").read_text(encoding="utf-8"))
-        assert packaged.included(logical_id) == runbook
+        assert packaged.included(logical_id) == included(f"runbooks/{name}.yaml")
 
 
 def test_package_for_stacksets_has_the_same_resources(packaged: SamPackage) -> None:

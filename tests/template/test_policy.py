@@ -214,4 +214,4 @@ def test_policy_linter_finds_a_misspelled_action() -> None:
     """The check above can fail: it reports an action that does not exist."""
     statement = {"Effect": "Allow", "Action": "ec2:DescribeSubnet", "Resource": "*"}
     [finding] = lint({"Version": "2012-10-17", "Statement": [statement]})
-    assert json.loads(finding)["issue"] == "UNKNOWN_ACTION"
+    assert finding["issue"] == "UNKNOWN_ACTION"

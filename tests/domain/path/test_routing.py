@@ -2,14 +2,14 @@
 
 from collections import Counter
 from ipaddress import ip_network
+from random import Random
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from express_path.domain.network.addresses import Cidr, Family
-from express_path.domain.network.resources import PrefixList, Route
 from express_path.domain.path.routing import AddressSet, RoutingIndex
 from tests.support.brute_force import BruteForce
+from tests.support.drawing import SEEDS, Draw, composite, lists, sampled_from
 from tests.support.make import snapshot
 from tests.support.networks import parameters
 from tests.support.random_routes import BASES, NAT64_BASE, blocks, prefix_lists, routes
@@ -22,34 +22,35 @@ def addresses(block: Cidr) -> list[object]:
     return list(ip_network(str(block)))
 
 
-@st.composite
-def address_sets(draw: st.DrawFn) -> AddressSet:
+@composite
+def address_sets(draw: Draw) -> AddressSet:
     """A block with disjoint holes."""
     holes: list[Cidr] = []
-    for block in draw(st.lists(blocks(BASES[Family.IPV4], 1), max_size=6)):
+    for block in draw(lists(blocks(BASES[Family.IPV4], 1), max_size=6)):
         if not any(set(addresses(block)) & set(addresses(hole)) for hole in holes):
             holes.append(block)
     return AddressSet(BASES[Family.IPV4], tuple(holes))
 
 
-@given(address_sets())
-def test_the_blocks_of_an_address_set_are_its_addresses(address_set: AddressSet) -> None:
+@given(seed=SEEDS)
+def test_the_blocks_of_an_address_set_are_its_addresses(seed: int) -> None:
     """Its blocks contain each address of the set once, and none of the holes."""
+    address_set = address_sets()(Random(seed))
     found = Counter(address for block in address_set.blocks() for address in addresses(block))
     holes = {address for hole in address_set.holes for address in addresses(hole)}
     assert found == Counter(set(addresses(address_set.block)) - holes)
 
 
 @settings(max_examples=150)
-@given(table=routes(TARGETS), lists=prefix_lists(), rule=parameters(), data=st.data())
-def test_split_blocks_are_a_partition_by_winning_route(
-    table: tuple[Route, ...], lists: dict[str, PrefixList], rule: object, data: st.DataObject
-) -> None:
+@given(seed=SEEDS)
+def test_split_blocks_are_a_partition_by_winning_route(seed: int) -> None:
     """Each address of a block is in one of them, with the routes that a scan of all routes finds for it."""
-    block = data.draw(st.one_of(blocks(BASES[Family.IPV4]), blocks(BASES[Family.IPV6]), blocks(NAT64_BASE)))
-    scan = BruteForce(snapshot(prefix_lists=lists), rule)
+    random = Random(seed)
+    table, known, rule = routes(TARGETS)(random), prefix_lists()(random), parameters()(random)
+    block = blocks(sampled_from([*BASES.values(), NAT64_BASE])(random))(random)
+    scan = BruteForce(snapshot(prefix_lists=known), rule)
     found = Counter()
-    for routed in RoutingIndex(table, lists).split(block):
+    for routed in RoutingIndex(table, known).split(block):
         for address in (member for piece in routed.addresses.blocks() for member in addresses(piece)):
             found[address] += 1
             assert sorted(map(repr, routed.routes)) == sorted(map(repr, scan.winners(address, list(table))))

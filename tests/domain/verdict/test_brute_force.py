@@ -1,12 +1,14 @@
 """The core against an address-by-address search."""
 
+from random import Random
+
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings
 
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from tests.support.brute_force import BruteForce
+from tests.support.drawing import SEEDS
 from tests.support.networks import SUBNETS, parameters, snapshots
 from tests.support.random_routes import APPLIANCES, FOLLOWED, FORWARDING, TRANSIT
 
@@ -23,11 +25,12 @@ LEADING_ON = {
 
 
 @pytest.mark.parametrize("followed", LEADING_ON.values(), ids=LEADING_ON)
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
-@given(data=st.data(), rule=parameters())
-def test_agrees_with_a_search_of_every_address(followed: tuple[str, ...], data: st.DataObject, rule: object) -> None:
+@settings(max_examples=120)
+@given(seed=SEEDS)
+def test_agrees_with_a_search_of_every_address(followed: tuple[str, ...], seed: int) -> None:
     """Compliance and reason are those of following each address along each route."""
-    snapshot = data.draw(snapshots(followed))
+    random = Random(seed)
+    snapshot, rule = snapshots(followed)(random), parameters()(random)
     evaluator, brute_force = Evaluator(Tracer(snapshot), rule), BruteForce(snapshot, rule)
     for subnet_id in (*SUBNETS, "subnet-gone"):
         verdict = evaluator.verdict(subnet_id)

@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from moto.ec2.models import ec2_backends
+from moto.ec2.models.route_tables import Route
 
 from sandbox.config_items.items import ItemStyle
 from sandbox.config_loop import ConfigLoop
@@ -91,12 +93,12 @@ def test_oversized_item(sandbox: Sandbox, loop: ConfigLoop, events: list[dict[st
     loop.baseline()
     loop.deliver()
     events.clear()
-    ec2 = sandbox.client("ec2")
     table_id = network["rtb-private"]
-    gateway = ec2.create_egress_only_internet_gateway(VpcId=network["vpc"])["EgressOnlyInternetGateway"]
-    through = {"RouteTableId": table_id, "EgressOnlyInternetGatewayId": gateway["EgressOnlyInternetGatewayId"]}
-    for number in range(700):  # IPv6, because moto compares a new IPv4 block with each other one
-        ec2.create_route(DestinationIpv6CidrBlock=f"2001:db8:0:{number:x}::/64", **through)
+    memory = ec2_backends[sandbox.account_id][sandbox.region]
+    table, gateway = memory.get_route_table(table_id), memory.create_egress_only_internet_gateway(network["vpc"])
+    for number in range(700):
+        route = Route(table, None, f"2001:db8:0:{number:x}::/64", egress_only_igw=gateway)
+        table._routes[route.id] = route  # noqa: SLF001  # without one call for each
     loop.notice()
     loop.deliver()
     message = invoking(events[0])

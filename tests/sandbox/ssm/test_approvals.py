@@ -139,6 +139,7 @@ def test_approvers_are_told_through_the_topic(sandbox: Sandbox, waiting: Make) -
     deadline = time.monotonic() + 60
     while not (calls := sandbox.calls.of("sns", "Publish")):
         assert time.monotonic() < deadline
+        time.sleep(0.005)
     assert calls[0].parameters["TopicArn"] == topic
     assert json.loads(calls[0].parameters["Message"])["message"] == "Heal subnet-1?"
 
