@@ -125,7 +125,7 @@ def test_rejection_changes_nothing_and_config_asks_no_more(approval: Approval, v
 
 def test_timeout_counts_as_a_rejection(approval: Approval, vpc: Vpc) -> None:
     """If nobody answers before the step times out, nothing changes and AWS Config's next runs are blocked."""
-    approval.deployment.automation.knobs.time_scale = 0.00001
+    approval.deployment.automation.knobs.time_scale = 0.000001
     run = approval.run(vpc.subnet, StartedBy="CONFIG")
     assert (status(run), approval.deployment.changes()) == ("Failed", [])
     assert approval.record(vpc.table)["approvalState"] == "DENIED"
