@@ -99,6 +99,7 @@ def test_claim_of_a_run_that_does_not_end_is_respected_until_it_expires(
 ) -> None:
     """The second run fails and names the owner of the claim; after the claim expires, a run heals the table."""
     monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0)
+    monkeypatch.setattr(repeated_reads, "TURN_ATTEMPTS", 2)
     with deployment.automation.killing(before="create", status="InProgress"):
         first = deployment.start(vpc.subnet)
         wait_until(lambda: ledger.item(f"TABLE#{vpc.table}"))
