@@ -92,6 +92,17 @@ def test_roles_are_enough_to_ask_and_then_heal(
     assert [endpoint["RouteTableIds"] for endpoint in endpoints(builder)] == [[vpc.table]]
 
 
+def test_adopt_iac_owned_allows_endpoints_of_cloudformation(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """With AdoptIacOwned, the role can add route tables to an endpoint that CloudFormation owns."""
+    stack = Stack(sandbox, AdoptIacOwned="true")
+    endpoint = builder.endpoint(vpc.vpc)
+    owner = "arn:aws:cloudformation:us-east-1:123456789012:stack/network/1"
+    builder.memory.create_tags([endpoint], {"aws:cloudformation:stack-id": owner})
+    client = stack.client("AutomationRole", "ec2")
+    with stack.enforced():
+        assert client.modify_vpc_endpoint(VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table])["Return"]
+
+
 @pytest.fixture
 def remediation(deployed: Deployed, sandbox: Sandbox) -> Iterator[Remediation]:
     """Yield AWS Config's remediation with the runbooks deployed."""
