@@ -8,8 +8,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
-
 from benchmarks.organization.network import Network
 from benchmarks.organization.runtime import Context, Runtime
 from benchmarks.organization.trouble import Outage, StoppedError, Trouble
@@ -22,6 +20,7 @@ from express_path.adapters.security_hub.rule_findings import RuleFindings, RuleS
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.handlers import evaluate, redrive, security_hub
 from sandbox.cloudformation.account import Account
+from sandbox.cloudformation.reading import read
 from sandbox.cloudwatch.embedded_metrics import extracted
 from sandbox.config_items.direct import acting_in, direct_client
 from sandbox.config_loop import ConfigLoop
@@ -51,7 +50,7 @@ CONSUMER = "consumer"
 @cache
 def _template() -> str:
     """Return the part of template.yaml that is deployed, as JSON."""
-    whole = yaml_parse(TEMPLATE.read_text(encoding="utf-8"))
+    whole = read(TEMPLATE.read_text(encoding="utf-8"))
     resources = {logical_id: whole["Resources"][logical_id] for logical_id in DEPLOYED}
     return json.dumps({"Parameters": whole["Parameters"], "Conditions": whole["Conditions"], "Resources": resources})
 

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from samtranslator.yaml_helper import yaml_parse
 
+from sandbox.cloudformation.reading import read
 from tests.support.command import invoke
 from tests.support.iam import access_level, actions
 from tests.support.template import ROOT, source
@@ -19,7 +19,7 @@ SEND = "ssm:SendCommand"
 @cache
 def resources() -> dict[str, Any]:
     """Return the resources of measure/template.yaml, with short forms such as !Ref expanded."""
-    found: dict[str, Any] = yaml_parse((ROOT / "measure/template.yaml").read_text(encoding="utf-8"))["Resources"]
+    found: dict[str, Any] = read((ROOT / "measure/template.yaml").read_text(encoding="utf-8"))["Resources"]
     return found
 
 

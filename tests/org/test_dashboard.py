@@ -7,13 +7,13 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from samtranslator.yaml_helper import yaml_parse
 
 from org.dashboard import LOG_GROUPS, REGIONS, TEMPLATE, dashboard, template
+from sandbox.cloudformation.reading import read
 from tests.support.template import ROOT
 
-MONITORING = yaml_parse(TEMPLATE.read_text(encoding="utf-8"))
-LINK = yaml_parse((ROOT / "org" / "monitoring-link.yaml").read_text(encoding="utf-8"))
+MONITORING = read(TEMPLATE.read_text(encoding="utf-8"))
+LINK = read((ROOT / "org" / "monitoring-link.yaml").read_text(encoding="utf-8"))
 BODY = json.loads(MONITORING["Resources"]["Dashboard"]["Properties"]["DashboardBody"])
 WIDGETS: list[dict[str, Any]] = BODY["widgets"]
 METRIC_WIDGETS = [widget["properties"] for widget in WIDGETS if widget["type"] == "metric"]

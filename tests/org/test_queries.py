@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from samtranslator.yaml_helper import yaml_parse
 
+from sandbox.cloudformation.reading import read
 from tests.support.template import ROOT
 
 RULE = "s3express-no-nat-path"
-TEMPLATE = yaml_parse((ROOT / "org" / "stored-queries.yaml").read_text(encoding="utf-8"))
+TEMPLATE = read((ROOT / "org" / "stored-queries.yaml").read_text(encoding="utf-8"))
 QUERIES: dict[str, str] = {}
 for resource in TEMPLATE["Resources"].values():
     expression = resource["Properties"]["QueryExpression"]

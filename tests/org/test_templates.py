@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from samtranslator.yaml_helper import yaml_parse
 
+from sandbox.cloudformation.reading import read
 from sandbox.iam_policies import Authorization, is_allowed
 from tests.support.iam import access_level, actions, lint
 from tests.support.organization import Packaged
@@ -39,7 +39,7 @@ OTHER_DEFAULTS = {"ExcludeTag": "NONE", "LedgerTableName": "express-path-ledger"
 
 def template(name: str) -> dict[str, Any]:
     """Return a template of org/ with short forms such as !Ref expanded."""
-    parsed: dict[str, Any] = yaml_parse((ORG / f"{name}.yaml").read_text(encoding="utf-8"))
+    parsed: dict[str, Any] = read((ORG / f"{name}.yaml").read_text(encoding="utf-8"))
     return parsed
 
 

@@ -17,7 +17,8 @@ import boto3
 import yaml
 from samtranslator.translator import translator
 from samtranslator.translator.transform import transform
-from samtranslator.yaml_helper import yaml_parse
+
+from sandbox.cloudformation.reading import read
 
 ROOT = Path(__file__).parents[2]
 PSEUDO_PARAMETERS = {
@@ -63,7 +64,7 @@ class NoManagedPolicies:
 @cache
 def source() -> dict[str, Any]:
     """Return the parsed template.yaml with short forms such as !Ref expanded."""
-    parsed: dict[str, Any] = yaml_parse((ROOT / "template.yaml").read_text(encoding="utf-8"))
+    parsed: dict[str, Any] = read((ROOT / "template.yaml").read_text(encoding="utf-8"))
     return parsed
 
 

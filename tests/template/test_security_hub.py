@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from botocore.model import StructureShape
-from samtranslator.yaml_helper import yaml_parse
 
+from sandbox.cloudformation.reading import read
 from tests.support.iam import actions, lint
 from tests.support.template import ROOT, Expanded, expanded, source
 from tests.template.models import bounds, enum, shape
@@ -15,7 +15,7 @@ QUEUE, FAILED = "SecurityHubQueue", "SecurityHubFailedQueue"
 RULES = {"SecurityHubVerdicts", "SecurityHubComplianceChanges"}
 HUB = "arn:aws:securityhub:us-east-1:123456789012:hub/default"
 PRODUCT = "arn:aws:securityhub:us-east-1:123456789012:product/123456789012/default"
-ADMIN = yaml_parse((ROOT / "org" / "security-hub-admin.yaml").read_text(encoding="utf-8"))
+ADMIN = read((ROOT / "org" / "security-hub-admin.yaml").read_text(encoding="utf-8"))
 OF_LAMBDA = {
     "logs:CreateLogStream",
     "logs:PutLogEvents",
