@@ -137,9 +137,9 @@ def test_one_request_for_each_route_table(approval: Approval, builder: Builder) 
     started = [approval.start(subnet_id, StartedBy="CONFIG") for subnet_id in vpc.subnets]
     settled = ("Success", "Failed", "Waiting")
     deadline = time.monotonic() + 60
-    while any(approval.state(run_id) not in settled for run_id in started) or len(approval.messages()) < 2:
+    while len(approval.messages()) < 2 or any(approval.state(run_id) not in settled for run_id in started):
         assert time.monotonic() < deadline
-        time.sleep(0.02)
+        time.sleep(0.05)
     waiting = [run_id for run_id in started if approval.state(run_id) == "Waiting"]
     assert (len(waiting), len(approval.messages())) == (2, 2)
     ended = [approval.deployment.automation.wait(run_id) for run_id in started if run_id not in waiting]
