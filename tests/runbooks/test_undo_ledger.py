@@ -280,12 +280,13 @@ def test_undo_killed_at_its_end_is_finished_by_the_next(
     assert ledger.item(f"TABLE#{vpc.table}")["state"] == "UNDONE"
 
 
-def test_one_stale_response_changes_nothing(deployment: Deployment, builder: Builder, ledger: LedgerTable) -> None:
+def test_one_stale_response_changes_nothing(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
+) -> None:
     """Each read of an undo is stale once, one at a time, and every run ends with the same result."""
+    before = described(deployment, vpc)
 
     def undone(number: int, operation: str | None = None, nth: int | None = None) -> tuple[Observation, list[str]]:
-        vpc = Vpc(builder)
-        before = described(deployment, vpc)
         with (
             deployment.sandbox.stale_reads(operation, nth) if operation else deployment.sandbox.observed_reads() as seen
         ):
