@@ -11,7 +11,7 @@ import boto3
 import yaml
 from samtranslator.parser.parser import Parser  # type: ignore[import-untyped]
 from samtranslator.translator.translator import Translator  # type: ignore[import-untyped]
-from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-untyped]
+from samtranslator.yaml_helper import intrinsics_multi_constructor  # type: ignore[import-untyped]
 
 INCLUDE = "AWS::Include"
 CODE = {"Bucket": {"Fn::Sub": "${ArtifactBucketPrefix}-${AWS::Region}"}, "Key": {"Ref": "CodeKey"}}
@@ -25,13 +25,20 @@ class PackageError(Exception):
     """The template cannot be packaged. The message says what to change."""
 
 
+class _Loader(yaml.CSafeLoader):
+    """Reads YAML with the short forms of intrinsic functions, such as !Ref."""
+
+
+_Loader.add_multi_constructor("!", intrinsics_multi_constructor)
+
+
 def expand(template: Path, code_key: str) -> dict[str, Any]:
     """Return a SAM template as plain CloudFormation whose functions have the code with a key.
 
     The result has two more parameters: ArtifactBucketPrefix, and CodeKey, whose default is `code_key`. PackageError if
     a function has other code, or if a transform is left.
     """
-    source = yaml_parse(template.read_text(encoding="utf-8"))
+    source = yaml.load(template.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506  # it is a safe one
     source["Globals"]["Function"]["CodeUri"] = CODE
     _add_parameters(source, code_key)
     included = _with_includes(source, template.parent)

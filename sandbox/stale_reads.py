@@ -84,6 +84,10 @@ class Observation:
         """Whether the read to be made stale is over, so that the state before later changes is not needed."""
         return self._done
 
+    def may_miss(self, service: str) -> bool:
+        """Return whether the state before a change of a service may be needed."""
+        return self.operation is None or self.operation.startswith(f"{service}:")
+
     def concerns(self, request: Request) -> bool:
         """Return whether it matters if the next read differs: that of every read, or of the one to be made stale."""
         operation = f"{request.service}:{request.operation}"
@@ -134,7 +138,7 @@ class StaleReads:
             backend = service.backends[request.account_id][request.region]
             place = (request.service, request.account_id, request.region)
             if Call(request.service, request.operation, request.parameters).mutating:
-                if observation.done:
+                if observation.done or not observation.may_miss(request.service):
                     return serve()
                 before = _snapshot(backend, service.attributes)
                 answer = serve()

@@ -59,6 +59,18 @@ def reachable(document: Document, name: str) -> set[str]:
     return found
 
 
+def leading_to(document: Document, name: str) -> set[str]:
+    """Return the names of all steps that can come before a step, sooner or later."""
+    following = {step.name: successors(document, step) for step in document.steps.values()}
+    found: set[str] = set()
+    waiting = {name}
+    while waiting:
+        before = {step for step, names in following.items() if not names.isdisjoint(waiting)}
+        waiting = before - found
+        found |= before
+    return found
+
+
 def _named(step: Step) -> set[str]:
     names = {step.on_failure, *([step.next_step] if step.next_step else [])}
     return (names - {ABORT, CONTINUE}) | _jumps(step)

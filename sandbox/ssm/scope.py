@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sandbox.ssm.actions import ACTIONS
 from sandbox.ssm.document import Document, Step
 from sandbox.ssm.faults import FaultyDocumentError
-from sandbox.ssm.flow import reachable
+from sandbox.ssm.flow import leading_to
 from sandbox.ssm.references import EXECUTION_ID
 
 
@@ -22,8 +22,7 @@ class Scope:
 
     def before(self, step: str) -> "Scope":
         """Return the scope of a step's inputs: of the other steps, only those that lead to it."""
-        later = {name for name in self.document.steps if step not in reachable(self.document, name)}
-        return Scope(self.document, later)
+        return Scope(self.document, self.document.steps.keys() - leading_to(self.document, step))
 
     def type_of(self, where: str, reference: str) -> str:
         """Return the type of what is referred to. FaultyDocumentError if there is no such thing at this place."""

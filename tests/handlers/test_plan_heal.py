@@ -495,8 +495,11 @@ def test_list_of_a_group_that_cannot_be_read_is_said_to_be_unknown(
     assert list_id in blocker["evidence"]
 
 
-def test_list_that_is_throttled_fails_the_plan(ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+def test_list_that_is_throttled_fails_the_plan(
+    ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A throttled read is not reported as unreadable."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     interface_behind(builder, vpc, https_to(builder.prefix_list("0.0.0.0/0")))
     sandbox.faults.throttle("ec2", "GetManagedPrefixListEntries")
     with pytest.raises(ApiError) as raised:

@@ -10,7 +10,8 @@ from sandbox.dynamic import Client
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
-from tests.support.stack import CALENDAR, POLICY_PARAMETER, Stack
+from tests.support.running import pointed_at
+from tests.support.stack import CALENDAR, EVERYTHING, POLICY_PARAMETER, Stack
 
 Given = dict[str, object]
 
@@ -31,6 +32,21 @@ BUCKET = "data--use1-az4--x-s3"
 def tagged(tags: list[dict[str, str]]) -> list[dict[str, Any]]:
     """Return TagSpecifications for an endpoint."""
     return [{"ResourceType": "vpc-endpoint", "Tags": tags}]
+
+
+@pytest.fixture(scope="module")
+def stack(running_sandbox: Sandbox) -> Stack:
+    """Return the stack with every parameter that adds a permission. Tests share it, and each has a VPC of its own."""
+    running_sandbox.reset()
+    return Stack(running_sandbox, **EVERYTHING)
+
+
+@pytest.fixture
+def sandbox(stack: Stack, running_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    """Yield the sandbox with the stack."""
+    del stack
+    with pointed_at(running_sandbox, monkeypatch) as kept:
+        yield kept
 
 
 @pytest.fixture(params=["EvaluateRole", "PlanRole"])
@@ -162,16 +178,6 @@ def test_runbooks_leave_endpoints_of_cloudformation_alone(automation: Client, bu
     endpoint = builder.endpoint(vpc.vpc)
     builder.memory.create_tags([endpoint], OWNED)
     assert refused(automation.modify_vpc_endpoint, VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table]) == DENIED
-
-
-def test_adopt_iac_owned_allows_endpoints_of_cloudformation(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """With AdoptIacOwned, the role can add route tables to an endpoint that CloudFormation owns."""
-    stack = Stack(sandbox, AdoptIacOwned="true")
-    endpoint = builder.endpoint(vpc.vpc)
-    builder.memory.create_tags([endpoint], OWNED)
-    client = stack.client("AutomationRole", "ec2")
-    with stack.enforced():
-        assert client.modify_vpc_endpoint(VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table])["Return"]
 
 
 ATTRIBUTES: dict[str, object] = {

@@ -92,6 +92,17 @@ def test_roles_are_enough_to_ask_and_then_heal(
     assert [endpoint["RouteTableIds"] for endpoint in endpoints(builder)] == [[vpc.table]]
 
 
+def test_adopt_iac_owned_allows_endpoints_of_cloudformation(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
+    """With AdoptIacOwned, the role can add route tables to an endpoint that CloudFormation owns."""
+    stack = Stack(sandbox, AdoptIacOwned="true")
+    endpoint = builder.endpoint(vpc.vpc)
+    owner = "arn:aws:cloudformation:us-east-1:123456789012:stack/network/1"
+    builder.memory.create_tags([endpoint], {"aws:cloudformation:stack-id": owner})
+    client = stack.client("AutomationRole", "ec2")
+    with stack.enforced():
+        assert client.modify_vpc_endpoint(VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table])["Return"]
+
+
 @pytest.fixture
 def remediation(deployed: Deployed, sandbox: Sandbox) -> Iterator[Remediation]:
     """Yield AWS Config's remediation with the runbooks deployed."""
@@ -112,20 +123,20 @@ def configured(stack: Stack) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("mode", ["OFF", "ON"])
 def test_the_stacks_remediation_heals_what_the_rule_flags_if_it_is_on(
-    mode: str, deployed: Deployed, remediation: Remediation, subnet: str
+    deployed: Deployed, remediation: Remediation, subnet: str
 ) -> None:
     """AWS Config's remediation heals flagged subnets with the stack's roles; in mode OFF it starts no run."""
     rule = Rule(deployed.stack.sandbox)
-    rule.changes()
-    assert rule.held()[subnet].compliance == "NON_COMPLIANT"
-    deployed.stack.template = expanded(RemediationMode=mode)
     config: Client = deployed.stack.sandbox.client("config")
-    config.put_remediation_configurations(RemediationConfigurations=[configured(deployed.stack)])
-    with deployed.enforced():
-        states = [run.state for run in remediation.remediate(rule.loop.rule.name) if run.resource[1] == subnet]
-    assert states == (["SUCCEEDED"] if mode == "ON" else [])
-    rule.restart()
     rule.changes()
-    assert rule.held()[subnet].compliance == ("COMPLIANT" if mode == "ON" else "NON_COMPLIANT")
+    for mode, states, compliance in (("OFF", [], "NON_COMPLIANT"), ("ON", ["SUCCEEDED"], "COMPLIANT")):
+        assert rule.held()[subnet].compliance == "NON_COMPLIANT"
+        deployed.stack.template = expanded(RemediationMode=mode)
+        config.put_remediation_configurations(RemediationConfigurations=[configured(deployed.stack)])
+        with deployed.enforced():
+            ended_runs = remediation.remediate(rule.loop.rule.name)
+        assert [run.state for run in ended_runs if run.resource[1] == subnet] == states
+        rule.restart()
+        rule.changes()
+        assert rule.held()[subnet].compliance == compliance

@@ -125,7 +125,7 @@ def test_rejection_changes_nothing_and_config_asks_no_more(approval: Approval, v
 
 def test_timeout_counts_as_a_rejection(approval: Approval, vpc: Vpc) -> None:
     """If nobody answers before the step times out, nothing changes and AWS Config's next runs are blocked."""
-    approval.deployment.automation.knobs.time_scale = 0.00001
+    approval.deployment.automation.knobs.time_scale = 0.000001
     run = approval.run(vpc.subnet, StartedBy="CONFIG")
     assert (status(run), approval.deployment.changes()) == ("Failed", [])
     assert approval.record(vpc.table)["approvalState"] == "DENIED"
@@ -137,9 +137,9 @@ def test_one_request_for_each_route_table(approval: Approval, builder: Builder) 
     started = [approval.start(subnet_id, StartedBy="CONFIG") for subnet_id in vpc.subnets]
     settled = ("Success", "Failed", "Waiting")
     deadline = time.monotonic() + 60
-    while any(approval.state(run_id) not in settled for run_id in started) or len(approval.messages()) < 2:
+    while len(approval.messages()) < 2 or any(approval.state(run_id) not in settled for run_id in started):
         assert time.monotonic() < deadline
-        time.sleep(0.02)
+        time.sleep(0.05)
     waiting = [run_id for run_id in started if approval.state(run_id) == "Waiting"]
     assert (len(waiting), len(approval.messages())) == (2, 2)
     ended = [approval.deployment.automation.wait(run_id) for run_id in started if run_id not in waiting]

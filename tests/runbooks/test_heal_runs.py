@@ -10,7 +10,10 @@ pytestmark = pytest.mark.slow
 
 
 def test_heal_creates_the_endpoint_and_associates_the_table(deployment: Deployment, vpc: Vpc) -> None:
-    """A heal creates one tagged endpoint and associates it with the subnet's route table only."""
+    """A heal creates one tagged endpoint and associates it with the subnet's route table only.
+
+    Its outputs have the plan, the endpoint, the route table, and the verdict. A second run makes no change.
+    """
     run = deployment.heal(vpc.subnet)
     assert status(run) == "Success", run.get("FailureMessage")
     [endpoint] = deployment.endpoints(vpc.id)
@@ -18,6 +21,14 @@ def test_heal_creates_the_endpoint_and_associates_the_table(deployment: Deployme
     assert endpoint["Tags"] == [{"Key": "express-path:managed", "Value": "true"}]
     assert (endpoint["VpcEndpointType"], endpoint["PolicyDocument"]) == ("Gateway", FULL_ACCESS)
     assert deployment.tags(vpc.table) == {}
+    outputs = {key: value for key, [value] in run["Outputs"].items()}
+    assert outputs["plan.Action"] == "CREATE_AND_ASSOCIATE"
+    assert outputs["plan.RouteTableId"] == vpc.table
+    assert outputs["create.VpcEndpointId"] == outputs["target.VpcEndpointId"] == endpoint["VpcEndpointId"]
+    assert outputs["verify.Annotation"].startswith("ENDPOINT")
+    deployment.sandbox.calls.clear()
+    again = deployment.heal(vpc.subnet)
+    assert (status(again), deployment.changes(), steps(again)[-1]) == ("Success", [], "done")
 
 
 def test_traffic_moves_only_when_the_endpoint_is_available(deployment: Deployment, vpc: Vpc) -> None:
@@ -31,17 +42,6 @@ def test_traffic_moves_only_when_the_endpoint_is_available(deployment: Deploymen
     operations = deployment.sandbox.calls.operations("ec2")
     between = operations[operations.index("CreateVpcEndpoint") : operations.index("ModifyVpcEndpoint")]
     assert between.count("DescribeVpcEndpoints") > 3
-
-
-def test_outputs_describe_the_heal(deployment: Deployment, vpc: Vpc) -> None:
-    """The run's outputs have the plan, the endpoint, the route table, and the verdict."""
-    run = deployment.heal(vpc.subnet)
-    [endpoint] = deployment.endpoints(vpc.id)
-    outputs = {key: value for key, [value] in run["Outputs"].items()}
-    assert outputs["plan.Action"] == "CREATE_AND_ASSOCIATE"
-    assert outputs["plan.RouteTableId"] == vpc.table
-    assert outputs["create.VpcEndpointId"] == outputs["target.VpcEndpointId"] == endpoint["VpcEndpointId"]
-    assert outputs["verify.Annotation"].startswith("ENDPOINT")
 
 
 def test_existing_endpoint_is_used(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
@@ -62,14 +62,6 @@ def test_main_table_is_healed_for_the_subnets_that_have_no_other(
     run = deployment.heal(builder.subnet(vpc.id))
     assert status(run) == "Success", run.get("FailureMessage")
     assert list(deployment.associations(vpc.id).values()) == [[main]]
-
-
-def test_healthy_subnet_is_left_alone(deployment: Deployment, vpc: Vpc) -> None:
-    """A second run only reads and makes no change."""
-    deployment.heal(vpc.subnet)
-    deployment.sandbox.calls.clear()
-    run = deployment.heal(vpc.subnet)
-    assert (status(run), deployment.changes(), steps(run)[-1]) == ("Success", [], "done")
 
 
 def test_dry_run_changes_nothing(deployment: Deployment, vpc: Vpc) -> None:
@@ -107,13 +99,6 @@ def calendar(monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the name of the stack's change calendar."""
     monkeypatch.setenv("CHANGE_CALENDAR_NAME", "changes")
     return "changes"
-
-
-def test_open_calendar_lets_a_heal_pass(deployment: Deployment, vpc: Vpc, calendar: str) -> None:
-    """A heal proceeds while the change calendar is open."""
-    deployment.automation.knobs.open_calendars.add(calendar)
-    assert status(deployment.heal(vpc.subnet)) == "Success"
-    assert len(deployment.endpoints(vpc.id)) == 1
 
 
 def test_closed_calendar_stops_a_heal(deployment: Deployment, builder: Builder, vpc: Vpc, calendar: str) -> None:
@@ -156,16 +141,18 @@ def test_unknown_calendar_stops_a_heal(deployment: Deployment, vpc: Vpc) -> None
     assert (status(run), deployment.changes()) == ("Failed", [])
 
 
-def test_endpoint_policy_comes_from_the_parameter(
-    deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+def test_endpoint_has_the_policy_of_the_parameter_while_the_calendar_is_open(
+    deployment: Deployment, vpc: Vpc, calendar: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The endpoint has the policy that the SSM parameter contains."""
+    """A heal proceeds while the change calendar is open, and the endpoint has the policy of the SSM parameter."""
+    deployment.automation.knobs.open_calendars.add(calendar)
     text = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:*"}]}'
     deployment.ssm.put_parameter(Name="/express/policy", Value=text, Type="String")
     monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/policy")
     run = deployment.heal(vpc.subnet)
     assert status(run) == "Success", run.get("FailureMessage")
-    assert deployment.endpoints(vpc.id)[0]["PolicyDocument"] == text
+    [endpoint] = deployment.endpoints(vpc.id)
+    assert endpoint["PolicyDocument"] == text
 
 
 def test_missing_policy_stops_a_heal(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:

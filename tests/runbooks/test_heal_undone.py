@@ -13,16 +13,29 @@ def described(deployment: Deployment, vpc: Vpc) -> str:
     return json.dumps(deployment.tables(vpc.id), default=str)
 
 
-def test_undo_restores_the_route_tables_byte_by_byte(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """After a heal and its undo, the tables are described as before, and the created endpoint is deleted."""
+def test_undo_restores_the_route_tables_byte_by_byte(
+    deployment: Deployment, builder: Builder, vpc: Vpc, ledger: LedgerTable
+) -> None:
+    """After a heal and its undo, the tables are described as before, and the created endpoint is deleted.
+
+    The same holds for a second heal and its undo without a pause. It creates a new endpoint, because a client token is
+    not reused after its endpoint is deleted.
+    """
     builder.tag(vpc.table, "Name", "private")
     builder.tag(vpc.table, "express-path:note", "ours to keep")
     before = described(deployment, vpc)
-    run = deployment.heal(vpc.subnet)
-    assert described(deployment, vpc) != before
-    undone = deployment.undo(run["AutomationExecutionId"])
-    assert status(undone) == "Success", undone.get("FailureMessage")
-    assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
+    created = []
+    for _ in range(2):
+        run = deployment.heal(vpc.subnet)
+        assert status(run) == "Success", run.get("FailureMessage")
+        assert described(deployment, vpc) != before
+        created += deployment.associations(vpc.id)
+        undone = deployment.undo(run["AutomationExecutionId"])
+        assert status(undone) == "Success", undone.get("FailureMessage")
+        assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
+    assert len(set(created)) == 2
+    found = ledger.item(f"VPC#{vpc.id}")
+    assert sorted(found["createdIds"]) == sorted(found["deletedIds"]) == sorted(created)
 
 
 def test_undo_of_the_last_heal_deletes_the_endpoint(deployment: Deployment, builder: Builder) -> None:

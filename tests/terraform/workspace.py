@@ -83,14 +83,14 @@ class Workspace:
 
     def apply(self) -> dict[str, int]:
         """Apply the configuration; return how many resources were added, changed, and removed."""
-        messages = self._messages(self._run("apply", "-auto-approve", "-json"))
+        messages = self._messages(self.run("apply", "-auto-approve", "-input=false", "-json"))
         [summary] = [message["changes"] for message in messages if message["type"] == "change_summary"][-1:]
         [self.outputs] = [message["outputs"] for message in messages if message["type"] == "outputs"][-1:]
         return {name: summary[name] for name in ("add", "change", "remove")}
 
     def plan(self) -> dict[str, str]:
         """Return the actions that Terraform plans, by resource address; empty if it reports no changes."""
-        done = self._run("plan", "-detailed-exitcode", "-json", statuses=(NO_CHANGES, CHANGES))
+        done = self.run("plan", "-detailed-exitcode", "-input=false", "-json", statuses=(NO_CHANGES, CHANGES))
         changes = [message["change"] for message in self._messages(done) if message["type"] == "planned_change"]
         assert bool(changes) == (done.returncode == CHANGES), done.stdout
         return {change["resource"]["addr"]: change["action"] for change in changes}
@@ -104,12 +104,15 @@ class Workspace:
         """Add a file to the configuration."""
         (self._folder / "added.tf").write_text(text, encoding="utf-8")
 
-    def _run(self, *arguments: str, statuses: tuple[int, ...] = (NO_CHANGES,)) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, folder: Path | None = None, statuses: tuple[int, ...] = (NO_CHANGES,)
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command in the workspace, or in another folder with the same provider; check its exit status."""
         program = terraform()
         assert program
         done = subprocess.run(
-            [program, *arguments, "-input=false", "-no-color"],
-            cwd=self._folder,
+            [program, *arguments, "-no-color"],
+            cwd=folder or self._folder,
             env=self._environment,
             capture_output=True,
             text=True,

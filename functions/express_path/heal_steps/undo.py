@@ -10,7 +10,7 @@ from express_path.adapters.heal_answers import NONE
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.undo_reader import read_live_resources
 from express_path.adapters.undo_requests import AnswerContext, UndoAction, UndoRequest, undo_answer
-from express_path.domain.heal.ledger import TableRecord
+from express_path.domain.heal.ledger import RunRecord, TableRecord
 from express_path.domain.heal.undo import Change, Records, Undo, check_deleted, check_heal, check_not_undone, make_undo
 from express_path.domain.heal.undo_effects import moves
 from express_path.domain.path.tracing import Tracer
@@ -105,8 +105,13 @@ class UndoSteps:
     def _records(self, request: UndoRequest) -> Records:
         heal = check_heal(request.heal_run_id, self._ledger.run(request.heal_run_id), self._services.account_id)
         view = self._ledger.view(heal.route_table_id, heal.vpc_id)
-        associated_last = self._ledger.run(view.table.heal_run_id) if view.table.heal_run_id else None
-        return Records(heal, view.table, view.vpc, associated_last)
+        return Records(heal, view.table, view.vpc, self._associated_last(view.table, heal))
+
+    def _associated_last(self, table: TableRecord, heal: RunRecord) -> RunRecord | None:
+        """Return the last heal that started to associate the table, which usually is the one to undo."""
+        if table.heal_run_id == heal.run_id:
+            return heal
+        return self._ledger.run(table.heal_run_id) if table.heal_run_id else None
 
     def _claimed(self, request: UndoRequest) -> Records:
         """Return the records if this run has the claim on the table. Raise ClaimLostError."""

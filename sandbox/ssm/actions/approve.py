@@ -60,6 +60,7 @@ def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
         raise StepFailedError(str(error)) from error
     running.waiting()
     _notify(inputs, running)
+    waited = 0.0
     while True:
         decisions = [(who, what) for who, what in running.signals.decisions() if may_decide(who, inputs["Approvers"])]
         if "Reject" in {what for _, what in decisions}:
@@ -67,7 +68,9 @@ def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
             raise StepFailedError("Approval was rejected", "waiting for approval", outputs)
         if len({who for who, _ in decisions}) >= inputs.get("MinRequiredApprovals", 1):
             return Outcome({"ApprovalStatus": "Approved", "ApproverDecisions": _shown(decisions)})
-        running.pause(LOOK_EVERY)
+        pause = max(LOOK_EVERY, waited / 100)  # the step may last days
+        running.pause(pause)
+        waited += pause
 
 
 def may_decide(principal: str, approvers: list[str]) -> bool:
