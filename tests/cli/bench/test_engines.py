@@ -43,7 +43,9 @@ def test_a_count_of_reads(engine: Engine) -> None:
     assert tally.failure == ""
     assert (tally.requests, tally.transferred) == (20, 2000)
     assert Counter(raw.lines()) == Counter(f"GET /{position}" for position in range(20))
-    assert tally.latency().p99 is not None
+    latency = tally.latency()
+    assert 0 < (latency.p50 or 0) <= (latency.p99 or 0) <= (latency.max or 0)
+    assert 0 < (latency.mean or 0) < 1.001 * (latency.max or 0)
     assert tally.ended > tally.started
     assert tally.cpu_peak_percent is None or 0 <= tally.cpu_peak_percent <= 100
     assert engine.version
