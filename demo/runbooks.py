@@ -24,7 +24,7 @@ UNFINISHED = {"Pending", "InProgress", "Waiting"}
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-statuses.html
 """
 
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.25
 LONGEST_SECONDS = 120.0
 
 Execution = dict[str, Any]

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from statistics import fmean
 from typing import Any
 
@@ -76,9 +77,10 @@ def _check(queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime)
 
 def _by_metric(backend: Moto) -> dict[Key, list[Point]]:
     found: dict[Key, list[Point]] = defaultdict(list)
-    for datum in backend.metric_data:
-        dimensions = frozenset((dimension.name, dimension.value) for dimension in datum.dimensions)
-        found[(datum.namespace, datum.name, dimensions)].append((_utc(datum.timestamp), datum.value))
+    for _, same in groupby(backend.metric_data, lambda datum: (datum.namespace, datum.name, id(datum.dimensions))):
+        data = list(same)
+        dimensions = frozenset((dimension.name, dimension.value) for dimension in data[0].dimensions)
+        found[data[0].namespace, data[0].name, dimensions] += [(_utc(datum.timestamp), datum.value) for datum in data]
     return found
 
 
@@ -95,13 +97,14 @@ def _series(
     if kept is None or period % kept:
         return
     dimensions = frozenset((dimension["Name"], dimension["Value"]) for dimension in metric.get("Dimensions", []))
-    values: dict[datetime, list[float]] = defaultdict(list)
+    values: dict[int, list[float]] = defaultdict(list)
     first = datetime.fromtimestamp(start.timestamp() // kept * kept, UTC)
+    length = timedelta(seconds=period)
     for time, value in recorded.get((metric["Namespace"], metric["MetricName"], dimensions), []):
         if first <= time < end:
-            values[first + (time - first) // timedelta(seconds=period) * timedelta(seconds=period)].append(value)
-    for time, inside in values.items():
-        yield time, float(STATISTICS[stat["Stat"]](inside))
+            values[(time - first) // length].append(value)
+    for number, inside in values.items():
+        yield first + number * length, float(STATISTICS[stat["Stat"]](inside))
 
 
 def _page(

@@ -9,43 +9,18 @@ import pytest
 from typer.testing import Result
 
 from sandbox.server import Sandbox
-from tests.support.command import invoke, scan
-from tests.support.network import ANYWHERE_IPV6, Builder, Private
+from tests.cli.collecting import OPTIONAL, REQUIRED, collect, everything
+from tests.support.command import scan
+from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 
 pytestmark = pytest.mark.slow
-
-REQUIRED = {
-    "vpcs.json": ("ec2", "DescribeVpcs"),
-    "subnets.json": ("ec2", "DescribeSubnets"),
-    "route-tables.json": ("ec2", "DescribeRouteTables"),
-    "vpc-endpoints.json": ("ec2", "DescribeVpcEndpoints"),
-    "nat-gateways.json": ("ec2", "DescribeNatGateways"),
-    "prefix-lists.json": ("ec2", "DescribePrefixLists"),
-    "identity.json": ("sts", "GetCallerIdentity"),
-}
-OPTIONAL = {
-    "network-interfaces.json": ("ec2", "DescribeNetworkInterfaces"),
-    "managed-prefix-lists.json": ("ec2", "DescribeManagedPrefixLists"),
-    "managed-prefix-list-entries/": ("ec2", "GetManagedPrefixListEntries"),
-    "transit-gateway-attachments.json": ("ec2", "DescribeTransitGatewayAttachments"),
-    "transit-gateway-vpc-attachments.json": ("ec2", "DescribeTransitGatewayVpcAttachments"),
-    "transit-gateway-route-tables.json": ("ec2", "DescribeTransitGatewayRouteTables"),
-    "transit-gateway-routes/": ("ec2", "SearchTransitGatewayRoutes"),
-    "directory-buckets.json": ("s3", "ListDirectoryBuckets"),
-    "shared-subnets.json": ("ram", "ListResources"),
-}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder that does not exist yet, two levels below one that does."""
     return tmp_path / "dumps" / "here"
-
-
-def collect(folder: Path, *options: str) -> Result:
-    """Run the command in this process."""
-    return invoke(["collect", str(folder), *options])
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -57,41 +32,6 @@ def read(path: Path) -> dict[str, Any]:
 def rows(result: Result) -> dict[str, dict[str, Any]]:
     """Return the rows that a scan printed, by subnet."""
     return {row["subnetId"]: row for row in json.loads(result.stdout)["subnets"]}
-
-
-def everything(builder: Builder) -> Private:
-    """Build a VPC with a subnet for every kind of egress path that the sandbox supports."""
-    vpc = Private(builder)
-    builder.endpoint(vpc.vpc, vpc.public)
-    hijacked = builder.table(vpc.vpc, NatGatewayId=vpc.nat)
-    listed = builder.table(vpc.vpc, NatGatewayId=vpc.nat)
-    builder.ec2.modify_vpc_endpoint(VpcEndpointId=builder.endpoint(vpc.vpc, hijacked), AddRouteTableIds=[listed])
-    builder.route(hijacked, "192.0.2.1/32", NatGatewayId=vpc.nat)
-    builder.route(listed, builder.prefix_list("198.51.100.0/30"), NatGatewayId=vpc.nat)
-    instance = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=vpc.public_subnet)
-    interface = instance["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
-    builder.ec2.modify_network_interface_attribute(NetworkInterfaceId=interface, SourceDestCheck={"Value": False})
-    gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
-    builder.ec2.create_transit_gateway_vpc_attachment(TransitGatewayId=gateway, VpcId=vpc.vpc, SubnetIds=[vpc.subnet])
-    gone = builder.nat_gateway(vpc.public_subnet)
-    tables = [
-        hijacked,
-        listed,
-        builder.table(vpc.vpc, NetworkInterfaceId=interface),
-        builder.table(vpc.vpc, TransitGatewayId=gateway),
-        builder.table(vpc.vpc, VpcEndpointId=builder.appliance_endpoint(vpc.vpc, vpc.subnet)),
-        builder.table(vpc.vpc, NatGatewayId=builder.nat_gateway(vpc.subnet, ConnectivityType="private")),
-        builder.table(vpc.vpc, NatGatewayId=gone),
-    ]
-    for table in tables:
-        builder.subnet(vpc.vpc, table)
-    builder.ec2.delete_nat_gateway(NatGatewayId=gone)
-    builder.tag(builder.subnet(vpc.vpc, vpc.table), "express-path:exclude")
-    builder.dual_stack(vpc.vpc, builder.subnet(vpc.vpc, (dual := builder.table(vpc.vpc))))
-    egress = builder.ec2.create_egress_only_internet_gateway(VpcId=vpc.vpc)["EgressOnlyInternetGateway"]
-    builder.route(dual, ANYWHERE_IPV6, EgressOnlyInternetGatewayId=egress["EgressOnlyInternetGatewayId"])
-    builder.subnet(vpc.vpc)
-    return vpc
 
 
 def test_dump_and_rule_give_the_same_verdicts(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
@@ -171,15 +111,6 @@ def test_files_have_the_format_of_the_aws_cli(sandbox: Sandbox, builder: Builder
     assert read(folder / "identity.json")["Region"] == sandbox.region
 
 
-def test_nothing_is_changed(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
-    """Collecting makes no call that changes anything."""
-    everything(builder)
-    sandbox.calls.clear()
-    collect(folder)
-    assert len(sandbox.calls) > len(REQUIRED)
-    assert sandbox.calls.mutating() == []
-
-
 def test_lists_are_read_to_their_last_page(sandbox: Sandbox, folder: Path) -> None:
     """The files have all items and no NextToken, whatever AWS's page size."""
     sandbox.ec2.knobs.page_size = 2
@@ -217,55 +148,6 @@ def test_file_is_no_folder(sandbox: Sandbox, tmp_path: Path) -> None:
     file.write_text("mine")
     assert collect(file).exit_code == 2
     assert (file.read_text(), list(sandbox.calls)) == ("mine", [])
-
-
-@pytest.mark.parametrize("name", OPTIONAL)
-def test_denied_optional_reads_are_named_and_left_out(
-    sandbox: Sandbox, builder: Builder, folder: Path, name: str
-) -> None:
-    """A denied optional read writes no file and is named on stderr, and the dump can be scanned."""
-    everything(builder)
-    sandbox.faults.deny(*OPTIONAL[name])
-    result = collect(folder)
-    assert result.exit_code == 0
-    lines = result.stderr.splitlines()
-    assert lines
-    assert all(line.startswith(str(folder / name)) and "denied" in line for line in lines)
-    if name.endswith(".json"):
-        assert not (folder / name).exists()
-    assert scan(folder).exit_code == 1
-
-
-@pytest.mark.parametrize("name", REQUIRED)
-def test_denied_required_reads_make_no_dump(sandbox: Sandbox, folder: Path, name: str) -> None:
-    """A denied required read ends the command with status 2, and the folder cannot be scanned as a dump."""
-    service, operation = REQUIRED[name]
-    sandbox.faults.deny(service, operation)
-    result = collect(folder)
-    assert result.exit_code == 2
-    assert f"express-path: {sandbox.region}: {service}:{operation} failed with " in result.stderr
-    assert "next:" not in result.stdout
-    assert scan(folder).exit_code == 2
-
-
-def test_failing_optional_reads_make_no_dump(sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Throttling is not a denial: a dump without the file would wrongly say that the data is not readable."""
-    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
-    sandbox.faults.throttle("ec2", "DescribeNetworkInterfaces")
-    result = collect(folder)
-    assert result.exit_code == 2
-    assert "ec2:DescribeNetworkInterfaces failed with RequestLimitExceeded" in result.stderr
-    assert scan(folder).exit_code == 2
-
-
-def test_an_interrupted_collect_leaves_no_valid_dump(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
-    """The file that makes a folder a dump is written last, so an interrupted dump is not valid."""
-    everything(builder)
-    sandbox.faults.deny("sts", "GetCallerIdentity")
-    collect(folder)
-    assert (folder / "subnets.json").exists()
-    assert not (folder / "identity.json").exists()
-    assert "identity.json" in scan(folder).stderr
 
 
 def test_missing_region_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,19 +14,19 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is read from Linux's /proc"),
 ]
 
-ACCOUNTS, VPCS = 10, 10
+ACCOUNTS, VPCS = 10, 5
 SUBNETS = ACCOUNTS * VPCS * SUBNETS_OF_A_VPC
 READINGS = 15
 """How long a scan may take: times as long as reading the same files as JSON, since machines differ in speed.
 
 On a quiet machine it takes about 6, and twice that if other programs use the same processors.
 """
-MEBIBYTES = 112
+MEBIBYTES = 76
 
 
 @pytest.fixture(scope="module")
 def scans(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    """Return scans of 20,000 subnets in ten accounts, a quarter of them behind a transit gateway."""
+    """Return scans of 10,000 subnets in ten accounts, a quarter of them behind a transit gateway."""
     folder = tmp_path_factory.mktemp("scale")
     write_organization(folder / "dump", ACCOUNTS, VPCS)
     return measured_runs(folder / "dump", folder, Format)

@@ -1,17 +1,16 @@
 """How much the command imports before it shows something."""
 
+import json
 import os
 import pty
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from benchmarks.command_runs import environment
 
 RECORDING = Path(__file__).parents[1] / "recordings" / "china-partition"
-RUN = """
+WATCH = """
 import os, sys
 
 class Watch:
@@ -21,40 +20,48 @@ class Watch:
 
 sys.meta_path.insert(0, Watch())
 from express_path_cli.main import app
-app()
 """
-"""Run the command, and write a mark to standard error when it starts to import boto3 or another subcommand."""
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command line in a new process."""
-    line = [sys.executable, "-c", RUN, *arguments]
-    return subprocess.run(line, env=environment(), capture_output=True, text=True, check=False)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        ["--help"],
-        ["scan", "--help"],
-        ["scan", "--from-dump", str(RECORDING), "--format", "html"],
-        ["report", "--from-dump", str(RECORDING), "--output", "-"],
-    ],
-    ids=" ".join,
+"""Write a mark to standard error when boto3 or another subcommand is about to be imported."""
+RUN = f"{WATCH}\napp()"
+RUN_EACH = f"""{WATCH}
+import json
+for line in json.loads(sys.argv[1]):
+    if not os.fork():
+        app(line)
+    status = os.waitstatus_to_exitcode(os.wait()[1])
+    os.write(1, b"<end>")
+    os.write(2, b"<status %d><end>" % status)
+"""
+"""Run several command lines, each in a fork of one process, because the imports before them take most of the time."""
+OFFLINE = (
+    ["--help"],
+    ["scan", "--help"],
+    ["scan", "--from-dump", str(RECORDING), "--format", "html"],
+    ["report", "--from-dump", str(RECORDING), "--output", "-"],
 )
-def test_without_aws_boto3_is_not_imported(line: list[str]) -> None:
-    """Help and scans of a dump start without boto3, which takes longer to import than the rest of a scan."""
-    result = run(*line)
-    assert result.returncode in {0, 1}
-    assert result.stdout
-    assert "<imports" not in result.stderr
 
 
-def test_imports_are_seen() -> None:
-    """The check above can fail: it sees the imports of a subcommand that calls AWS."""
-    stderr = run("doctor", "--help").stderr
-    assert "<imports boto3>" in stderr
-    assert "<imports express_path_cli.commands.doctor>" in stderr
+def run_each(*lines: list[str]) -> list[tuple[str, str]]:
+    """Run command lines in new processes, and return the standard output and standard error of each."""
+    command = [sys.executable, "-c", RUN_EACH, json.dumps(lines)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
+    *outputs, rest = done.stdout.split("<end>")
+    *errors, left = done.stderr.split("<end>")
+    assert (rest, left, len(outputs), len(errors)) == ("", "", len(lines), len(lines)), done.stderr
+    return list(zip(outputs, errors, strict=True))
+
+
+def test_without_aws_boto3_is_not_imported() -> None:
+    """Help and scans of a dump start without boto3, which takes longer to import than the rest of a scan.
+
+    The check can fail: it sees the imports of a subcommand that calls AWS.
+    """
+    *offline, (_, errors_of_doctor) = run_each(*OFFLINE, ["doctor", "--help"])
+    for output, errors in offline:
+        assert output
+        assert errors in {"<status 0>", "<status 1>"}
+    assert "<imports boto3>" in errors_of_doctor
+    assert "<imports express_path_cli.commands.doctor>" in errors_of_doctor
 
 
 def test_a_terminal_shows_progress_before_boto3_is_imported(tmp_path: Path) -> None:

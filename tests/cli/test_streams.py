@@ -55,12 +55,10 @@ def test_a_full_disk_is_one_line(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("environment", [{}, UNBUFFERED], ids=["buffered", "unbuffered"])
 def test_errors_that_cannot_be_written_keep_their_status(environment: dict[str, str]) -> None:
     """The status is 2 even if the error cannot be written or flushed."""
-    environment = {"PATH": os.environ["PATH"], **environment}
+    env = {"PATH": os.environ["PATH"], **environment}
+    command = [*processes.command(env), "scan", "--from-dump", "/nowhere"]
     with FULL.open("wb") as full:
-        process = subprocess.run(
-            [COMMAND, "scan", "--from-dump", "/nowhere"], stderr=full, check=False, env=environment
-        )
-    assert process.returncode == 2
+        assert subprocess.run(command, stderr=full, check=False, env=env).returncode == 2
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -3,22 +3,22 @@
 import json
 import os
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.support import processes
 from tests.support.changing_network import dump_with
 from tests.support.command import invoke
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "pipeline.md"
-COMMAND = Path(sys.executable).with_name("express-path")
 BASELINE, OUTPUT = "express-path-baseline.json", "express-path.json"
-ON_A_DUMP = f'#!/usr/bin/env bash\nexec {COMMAND} "$@" --from-dump "$DUMP"\n'
+ON_A_DUMP = '#!/usr/bin/env bash\nexec {command} "$@" --from-dump "$DUMP"\n'
 """What stands for express-path: the real command, which reads a dump instead of the role's account."""
 
 
@@ -50,7 +50,8 @@ def repository(tmp_path: Path) -> Path:
     assert invoke(["scan", "--from-dump", str(dump), "--output", str(folder / BASELINE)]).exit_code == 1
     stand_in = tmp_path / "bin" / "express-path"
     stand_in.parent.mkdir()
-    stand_in.write_text(ON_A_DUMP, encoding="utf-8")
+    command = shlex.join(processes.command({"PATH": os.environ["PATH"]}))
+    stand_in.write_text(ON_A_DUMP.format(command=command), encoding="utf-8")
     stand_in.chmod(0o755)
     return folder
 

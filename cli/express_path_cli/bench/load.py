@@ -115,13 +115,15 @@ def _histogram() -> "HdrHistogram":
 class Tally:
     """What was measured: by one connection, or by many of them after `add`.
 
-    requests, transferred: how many succeeded, and the bytes of their objects. errors: failed requests by HTTP status or
-    by the name of the error. statuses: answers by second of the measurement and status. started, ended: when the
-    measurement started and its last request ended, as time.monotonic() tells it. failure: the first error in words.
+    requests, transferred, seconds: how many succeeded, the bytes of their objects, and the sum of their latencies.
+    errors: failed requests by HTTP status or by the name of the error. statuses: answers by second of the measurement
+    and status. started, ended: when the measurement started and its last request ended, as time.monotonic() tells it.
+    failure: the first error in words.
     """
 
     requests: int = 0
     transferred: int = 0
+    seconds: float = 0
     errors: Counter[str] = field(default_factory=Counter)
     statuses: Counter[tuple[int, str]] = field(default_factory=Counter)
     started: float = 0
@@ -134,6 +136,7 @@ class Tally:
         """Count a request that succeeded after this latency."""
         self.requests += 1
         self.transferred += object_bytes
+        self.seconds += seconds
         self.latencies.record_value(min(max(round(seconds * 1e6), 1), _LONGEST))
 
     def failed(self, name: str, words: str) -> None:
@@ -145,6 +148,7 @@ class Tally:
         """Add what other connections measured at the same time."""
         self.requests += other.requests
         self.transferred += other.transferred
+        self.seconds += other.seconds
         self.errors += other.errors
         self.statuses += other.statuses
         self.started = min(filter(None, (self.started, other.started)), default=0)
@@ -160,7 +164,7 @@ class Tally:
             "statuses": [(second, status, count) for (second, status), count in self.statuses.items()],
             "latencies": self.latencies.encode().decode("ascii"),
         }
-        same = ("requests", "transferred", "started", "ended", "failure")
+        same = ("requests", "transferred", "seconds", "started", "ended", "failure")
         return json.dumps({name: getattr(self, name) for name in same} | encoded)
 
     @classmethod
@@ -181,8 +185,8 @@ class Tally:
         if not self.requests:
             return Latency()
         p50, p90, p99, p999 = (self.latencies.get_value_at_percentile(wanted) / 1e3 for wanted in (50, 90, 99, 99.9))
-        highest, mean = self.latencies.get_max_value() / 1e3, self.latencies.get_mean_value() / 1e3
-        return Latency(p50, p90, p99, p999, highest, mean)
+        # The mean of the histogram takes a tenth of a second to calculate, and is less exact.
+        return Latency(p50, p90, p99, p999, self.latencies.get_max_value() / 1e3, self.seconds * 1e3 / self.requests)
 
 
 def total_of(tallies: Iterable[Tally]) -> Tally:
