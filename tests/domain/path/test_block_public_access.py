@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.network.resources import NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import by_id, endpoint, route, snapshot, subnet, table, verdict_on
+from tests.support.make import by_id, endpoint, evaluator, route, snapshot, subnet, table, verdict_on
 
 DEFAULT = "0.0.0.0/0"
 FIREWALL = endpoint(
@@ -59,15 +59,22 @@ def test_the_states_of_the_subnets_on_the_way_count(
     assert ("Block Public Access" in verdict.annotation) == says_why
 
 
-def test_subnets_of_one_table_differ() -> None:
-    """Two subnets with one route table have different verdicts if Block Public Access closes the gateway to one."""
-    open_one, closed = subnet(), subnet("subnet-2", internet_closed=True)
-    shared = table("rtb-1", route(DEFAULT, "igw-1"), subnets=("subnet-1", "subnet-2"))
-    both = snapshot(subnets=by_id(open_one, closed), route_tables=by_id(shared))
-    assert [verdict_on(both, subnet_id).reason for subnet_id in ("subnet-1", "subnet-2")] == [
-        "INTERNET_GATEWAY",
-        "DROPPED",
-    ]
+@pytest.mark.parametrize("to", ["igw-1", "vpce-f"])
+@pytest.mark.parametrize("order", [1, -1], ids=["open first", "closed first"])
+def test_paths_that_meet_differ(to: str, order: int) -> None:
+    """Two subnets with one route table, or one firewall, have different verdicts if the gateway is closed to one."""
+    both = network(to)
+    closed = subnet("subnet-3", internet_closed=True)
+    shared = table("rtb-1", route(DEFAULT, to), subnets=("subnet-1", "subnet-3"))
+    asked = evaluator(
+        replace(
+            both,
+            subnets={**both.subnets, "subnet-3": closed},
+            route_tables={**both.route_tables, "rtb-1": shared},
+        )
+    )
+    reasons = {subnet_id: asked.verdict(subnet_id).reason for subnet_id in ("subnet-1", "subnet-3")[::order]}
+    assert reasons == {"subnet-1": "INTERNET_GATEWAY", "subnet-3": "DROPPED"}
 
 
 def test_a_firewall_between_an_interface_and_the_gateway_counts() -> None:
