@@ -83,7 +83,7 @@ def operation(loader: Loader, service: str, name: str) -> OperationModel:
     return ServiceModel(loader.load_service_model(service, "service-2"), service).operation_model(name)
 
 
-def described(shape: Shape | None, seen: frozenset[str] = frozenset()) -> Any:  # noqa: ANN401  # a tree of any shape
+def described(shape: Shape | None, seen: frozenset[str] = frozenset()) -> Any:
     """Return everything that botocore needs to serialize or parse a shape, with its members, without prose."""
     if shape is None or shape.name in seen:
         return None if shape is None else shape.name

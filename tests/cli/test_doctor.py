@@ -49,7 +49,7 @@ def set_rule_status(stack: WholeStack, **members: object) -> None:
     statuses_of(stack.sandbox.account_id, stack.sandbox.region).told[RULE] = members
 
 
-def recording_settings(stack: WholeStack) -> Any:  # noqa: ANN401
+def recording_settings(stack: WholeStack) -> Any:
     """Return the sandbox's settings for the recorder's failures."""
     return recording_of(stack.sandbox.account_id, stack.sandbox.region)
 

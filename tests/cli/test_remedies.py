@@ -48,7 +48,7 @@ def network(*tables: RouteTable, **more: object) -> Snapshot:
     return snapshot(**{"subnets": by_id(subnet()), "route_tables": by_id(*tables), **more})
 
 
-def remedy_in(found: Snapshot, reason: Reason, **changed: Any) -> Remedy:  # noqa: ANN401  # fields of a verdict
+def remedy_in(found: Snapshot, reason: Reason, **changed: Any) -> Remedy:
     """Return the remedy of subnet-1, which has this reason."""
     verdict = verdict_on(found)
     assert verdict.reason is reason

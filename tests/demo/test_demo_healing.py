@@ -75,7 +75,7 @@ def written(name: str) -> dict[str, str]:
 def test_plan_that_is_wrong_fails(heal: Callable[..., tuple[bool, str]], functions: Functions) -> None:
     """If a plan function never finds anything to do, the plan, the verdict and the blocked heal are wrong."""
 
-    def idle(event: Event) -> Any:  # noqa: ANN401  # any JSON value
+    def idle(event: Event) -> Any:
         return {**functions.plan({**event, "dryRun": "true"}), "action": "NOTHING_TO_DO"} if "subnetId" in event else {}
 
     fine, output = heal(idle)
@@ -103,7 +103,7 @@ def test_function_that_changes_something_fails(
 ) -> None:
     """If a plan function writes, the demonstration fails: neither a dry run nor a blocked heal may change anything."""
 
-    def meddle(event: Event) -> Any:  # noqa: ANN401  # any JSON value
+    def meddle(event: Event) -> Any:
         sandbox.client("ec2").create_tags(Resources=[event.get("subnetId", "vpc-1")], Tags=[{"Key": "a", "Value": "b"}])
         return functions.plan(event)
 

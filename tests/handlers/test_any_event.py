@@ -50,7 +50,7 @@ def opened(event: Mapping[str, Any]) -> dict[str, Any]:
     return {key: json.loads(value) if key in TEXTS else value for key, value in event.items()}
 
 
-def closed(event: Any) -> Any:  # noqa: ANN401  # whatever has become of an event
+def closed(event: Any) -> Any:
     """Return the event with these values as JSON texts again, if they are still part of it."""
     if not isinstance(event, dict):
         return event
@@ -66,7 +66,7 @@ def text(value: object) -> object:
 
 
 @st.composite
-def spoilt(draw: st.DrawFn, events: list[dict[str, Any]]) -> Any:  # noqa: ANN401  # anything
+def spoilt(draw: st.DrawFn, events: list[dict[str, Any]]) -> Any:
     """Return a value that is not an event, or an event with up to three values replaced."""
     event = json.loads(json.dumps(draw(st.sampled_from(events))))
     for _ in range(draw(st.integers(0, 3))):
@@ -80,7 +80,7 @@ def spoilt(draw: st.DrawFn, events: list[dict[str, Any]]) -> Any:  # noqa: ANN40
     return event if draw(st.integers(0, 9)) else draw(junk)
 
 
-def answered(handler: Handler, event: Any) -> ExpressPathError | None:  # noqa: ANN401  # anything
+def answered(handler: Handler, event: Any) -> ExpressPathError | None:
     """Return the error with which a handler rejects an event, or None. An error of another kind fails the test."""
     try:
         json.dumps(handler(event, Context()))
@@ -122,7 +122,7 @@ def test_what_is_no_event_at_all(sandbox: Sandbox, handler: Handler, event: obje
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(event=spoilt([opened(sample) for sample in EVENTS]))
-def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:  # noqa: ANN401  # anything
+def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:
     """Any change to an event with a valid result token gives an answer or one of the handler's own errors."""
     assert vpc.subnet
     token = rule.loop.results.issue_token(rule.loop.rule.name)
@@ -140,7 +140,7 @@ def planning(monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(event=spoilt(PLANS))
 @example(event={"action": "plan", "undoRunId": "run-1", "unsuccessful": "[" * 99999})
-def test_any_event_of_a_runbook(sandbox: Sandbox, planning: None, event: Any) -> None:  # noqa: ANN401  # anything
+def test_any_event_of_a_runbook(sandbox: Sandbox, planning: None, event: Any) -> None:
     """For invalid input, a runbook's step fails with a message that says what is wrong."""
     assert planning is None
     answered(plan_heal.handler, event)

@@ -38,7 +38,7 @@ class Consumer:
         self._rule(events, "findings", {"source": [SOURCE], "detail-type": [DETAIL_TYPE]}, arn)
         sandbox.eventbridge.register("siem", self.findings.append)
 
-    def _rule(self, events: Any, name: str, pattern: dict[str, Any], arn: str) -> None:  # noqa: ANN401  # a client
+    def _rule(self, events: Any, name: str, pattern: dict[str, Any], arn: str) -> None:
         events.put_rule(Name=name, EventPattern=json.dumps(pattern))
         events.put_targets(Rule=name, Targets=[{"Id": "1", "Arn": arn}])
 

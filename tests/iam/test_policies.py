@@ -48,7 +48,7 @@ def test_a_deny_overrides_every_allow() -> None:
         ("Resource", "arn.aws:ec2:us-east-1:123456789012:vpc-endpoint/*", False),
     ],
 )
-def test_actions_and_resources_are_matched(element: str, value: Any, *, expected: bool) -> None:  # noqa: ANN401
+def test_actions_and_resources_are_matched(element: str, value: Any, *, expected: bool) -> None:
     """Wildcards match any text or one character; only resources are case-sensitive; a dot is literal."""
     assert is_allowed([{**ALLOW, element: value}], WANTED) is expected
 

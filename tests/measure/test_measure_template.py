@@ -36,7 +36,7 @@ def statements() -> list[dict[str, Any]]:
     return found
 
 
-def allowed_actions(node: Any) -> Iterator[str]:  # noqa: ANN401  # a template's node may be anything
+def allowed_actions(node: Any) -> Iterator[str]:
     """Yield every action that any statement in a part of a template allows, under any condition."""
     if isinstance(node, dict) and node.get("Effect") == "Allow" and "Action" in node:
         yield from actions(node)

@@ -13,7 +13,7 @@ Row = dict[str, Any]
 COMPARISON = re.compile(r'([\w.]+) = "([^"]*)"')
 
 
-def value(row: Row, name: str) -> Any:  # noqa: ANN401  # any JSON
+def value(row: Row, name: str) -> Any:
     """Return a field of a log line, also of an object in it (a.b), or None."""
     if name in row:
         return row[name]

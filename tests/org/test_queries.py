@@ -59,7 +59,7 @@ ITEMS = [
 ]
 
 
-def values(node: Any, path: list[str]) -> Iterator[Any]:  # noqa: ANN401  # any JSON
+def values(node: Any, path: list[str]) -> Iterator[Any]:
     """Yield all values at a path; a path goes through every element of an array."""
     if isinstance(node, list):
         for element in node:

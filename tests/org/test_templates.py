@@ -43,7 +43,7 @@ def template(name: str) -> dict[str, Any]:
     return parsed
 
 
-def resolved(node: Any, values: Mapping[str, str]) -> Any:  # noqa: ANN401  # JSON
+def resolved(node: Any, values: Mapping[str, str]) -> Any:
     """Return part of a template with Ref and Fn::Sub replaced by given values."""
     if isinstance(node, list):
         return [resolved(item, values) for item in node]

@@ -196,7 +196,7 @@ def test_inputs_match_the_actions(runbook: Runbook) -> None:
             assert choice.keys() == CHOICE, step["name"]
 
 
-def typed(node: Any, types: dict[str, str]) -> Any:  # noqa: ANN401  # part of a runbook
+def typed(node: Any, types: dict[str, str]) -> Any:
     """Return part of a runbook with a Boolean instead of each reference to a Boolean output."""
     if isinstance(node, dict):
         return {key: typed(value, types) for key, value in node.items()}

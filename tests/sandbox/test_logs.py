@@ -30,7 +30,7 @@ def put(client: Client, *messages: str, age: timedelta = timedelta(hours=1)) -> 
     client.put_log_events(logGroupName="group", logStreamName="stream", logEvents=events)
 
 
-def ask(client: Client, *commands: str, start: datetime = NOW - timedelta(days=1), end: datetime = NOW) -> Any:  # noqa: ANN401
+def ask(client: Client, *commands: str, start: datetime = NOW - timedelta(days=1), end: datetime = NOW) -> Any:
     """Return the response to a finished query."""
     query_id = client.start_query(
         logGroupName="group",

@@ -79,7 +79,7 @@ def connect(monkeypatch: pytest.MonkeyPatch, sandbox: Sandbox) -> None:
 def measured(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a function whose coverage is measured although the sandbox invokes it, as it invokes Lambda functions."""
 
-    def invoke(event: Any) -> Any:  # noqa: ANN401  # an event and an answer may be anything
+    def invoke(event: Any) -> Any:
         sys.settrace(getattr(_paused, "tracer", None))
         try:
             return function(event)
@@ -184,7 +184,7 @@ def _local_name(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-def _make_unmeasured_api_call(client: BaseClient, *arguments: Any) -> Any:  # noqa: ANN401  # as botocore's
+def _make_unmeasured_api_call(client: BaseClient, *arguments: Any) -> Any:
     """Make an API call without measuring coverage, because tracing botocore and moto would double the time."""
     _paused.tracer = tracer = sys.gettrace()
     sys.settrace(None)

@@ -39,7 +39,7 @@ def network(
     endpoints: tuple[VpcEndpoint, ...] = (),
     lists: tuple[PrefixList, ...] = (EXPRESS_LIST,),
     tags: dict[str, str] | None = None,
-    **more: Any,  # noqa: ANN401  # fields of a snapshot
+    **more: Any,
 ) -> Snapshot:
     """Return a network in which rtb-1 governs all subnets; by default its only route leads to a NAT gateway."""
     governed = table("rtb-1", *(routes or (TO_NAT,)), subnets=tuple(member.id for member in subnets), tags=tags or {})
@@ -62,7 +62,7 @@ def planned(  # noqa: PLR0913  # as much as a plan depends on
     ledger: LedgerView | None = None,
     started_by: StartedBy = StartedBy.PERSON,
     needs_approval: bool = False,
-    **settings: Any,  # noqa: ANN401  # fields of the settings
+    **settings: Any,
 ) -> Plan:
     """Return the plan for subnet-1. All findings block unless the settings differ; without evidence, nothing blocks."""
     settings = {"warn_only": frozenset(), **settings}
@@ -73,7 +73,7 @@ def planned(  # noqa: PLR0913  # as much as a plan depends on
     return make_plan(evaluator, "subnet-1", context)
 
 
-def healed(when: str, endpoint_id: str = "vpce-express", **more: Any) -> LedgerView:  # noqa: ANN401  # fields
+def healed(when: str, endpoint_id: str = "vpce-express", **more: Any) -> LedgerView:
     """Return the ledger's findings after a heal of rtb-1."""
     given = {"state": TableState.HEALED, "run_id": "run-1", "heal_run_id": "run-1", "changed_at": when, **more}
     return LedgerView(TableRecord("rtb-1", endpoint_id=endpoint_id, **given), VpcRecord("vpc-1"))

@@ -24,7 +24,7 @@ def condition_keys(action: str, resource_type: str) -> set[str]:
 
 
 @cache
-def _parliament(module: str = "parliament") -> Any:  # noqa: ANN401  # it has no types
+def _parliament(module: str = "parliament") -> Any:
     # It takes long to import, because it reads its data, and it imports a deprecated module.
     with warnings.catch_warnings(action="ignore"):
         return import_module(module)

@@ -60,7 +60,7 @@ class Rule:
         self.asleep = False
         self.only_for = ""
 
-    def invoke(self, event: Event) -> Any:  # noqa: ANN401  # a function may return anything
+    def invoke(self, event: Event) -> Any:
         """Invoke the function, unless this event must be ignored."""
         if self.asleep or (self.only_for and self.only_for not in event["invokingEvent"]):
             return {"evaluations": []}

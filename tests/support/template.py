@@ -69,7 +69,7 @@ def source() -> dict[str, Any]:
 
 
 @cache
-def included(location: str) -> Any:  # noqa: ANN401  # an included file may hold anything
+def included(location: str) -> Any:
     """Return a parsed file that the template includes, as AWS::Include reads the copy that `sam deploy` uploads."""
     return yaml.load((ROOT / location).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
 
@@ -130,7 +130,7 @@ class Expanded:
         """Return whether the condition with that name is true."""
         return bool(self.resolve(self.conditions[name]))
 
-    def resolve(self, node: Any) -> Any:  # noqa: ANN401  # a template's node may be anything
+    def resolve(self, node: Any) -> Any:
         """Return a node with functions replaced by their values and without AWS::NoValue."""
         if isinstance(node, list):
             return [self.resolve(item) for item in map(self.chosen, node) if item != NO_VALUE]
@@ -147,14 +147,14 @@ class Expanded:
                 return self.condition(argument)
         return {key: self.resolve(value) for key, value in node.items() if self.chosen(value) != NO_VALUE}
 
-    def chosen(self, node: Any) -> Any:  # noqa: ANN401  # a template's node may be anything
+    def chosen(self, node: Any) -> Any:
         """Return the branch that an Fn::If selects, also if nested; any other node is returned unchanged."""
         while isinstance(node, dict) and list(node) == ["Fn::If"]:
             name, then, otherwise = node["Fn::If"]
             node = then if self.condition(name) else otherwise
         return node
 
-    def call(self, name: str, argument: Any) -> Any:  # noqa: ANN401  # a function's argument and value may be anything
+    def call(self, name: str, argument: Any) -> Any:
         """Return the value of one intrinsic function."""
         if name == "Ref":
             return self.reference(argument)
@@ -174,7 +174,7 @@ class Expanded:
         assert name.split(".", maxsplit=1)[0] in self.logical_ids, f"{name} is neither a parameter nor a resource"
         return f"<{name}>"
 
-    def deployed(self, node: Any) -> Any:  # noqa: ANN401  # a template's node may be anything
+    def deployed(self, node: Any) -> Any:
         """Return a resolved node with realistic ARNs and names instead of placeholders."""
         if isinstance(node, str):
             return re.sub(r"<(\w+)(\.\w+)?>", lambda match: self._identifier(match[1], arn=bool(match[2])), node)

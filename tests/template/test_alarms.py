@@ -105,7 +105,7 @@ EVENTS = {
 }
 
 
-def stack_value(node: Any) -> Any:  # noqa: ANN401  # a template's node may be anything
+def stack_value(node: Any) -> Any:
     """Return a resolved node in which names of the runbooks replace the placeholders."""
     stack = expanded(AlarmTopicArn=TOPIC)
     text = re.sub(r'"<(\w+Document)>"', lambda match: json.dumps(stack.properties(match[1])["Name"]), json.dumps(node))
@@ -118,7 +118,7 @@ def matches(notice: str, event: dict[str, Any]) -> bool:
     return EventPattern(None, pattern).matches_event(event)
 
 
-def value_at(path: str, event: Any) -> str:  # noqa: ANN401  # any JSON
+def value_at(path: str, event: Any) -> str:
     """Return what an input path such as $.detail.keys[0].id selects. Raise LookupError if there is nothing."""
     for name, index in re.findall(r"\.([\w-]+)|\[(\d+)\]", path):
         event = event[name] if name else event[int(index)]

@@ -45,7 +45,7 @@ class SamPackage:
         assert run.returncode == 0, run.stderr
         self.template = read(output.read_text(encoding="utf-8"))
 
-    def included(self, logical_id: str) -> Any:  # noqa: ANN401  # a document's content
+    def included(self, logical_id: str) -> Any:
         """Return the uploaded file that CloudFormation includes in a document."""
         include = self.template["Resources"][logical_id]["Properties"]["Content"]["Fn::Transform"]
         assert include["Name"] == "AWS::Include"

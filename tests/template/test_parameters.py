@@ -23,7 +23,7 @@ def test_parameter_is_described_and_constrained(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_default_is_allowed(name: str, allows: Any) -> None:  # noqa: ANN401  # a fixture's function
+def test_default_is_allowed(name: str, allows: Any) -> None:
     """Every parameter has a default that the parameter itself allows."""
     assert allows(name, str(PARAMETERS[name]["Default"]))
 
@@ -98,7 +98,7 @@ def test_every_parameter_is_shown_once_with_a_label() -> None:
         ("PermissionsBoundaryName", "/team/boundary", False),
     ],
 )
-def test_parameter_accepts_what_aws_accepts(name: str, value: str, *, expected: bool, allows: Any) -> None:  # noqa: ANN401
+def test_parameter_accepts_what_aws_accepts(name: str, value: str, *, expected: bool, allows: Any) -> None:
     """Values that would fail during a deployment are rejected before it starts."""
     assert allows(name, value) is expected
 

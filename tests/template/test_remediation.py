@@ -128,7 +128,7 @@ def test_values_fit_the_limits_of_config(parameters: dict[str, str]) -> None:
         assert all(len(value) in bounds("config", "StringWithCharLimit256") for value in parameter_values)
 
 
-def test_longest_values_are_allowed_by_the_stack(allows: Any) -> None:  # noqa: ANN401
+def test_longest_values_are_allowed_by_the_stack(allows: Any) -> None:
     """CloudFormation accepts the longest values that these tests use."""
     assert all(allows(name, value) for name, value in LONGEST.items())
     assert expanded(**LONGEST).broken_rules() == []

@@ -129,7 +129,7 @@ def test_allowed_values_are_those_of_the_core() -> None:
         ("NetworkRoleArn", "arn:aws-cn:iam::111122223333:role/reader"),
     ],
 )
-def test_what_a_pattern_allows_the_core_reads(parameter: str, value: str, allows: Any) -> None:  # noqa: ANN401
+def test_what_a_pattern_allows_the_core_reads(parameter: str, value: str, allows: Any) -> None:
     """A value that passes the stack parameter's pattern is one that the core takes."""
     assert allows(parameter, value)
     parse_parameters(rule(**{parameter: value})["InputParameters"])
@@ -145,7 +145,7 @@ def test_what_a_pattern_allows_the_core_reads(parameter: str, value: str, allows
         ("NetworkRoleArn", "reader"),
     ],
 )
-def test_what_a_pattern_refuses_the_core_refuses(parameter: str, value: str, allows: Any) -> None:  # noqa: ANN401
+def test_what_a_pattern_refuses_the_core_refuses(parameter: str, value: str, allows: Any) -> None:
     """A value that the core would refuse at run time is refused when the stack is deployed."""
     assert not allows(parameter, value)
     with pytest.raises(ParameterError):

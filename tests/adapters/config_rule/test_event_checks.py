@@ -9,7 +9,7 @@ from express_path.adapters.config_rule.event_checks import MAX_DEPTH, checked, c
 from express_path.errors import EventError
 
 
-def nested(depth: int, *, lists: bool = False) -> Any:  # noqa: ANN401  # JSON
+def nested(depth: int, *, lists: bool = False) -> Any:
     """A value of that many objects, or lists, one in the other."""
     found: object = None
     for _ in range(depth):

@@ -27,7 +27,7 @@ def dns(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str, ...]]:
     names: dict[str, tuple[str, ...]] = {}
     original = socket.getaddrinfo
 
-    def getaddrinfo(host: str, port: int, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401  # as the original
+    def getaddrinfo(host: str, port: int, *arguments: Any, **options: Any) -> Any:
         if host not in names:
             return original(host, port, *arguments, **options)
         families = {address: socket.AF_INET6 if ":" in address else socket.AF_INET for address in names[host]}

@@ -41,7 +41,7 @@ class Organization:
         self.accounts[name] = account_id
         return account_id
 
-    def aws(self, name: str, service: str, region: str = REGIONS[0]) -> Any:  # noqa: ANN401  # any client
+    def aws(self, name: str, service: str, region: str = REGIONS[0]) -> Any:
         """Return a client of a member account."""
         return self.sandbox.client(service, region, self.sandbox.credentials(self.accounts[name]))
 
@@ -73,7 +73,7 @@ def trust_policy(condition: dict[str, Any]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
-def put_recorder(config: Any, group: dict[str, Any] | None = None, frequency: str = "CONTINUOUS") -> None:  # noqa: ANN401
+def put_recorder(config: Any, group: dict[str, Any] | None = None, frequency: str = "CONTINUOUS") -> None:
     """Create or change the recorder of an account and Region."""
     config.put_configuration_recorder(
         ConfigurationRecorder={

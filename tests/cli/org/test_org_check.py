@@ -185,7 +185,7 @@ def test_names_are_taken_unless_the_stack_set_took_them(
     assert ("by-hand", HOME) not in reasons(check("--format", "json", "--rule-name", "another"))
 
 
-def put_rule(config: Any, name: str) -> None:  # noqa: ANN401  # any client
+def put_rule(config: Any, name: str) -> None:
     """Create a rule."""
     config.put_config_rule(
         ConfigRule={

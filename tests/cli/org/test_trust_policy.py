@@ -11,7 +11,7 @@ PRINCIPAL = Principal("111122223333", "o-a1b2c3d4e5", ARN, "secret")
 EVERYONE = {"AWS": "*"}
 
 
-def statement(principal: Any = EVERYONE, effect: str = "Allow", **more: object) -> dict[str, Any]:  # noqa: ANN401
+def statement(principal: Any = EVERYONE, effect: str = "Allow", **more: object) -> dict[str, Any]:
     """Return a statement about sts:AssumeRole."""
     return {"Effect": effect, "Principal": principal, "Action": "sts:AssumeRole", **more}
 

@@ -22,7 +22,7 @@ OWNERS = {"vpc-a": ACCOUNT, "vpc-b": NEIGHBOUR}
 
 def owned(whole: Snapshot) -> Snapshot:
     """The same network, with each VPC and its resources in a separate account."""
-    of_vpc = lambda resource: replace(resource, owner_id=OWNERS[resource.vpc_id])  # noqa: E731
+    of_vpc = lambda resource: replace(resource, owner_id=OWNERS[resource.vpc_id])  # noqa: E731  # two short functions
     return replace(
         whole,
         vpcs={key: replace(vpc, owner_id=OWNERS[key]) for key, vpc in whole.vpcs.items()},
@@ -33,7 +33,7 @@ def owned(whole: Snapshot) -> Snapshot:
 
 def view(whole: Snapshot, vpc_id: str) -> Snapshot:
     """What the owner of a VPC sees of the whole; the transit gateway belongs to the owner of vpc-b."""
-    of_vpc = lambda records: {key: record for key, record in records.items() if record.vpc_id == vpc_id}  # noqa: E731
+    of_vpc = lambda records: {key: record for key, record in records.items() if record.vpc_id == vpc_id}  # noqa: E731  # two short functions
     subnets, hub = of_vpc(whole.subnets), vpc_id == "vpc-b"
     interfaces, attachments = whole.network_interfaces, whole.transit_gateway_attachments
     return replace(

@@ -21,7 +21,7 @@ def store(region: str, subnet_id: str, compliance: str) -> None:
     results_of(MEMBER, region).store(stored)
 
 
-def details(config: Any, region: str) -> list[dict[str, Any]]:  # noqa: ANN401  # any client
+def details(config: Any, region: str) -> list[dict[str, Any]]:
     """Read all results of the member account."""
     pages = config.get_paginator("get_aggregate_compliance_details_by_config_rule").paginate(
         ConfigurationAggregatorName="all", ConfigRuleName=RULE, AccountId=MEMBER, AwsRegion=region

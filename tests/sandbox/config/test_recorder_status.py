@@ -16,7 +16,7 @@ DAILY = {
 
 
 @pytest.fixture
-def config(sandbox: Sandbox) -> Any:  # noqa: ANN401
+def config(sandbox: Sandbox) -> Any:
     """A client of AWS Config, in an account whose recorder has started."""
     client = sandbox.client("config")
     client.put_configuration_recorder(ConfigurationRecorder={"name": "default", "roleARN": ROLE})
@@ -25,7 +25,7 @@ def config(sandbox: Sandbox) -> Any:  # noqa: ANN401
     return client
 
 
-def test_recording_is_continuous_unless_said_otherwise(config: Any) -> None:  # noqa: ANN401
+def test_recording_is_continuous_unless_said_otherwise(config: Any) -> None:
     """By default, a recorder records continuously. A recording mode is stored with its overrides.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_RecordingMode.html
@@ -40,14 +40,14 @@ def test_recording_is_continuous_unless_said_otherwise(config: Any) -> None:  # 
     assert recorder["recordingMode"] == DAILY
 
 
-def test_an_unknown_frequency_is_refused(config: Any) -> None:  # noqa: ANN401
+def test_an_unknown_frequency_is_refused(config: Any) -> None:
     """The frequency of a recorder or an override must be one of the model's two values."""
     for mode in ({"recordingFrequency": "HOURLY"}, DAILY | {"recordingFrequency": "daily"}):
         recorder = {"name": "default", "roleARN": ROLE, "recordingMode": mode}
         assert refused(config.put_configuration_recorder, ConfigurationRecorder=recorder) == "ValidationException"
 
 
-def test_the_recorder_tells_of_its_last_event(sandbox: Sandbox, config: Any) -> None:  # noqa: ANN401
+def test_the_recorder_tells_of_its_last_event(sandbox: Sandbox, config: Any) -> None:
     """The last recording succeeded, or failed with a code and a message.
 
     https://docs.aws.amazon.com/cli/latest/reference/configservice/describe-configuration-recorder-status.html
@@ -61,7 +61,7 @@ def test_the_recorder_tells_of_its_last_event(sandbox: Sandbox, config: Any) -> 
     assert recording_of(sandbox.account_id, sandbox.region).failure is None
 
 
-def test_the_delivery_channel_tells_of_each_kind(sandbox: Sandbox, config: Any) -> None:  # noqa: ANN401
+def test_the_delivery_channel_tells_of_each_kind(sandbox: Sandbox, config: Any) -> None:
     """History, snapshot, and stream each have a status. Without a topic, nothing is streamed.
 
     https://docs.aws.amazon.com/cli/latest/reference/configservice/describe-delivery-channel-status.html

@@ -43,7 +43,7 @@ def subnet_of(ec2: Client, vpc_id: str, number: int = 0, zone: str = "a") -> str
     return str(answer["Subnet"]["SubnetId"])
 
 
-def attach(ec2: Client, gateway_id: str, vpc_id: str, **more: Any) -> str:  # noqa: ANN401  # boto3's own parameters
+def attach(ec2: Client, gateway_id: str, vpc_id: str, **more: Any) -> str:
     """Attach a VPC with a new subnet and return the attachment."""
     subnet_ids = [subnet_of(ec2, vpc_id)]
     made = ec2.create_transit_gateway_vpc_attachment(
@@ -60,7 +60,7 @@ def attachment_of(ec2: Client, attachment_id: str) -> dict[str, Any]:
     return dict(found)
 
 
-def refused(code: str) -> Any:  # noqa: ANN401  # pytest's own type is private
+def refused(code: str) -> Any:
     """Expect an error with this code."""
     return pytest.raises(ClientError, match=rf"\({code}\)")
 

@@ -77,7 +77,7 @@ def hub(ec2: Client) -> Hub:
     return Hub(ec2)
 
 
-def refused(code: str) -> Any:  # noqa: ANN401  # pytest's own type is private
+def refused(code: str) -> Any:
     """Expect an error with this code."""
     return pytest.raises(ClientError, match=rf"\({code}\)")
 

@@ -27,7 +27,7 @@ def handler(events, context):
 """
 
 
-def script(text: str, name: str = "work", **more: Any) -> dict[str, Any]:  # noqa: ANN401  # inputs and properties
+def script(text: str, name: str = "work", **more: Any) -> dict[str, Any]:
     """Return a step that runs a script with the handler `handler`."""
     inputs = {"Runtime": "python3.11", "Handler": "handler", "Script": text}
     inputs |= {key: more.pop(key) for key in ("InputPayload", "Runtime", "Handler", "Attachment") if key in more}

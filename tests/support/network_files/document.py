@@ -28,7 +28,7 @@ class _UniqueKeyLoader(CSafeLoader):
         return mapping
 
 
-def _expanded(value: Any) -> Any:  # noqa: ANN401  # any YAML value
+def _expanded(value: Any) -> Any:
     if isinstance(value, dict):
         pairs = [pair for key, member in value.items() for pair in _entries(key, member)]
         if len(dict(pairs)) < len(pairs):
@@ -39,7 +39,7 @@ def _expanded(value: Any) -> Any:  # noqa: ANN401  # any YAML value
     return value
 
 
-def _entries(key: Any, value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401  # any YAML value
+def _entries(key: Any, value: Any) -> list[tuple[Any, Any]]:
     """Return one entry, or one for each number of a range in the key; ranges in the value advance with the key."""
     if not isinstance(key, str) or not _RANGE.search(key):
         return [(key, _expanded(value))]
@@ -47,11 +47,11 @@ def _entries(key: Any, value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401  # 
     return [(name, _expanded(_nth(value, index, len(keys)))) for index, name in enumerate(keys)]
 
 
-def _items(item: Any) -> list[Any]:  # noqa: ANN401  # any YAML value
+def _items(item: Any) -> list[Any]:
     return list(spread(item)) if isinstance(item, str) else [_expanded(item)]
 
 
-def _nth(value: Any, index: int, count: int) -> Any:  # noqa: ANN401  # any YAML value
+def _nth(value: Any, index: int, count: int) -> Any:
     if isinstance(value, dict):
         return {key: _nth(member, index, count) for key, member in value.items()}
     if not isinstance(value, str) or not _RANGE.search(value):

@@ -82,7 +82,7 @@ def _add_vpc(  # noqa: PLR0913  # one parameter for each option of a network fil
     nat_gateways: Resources | None = None,
     gateway_endpoints: Resources | None = None,
     gateway_load_balancer_endpoints: Resources | None = None,
-    **options: Any,  # noqa: ANN401  # those of vpc_row
+    **options: Any,
 ) -> None:
     """Add the rows of a VPC and of its resources."""
     vpc = Vpc(vpc_id, owner or place.account, (cidr, *secondary_cidrs), ipv6, place)

@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 
 import boto3  # noqa: F401  # imported before processes are forked, like all that the command imports late
-import botocore.session  # noqa: F401
-import pydantic  # noqa: F401
+import botocore.session  # noqa: F401  # as above
+import pydantic  # noqa: F401  # as above
 import rich.progress
-import rich.table  # noqa: F401
-import typer._adapters  # noqa: F401
+import rich.table  # noqa: F401  # as above
+import typer._adapters  # noqa: F401  # as above
 
 from express_path_cli.main import app
-from express_path_cli.sources import aggregated, live  # noqa: F401
+from express_path_cli.sources import aggregated, live  # noqa: F401  # as above
 from express_path_cli.subcommands import COMMANDS, load
 
 for name in COMMANDS:
