@@ -12,6 +12,7 @@ import pytest
 from botocore.model import ListShape, Shape, StructureShape
 from botocore.session import get_session
 
+from tests.cli.collecting import OPTIONAL, REQUIRED
 from tests.support import command, scenarios
 from tests.support.scenarios import EXPECTED, RECORDINGS, TESTS, Expected, Run, dump_of
 
@@ -31,24 +32,8 @@ KEYS = [
 ]
 HOP_KEYS = {"kind", "id", "destination"}
 DOCUMENT = TESTS.parent / "docs" / "how-it-decides.md"
-# The file of a dump, the service and operation whose output it holds.
-CALLS = {
-    "vpcs.json": ("ec2", "DescribeVpcs"),
-    "subnets.json": ("ec2", "DescribeSubnets"),
-    "route-tables.json": ("ec2", "DescribeRouteTables"),
-    "vpc-endpoints.json": ("ec2", "DescribeVpcEndpoints"),
-    "nat-gateways.json": ("ec2", "DescribeNatGateways"),
-    "prefix-lists.json": ("ec2", "DescribePrefixLists"),
-    "network-interfaces.json": ("ec2", "DescribeNetworkInterfaces"),
-    "managed-prefix-lists.json": ("ec2", "DescribeManagedPrefixLists"),
-    "managed-prefix-list-entries": ("ec2", "GetManagedPrefixListEntries"),
-    "transit-gateway-attachments.json": ("ec2", "DescribeTransitGatewayAttachments"),
-    "transit-gateway-vpc-attachments.json": ("ec2", "DescribeTransitGatewayVpcAttachments"),
-    "transit-gateway-route-tables.json": ("ec2", "DescribeTransitGatewayRouteTables"),
-    "transit-gateway-routes": ("ec2", "SearchTransitGatewayRoutes"),
-    "directory-buckets.json": ("s3", "ListDirectoryBuckets"),
-    "shared-subnets.json": ("ram", "ListResources"),
-}
+# The file or folder of a dump, and the service and operation whose output it holds.
+CALLS = {name.rstrip("/"): call for name, call in (REQUIRED | OPTIONAL).items() if name != "identity.json"}
 
 
 @pytest.fixture(scope="module")
