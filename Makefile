@@ -184,7 +184,7 @@ $(RIE): .venv/bin/uv requirements/rie.txt
 
 # The S3 server of the path lab. Go checks its code against the checksum database.
 build/lab/versitygw: lab/versitygw.txt
-	@command -v go >/dev/null || { echo 'Go is missing, which builds the S3 server of the lab: https://go.dev/doc/install' >&2; exit 1; }
+	@command -v go >/dev/null || { echo 'Go is missing, which builds the S3 server of the lab: install Go' >&2; exit 1; }
 	GOBIN=$(CURDIR)/build/lab go install $$(cat $<)
 	touch $@
 

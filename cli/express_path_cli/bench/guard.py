@@ -54,8 +54,8 @@ def bucket_server(url: str, bucket: Bucket, aws: Aws, ca_file: str | None) -> Se
             "environment, or pass the URL of a lab in --endpoint-url",
         )
     addresses = _resolve(host, _PORTS["https"])
-    allowed = _service_networks(aws, bucket)
-    if allowed is not None and not _are_within(addresses, allowed):
+    networks = _service_networks(aws, bucket)
+    if networks is not None and not _are_within(addresses, networks):
         service = "s3express" if bucket.is_directory else "s3"
         raise OptionError(
             f"{host} resolves to {_listed(addresses)}, which the prefix list of {service} in {aws.region} does not "
