@@ -6,7 +6,7 @@ such as ARNs, become "<LogicalId.Attribute>", so that a test can tell what refer
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from samtranslator.translator import translator
 from samtranslator.translator.transform import transform
 
 from sandbox.cloudformation.reading import read
+from sandbox.cloudformation.values import FUNCTIONS
 
 ROOT = Path(__file__).parents[2]
 PSEUDO_PARAMETERS = {
@@ -38,18 +39,6 @@ ARNS = {
     "AWS::Lambda::Function": "arn:{Partition}:lambda:{Region}:{AccountId}:function:{name}",
     "AWS::Logs::LogGroup": "arn:{Partition}:logs:{Region}:{AccountId}:log-group:{name}:*",
     "AWS::SQS::Queue": "arn:{Partition}:sqs:{Region}:{AccountId}:{name}",
-}
-# Intrinsic functions of resolved arguments:
-# https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/intrinsic-function-reference.html
-FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    "Fn::And": all,
-    "Fn::Contains": lambda argument: argument[1] in argument[0],
-    "Fn::Equals": lambda argument: argument[0] == argument[1],
-    "Fn::Join": lambda argument: argument[0].join(argument[1]),
-    "Fn::Not": lambda argument: not argument[0],
-    "Fn::Or": any,
-    "Fn::Select": lambda argument: argument[1][int(argument[0])],
-    "Fn::Split": lambda argument: argument[1].split(argument[0]),
 }
 
 
