@@ -20,6 +20,7 @@ def measure_closed_loop(session: Session, kind: Kind, connections: Sequence[int]
         session.will_write(store, keys)
 
     def load_of(value: int) -> Load:
+        """Return the load of a step with this many connections."""
         body_bytes = how.object_bytes if kind is Kind.PUT else 0
         return Load(
             store.server,

@@ -58,9 +58,11 @@ class _Worker:
 
     @property
     def output(self) -> IO[bytes]:
+        """The standard output of the process."""
         return cast("IO[bytes]", self.process.stdout)
 
     def send(self, line: str) -> None:
+        """Write a line to the standard input of the process."""
         stdin = cast("IO[bytes]", self.process.stdin)
         stdin.write(line.encode("ascii") + b"\n")
         stdin.flush()

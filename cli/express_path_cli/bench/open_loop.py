@@ -44,6 +44,7 @@ def measure_open_loop(
         session.will_write(store, keys)
 
     def load_of(rate: int) -> Load:
+        """Return the load of a step with this many requests per second."""
         body_bytes = how.object_bytes if operation is Operation.PUT else 0
         return Load(
             store.server,

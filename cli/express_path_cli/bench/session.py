@@ -167,6 +167,7 @@ def _terminable() -> Iterator[None]:
     """Treat SIGTERM, which Run Command and container runtimes send, like Ctrl-C, so that the cleanup runs."""
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
+        """Raise KeyboardInterrupt for the first signal."""
         signal.signal(number, signal.SIG_IGN)  # another one must not end the cleanup
         raise KeyboardInterrupt
 

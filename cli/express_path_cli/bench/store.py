@@ -117,6 +117,7 @@ class Store:
         allowed = {self.server.host, *([control, f"{control}.cn"] if not self.endpoint_url else ())}
 
         def check(request: Any, **_: object) -> None:  # noqa: ANN401  # declared by botocore
+            """Raise OptionError if a request is for another host."""
             host = urlsplit(request.url).hostname
             if host not in allowed:
                 raise OptionError(

@@ -11,7 +11,8 @@ from express_path.domain.path.tracing import Tracer
 
 class _InVpc(Protocol):
     @property
-    def vpc_id(self) -> str: ...
+    def vpc_id(self) -> str:
+        """The VPC of the resource."""
 
 
 _Resource = TypeVar("_Resource", bound=_InVpc)
