@@ -53,7 +53,7 @@ def network(
     )
 
 
-def planned(  # noqa: PLR0913  # as much as a plan depends on
+def planned(  # as much as a plan depends on
     snapshot: Snapshot,
     evidence: Evidence | None = None,
     *,

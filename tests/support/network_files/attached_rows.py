@@ -19,7 +19,7 @@ FULL_ACCESS = {
 }
 
 
-def gateway_endpoint_row(  # noqa: PLR0913  # one parameter for each option of a network file
+def gateway_endpoint_row(  # one parameter for each option of a network file
     vpc: Vpc,
     endpoint_id: str,
     *,
@@ -87,7 +87,7 @@ def load_balancer_endpoint_row(
     return with_fields(row, fields)
 
 
-def network_interface_row(  # noqa: PLR0913  # one parameter for each option of a network file
+def network_interface_row(  # one parameter for each option of a network file
     place: AccountRegion,
     interface_id: str,
     *,

@@ -68,7 +68,7 @@ def _vpc_files(place: AccountRegion, vpcs: Resources) -> Responses:
     return {path: response for file, listed in rows.items() for path, response in _listed(file, listed).items()}
 
 
-def _add_vpc(  # noqa: PLR0913  # one parameter for each option of a network file
+def _add_vpc(  # one parameter for each option of a network file
     rows: dict[files.DumpFile, list[Row]],
     place: AccountRegion,
     vpc_id: str,

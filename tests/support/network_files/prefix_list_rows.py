@@ -59,7 +59,7 @@ def managed_row(place: AccountRegion, listed: PrefixListOfAws) -> Row:
     }
 
 
-def customer_row(  # noqa: PLR0913  # one parameter for each option of a network file
+def customer_row(  # one parameter for each option of a network file
     place: AccountRegion,
     list_id: str,
     *,

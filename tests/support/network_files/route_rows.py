@@ -25,7 +25,7 @@ TARGET_FIELDS = {
 ORIGINS = {"propagated": "EnableVgwRoutePropagation", "advertised": "Advertisement"}
 
 
-def route_table_row(  # noqa: PLR0913  # one parameter for each option of a network file
+def route_table_row(  # one parameter for each option of a network file
     vpc: Vpc,
     table_id: str,
     *,

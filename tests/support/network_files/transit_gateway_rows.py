@@ -12,7 +12,7 @@ ROUTE = re.compile(
 Attachments = Mapping[str, Mapping[str, Any]]
 
 
-def attachment_row(  # noqa: PLR0913  # one parameter for each option of a network file
+def attachment_row(  # one parameter for each option of a network file
     gateway_id: str,
     attachment_id: str,
     *,

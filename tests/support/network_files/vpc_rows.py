@@ -93,7 +93,7 @@ def zone_fields(region: str, letter: str) -> Row:
     return {"AvailabilityZone": region + letter, "AvailabilityZoneId": zone_id}
 
 
-def subnet_row(  # noqa: PLR0913  # one parameter for each option of a network file
+def subnet_row(  # one parameter for each option of a network file
     vpc: Vpc,
     subnet_id: str,
     *,
@@ -146,7 +146,7 @@ def subnet_row(  # noqa: PLR0913  # one parameter for each option of a network f
     return with_fields(row, fields)
 
 
-def nat_gateway_row(  # noqa: PLR0913  # one parameter for each option of a network file
+def nat_gateway_row(  # one parameter for each option of a network file
     vpc: Vpc,
     nat_id: str,
     *,
