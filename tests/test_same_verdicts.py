@@ -174,6 +174,8 @@ EXPECTED = {
     "firewall": "NAT_BEHIND_APPLIANCE",
     "load balancer": "NAT_BEHIND_APPLIANCE",
     "firewall, then endpoint": "ENDPOINT",
+    "firewall of another VPC, then endpoint": "ENDPOINT",
+    "proxy firewall without translation, then endpoint": "ENDPOINT",
     "load balancer, then endpoint": "UNRESOLVED_EGRESS",
     "spoke": "NAT_BEYOND_TRANSIT_GATEWAY",
     "spoke in a zone without attachment": "NAT_BEYOND_TRANSIT_GATEWAY",
@@ -199,8 +201,13 @@ def _differing(one: Verdicts, other: Verdicts) -> dict[str, tuple[Same | None, S
 
 
 def _without_unrecorded(verdict: Same) -> Same:
-    """Return the verdict without what AWS Config does not record: transit gateway routes, Block Public Access."""
+    """Return the verdict without what AWS Config does not record.
+
+    That is transit gateway routes, Block Public Access, and whether a firewall translates.
+    """
     kinds = [kind for kind, _, _ in verdict.path]
+    if "APPLIANCE_ENDPOINT" in kinds and verdict.reason in ("ENDPOINT", "INTERNET_GATEWAY"):
+        return verdict._replace(compliance="NOT_APPLICABLE", reason="UNRESOLVED_EGRESS")
     if verdict.reason in ("INTERNET_GATEWAY", "DROPPED") and kinds[-1].endswith("INTERNET_GATEWAY"):
         return verdict._replace(compliance="NOT_APPLICABLE", reason="UNRESOLVED_EGRESS")
     if "TRANSIT_GATEWAY" not in kinds:

@@ -7,7 +7,8 @@ from moto.ec2.models import ec2_backends
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import random_vpc_ep_id
 from moto.moto_api._internal import mock_random
-from moto.networkfirewall.models import NetworkFirewallBackend, NetworkFirewallModel
+from moto.networkfirewall.models import NetworkFirewallBackend, NetworkFirewallModel, networkfirewall_backends
+from moto.networkfirewall.responses import NetworkFirewallResponse
 
 from sandbox.dynamic import Moto
 from sandbox.ec2 import lifecycle
@@ -26,9 +27,16 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     moto's firewalls have none. A firewall gets one in each of its subnets, of type GatewayLoadBalancer and managed by
     the service, and reports its id in FirewallStatus.SyncStates
     (https://docs.aws.amazon.com/network-firewall/latest/developerguide/vpc-config.html,
-    https://docs.aws.amazon.com/network-firewall/latest/APIReference/API_Attachment.html).
+    https://docs.aws.amazon.com/network-firewall/latest/APIReference/API_Attachment.html). moto also lacks NAT/Proxy
+    firewalls (https://docs.aws.amazon.com/network-firewall/latest/developerguide/nfw-proxy.html), and the endpoints of
+    firewalls in other VPCs (botocore model of network-firewall, CreateVpcEndpointAssociation).
     """
     del knobs
+    patches.wrap(NetworkFirewallResponse, "create_firewall", _keeping_proxy)
+    patches.wrap(NetworkFirewallResponse, "describe_firewall", _showing_proxy)
+    patches.set(NetworkFirewallResponse, "create_vpc_endpoint_association", _create_association)
+    patches.set(NetworkFirewallResponse, "describe_vpc_endpoint_association", _describe_association)
+    patches.set(NetworkFirewallResponse, "list_vpc_endpoint_associations", _list_associations)
     patches.wrap(NetworkFirewallBackend, "create_firewall", _creating)
     patches.set(NetworkFirewallModel, "firewall_status", property(_status, _ignore))
     patches.wrap(EC2Response, "delete_vpc_endpoints", _deleting)
@@ -69,18 +77,101 @@ def _endpoint(ec2: Moto, firewall: Moto, subnet: Moto, service: str) -> Moto:
     return endpoint
 
 
+def _keeping_proxy(original: Moto) -> Moto:
+    def create_firewall(self: Moto) -> ActionResult:
+        """Keep what makes a firewall a NAT/Proxy firewall, and make a NAT gateway for each of its mappings."""
+        answer: ActionResult = original(self)
+        firewall = self.networkfirewall_backend.describe_firewall(self._get_param("FirewallName"), None)
+        names = ("ProxySettings", "TransparentFilteringNatScope")
+        firewall.proxy = {name: self._get_param(name) for name in names if self._get_param(name)}
+        mappings = self._get_param("NatGatewayCreateMappings") or []
+        ec2 = ec2_backends[self.current_account][self.region]
+        made = (ec2.create_nat_gateway(mapping["SubnetId"], mapping["AllocationIds"][0]) for mapping in mappings)
+        firewall.nat_gateway_ids = [gateway.id for gateway in made]
+        return answer
+
+    return create_firewall
+
+
+def _showing_proxy(original: Moto) -> Moto:
+    def describe_firewall(self: Moto) -> ActionResult:
+        answer: ActionResult = original(self)
+        found: Any = answer.result
+        firewall = self.networkfirewall_backend.firewalls[found["Firewall"]["FirewallArn"]]
+        return ActionResult({**found, "Firewall": {**found["Firewall"], **getattr(firewall, "proxy", {})}})
+
+    return describe_firewall
+
+
+def _create_association(self: Moto) -> ActionResult:
+    """Make an endpoint of a firewall in a subnet of another VPC; its account may be another one, too."""
+    arn, mapping = self._get_param("FirewallArn"), self._get_param("SubnetMapping")
+    owner, region = arn.split(":")[4], self.region
+    firewall = networkfirewall_backends[owner][region].firewalls[arn]
+    ec2 = ec2_backends[self.current_account][region]
+    service = f"com.amazonaws.vpce.{region}.vpce-svc-{mock_random.get_random_hex(17)}"
+    endpoint = _endpoint(ec2, firewall, ec2.get_subnet(mapping["SubnetId"]), service)
+    identifier = str(mock_random.uuid4())
+    association = {
+        "VpcEndpointAssociationId": identifier,
+        "VpcEndpointAssociationArn": (
+            f"arn:aws:network-firewall:{region}:{self.current_account}:vpc-endpoint-association/{identifier}"
+        ),
+        "FirewallArn": arn,
+        "VpcId": self._get_param("VpcId"),
+        "SubnetMapping": mapping,
+    }
+    _associations(self)[association["VpcEndpointAssociationArn"]] = (association, endpoint)
+    return ActionResult(_described(association, endpoint))
+
+
+def _describe_association(self: Moto) -> ActionResult:
+    arn = self._get_param("VpcEndpointAssociationArn")
+    if arn not in _associations(self):
+        raise ApiError("ResourceNotFoundException", f"there is no VPC endpoint association {arn}")
+    return ActionResult(_described(*_associations(self)[arn]))
+
+
+def _list_associations(self: Moto) -> ActionResult:
+    """List the associations of the caller's account, or of one firewall."""
+    wanted = self._get_param("FirewallArn")
+    found = [
+        {"VpcEndpointAssociationArn": arn}
+        for arn, (association, _) in _associations(self).items()
+        if wanted in (None, association["FirewallArn"])
+    ]
+    return ActionResult({"VpcEndpointAssociations": found})
+
+
+def _associations(self: Moto) -> dict[str, Any]:
+    backend = self.networkfirewall_backend
+    if not hasattr(backend, "endpoint_associations"):
+        backend.endpoint_associations = {}
+    found: dict[str, Any] = backend.endpoint_associations
+    return found
+
+
+def _described(association: dict[str, Any], endpoint: Moto) -> dict[str, Any]:
+    state = {endpoint.zone: {"Attachment": _attachment(endpoint)}}
+    status = {"Status": "READY", "AssociationSyncState": state}
+    return {"VpcEndpointAssociation": association, "VpcEndpointAssociationStatus": status}
+
+
+def _attachment(endpoint: Moto) -> dict[str, str]:
+    ready = endpoint.state == lifecycle.AVAILABLE
+    return {
+        "SubnetId": endpoint.subnet_ids[0],
+        "EndpointId": endpoint.id,
+        "Status": "READY" if ready else "CREATING",
+    }
+
+
 def _status(firewall: Moto) -> dict[str, Any]:
     """Return the status of a firewall: it is ready when its endpoints are available."""
-    states = {
-        endpoint.zone: {
-            "Attachment": {
-                "SubnetId": endpoint.subnet_ids[0],
-                "EndpointId": endpoint.id,
-                "Status": "READY" if endpoint.state == lifecycle.AVAILABLE else "CREATING",
-            }
-        }
-        for endpoint in getattr(firewall, "endpoints", [])
-    }
+    endpoints = getattr(firewall, "endpoints", [])
+    states: dict[str, dict[str, Any]] = {endpoint.zone: {"Attachment": _attachment(endpoint)} for endpoint in endpoints}
+    for state, gateway_id in zip(states.values(), getattr(firewall, "nat_gateway_ids", ()), strict=False):
+        state["NatGatewayAttachments"] = [{"NatGatewayId": gateway_id, "Status": "READY"}]
     ready = all(state["Attachment"]["Status"] == "READY" for state in states.values())
     return {
         "Status": "READY" if ready else "PROVISIONING",

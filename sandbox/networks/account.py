@@ -111,20 +111,40 @@ class Account:
         made = self.ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName=name, RouteTableIds=list(table_ids), **more)
         return str(made["VpcEndpoint"]["VpcEndpointId"])
 
-    def firewall_endpoint(self, vpc_id: str, subnet_id: str) -> str:
-        """Make an AWS Network Firewall in one subnet and return its endpoint."""
-        made = self.sandbox.client("network-firewall", credentials=self.credentials).create_firewall(
+    def firewall_endpoint(self, vpc_id: str, subnet_id: str, nat_scope: str = "") -> str:
+        """Make an AWS Network Firewall in one subnet and return its endpoint; with a scope, a NAT/Proxy firewall."""
+        listeners = [{"Port": 3128, "Type": "HTTP"}]
+        proxy = {"ProxySettings": {"ListenerProperties": listeners}, "TransparentFilteringNatScope": nat_scope}
+        made = self._firewalls.create_firewall(
             FirewallName=f"firewall-{subnet_id}",
             FirewallPolicyArn=f"arn:aws:network-firewall:us-east-1:{self.account_id}:firewall-policy/inspect",
             VpcId=vpc_id,
             SubnetMappings=[{"SubnetId": subnet_id}],
+            **(proxy if nat_scope else {}),
         )
         [state] = made["FirewallStatus"]["SyncStates"].values()
         return str(state["Attachment"]["EndpointId"])
 
+    def firewall_arn(self, subnet_id: str) -> str:
+        """Return the ARN of the firewall in a subnet."""
+        firewall = self._firewalls.describe_firewall(FirewallName=f"firewall-{subnet_id}")["Firewall"]
+        return str(firewall["FirewallArn"])
+
+    def endpoint_of_firewall(self, firewall_arn: str, vpc_id: str, subnet_id: str) -> str:
+        """Make an endpoint of a firewall in a subnet of another VPC and return it."""
+        made = self._firewalls.create_vpc_endpoint_association(
+            FirewallArn=firewall_arn, VpcId=vpc_id, SubnetMapping={"SubnetId": subnet_id}
+        )
+        [state] = made["VpcEndpointAssociationStatus"]["AssociationSyncState"].values()
+        return str(state["Attachment"]["EndpointId"])
+
+    @property
+    def _firewalls(self) -> Client:
+        return self.sandbox.client("network-firewall", credentials=self.credentials)
+
     def firewall_on(self, gateway_id: str) -> None:
         """Attach an AWS Network Firewall to a transit gateway."""
-        self.sandbox.client("network-firewall", credentials=self.credentials).create_firewall(
+        self._firewalls.create_firewall(
             FirewallName=f"firewall-{gateway_id}",
             FirewallPolicyArn=f"arn:aws:network-firewall:us-east-1:{self.account_id}:firewall-policy/inspect",
             TransitGatewayId=gateway_id,

@@ -75,13 +75,25 @@ class BehindNatInstance(PublicSide):
 class BehindFirewall(PublicSide):
     """A private subnet whose table leads to an appliance's endpoint, and on from there to a NAT gateway."""
 
-    def __init__(self, account: Account, *, load_balancer: bool = False) -> None:
-        """Build it with an AWS Network Firewall, or with a Gateway Load Balancer."""
+    def __init__(
+        self,
+        account: Account,
+        *,
+        load_balancer: bool = False,
+        nat_scope: str = "",
+        firewall_of: "BehindFirewall | None" = None,
+    ) -> None:
+        """Build it with an AWS Network Firewall, a NAT/Proxy one, that of another VPC, or a Gateway Load Balancer."""
         super().__init__(account)
         self.nat = account.nat_gateway(self.public)
         self.appliance_table = account.table(self.vpc, NatGatewayId=self.nat)
         self.appliance_subnet = account.subnet(self.vpc, self.appliance_table)
-        make = account.load_balancer_endpoint if load_balancer else account.firewall_endpoint
-        self.endpoint = make(self.vpc, self.appliance_subnet)
+        if load_balancer:
+            self.endpoint = account.load_balancer_endpoint(self.vpc, self.appliance_subnet)
+        elif firewall_of:
+            arn = account.firewall_arn(firewall_of.appliance_subnet)
+            self.endpoint = account.endpoint_of_firewall(arn, self.vpc, self.appliance_subnet)
+        else:
+            self.endpoint = account.firewall_endpoint(self.vpc, self.appliance_subnet, nat_scope)
         self.table = account.table(self.vpc, VpcEndpointId=self.endpoint)
         self.subnet = account.subnet(self.vpc, self.table)

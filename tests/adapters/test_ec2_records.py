@@ -10,6 +10,7 @@ from express_path.adapters import ec2_records as read
 from express_path.domain.network.addresses import parse_cidr
 from express_path.domain.network.resources import (
     Association,
+    BlockMode,
     NatGateway,
     NetworkInterface,
     Rank,
@@ -84,13 +85,20 @@ def test_a_subnet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "closed"),
-    [("off", False), ("block-ingress", False), ("block-bidirectional", True), (None, False)],
+    ("shown", "mode"),
+    [
+        ("off", BlockMode.OFF),
+        ("block-ingress", BlockMode.INGRESS),
+        ("block-bidirectional", BlockMode.BIDIRECTIONAL),
+        (None, BlockMode.OFF),
+        ("block-everything", BlockMode.UNKNOWN),
+    ],
 )
-def test_block_public_access_closes_a_subnet_only_in_both_directions(mode: str | None, closed: bool) -> None:
-    """With block-ingress, traffic still leaves; EC2 shows the mode, older output of the AWS CLI does not."""
-    states = {"BlockPublicAccessStates": {"InternetGatewayBlockMode": mode}} if mode else {}
-    assert read.subnet({**SUBNET, **states}).internet_closed is closed
+def test_mode_of_block_public_access(shown: str | None, mode: BlockMode) -> None:
+    """EC2 shows the mode of subnets and VPCs, older output of the AWS CLI does not; a new mode is unknown."""
+    states = {"BlockPublicAccessStates": {"InternetGatewayBlockMode": shown}} if shown else {}
+    assert read.subnet({**SUBNET, **states}).block_mode is mode
+    assert read.vpc({"VpcId": "vpc-1", **states}).block_mode is mode
 
 
 def test_a_route_table() -> None:

@@ -7,10 +7,9 @@ from itertools import islice
 import pytest
 from moto.ec2.models import ec2_backends
 
-from express_path.adapters.aws import Aws
+from express_path.adapters.aws import Aws, OptionalReads
 from express_path.adapters.ec2_records import route_table
 from express_path.adapters.hop_reader import (
-    OptionalReads,
     read_instances,
     read_network_interfaces,
     read_transit_gateway_routes,

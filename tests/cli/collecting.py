@@ -24,6 +24,8 @@ OPTIONAL = {
     "transit-gateway-vpc-attachments.json": ("ec2", "DescribeTransitGatewayVpcAttachments"),
     "transit-gateway-route-tables.json": ("ec2", "DescribeTransitGatewayRouteTables"),
     "transit-gateway-routes/": ("ec2", "SearchTransitGatewayRoutes"),
+    "firewalls/": ("network-firewall", "DescribeFirewall"),
+    "firewall-endpoint-associations/": ("network-firewall", "DescribeVpcEndpointAssociation"),
     "directory-buckets.json": ("s3", "ListDirectoryBuckets"),
     "shared-subnets.json": ("ram", "ListResources"),
 }
@@ -60,6 +62,14 @@ def everything(builder: Builder) -> Private:
     ]
     for table in tables:
         builder.subnet(vpc.vpc, table)
+    firewalls = builder.sandbox.client("network-firewall")
+    policy = f"arn:aws:network-firewall:us-east-1:{builder.sandbox.account_id}:firewall-policy/inspect"
+    firewall = firewalls.create_firewall(
+        FirewallName="app", FirewallPolicyArn=policy, VpcId=vpc.vpc, SubnetMappings=[{"SubnetId": vpc.subnet}]
+    )["Firewall"]["FirewallArn"]
+    firewalls.create_vpc_endpoint_association(
+        FirewallArn=firewall, VpcId=vpc.vpc, SubnetMapping={"SubnetId": vpc.public_subnet}
+    )
     builder.ec2.delete_nat_gateway(NatGatewayId=gone)
     builder.tag(builder.subnet(vpc.vpc, vpc.table), "express-path:exclude")
     builder.dual_stack(vpc.vpc, builder.subnet(vpc.vpc, (dual := builder.table(vpc.vpc))))

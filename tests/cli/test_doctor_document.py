@@ -11,6 +11,7 @@ from sandbox.dynamic import Client
 from sandbox.iam_conditions import enforced
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
+from sandbox.networks.vpcs import BehindFirewall
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
@@ -48,8 +49,9 @@ def test_every_check_is_explained(name: str) -> None:
 
 
 def test_statement_for_scans_has_the_tested_reads() -> None:
-    """The statement for scans has exactly the reads that doctor tests."""
-    assert actions("ReadNetwork") == {read.action for read in (*REQUIRED, *OPTIONAL)}
+    """The statement for scans has exactly the reads that doctor tests, and the lists that two of them need first."""
+    lists = {"network-firewall:ListFirewalls", "network-firewall:ListVpcEndpointAssociations"}
+    assert actions("ReadNetwork") == {read.action for read in (*REQUIRED, *OPTIONAL)} | lists
 
 
 def called(sandbox: Sandbox) -> set[str]:
@@ -64,6 +66,9 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
     gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
     attachment = {"TransitGatewayId": gateway, "VpcId": private.vpc, "SubnetIds": [private.subnet]}
     builder.ec2.create_transit_gateway_vpc_attachment(**attachment)
+    account = Account(sandbox)
+    firewall = BehindFirewall(account)
+    account.endpoint_of_firewall(account.firewall_arn(firewall.appliance_subnet), private.vpc, private.subnet)
     applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
         automation.knobs.open_calendars.add("freeze")

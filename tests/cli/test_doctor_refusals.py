@@ -135,7 +135,7 @@ def test_a_disabled_region_is_not_a_missing_permission(sandbox: Sandbox) -> None
 
 def test_expired_credentials_are_named(sandbox: Sandbox) -> None:
     """With expired credentials, every check is UNKNOWN, and the fix is to sign in again."""
-    for service in ("sts", "ec2", "config", "cloudformation", "ram", "s3", "service-quotas"):
+    for service in ("sts", "ec2", "config", "cloudformation", "ram", "s3", "service-quotas", "network-firewall"):
         sandbox.faults.fail(service, "*", "ExpiredToken", 403)
     checks, status = examine()
     assert (status, checks["identity"]["state"]) == (2, "UNKNOWN")
@@ -148,7 +148,7 @@ def test_expired_credentials_are_named(sandbox: Sandbox) -> None:
 def test_one_cause_is_reported_once(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     """If all checks fail for one cause, it is reported once with its fix, and every other check is named."""
     monkeypatch.setenv("COLUMNS", "80")
-    for service in ("sts", "ec2", "config", "cloudformation", "ram", "s3", "service-quotas"):
+    for service in ("sts", "ec2", "config", "cloudformation", "ram", "s3", "service-quotas", "network-firewall"):
         sandbox.faults.fail(service, "*", code, 403)
     result = invoke(["doctor"])
     assert max(map(len, result.stdout.splitlines())) <= 80

@@ -193,7 +193,7 @@ class TestAggregator:
         network = Private(builder)
         builder.ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-bidirectional")
         builder.ec2.create_vpc_block_public_access_exclusion(
-            VpcId=network.vpc, InternetGatewayExclusionMode="allow-egress"
+            VpcId=network.vpc, InternetGatewayExclusionMode="allow-bidirectional"
         )
         aggregator.copy()
         live, aggregated = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.model import ListShape, Shape, StructureShape
+from botocore.model import ListShape, MapShape, Shape, StructureShape
 from botocore.session import get_session
 
 from tests.cli.collecting import OPTIONAL, REQUIRED
@@ -39,7 +39,7 @@ CALLS = {name.rstrip("/"): call for name, call in (REQUIRED | OPTIONAL).items() 
 @pytest.fixture(scope="module")
 def outputs() -> dict[str, Shape | None]:
     """Return the output shape of each call in a dump, from botocore's models."""
-    models = {service: get_session().get_service_model(service) for service in ("ec2", "ram", "s3")}
+    models = {service: get_session().get_service_model(service) for service in ("ec2", "network-firewall", "ram", "s3")}
     return {
         file: models[service].operation_model(operation).output_shape for file, (service, operation) in CALLS.items()
     }
@@ -148,6 +148,10 @@ def _check_shape(value: object, shape: Shape | None, where: str) -> None:
         assert set(value) <= set(shape.members), where
         for field, member in value.items():
             _check_shape(member, shape.members[field], f"{where}.{field}")
+    elif isinstance(shape, MapShape):
+        assert isinstance(value, dict), where
+        for member in value.values():
+            _check_shape(member, shape.value, where)
     elif isinstance(shape, ListShape):
         assert isinstance(value, list), where
         for member in value:

@@ -222,13 +222,6 @@ def test_prefix_lists_that_fail_otherwise_fail_the_invocation(rule: Rule, builde
     assert failure(rule, vpc).operation == "ec2:GetManagedPrefixListEntries"
 
 
-def test_denied_description_of_prefix_lists_fails_the_invocation(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The role allows this read, so a denial of a list that is needed means that something is wrong."""
-    builder.route(vpc.table, builder.prefix_list("198.18.0.0/15"), NatGatewayId=vpc.nat)
-    rule.sandbox.faults.deny("ec2", "DescribeManagedPrefixLists")
-    assert failure(rule, vpc).operation == "ec2:DescribeManagedPrefixLists"
-
-
 def test_history_that_may_not_be_read_fails_the_invocation(rule: Rule, builder: Builder, vpc: Private) -> None:
     """If the item of an oversized notification cannot be read, the error is raised."""
     rule.take_as_known()

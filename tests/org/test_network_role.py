@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
-from sandbox.networks.vpcs import BehindNatInstance
+from sandbox.networks.vpcs import BehindFirewall, BehindNatInstance
 from sandbox.server import Sandbox
 from tests.org.test_templates import role
 from tests.support.iam import actions
@@ -23,6 +23,7 @@ def network(sandbox: Sandbox) -> Account:
         PrefixListName="own", MaxEntries=5, AddressFamily="IPv4", Entries=[{"Cidr": "192.0.2.0/24"}]
     )
     account.route(instance.table, made["PrefixList"]["PrefixListId"], InstanceId=instance.instance)
+    BehindFirewall(account, firewall_of=BehindFirewall(account))
     return account
 
 

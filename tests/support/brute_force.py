@@ -39,19 +39,19 @@ NATS = set(ROWS[1:5])
 NAT64 = ip_network("64:ff9b::/96")
 ENDS = {"nat": "NAT_GATEWAY", "igw": "INTERNET_GATEWAY", "eigw": "INTERNET_GATEWAY", "local": "NO_ROUTE"}
 NOWHERE, DROPPED, UNKNOWN = frozenset({"NO_ROUTE"}), frozenset({"DROPPED"}), frozenset({"UNRESOLVED_EGRESS"})
-FIREWALL_TAG = ("AWSNetworkFirewallManaged", "true")
+MODES = ("off", "block-ingress", "unknown", "block-bidirectional")
 
 
 class Walk(NamedTuple):
     """The state of an address on its path: visited route tables, Availability Zone, and restrictions on the next hops.
 
-    seen has the visited tables, each with the IP version of the address there. closed says whether Block Public Access
-    closes internet gateways to the address; None means unknown.
+    seen has the visited tables, each with the IP version of the address there. mode is the strictest mode of Block
+    Public Access on the way.
     """
 
     seen: tuple[tuple[str, int], ...]
     zone: str
-    closed: bool | None
+    mode: str
     skip_gateway_endpoints: bool = False
 
 
@@ -81,8 +81,29 @@ class BruteForce:
         if table is None:
             return self.compliance("UNRESOLVED_EGRESS"), "UNRESOLVED_EGRESS"
         used = {self.worst(self.fate(address, table, subnet)) for address in self.addresses(subnet)}
+        if subnet.has_ipv6 and self.may_have_another_list() and self.leads_somewhere_by_ipv6(table):
+            used.add("UNRESOLVED_EGRESS")
         reason = "PARTLY_NAT" if "ENDPOINT" in used and used & NATS else self.worst(used or NOWHERE)
         return self.compliance(reason), reason
+
+    def may_have_another_list(self) -> bool:
+        """Return whether S3 Express may have an IPv6 list that nobody has seen."""
+        families = {found.family.value for found in self.express_prefix_lists()}
+        return "IPv6" not in families and not self.snapshot.lists_ipv6_prefix_lists
+
+    def leads_somewhere_by_ipv6(self, table: RouteTable) -> bool:
+        """Return whether a table has a route, other than a local one, that may match an IPv6 address."""
+        for route in table.routes:
+            if route.target_id == "local":
+                continue
+            blocks = [block for block, _ in self.destinations(route)]
+            if any(block.version == 6 for block in blocks):
+                return True
+            if isinstance(route.destination, str):
+                found = self.snapshot.prefix_lists.get(route.destination)
+                if found is None or (found.cidrs is None and found.family.value == "IPv6"):
+                    return True
+        return False
 
     def compliance(self, reason: str) -> str:
         """Return the compliance of a reason."""
@@ -136,8 +157,7 @@ class BruteForce:
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """Return the table associated with the subnet, otherwise the main table of its VPC."""
-        never = {gateway.route_table_id for gateway in self.snapshot.nat_gateways.values()}
-        tables = [table for table in self.snapshot.route_tables.values() if table.id not in never]
+        tables = self.snapshot.route_tables.values()
         found = [(table, association) for table in tables for association in table.associations]
         own = [(table, association) for table, association in found if association.subnet_id == subnet.id]
         main = [
@@ -152,7 +172,7 @@ class BruteForce:
 
     def fate(self, address: Address, table: RouteTable, subnet: Subnet) -> frozenset[str]:
         """Return every reason that may apply to an address of a subnet; only a NAT translates NAT64 addresses."""
-        fates = self.leave(address, table, Walk((), subnet.availability_zone_id, subnet.internet_closed))
+        fates = self.leave(address, table, Walk((), subnet.availability_zone_id, subnet.block_mode.value))
         if address in NAT64:
             return frozenset("NO_ROUTE" if reason in ("INTERNET_GATEWAY", "ENDPOINT") else reason for reason in fates)
         return fates
@@ -210,8 +230,10 @@ class BruteForce:
         if route.state == "blackhole":
             return DROPPED
         kind = route.target_id.partition("-")[0]
+        if kind == "nat":
+            return self.nat_gateway(address, route.target_id)
         if kind in ENDS:
-            return self.end(ENDS[kind], walk)
+            return self.end(kind, walk)
         if kind == "vpce":
             return self.enter_endpoint(address, route, walk)
         if kind in ("eni", "i"):
@@ -220,13 +242,40 @@ class BruteForce:
             return self.enter_transit_gateway(address, route.target_id, table.vpc_id, walk)
         return UNKNOWN
 
-    def end(self, reason: str, walk: Walk) -> frozenset[str]:
+    def end(self, kind: str, walk: Walk) -> frozenset[str]:
         """Return the reasons at the end of a path; an internet gateway can be closed."""
-        if reason == "INTERNET_GATEWAY" and walk.closed:
+        if kind != "local" and walk.mode == "block-bidirectional":
             return DROPPED
-        if reason == "INTERNET_GATEWAY" and walk.closed is None and not walk.skip_gateway_endpoints:
+        is_unclear = walk.mode == "unknown" or (walk.mode == "block-ingress" and kind == "igw")
+        if kind != "local" and is_unclear and not walk.skip_gateway_endpoints:
             return UNKNOWN
-        return frozenset({reason})
+        return frozenset({ENDS[kind]})
+
+    def nat_gateway(self, address: Address, gateway_id: str) -> frozenset[str]:
+        """Return the reasons at a NAT gateway: public ones can be closed, and a private one never is."""
+        found = self.snapshot.nat_gateways.get(gateway_id)
+        if found is None or found.connectivity == "private":
+            return frozenset({"NAT_GATEWAY"})
+        if not found.subnet_id:
+            vpc = self.snapshot.vpcs.get(found.vpc_id)
+            is_closed = vpc is not None and vpc.block_mode == "block-bidirectional"
+            return UNKNOWN if is_closed else frozenset({"NAT_GATEWAY"})
+        subnet = self.snapshot.subnets.get(found.subnet_id)
+        table = self.governing_table(subnet) if subnet else None
+        if subnet is None or table is None or subnet.block_mode != "block-bidirectional":
+            return frozenset({"NAT_GATEWAY"})
+        outside = ip_address(int(address) - int(NAT64.network_address)) if address in NAT64 else address
+        winners = list(self.winners(outside, list(table.routes)))
+        to_internet = [winner.target_id.startswith("igw-") and winner.state == "active" for winner in winners]
+        hidden = [
+            route for route in table.routes if isinstance(route.destination, str) and self.may_hide(outside, route)
+        ]
+        return DROPPED if winners and all(to_internet) and not hidden else frozenset({"NAT_GATEWAY"})
+
+    def may_hide(self, address: Address, route: Route) -> bool:
+        """Return whether a route's prefix list may match an address because its entries cannot be read."""
+        found = self.snapshot.prefix_lists.get(str(route.destination))
+        return found is None or (found.cidrs is None and found.family == f"IPv{address.version}")
 
     def enter_endpoint(self, address: Address, route: Route, walk: Walk) -> frozenset[str]:
         """Return the reasons at an endpoint. The path continues only behind an appliance's endpoint."""
@@ -238,11 +287,13 @@ class BruteForce:
             return frozenset({"ENDPOINT"}) if serves else UNKNOWN
         if found.endpoint_type != "gatewayloadbalancer":
             return UNKNOWN
-        subnet = self.snapshot.subnets.get(found.subnet_ids[0])
-        closed = {walk.closed, subnet.internet_closed if subnet else False}
-        onward = walk._replace(closed=True if True in closed else None if None in closed else False)
-        fates = frozenset(map(behind, self.leave_subnet(address, found.subnet_ids[0], onward)))
-        return fates if FIREWALL_TAG in found.tags.items() else only_nats(fates)
+        firewalls = [
+            firewall for firewall in (self.snapshot.firewalls or {}).values() if found.id in firewall.endpoint_ids
+        ]
+        if any(firewall.translates for firewall in firewalls):
+            return frozenset({"NAT_BEHIND_APPLIANCE"})
+        fates = frozenset(map(behind, self.leave_subnet(address, found.subnet_ids[0], walk)))
+        return fates if firewalls else only_nats(fates)
 
     def leave_subnet(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
         """Return the reasons for traffic that continues with the route table of another subnet."""
@@ -250,15 +301,15 @@ class BruteForce:
         table = self.governing_table(subnet) if subnet else None
         if subnet is None or table is None:
             return UNKNOWN
-        return self.leave(address, table, walk._replace(zone=subnet.availability_zone_id))
+        mode = max(walk.mode, subnet.block_mode.value, key=MODES.index)
+        return self.leave(address, table, walk._replace(zone=subnet.availability_zone_id, mode=mode))
 
     def enter_interface(self, address: Address, target_id: str, walk: Walk) -> frozenset[str]:
         """Return the reasons at a network interface: a NAT instance, another appliance, or no forwarding."""
         found = self.interface(target_id)
         if found is None or found.source_dest_check:
             return UNKNOWN
-        subnet = self.snapshot.subnets.get(found.subnet_id)
-        here = walk._replace(closed=subnet.internet_closed if subnet else None)
+        here = walk._replace(mode="off")
         if address.version == 4:
             return self.translate(address, found.subnet_id, here)
         unchanged = only_nats(frozenset(map(behind, self.leave_subnet(address, found.subnet_id, here))))

@@ -82,6 +82,12 @@ class Everything:
         cured = BehindFirewall(self.account)
         self.account.endpoint(cured.vpc, cured.appliance_table)
         self.subnets["firewall, then endpoint"] = cured.subnet
+        other = BehindFirewall(self.account, firewall_of=cured)
+        self.account.endpoint(other.vpc, other.appliance_table)
+        self.subnets["firewall of another VPC, then endpoint"] = other.subnet
+        proxy = BehindFirewall(self.account, nat_scope="NAT_NONE")
+        self.account.endpoint(proxy.vpc, proxy.appliance_table)
+        self.subnets["proxy firewall without translation, then endpoint"] = proxy.subnet
         unknown = BehindFirewall(self.account, load_balancer=True)
         self.account.endpoint(unknown.vpc, unknown.appliance_table)
         self.subnets["load balancer, then endpoint"] = unknown.subnet

@@ -27,7 +27,17 @@ def condition_keys(action: str, resource_type: str) -> set[str]:
 def _parliament(module: str = "parliament") -> Any:
     # It takes long to import, because it reads its data, and it imports a deprecated module.
     with warnings.catch_warnings(action="ignore"):
-        return import_module(module)
+        found = import_module(module)
+    if module == "parliament":
+        # Its data lacks newer actions:
+        # https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsnetworkfirewall.html
+        [firewall] = [service for service in found.iam_definition if service["prefix"] == "network-firewall"]
+        [described] = [action for action in firewall["privileges"] if action["privilege"] == "DescribeFirewall"]
+        firewall["privileges"] += [
+            {**described, "privilege": "DescribeVpcEndpointAssociation"},
+            {**described, "privilege": "ListVpcEndpointAssociations", "access_level": "List", "resource_types": []},
+        ]
+    return found
 
 
 @cache

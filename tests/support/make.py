@@ -1,7 +1,16 @@
 """Short functions that make the records of a network."""
 
 from express_path.domain.network.addresses import Family, parse_cidr
-from express_path.domain.network.resources import Association, PrefixList, Rank, Route, RouteTable, Subnet, VpcEndpoint
+from express_path.domain.network.resources import (
+    Association,
+    Firewall,
+    PrefixList,
+    Rank,
+    Route,
+    RouteTable,
+    Subnet,
+    VpcEndpoint,
+)
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind, target_kind
 from express_path.domain.path.tracing import Tracer
@@ -45,9 +54,16 @@ def endpoint(endpoint_id: str = "vpce-express", **more: object) -> VpcEndpoint:
     return VpcEndpoint(endpoint_id, **described)
 
 
+def firewalls(*endpoint_ids: str, **more: object) -> dict[str, Firewall]:
+    """Return a firewall that names these endpoints as its own; it forwards traffic unless other fields are given."""
+    arn = f"arn:aws:network-firewall:{REGION}:{ACCOUNT}:firewall/firewall"
+    return {arn: Firewall(arn, endpoint_ids, **more)}
+
+
 def snapshot(**more: object) -> Snapshot:
     """Return a snapshot with one S3 Express prefix list of 256 addresses."""
-    return Snapshot(ACCOUNT, REGION, **{"prefix_lists": by_id(EXPRESS_LIST), **more})
+    known = {"prefix_lists": by_id(EXPRESS_LIST), "lists_ipv6_prefix_lists": True}
+    return Snapshot(ACCOUNT, REGION, **{**known, **more})
 
 
 def evaluator(network: Snapshot, **parameters: object) -> Evaluator:

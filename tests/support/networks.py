@@ -5,6 +5,8 @@ from itertools import permutations
 
 from express_path.domain.network.resources import (
     Association,
+    BlockMode,
+    Firewall,
     NatGateway,
     NetworkInterface,
     RouteTable,
@@ -42,7 +44,8 @@ TAGS = mostly({}, {"skip": "yes"}, {"skip": "no"})
 OWNER = mostly(ACCOUNT, NEIGHBOUR)
 ZONE = mostly("use1-az1", "use1-az2", "use1-az2", "use1-az2", "use1-az2", "use1-bos1-az1", "")
 BOOLEAN = sampled_from([False, True])
-CLOSED = mostly(False, True, True, True, None)
+BLOCKED = mostly(BlockMode.OFF, BlockMode.BIDIRECTIONAL, BlockMode.BIDIRECTIONAL, BlockMode.INGRESS, BlockMode.UNKNOWN)
+VPC_BLOCKED = mostly(BlockMode.OFF, BlockMode.BIDIRECTIONAL)
 FAMILIES = sampled_from([(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 1), (1, 1, 0), (1, 1, 1), (1, 1, 1)])
 """ipv6_native, has_ipv6 and dns64."""
 
@@ -80,7 +83,7 @@ def subnets(draw: Draw) -> dict[str, Subnet]:
     found = {}
     for key, vpc in SUBNETS.items():
         native, ipv6, dns64 = map(bool, draw(FAMILIES))
-        found[key] = Subnet(key, vpc, draw(OWNER), draw(ZONE), native, ipv6, dns64, draw(TAGS), draw(CLOSED))
+        found[key] = Subnet(key, vpc, draw(OWNER), draw(ZONE), native, ipv6, dns64, draw(TAGS), draw(BLOCKED))
     return found
 
 
@@ -139,9 +142,15 @@ def vpc_endpoints(draw: Draw) -> dict[str, VpcEndpoint]:
         for key, described in ENDPOINTS.items()
     }
     for key in ("vpce-appliance", "vpce-firewall"):
-        tags = {"AWSNetworkFirewallManaged": "true"} if key == "vpce-firewall" else {}
-        found[key] = replace(found[key], subnet_ids=(draw(APPLIANCE_SUBNET),), tags=tags)
+        found[key] = replace(found[key], subnet_ids=(draw(APPLIANCE_SUBNET),), tags=draw(FIREWALL_TAGS))
     return found
+
+
+FIREWALL_TAGS = sampled_from([{}, {"AWSNetworkFirewallManaged": "true"}])
+FIREWALL = Firewall("arn:aws:network-firewall:us-east-1:111122223333:firewall/f", ("vpce-firewall",))
+PROXY = replace(FIREWALL, is_proxy=True, translates=True, nat_gateway_ids={"vpce-firewall": "nat-proxy"})
+FIREWALLS = mostly(FIREWALL, PROXY, replace(PROXY, translates=False), None, replace(FIREWALL, endpoint_ids=()))
+"""What is known of the firewall that owns vpce-firewall: it forwards, it translates, or it cannot be read."""
 
 
 @composite
@@ -156,7 +165,8 @@ def network_interfaces(draw: Draw) -> dict[str, NetworkInterface]:
     }
 
 
-REGIONAL = mostly(None, "rtb-b1", "rtb-a0")
+REGIONAL = sampled_from([None, None, "rtb-b1", "rtb-b1", "rtb-a0"])
+CONNECTIVITY = mostly("public", "private")
 BUCKETS = mostly(True, False, None)
 SHARED = sampled_from([None, frozenset[str](), frozenset({"subnet-a1", "subnet-b1"})])
 
@@ -165,16 +175,21 @@ SHARED = sampled_from([None, frozenset[str](), frozenset({"subnet-a1", "subnet-b
 def snapshots(draw: Draw, followed: tuple[str, ...] = FOLLOWED) -> Snapshot:
     """Return a snapshot of one Region in which optional parts are sometimes unreadable."""
     regional = draw(REGIONAL)
-    gateway = NatGateway("nat-1", "vpc-b", None if regional else "subnet-b1", route_table_id=regional)
+    gateway = NatGateway(
+        "nat-1", "vpc-b", None if regional else draw(ANY_SUBNET), draw(CONNECTIVITY), route_table_id=regional
+    )
+    firewall = draw(FIREWALLS)
     return Snapshot(
         ACCOUNT,
         REGION,
-        vpcs={key: Vpc(key, ACCOUNT, draw(TAGS)) for key in ("vpc-a", "vpc-b")},
+        vpcs={key: Vpc(key, ACCOUNT, draw(TAGS), draw(VPC_BLOCKED)) for key in ("vpc-a", "vpc-b")},
         subnets=draw(subnets()),
         route_tables=draw(route_tables(followed)),
         vpc_endpoints=draw(vpc_endpoints()),
         nat_gateways={"nat-1": gateway},
         prefix_lists=draw(prefix_lists()),
+        lists_ipv6_prefix_lists=draw(BOOLEAN),
+        firewalls={firewall.arn: firewall} if firewall else None,
         network_interfaces=draw(network_interfaces()) if draw(READABLE) else None,
         transit_gateway_attachments=draw(transit_gateway_attachments()) if draw(READABLE) else None,
         transit_gateway_route_tables=draw(transit_gateway_route_tables()) if draw(READABLE) else None,

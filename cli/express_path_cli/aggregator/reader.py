@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.aws import Aws, OptionalReads, calling, pages
 from express_path.adapters.ec2_records import nat_gateway, network_interface, route_table, subnet, vpc, vpc_endpoint
 from express_path.adapters.fields import Description, Record
 from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
-from express_path.adapters.prefix_list_records import prefix_lists
+from express_path.adapters.prefix_list_records import PrefixLists, prefix_lists
 from express_path.domain.network.addresses import Family
-from express_path.domain.network.resources import PrefixList, RouteTable, Subnet, target_ids
+from express_path.domain.network.resources import BlockMode, RouteTable, Subnet, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.errors import ApiError
@@ -23,6 +23,7 @@ from express_path_cli.aggregator.items import description
 
 LIMITS = (
     "routes to Cloud WAN and to database networks have no target, and transit gateways no routes: UNRESOLVED_EGRESS",
+    "items of firewalls do not show whether they translate: a path through one without a NAT is UNRESOLVED_EGRESS",
     "without an item of AWS::EC2::VPCBlockPublicAccessOptions, a path to an internet gateway is UNRESOLVED_EGRESS",
     "items are as late as AWS Config's recorders, and what an account does not record counts as unreadable",
 )
@@ -97,7 +98,8 @@ class Aggregator:
                 route_tables=tables.get((account_id, region), {}),
                 vpc_endpoints=endpoints.get((account_id, region), {}),
                 nat_gateways=gateways.get((account_id, region), {}),
-                prefix_lists=lists[account_id, region],
+                prefix_lists=lists[account_id, region].by_id,
+                lists_ipv6_prefix_lists=lists[account_id, region].are_all_listed,
                 network_interfaces=interfaces.get((account_id, region), {}),
                 # A bucket may exist without being recorded, so its absence is unknown.
                 has_directory_buckets=True if (account_id, region) in buckets else None,
@@ -117,9 +119,11 @@ class Aggregator:
         """
         found = self._records("AWS::EC2::Subnet", _subnet, regions)
         for account, options in self._descriptions("AWS::EC2::VPCBlockPublicAccessOptions", regions).items():
-            if all(option.get("InternetGatewayBlockMode") in ("off", "block-ingress") for option in options):
+            modes = {option.get("InternetGatewayBlockMode") for option in options}
+            if modes <= {BlockMode.OFF, BlockMode.INGRESS}:
+                account_mode = BlockMode.INGRESS if BlockMode.INGRESS in modes else BlockMode.OFF
                 for subnet_id, known in found.get(account, {}).items():
-                    found[account][subnet_id] = replace(known, internet_closed=known.internet_closed or False)
+                    found[account][subnet_id] = replace(known, block_mode=account_mode)
         return found
 
     def _records(
@@ -174,32 +178,37 @@ class Aggregator:
 
     def _prefix_lists(
         self, subnets: Mapping[AccountKey, Mapping[str, Subnet]], regions: Sequence[str]
-    ) -> dict[AccountKey, Mapping[str, PrefixList]]:
+    ) -> dict[AccountKey, PrefixLists]:
         customers = self._descriptions("AWS::EC2::PrefixList", regions)
         by_region: dict[str, set[Family]] = defaultdict(set)
         for (_, region), found in subnets.items():
             by_region[region] |= families_of(found.values())
         own = {region: self._own_lists(region, families) for region, families in sorted(by_region.items())}
         return {
-            (account_id, region): {
-                **prefix_lists([], *_with_entries(customers.get((account_id, region), []))),
-                **own[region],
-            }
+            (account_id, region): replace(
+                own[region],
+                by_id={
+                    **prefix_lists([], *_with_entries(customers.get((account_id, region), []))),
+                    **own[region].by_id,
+                },
+            )
             for account_id, region in subnets
         }
 
-    def _own_lists(self, region: str, families: set[Family]) -> Mapping[str, PrefixList]:
+    def _own_lists(self, region: str, families: set[Family]) -> PrefixLists:
         try:
-            found = PrefixListReader(replace(self._aws, region=region).ec2, region).read((), families)
+            reader = PrefixListReader(replace(self._aws, region=region).ec2, region)
+            found = reader.read((), families, OptionalReads())
         except ApiError as error:
             raise ApiError(f"{error.operation} in {region}", error.code, error.message) from error
-        return {list_id: prefix_list for list_id, prefix_list in found.items() if prefix_list.aws_owned}
+        own = {list_id: prefix_list for list_id, prefix_list in found.by_id.items() if prefix_list.aws_owned}
+        return replace(found, by_id=own)
 
 
 def _subnet(described: Description) -> Subnet:
     """Return a subnet; if its item has no state of VPC Block Public Access, that state is unknown."""
     known = described.get("BlockPublicAccessStates") is not None
-    return subnet(described) if known else replace(subnet(described), internet_closed=None)
+    return subnet(described) if known else replace(subnet(described), block_mode=BlockMode.UNKNOWN)
 
 
 def _with_entries(lists: Sequence[Description]) -> tuple[Sequence[Description], dict[str, list[Description]]]:

@@ -37,6 +37,19 @@ def _entries(aws: Aws) -> str:
     return ""
 
 
+def _describe_first(kind: str, aws: Aws) -> str:
+    """List the resources of one kind of Network Firewall, and describe the first one."""
+    client = aws.client("network-firewall")
+    name = "".join(part.capitalize() for part in kind.split("_"))
+    with calling(f"network-firewall:List{name}s"):
+        found = getattr(client, f"list_{kind}s")(MaxResults=1)[f"{name}s"]
+    if not found:
+        return f"there is no {kind.replace('_', ' ').replace('vpc', 'VPC')} to try it with"
+    with calling(f"network-firewall:Describe{name}"):
+        getattr(client, f"describe_{kind}")(**{f"{name}Arn": found[0][f"{name}Arn"]})
+    return ""
+
+
 def _routes(aws: Aws) -> str:
     """Search a transit gateway's route table, if the account has one."""
     limits = {"MaxItems": 100}
@@ -77,14 +90,14 @@ REQUIRED = (
     Probe("ec2:DescribeVpcEndpoints", "which endpoints are there", partial(_read_page, "describe_vpc_endpoints")),
     Probe("ec2:DescribeNatGateways", "which NAT gateways are there", partial(_read_page, "describe_nat_gateways")),
     Probe("ec2:DescribePrefixLists", "which addresses S3 Express has", partial(_read_page, "describe_prefix_lists")),
+)
+"""Reads without which a scan may fail (adapters/ec2_snapshot.py, prefix_list_reader.py)."""
+OPTIONAL = (
     Probe(
         "ec2:DescribeManagedPrefixLists",
         "which customer prefix lists and IPv6 lists there are, if any",
         partial(_read_page, "describe_managed_prefix_lists"),
     ),
-)
-"""Reads without which a scan may fail (adapters/ec2_snapshot.py, prefix_list_reader.py)."""
-OPTIONAL = (
     Probe("ec2:GetManagedPrefixListEntries", "what customer prefix lists and IPv6 lists contain", _entries),
     Probe(
         "ec2:DescribeNetworkInterfaces",
@@ -110,6 +123,16 @@ OPTIONAL = (
         "ec2:DescribeTransitGatewayVpcAttachments",
         "which subnets transit gateways use",
         partial(_read_page, "describe_transit_gateway_vpc_attachments"),
+    ),
+    Probe(
+        "network-firewall:DescribeFirewall",
+        "which Gateway Load Balancer endpoints belong to a firewall, and whether it translates",
+        partial(_describe_first, "firewall"),
+    ),
+    Probe(
+        "network-firewall:DescribeVpcEndpointAssociation",
+        "which endpoints a firewall has in other VPCs",
+        partial(_describe_first, "vpc_endpoint_association"),
     ),
     Probe("ec2:SearchTransitGatewayRoutes", "where transit gateways route traffic to", _routes),
     Probe(

@@ -57,6 +57,12 @@ ROUTES_COMMAND = (
     "aws ec2 search-transit-gateway-routes --filters Name=state,Values=active,blackhole "
     "--transit-gateway-route-table-id "
 )
+FIREWALLS_FOLDER = "firewalls"
+FIREWALLS_COMMAND = "aws network-firewall describe-firewall --firewall-arn "
+ASSOCIATIONS_FOLDER = "firewall-endpoint-associations"
+ASSOCIATIONS_COMMAND = "aws network-firewall describe-vpc-endpoint-association --vpc-endpoint-association-arn "
+FOLDERS = (ENTRIES_FOLDER, ROUTES_FOLDER, FIREWALLS_FOLDER, ASSOCIATIONS_FOLDER)
+"""The folders of a dump, with one file for each call."""
 IDENTITY = "identity.json"
 _TOKENS = ("NextToken", "ContinuationToken", "nextToken")
 """The fields that mark an incomplete list (botocore model: paginators of ec2, ram, and s3 ListDirectoryBuckets)."""
@@ -106,8 +112,11 @@ def read_optional(folder: Path, file: DumpFile) -> list[Description] | None:
     return read_list(folder / file.name, file.field, file.command)
 
 
-def read_folder(folder: Path, field: str, command: str) -> dict[str, Description]:
-    """Read the responses in a folder with one file per ID. Empty files are skipped."""
+def read_folder(folder: Path, field: str, command: str, *, is_list: bool = True) -> dict[str, Description]:
+    """Read the responses in a folder with one file per ID, by file name. Empty files are skipped.
+
+    field is the list, or else the object, that each response must contain.
+    """
     if folder.is_file():
         raise DumpError(
             str(folder), "is a file, but must be a folder", f"create one file in it for each ID with: {command}<id>"
@@ -116,7 +125,10 @@ def read_folder(folder: Path, field: str, command: str) -> dict[str, Description
     for path in sorted(folder.glob("*.json")):
         response = read_response(path, command + path.stem)
         if response is not None:
-            _list_of(response, field, path, command + path.stem)
+            if is_list:
+                _list_of(response, field, path, command + path.stem)
+            elif not isinstance(response.get(field), Mapping):
+                raise _wrong_command(response, f"the object {field}", path, command + "<arn>")
             found[path.stem] = response
     return found
 
@@ -152,10 +164,14 @@ def read_response(path: Path, command: str) -> Description | None:
 def _list_of(response: Description, field: str, path: Path, command: str) -> list[Description]:
     found = response.get(field)
     if not are_objects(found):
-        fields = ", ".join(sorted(map(str, response))) or "nothing"
-        raise DumpError(
-            str(path),
-            f"contains {fields}, but must contain the list {field}: it is the output of another command",
-            f"create it again with: {command} > {path.name}",
-        )
+        raise _wrong_command(response, f"the list {field}", path, command)
     return found
+
+
+def _wrong_command(response: Description, wanted: str, path: Path, command: str) -> DumpError:
+    fields = ", ".join(sorted(map(str, response))) or "nothing"
+    return DumpError(
+        str(path),
+        f"contains {fields}, but must contain {wanted}: it is the output of another command",
+        f"create it again with: {command} > {path.name}",
+    )

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from express_path.adapters.ec2_records import nat_gateway, route_table, subnet, vpc, vpc_endpoint
 from express_path.adapters.fields import Description, Record, identifier
+from express_path.adapters.firewall_records import firewalls
 from express_path.adapters.sharing_records import shared_subnet_ids
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
-from express_path.domain.network.resources import TransitGatewayAttachment, TransitGatewayRouteTable
+from express_path.domain.network.resources import Firewall, TransitGatewayAttachment, TransitGatewayRouteTable
 from express_path.domain.network.snapshot import Snapshot
 from express_path.errors import DumpError, RecordError
 from express_path_cli.dump import files
@@ -32,6 +33,7 @@ def read_folder(folder: Path) -> Folder:
     """Read the network of one account and Region. Raise DumpError, which names the file and its fault."""
     identity = _identity(folder)
     interfaces = read_interfaces(folder)
+    lists = read_prefix_lists(folder, identity.region)
     snapshot = Snapshot(
         account_id=identity.account_id,
         region=identity.region,
@@ -40,14 +42,17 @@ def read_folder(folder: Path) -> Folder:
         route_tables=_required(folder, files.ROUTE_TABLES, route_table),
         vpc_endpoints=_required(folder, files.VPC_ENDPOINTS, vpc_endpoint),
         nat_gateways=_required(folder, files.NAT_GATEWAYS, nat_gateway),
-        prefix_lists=read_prefix_lists(folder, identity.region),
+        prefix_lists=lists.by_id,
+        lists_ipv6_prefix_lists=lists.are_all_listed,
         network_interfaces=interfaces.complete,
+        firewalls=_firewalls(folder, identity.region),
         transit_gateway_attachments=_attachments(folder),
         transit_gateway_route_tables=_transit_gateway_route_tables(folder),
         has_directory_buckets=_has_directory_buckets(folder),
         shared_subnet_ids=_shared_subnet_ids(folder),
     )
     check_express_lists(folder, snapshot)
+    _check_nat_gateways(folder, snapshot)
     return Folder(snapshot, interfaces.incomplete)
 
 
@@ -70,6 +75,41 @@ def _identity(folder: Path) -> _Identity:
             _matching(identity, "Account", _ACCOUNT, "an account ID of 12 digits"),
             _matching(identity, "Region", _REGION, "a Region name such as us-east-1"),
         )
+
+
+def _check_nat_gateways(folder: Path, snapshot: Snapshot) -> None:
+    """Raise DumpError if the account cannot have made the dump: only a VPC's owner sees its NAT gateways.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/vpc-share-limitations.html
+    """
+    for gateway in snapshot.nat_gateways.values():
+        vpc = snapshot.vpcs.get(gateway.vpc_id)
+        if vpc and vpc.owner_id not in ("", snapshot.account_id):
+            raise DumpError(
+                str(folder / files.IDENTITY),
+                f"has account {snapshot.account_id}, but {files.NAT_GATEWAYS.name} has {gateway.id} in {vpc.id}, which "
+                f"account {vpc.owner_id} owns, and only the owner can describe it",
+                f"use the Account of the credentials that made the dump, probably {vpc.owner_id}",
+            )
+
+
+def _firewalls(folder: Path, region: str) -> dict[str, Firewall] | None:
+    """Return the firewalls of a dump by ARN, or None if they are unknown."""
+    described = files.read_folder(folder / files.FIREWALLS_FOLDER, "Firewall", files.FIREWALLS_COMMAND, is_list=False)
+    associations = files.read_folder(
+        folder / files.ASSOCIATIONS_FOLDER, "VpcEndpointAssociation", files.ASSOCIATIONS_COMMAND, is_list=False
+    )
+    for name, response in described.items():
+        path = folder / files.FIREWALLS_FOLDER / f"{name}.json"
+        with files.faults_of(path):
+            [record] = firewalls([response]).values()
+        if record.arn.split(":")[3:4] != [region]:
+            fault = f"describes {record.arn}, which is not in {region}, the Region in {files.IDENTITY}"
+            raise DumpError(str(path), fault, "remove the file, or create it again in that Region")
+    for name, response in associations.items():
+        with files.faults_of(folder / files.ASSOCIATIONS_FOLDER / f"{name}.json"):
+            firewalls((), [response])
+    return firewalls(described.values(), associations.values()) if described or associations else None
 
 
 def _matching(identity: Description, field: str, pattern: re.Pattern[str], allowed: str) -> str:

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from express_path.adapters.prefix_list_records import entry_blocks, prefix_lists
+from express_path.adapters.prefix_list_records import PrefixLists, entry_blocks, prefix_lists, shows_express_lists
 from express_path.domain.network.resources import PrefixList
 from express_path.domain.network.snapshot import Snapshot
 from express_path.errors import DumpError
 from express_path_cli.dump import files
 
 
-def read_prefix_lists(folder: Path, region: str) -> dict[str, PrefixList]:
+def read_prefix_lists(folder: Path, region: str) -> PrefixLists:
     """Read the prefix lists of one folder. Each file is checked on its own, so that an error names the right file.
 
     Raise DumpError, also if a file has AWS-managed prefix lists but none of the Region.
@@ -26,7 +26,7 @@ def read_prefix_lists(folder: Path, region: str) -> dict[str, PrefixList]:
     for list_id, listed in entries.items():
         with files.faults_of(folder / files.ENTRIES_FOLDER / f"{list_id}.json"):
             entry_blocks(listed, list_id)
-    return prefix_lists(plain, managed, entries)
+    return PrefixLists(prefix_lists(plain, managed, entries), shows_express_lists(managed, region))
 
 
 def _check(folder: Path, file: files.DumpFile, region: str, records: Iterable[PrefixList]) -> None:

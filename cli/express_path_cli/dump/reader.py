@@ -65,9 +65,10 @@ def _region(folders: Sequence[Folder]) -> DumpedRegion:
 def _folders(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise DumpError(str(folder), "this folder does not exist", "use the folder that express-path collect wrote")
-    known = {files.ENTRIES_FOLDER, files.ROUTES_FOLDER}
     subfolders = sorted(
-        path for path in folder.iterdir() if path.is_dir() and path.name not in known and not path.name.startswith(".")
+        path
+        for path in folder.iterdir()
+        if path.is_dir() and path.name not in files.FOLDERS and not path.name.startswith(".")
     )
     names = (files.IDENTITY, *(file.name for file in files.REQUIRED))
     if not any((folder / name).exists() for name in names):

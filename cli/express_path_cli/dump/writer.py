@@ -8,8 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from express_path.adapters.aws import Aws, calling, pages, unless_denied
-from express_path.adapters.hop_reader import read_transit_gateway_routes
+from express_path.adapters.aws import Aws, OptionalReads, calling, pages, unless_denied
+from express_path.adapters.hop_reader import (
+    describe_endpoint_associations,
+    describe_firewalls,
+    read_transit_gateway_routes,
+)
 from express_path.adapters.sharing_records import OWN_SUBNETS
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import DumpError
@@ -41,16 +45,18 @@ def write_dump(aws: Aws, folder: Path) -> Iterator[Written]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DumpError(str(folder), "is not empty", "use a new or empty folder")
     _make(folder)
-    is_offered = False
+    is_offered, endpoints = False, list[Mapping[str, Any]]()
     for file in files.REQUIRED:
         rows = _rows(aws, file)
         is_offered |= any(is_express_service(str(row.get("PrefixListName")), aws.region) for row in rows)
+        endpoints += rows if file is files.VPC_ENDPOINTS else []
         yield _write(folder / file.name, file.field, rows)
     # The host that lists directory buckets exists only in Regions that offer the service.
     for file in (*_OPTIONAL, files.DIRECTORY_BUCKETS, files.SHARED_SUBNETS) if is_offered else _OPTIONAL:
         yield _write(folder / file.name, file.field, unless_denied(partial(_rows, aws, file)))
     yield from _write_prefix_lists(aws, folder)
     yield from _write_transit_gateway_routes(aws, folder)
+    yield from _write_firewalls(aws, folder, endpoints)
     yield _write_identity(aws, folder)
 
 
@@ -82,6 +88,29 @@ def _write_transit_gateway_routes(aws: Aws, folder: Path) -> Iterator[Written]:
         path = folder / files.ROUTES_FOLDER / f"{table_id}.json"
         response = unless_denied(partial(read_transit_gateway_routes, aws, table_id))
         yield Written(path, None) if response is None else _write_response(path, response, len(response["Routes"]))
+
+
+def _write_firewalls(aws: Aws, folder: Path, endpoints: Rows) -> Iterator[Written]:
+    """Write the firewalls and their endpoint associations, if there are Gateway Load Balancer endpoints."""
+    if not any(row.get("VpcEndpointType") == "GatewayLoadBalancer" for row in endpoints):
+        return
+    for name, describe, object_field, arn_field in (
+        (files.FIREWALLS_FOLDER, describe_firewalls, "Firewall", "FirewallArn"),
+        (
+            files.ASSOCIATIONS_FOLDER,
+            describe_endpoint_associations,
+            "VpcEndpointAssociation",
+            "VpcEndpointAssociationArn",
+        ),
+    ):
+        optional = OptionalReads()
+        answers = describe(aws, optional)
+        if optional.denied:
+            yield Written(folder / name, None)
+        for answer in answers or ():
+            path = folder / name / f"{answer[object_field][arn_field].rpartition('/')[2]}.json"
+            response = {key: value for key, value in answer.items() if key != "ResponseMetadata"}
+            yield _write_response(path, response, 1)
 
 
 def _write_identity(aws: Aws, folder: Path) -> Written:

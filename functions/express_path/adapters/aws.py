@@ -170,6 +170,27 @@ def filtered(ec2: "EC2Client", operation: str, field: str, name: str, values: Se
     return found
 
 
+class OptionalReads:
+    """Reads that may be denied, and the operations that were."""
+
+    def __init__(self) -> None:
+        """Begin with nothing denied."""
+        self.denied: list[str] = []
+
+    def read(self, read: Callable[[], _Result]) -> _Result | None:
+        """Return the result, None if a permission is missing; other failures raise.
+
+        NotFound counts as missing permission: AWS reports another account's transit gateway route table as not found.
+        """
+        try:
+            return read()
+        except ApiError as error:
+            if not error.is_denied and not error.code.endswith(".NotFound"):
+                raise
+            self.denied.append(error.operation)
+            return None
+
+
 def unless_denied(read: Callable[[], _Result]) -> _Result | None:
     """Return the result of an optional read, or None if its permission is missing. Raise other errors."""
     try:

@@ -20,6 +20,7 @@ from express_path.adapters.fields import (
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import (
     Association,
+    BlockMode,
     NatGateway,
     NetworkInterface,
     Rank,
@@ -61,7 +62,8 @@ def _tags(description: Description, resource: str) -> Tags:
 def vpc(description: Description) -> Vpc:
     """Return the record of an entry of DescribeVpcs."""
     vpc_id = identifier(description, "VpcId", "Vpcs")
-    return Vpc(vpc_id, optional_identifier(description, "OwnerId", vpc_id), _tags(description, vpc_id))
+    owner_id = optional_identifier(description, "OwnerId", vpc_id)
+    return Vpc(vpc_id, owner_id, _tags(description, vpc_id), _block_mode(description, vpc_id))
 
 
 def subnet(description: Description) -> Subnet:
@@ -76,7 +78,7 @@ def subnet(description: Description) -> Subnet:
         has_ipv6=_has_ipv6(description, subnet_id),
         dns64=flag(description, "EnableDns64", subnet_id),
         tags=_tags(description, subnet_id),
-        internet_closed=_is_closed(description, subnet_id),
+        block_mode=_block_mode(description, subnet_id),
     )
 
 
@@ -89,13 +91,14 @@ def _has_ipv6(description: Description, subnet_id: str) -> bool:
     return any(optional_identifier(state, "State", subnet_id) == "associated" for state in states)
 
 
-def _is_closed(description: Description, subnet_id: str) -> bool:
-    """Return whether VPC Block Public Access blocks both directions; block-ingress allows outbound traffic.
+def _block_mode(description: Description, resource_id: str) -> BlockMode:
+    """Return the mode of VPC Block Public Access; a missing one is off, and one that is new here is unknown.
 
-    https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa.html
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_BlockPublicAccessStates.html
     """
-    states = nested(description, "BlockPublicAccessStates", subnet_id)
-    return optional_identifier(states, "InternetGatewayBlockMode", subnet_id).lower() == "block-bidirectional"
+    states = nested(description, "BlockPublicAccessStates", resource_id)
+    mode = optional_identifier(states, "InternetGatewayBlockMode", resource_id).lower() or BlockMode.OFF
+    return BlockMode(mode) if mode in tuple(BlockMode) else BlockMode.UNKNOWN
 
 
 def route_table(description: Description) -> RouteTable:
@@ -178,6 +181,14 @@ def nat_gateway(description: Description) -> NatGateway:
         connectivity=optional_identifier(description, "ConnectivityType", gateway_id) or "public",
         availability_mode=optional_identifier(description, "AvailabilityMode", gateway_id) or "zonal",
         route_table_id=optional_identifier(description, "RouteTableId", gateway_id) or None,
+        proxy_firewall_arn=next(
+            (
+                optional_identifier(appliance, "ApplianceArn", gateway_id)
+                for appliance in rows(description, "AttachedAppliances", gateway_id)
+                if appliance.get("Type") == "network-firewall-proxy"
+            ),
+            "",
+        ),
     )
 
 

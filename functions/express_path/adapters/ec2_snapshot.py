@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from express_path.adapters.assumed_role import assuming
-from express_path.adapters.aws import Aws, pages
+from express_path.adapters.aws import Aws, OptionalReads, pages
 from express_path.adapters.ec2_records import nat_gateway, route_table, subnet, vpc, vpc_endpoint
 from express_path.adapters.fields import Description, Record
 from express_path.adapters.hop_reader import (
-    OptionalReads,
+    met_appliance_endpoints,
+    read_firewalls,
     read_instances,
     read_network_interfaces,
     read_transit_gateways,
@@ -18,7 +19,7 @@ from express_path.adapters.memory import gc_paused
 from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
 from express_path.adapters.sharing_records import OWN_SUBNETS, shared_subnet_ids
 from express_path.domain.network.merging import merged
-from express_path.domain.network.resources import RouteTable, target_ids
+from express_path.domain.network.resources import BlockMode, RouteTable, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.verdict.parameters import RuleParameters, Scope
@@ -46,28 +47,34 @@ class SnapshotReader:
         optional reads that were denied.
         """
         optional = OptionalReads()
-        snapshot = self._with_hops(self._network(account_id, vpc_id), vpc_id, parameters, optional)
+        snapshot = self._with_hops(self._network(account_id, vpc_id, optional), vpc_id, parameters, optional)
         if parameters.network_role_arn and _leads_to_transit_gateway(snapshot):
             snapshot = self._with_network_account(snapshot, parameters.network_role_arn, optional)
         if parameters.scope is Scope.DIRECTORY_BUCKETS and snapshot.express_prefix_lists:
             snapshot = self._with_directory_buckets(snapshot, optional)
         return replace(snapshot, denied=(*snapshot.denied, *optional.denied))
 
-    def _network(self, account_id: str, vpc_id: str | None) -> Snapshot:
+    def _network(self, account_id: str, vpc_id: str | None, optional: OptionalReads) -> Snapshot:
         of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]} if vpc_id else {}
+        of_nat_gateways = {"Filter": of_vpc["Filters"]} if vpc_id else {}  # this call spells its parameter differently
         subnets = self._read("describe_subnets", "Subnets", subnet, of_vpc)
         tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
+        vpcs = self._read("describe_vpcs", "Vpcs", vpc, of_vpc)
+        # A target that starts with nat- is enough for one VPC, unless Block Public Access may have closed the gateway.
+        modes = {found.block_mode for found in vpcs.values()} | {found.block_mode for found in subnets.values()}
+        lists = self._prefix_lists.read(_named_lists(tables), families_of(subnets.values()), optional)
         return Snapshot(
             account_id=account_id,
             region=self._aws.region,
-            vpcs=self._read("describe_vpcs", "Vpcs", vpc, of_vpc),
+            vpcs=vpcs,
             subnets=subnets,
             route_tables=tables,
             vpc_endpoints=self._read("describe_vpc_endpoints", "VpcEndpoints", vpc_endpoint, of_vpc),
-            # Not needed for one VPC: a target that starts with nat- is enough, and the route table of a regional NAT
-            # gateway is neither a main table nor associated with a subnet.
-            nat_gateways={} if vpc_id else self._read("describe_nat_gateways", "NatGateways", nat_gateway, {}),
-            prefix_lists=self._prefix_lists.read(_named_lists(tables), families_of(subnets.values())),
+            nat_gateways={}
+            if vpc_id and BlockMode.BIDIRECTIONAL not in modes
+            else self._read("describe_nat_gateways", "NatGateways", nat_gateway, of_nat_gateways),
+            prefix_lists=lists.by_id,
+            lists_ipv6_prefix_lists=lists.are_all_listed,
         )
 
     def _with_hops(
@@ -76,7 +83,7 @@ class SnapshotReader:
         if _leads_to_transit_gateway(snapshot):
             gateways = read_transit_gateways(self._aws, optional)
             if vpc_id and (gateways.route_tables or parameters.network_role_arn):
-                snapshot = self._network(snapshot.account_id, None)
+                snapshot = self._network(snapshot.account_id, None, optional)
             snapshot = replace(
                 snapshot,
                 transit_gateway_attachments=gateways.attachments,
@@ -87,6 +94,9 @@ class SnapshotReader:
             interfaces = optional.read(lambda: read_network_interfaces(self._aws, tables))
             instances = optional.read(lambda: read_instances(self._aws, (interfaces or {}).values()))
             snapshot = replace(snapshot, network_interfaces=interfaces, instances=instances or {})
+        appliances = met_appliance_endpoints(snapshot.route_tables.values(), snapshot.vpc_endpoints)
+        if appliances:
+            snapshot = replace(snapshot, firewalls=read_firewalls(self._aws, appliances, optional))
         return snapshot
 
     def _with_network_account(self, snapshot: Snapshot, role_arn: str, optional: OptionalReads) -> Snapshot:

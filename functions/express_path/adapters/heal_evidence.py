@@ -5,9 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from express_path.adapters.aws import Aws, calling, filtered, pages, unless_denied
+from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages, unless_denied
 from express_path.adapters.fields import Description, block, identifier, rows
-from express_path.adapters.hop_reader import OptionalReads
 from express_path.adapters.prefix_list_records import entry_blocks
 from express_path.domain.heal.endpoint_choice import express_endpoints
 from express_path.domain.heal.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports

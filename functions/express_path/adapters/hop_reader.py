@@ -1,46 +1,27 @@
 """Read what following hops needs in addition to route tables and endpoints: one read for each kind of hop."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-from express_path.adapters.aws import Aws, calling, filtered, pages
+from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages
 from express_path.adapters.ec2_records import network_interface
+from express_path.adapters.fields import Description
+from express_path.adapters.firewall_records import association_firewall, firewalls
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
 from express_path.domain.network.resources import (
+    Firewall,
     Instance,
     NetworkInterface,
     RouteTable,
     TransitGatewayAttachment,
     TransitGatewayRouteTable,
+    VpcEndpoint,
     target_ids,
 )
 from express_path.domain.network.targets import TargetKind
 from express_path.errors import ApiError
-
-_Result = TypeVar("_Result")
-
-
-class OptionalReads:
-    """Reads that may be denied, and the operations that were."""
-
-    def __init__(self) -> None:
-        """Begin with nothing denied."""
-        self.denied: list[str] = []
-
-    def read(self, read: Callable[[], _Result]) -> _Result | None:
-        """Return the result, None if a permission is missing; other failures raise.
-
-        NotFound counts as missing permission: AWS reports another account's transit gateway route table as not found.
-        """
-        try:
-            return read()
-        except ApiError as error:
-            if not error.is_denied and not error.code.endswith(".NotFound"):
-                raise
-            self.denied.append(error.operation)
-            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +70,70 @@ def _instance(instance_id: str, instance_type: str, cards: list[Mapping[str, Any
         return sum(known) if known else None
 
     return Instance(instance_id, instance_type, total("BaselineBandwidthInGbps"), total("PeakBandwidthInGbps"))
+
+
+def met_appliance_endpoints(tables: Iterable[RouteTable], endpoints: Mapping[str, VpcEndpoint]) -> list[VpcEndpoint]:
+    """Return the Gateway Load Balancer endpoints that routes lead to."""
+    met = (endpoints.get(endpoint_id) for endpoint_id in target_ids(tables, TargetKind.VPC_ENDPOINT))
+    return [endpoint for endpoint in met if endpoint and endpoint.endpoint_type == "gatewayloadbalancer"]
+
+
+def read_firewalls(aws: Aws, endpoints: Sequence[VpcEndpoint], optional: OptionalReads) -> dict[str, Firewall] | None:
+    """Read the firewalls that name Gateway Load Balancer endpoints as their own; None if nothing could be read.
+
+    Endpoints in other VPCs than the firewall's have an association, which does not say whether the firewall translates.
+    A firewall of another account that cannot be described is left out, and so is one that was just deleted.
+    """
+    described = describe_firewalls(aws, optional, sorted({endpoint.vpc_id for endpoint in endpoints}))
+    found = firewalls(described or ())
+    named = {endpoint_id for firewall in found.values() for endpoint_id in firewall.endpoint_ids}
+    if all(endpoint.id in named for endpoint in endpoints):
+        return found
+    associations = describe_endpoint_associations(aws, optional)
+    if described is None and associations is None:
+        return None
+    more = {association_firewall(answer) for answer in associations or ()} - found.keys()
+    others = (_describe(aws, optional, "describe_firewall", "FirewallArn", arn) for arn in sorted(more))
+    return firewalls([*(described or ()), *filter(None, others)], associations or ())
+
+
+def describe_firewalls(aws: Aws, optional: OptionalReads, vpc_ids: Sequence[str] = ()) -> list[Description] | None:
+    """Describe the firewalls of the Region, or those of some VPCs; None if they cannot be listed."""
+    of_vpcs = {"VpcIds": list(vpc_ids)} if vpc_ids else {}
+    client = aws.client("network-firewall")
+    listed = optional.read(lambda: pages(client, "network-firewall", "list_firewalls", "Firewalls", **of_vpcs))
+    if listed is None:
+        return None
+    answers = (_describe(aws, optional, "describe_firewall", "FirewallArn", row["FirewallArn"]) for row in listed)
+    return [answer for answer in answers if answer]
+
+
+def describe_endpoint_associations(aws: Aws, optional: OptionalReads) -> list[Description] | None:
+    """Describe the endpoints that firewalls have in other VPCs; None if they cannot be listed."""
+    client, field = aws.client("network-firewall"), "VpcEndpointAssociationArn"
+    listed = optional.read(
+        lambda: pages(client, "network-firewall", "list_vpc_endpoint_associations", "VpcEndpointAssociations")
+    )
+    if listed is None:
+        return None
+    answers = (_describe(aws, optional, "describe_vpc_endpoint_association", field, row[field]) for row in listed)
+    return [answer for answer in answers if answer]
+
+
+def _describe(aws: Aws, optional: OptionalReads, operation: str, field: str, arn: str) -> Description | None:
+    """Describe one resource of Network Firewall; None if that is denied, or if it does not exist any more."""
+
+    def read() -> Description:
+        with calling("network-firewall:" + "".join(map(str.capitalize, operation.split("_")))):
+            answer: Description = getattr(aws.client("network-firewall"), operation)(**{field: arn})
+            return answer
+
+    try:
+        return optional.read(read)
+    except ApiError as error:
+        if error.code == "ResourceNotFoundException":
+            return None
+        raise
 
 
 def read_transit_gateways(aws: Aws, optional: OptionalReads) -> TransitGateways:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from express_path.adapters.aws import pages, unless_denied
+from express_path.adapters.aws import OptionalReads, pages
 from express_path.adapters.fields import Description
-from express_path.adapters.prefix_list_records import prefix_lists
+from express_path.adapters.prefix_list_records import PrefixLists, prefix_lists, shows_express_lists
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import PrefixList, Subnet
 from express_path.domain.network.snapshot import is_express_service
@@ -37,46 +37,56 @@ class PrefixListReader:
     def _forget(self) -> None:
         self._read_at = self._clock()
         self._plain: list[Description] | None = None
-        self._managed: list[Description] = []
+        self._managed: list[Description] | None = None
         self._entries: dict[_Version, list[Description] | None] = {}
 
-    def read(self, wanted: Iterable[str], families: Iterable[Family]) -> Mapping[str, PrefixList]:
-        """Return every AWS-managed list, and those among wanted that can be read, by id.
+    def read(self, wanted: Iterable[str], families: Iterable[Family], optional: OptionalReads) -> PrefixLists:
+        """Return every AWS-managed list, and those among wanted that can be read.
 
         families are those of the subnets' addresses. Usually one call of DescribePrefixLists is enough. Only if it does
         not return a wanted list, or S3 Express's list of one of the families, DescribeManagedPrefixLists and
-        GetManagedPrefixListEntries are called too.
+        GetManagedPrefixListEntries are called too, which may be denied.
         """
         if not 0 <= self._clock() - self._read_at <= REMEMBERED_SECONDS:
             self._forget()
         if self._plain is None:
             self._plain = pages(self._ec2, "ec2", "describe_prefix_lists", "PrefixLists")
         plain = prefix_lists(self._plain)
-        if self._lacks(prefix_lists(self._plain, self._managed), wanted, families):
-            self._managed = pages(self._ec2, "ec2", "describe_managed_prefix_lists", "PrefixLists")
-        self._read_entries(plain, set(wanted), set(families))
+        if self._lacks(prefix_lists(self._plain, self._managed or ()), wanted, families):
+            self._managed = optional.read(
+                lambda: pages(self._ec2, "ec2", "describe_managed_prefix_lists", "PrefixLists")
+            )
+        managed = self._managed or []
+        self._read_entries(managed, plain, set(wanted), set(families), optional)
         found = {
-            str(description.get("PrefixListId")): self._entries.get(_version(description))
-            for description in self._managed
+            str(description.get("PrefixListId")): self._entries.get(_version(description)) for description in managed
         }
         entries = {list_id: rows for list_id, rows in found.items() if rows is not None}
-        return prefix_lists(self._plain, self._managed, entries)
+        are_all_listed = shows_express_lists(managed, self._region)
+        return PrefixLists(prefix_lists(self._plain, managed, entries), are_all_listed)
 
     def _lacks(self, known: Mapping[str, PrefixList], wanted: Iterable[str], families: Iterable[Family]) -> bool:
         """Return whether a wanted list is a customer's or unknown, or S3 Express's list of a family is unknown."""
         express = {record.family for record in known.values() if is_express_service(record.name, self._region)}
-        lacks_family = bool(express) and not self._managed and not set(families) <= express
+        lacks_family = bool(express) and self._managed is None and not set(families) <= express
         return lacks_family or any(list_id not in known or not known[list_id].aws_owned for list_id in wanted)
 
-    def _read_entries(self, plain: Mapping[str, PrefixList], wanted: set[str], families: set[Family]) -> None:
+    def _read_entries(
+        self,
+        managed: Iterable[Description],
+        plain: Mapping[str, PrefixList],
+        wanted: set[str],
+        families: set[Family],
+        optional: OptionalReads,
+    ) -> None:
         """Read the entries of wanted lists, and of S3 Express's lists of the families, if their blocks are unknown."""
-        for description in self._managed:
+        for description in managed:
             list_id, version = str(description.get("PrefixListId")), _version(description)
             is_express = is_express_service(str(description.get("PrefixListName")), self._region)
             is_wanted = list_id in wanted or (is_express and description.get("AddressFamily") in families)
             readable = list_id in plain and plain[list_id].cidrs is not None
             if is_wanted and not readable and version not in self._entries:
-                self._entries[version] = unless_denied(partial(self._entries_of, list_id))
+                self._entries[version] = optional.read(partial(self._entries_of, list_id))
 
     def _entries_of(self, list_id: str) -> list[Description]:
         return pages(self._ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)

@@ -1,12 +1,21 @@
 """Join EC2's two descriptions of prefix lists: one has the blocks of AWS's lists, the other has all lists' owners."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from express_path.adapters.fields import Description, block, free_text, identifier, number, optional_free_text
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import PrefixList
+from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import RecordError
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixLists:
+    """The prefix lists of a Region by id; are_all_listed is true if DescribeManagedPrefixLists was read."""
+
+    by_id: Mapping[str, PrefixList]
+    are_all_listed: bool
 
 
 def prefix_lists(
@@ -27,6 +36,14 @@ def prefix_lists(
             record = replace(record, cidrs=known.cidrs)
         found[record.id] = record
     return {list_id: _undescribed(list_id, rows) for list_id, rows in listed.items()} | found
+
+
+def shows_express_lists(managed: Iterable[Description], region: str) -> bool:
+    """Return whether an answer of DescribeManagedPrefixLists contains S3 Express's lists, so that it shows all of them.
+
+    One that is filtered, such as by its owner, does not.
+    """
+    return any(is_express_service(str(row.get("PrefixListName")), region) for row in managed)
 
 
 def _plain(description: Description) -> PrefixList:

@@ -4,29 +4,30 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.network.resources import NetworkInterface
+from express_path.domain.network.resources import BlockMode, NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import by_id, endpoint, evaluator, route, snapshot, subnet, table, verdict_on
+from tests.support.make import by_id, endpoint, evaluator, firewalls, route, snapshot, subnet, table, verdict_on
 
 DEFAULT = "0.0.0.0/0"
+OFF, INGRESS, UNKNOWN, CLOSED = BlockMode
 FIREWALL = endpoint(
     "vpce-f",
     endpoint_type="gatewayloadbalancer",
     subnet_ids=("subnet-2",),
-    tags={"AWSNetworkFirewallManaged": "true"},
 )
 INTERFACE = NetworkInterface("eni-1", "subnet-2", source_dest_check=False)
 
 
-def network(to: str, *, first: bool | None = False, second: bool | None = False, beyond: str = "igw-1") -> Snapshot:
+def network(to: str, *, first: BlockMode = OFF, second: BlockMode = OFF, beyond: str = "igw-1") -> Snapshot:
     """subnet-1 with a default route, and subnet-2 behind a firewall or an interface, each closed or not or unknown."""
     return snapshot(
-        subnets=by_id(subnet(internet_closed=first), subnet("subnet-2", internet_closed=second)),
+        subnets=by_id(subnet(block_mode=first), subnet("subnet-2", block_mode=second)),
         route_tables=by_id(
             table("rtb-1", route(DEFAULT, to), subnets=("subnet-1",)),
             table("rtb-2", route(DEFAULT, beyond), subnets=("subnet-2",)),
         ),
         vpc_endpoints=by_id(FIREWALL),
+        firewalls=firewalls("vpce-f"),
         network_interfaces=by_id(INTERFACE),
     )
 
@@ -34,28 +35,32 @@ def network(to: str, *, first: bool | None = False, second: bool | None = False,
 @pytest.mark.parametrize(
     ("to", "first", "second", "reason"),
     [
-        ("igw-1", False, True, "INTERNET_GATEWAY"),
-        ("igw-1", True, False, "DROPPED"),
-        ("eigw-1", True, False, "DROPPED"),
-        ("igw-1", None, False, "UNRESOLVED_EGRESS"),
-        ("nat-1", True, False, "NAT_GATEWAY"),
-        ("vpce-f", False, False, "INTERNET_GATEWAY"),
-        ("vpce-f", False, True, "DROPPED"),
-        ("vpce-f", True, False, "DROPPED"),
-        ("vpce-f", True, None, "DROPPED"),
-        ("vpce-f", None, False, "UNRESOLVED_EGRESS"),
-        ("eni-1", False, True, "UNRESOLVED_EGRESS"),
-        ("eni-1", True, False, "NAT_INSTANCE"),
-        ("eni-1", False, None, "NAT_INSTANCE"),
+        ("igw-1", OFF, CLOSED, "INTERNET_GATEWAY"),
+        ("igw-1", CLOSED, OFF, "DROPPED"),
+        ("eigw-1", CLOSED, OFF, "DROPPED"),
+        ("igw-1", UNKNOWN, OFF, "UNRESOLVED_EGRESS"),
+        ("nat-1", CLOSED, OFF, "NAT_GATEWAY"),
+        ("vpce-f", OFF, OFF, "INTERNET_GATEWAY"),
+        ("vpce-f", OFF, CLOSED, "DROPPED"),
+        ("vpce-f", CLOSED, OFF, "DROPPED"),
+        ("vpce-f", CLOSED, UNKNOWN, "DROPPED"),
+        ("vpce-f", UNKNOWN, OFF, "UNRESOLVED_EGRESS"),
+        ("eni-1", OFF, CLOSED, "UNRESOLVED_EGRESS"),
+        ("eni-1", CLOSED, OFF, "NAT_INSTANCE"),
+        ("eni-1", OFF, UNKNOWN, "NAT_INSTANCE"),
+        ("igw-1", INGRESS, OFF, "UNRESOLVED_EGRESS"),
+        ("eigw-1", INGRESS, OFF, "INTERNET_GATEWAY"),
+        ("nat-1", INGRESS, OFF, "NAT_GATEWAY"),
+        ("vpce-f", OFF, INGRESS, "UNRESOLVED_EGRESS"),
+        ("vpce-f", UNKNOWN, INGRESS, "UNRESOLVED_EGRESS"),
+        ("eni-1", OFF, INGRESS, "NAT_INSTANCE"),
     ],
 )
-def test_the_states_of_the_subnets_on_the_way_count(
-    to: str, first: bool | None, second: bool | None, reason: str
-) -> None:
+def test_the_states_of_the_subnets_on_the_way_count(to: str, first: BlockMode, second: BlockMode, reason: str) -> None:
     """The subnet itself and those of firewalls close a gateway; an interface sends traffic from its own subnet."""
     verdict = verdict_on(network(to, first=first, second=second))
     assert verdict.reason == reason
-    says_why = reason == "DROPPED" or (reason == "UNRESOLVED_EGRESS" and first is None)
+    says_why = reason == "DROPPED" or (reason == "UNRESOLVED_EGRESS" and first is UNKNOWN)
     assert ("Block Public Access" in verdict.annotation) == says_why
 
 
@@ -64,7 +69,7 @@ def test_the_states_of_the_subnets_on_the_way_count(
 def test_paths_that_meet_differ(to: str, order: int) -> None:
     """Two subnets with one route table, or one firewall, have different verdicts if the gateway is closed to one."""
     both = network(to)
-    closed = subnet("subnet-3", internet_closed=True)
+    closed = subnet("subnet-3", block_mode=CLOSED)
     shared = table("rtb-1", route(DEFAULT, to), subnets=("subnet-1", "subnet-3"))
     asked = evaluator(
         replace(
@@ -79,7 +84,7 @@ def test_paths_that_meet_differ(to: str, order: int) -> None:
 
 def test_a_firewall_between_an_interface_and_the_gateway_counts() -> None:
     """The interface forwards to a firewall in a closed subnet: it has no way to the internet gateway."""
-    network_of_three = network("eni-1", second=True)
+    network_of_three = network("eni-1", second=CLOSED)
     apart = by_id(subnet("subnet-3"))
     tables = by_id(table("rtb-3", route(DEFAULT, "vpce-f"), subnets=("subnet-3",)))
     moved = replace(

@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.network.resources import NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import by_id, endpoint, route, snapshot, subnet, table, verdict_on
+from tests.support.make import by_id, endpoint, firewalls, route, snapshot, subnet, table, verdict_on
 
 APPLIANCE = endpoint("vpce-appliance", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-2",))
 DEFAULT = "0.0.0.0/0"
@@ -73,9 +73,6 @@ def test_an_endpoint_that_does_not_serve_s3_express_is_unresolved(change: dict[s
     assert verdict_on(changed).reason == "UNRESOLVED_EGRESS"
 
 
-FIREWALL = {"AWSNetworkFirewallManaged": "true"}
-
-
 @pytest.mark.parametrize(
     ("beyond", "firewall", "any_other"),
     [
@@ -90,10 +87,16 @@ FIREWALL = {"AWSNetworkFirewallManaged": "true"}
 )
 def test_an_appliance_endpoint_leads_on_by_its_own_subnet(beyond: tuple, firewall: str, any_other: str) -> None:
     """A firewall passes traffic on as it is; any other appliance may translate it, so only a NAT is certain."""
-    for tags, reason in ((FIREWALL, firewall), ({}, any_other), ({"AWSNetworkFirewallManaged": "True"}, any_other)):
-        endpoints = by_id(endpoint(), replace(APPLIANCE, tags=tags))
-        verdict = verdict_on(network(TO_APPLIANCE, beyond=beyond, vpc_endpoints=endpoints))
-        assert (tags, verdict.reason) == (tags, reason)
+    tagged = replace(APPLIANCE, tags={"AWSNetworkFirewallManaged": "true"})
+    for named, found, reason in (
+        (firewalls("vpce-appliance"), APPLIANCE, firewall),
+        (firewalls("vpce-other"), APPLIANCE, any_other),
+        (firewalls("vpce-other"), tagged, any_other),
+        (None, tagged, any_other),
+    ):
+        network_with = network(TO_APPLIANCE, beyond=beyond, vpc_endpoints=by_id(endpoint(), found), firewalls=named)
+        verdict = verdict_on(network_with)
+        assert (named, found.tags, verdict.reason) == (named, found.tags, reason)
         assert verdict.path[0] == ("APPLIANCE_ENDPOINT", "vpce-appliance", DEFAULT)
 
 

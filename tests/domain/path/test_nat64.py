@@ -7,7 +7,18 @@ import pytest
 from express_path.domain.network.addresses import Family, from_nat64, nat64, parse_cidr
 from express_path.domain.network.resources import NetworkInterface, PrefixList, Route
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import EXPRESS, EXPRESS_LIST, by_id, endpoint, route, snapshot, subnet, table, verdict_on
+from tests.support.make import (
+    EXPRESS,
+    EXPRESS_LIST,
+    by_id,
+    endpoint,
+    firewalls,
+    route,
+    snapshot,
+    subnet,
+    table,
+    verdict_on,
+)
 
 DUAL_STACK = subnet(has_ipv6=True, dns64=True)
 NATIVE = subnet(has_ipv6=True, ipv6_native=True, dns64=True)
@@ -17,18 +28,14 @@ TO_ENDPOINT = route("pl-express", "vpce-express")
 
 def network(*first: Route, beyond: tuple[Route, ...] = (), of: object = DUAL_STACK, **more: object) -> Snapshot:
     """subnet-1 with DNS64 and these routes; subnet-2 with an interface that forwards, a firewall and those beyond."""
-    firewall = endpoint(
-        "vpce-f",
-        endpoint_type="gatewayloadbalancer",
-        subnet_ids=("subnet-2",),
-        tags={"AWSNetworkFirewallManaged": "true"},
-    )
+    firewall = endpoint("vpce-f", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-2",))
     described = {
         "subnets": by_id(of, subnet("subnet-2")),
         "route_tables": by_id(
             table("rtb-1", *first, subnets=("subnet-1",)), table("rtb-2", *beyond, subnets=("subnet-2",))
         ),
         "vpc_endpoints": by_id(endpoint(), firewall),
+        "firewalls": firewalls("vpce-f"),
         "network_interfaces": by_id(NetworkInterface("eni-1", "subnet-2", source_dest_check=False)),
         **more,
     }

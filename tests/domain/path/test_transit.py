@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.network.resources import TransitGatewayAttachment, TransitGatewayRouteTable
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import EXPRESS_LIST, by_id, endpoint, route, snapshot, subnet, table, verdict_on
+from tests.support.make import EXPRESS_LIST, by_id, endpoint, firewalls, route, snapshot, subnet, table, verdict_on
 
 SPOKE = TransitGatewayAttachment("tgw-attach-1", "tgw-1", "vpc", "vpc-1", route_table_id="tgw-rtb-1")
 EGRESS = TransitGatewayAttachment("tgw-attach-2", "tgw-1", "vpc", "vpc-2", subnet_ids=("subnet-2a", "subnet-2b"))
@@ -157,13 +157,17 @@ def test_a_zone_that_may_be_covered_is_not_dropped(zone: str, other: str, subnet
 def test_a_firewall_in_a_zone_that_is_not_covered_is_dropped() -> None:
     """Behind a firewall, the zone of the firewall's subnet counts."""
     network = spoke_zones("use1-az1", "use1-az2", COVERED)
-    managed = {"AWSNetworkFirewallManaged": "true"}
-    firewall = endpoint("vpce-f", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-1b",), tags=managed)
+    firewall = endpoint("vpce-f", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-1b",))
     tables = by_id(
         table("rtb-1", route("0.0.0.0/0", "vpce-f"), subnets=("subnet-1",)),
         table("rtb-1b", route("0.0.0.0/0", "tgw-1"), subnets=("subnet-1b",)),
     )
-    through = replace(network, vpc_endpoints=by_id(firewall), route_tables={**network.route_tables, **tables})
+    through = replace(
+        network,
+        vpc_endpoints=by_id(firewall),
+        firewalls=firewalls("vpce-f"),
+        route_tables={**network.route_tables, **tables},
+    )
     assert verdict_on(through).reason == "DROPPED"
     assert [hop.id for hop in verdict_on(through).path] == ["vpce-f", "tgw-1"]
 

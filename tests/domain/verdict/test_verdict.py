@@ -111,7 +111,7 @@ def test_a_tag_excludes_on_subnet_table_or_vpc(holder: str) -> None:
     assert verdict_on(found, exclude_tag="team").note == f"tag team on {tagged_id}"
     verdict = verdict_on(found, exclude_tag="team=lake")
     assert verdict.reason == "EXCLUDED"
-    assert verdict.annotation == f"EXCLUDED: excluded by a rule parameter (tag team=lake on {tagged_id})"
+    assert verdict.annotation == f"EXCLUDED: excluded from the rule (tag team=lake on {tagged_id})"
     assert verdict_on(found, exclude_tag="team=Lake").reason == "ENDPOINT"
     assert verdict_on(found, exclude_tag="Team").reason == "ENDPOINT"
 
@@ -181,7 +181,8 @@ EDGE = Association(gateway_id="igw-1")
         ([table("rtb-1", main=True), table("rtb-2", main=True), table("rtb-3", main=True)], None),
         ([table("rtb-1", main=True), table("rtb-2", main=True), table("rtb-3", subnets=("subnet-1",))], "rtb-3"),
         ([table("rtb-1", subnets=("subnet-1", "subnet-1"))], "rtb-1"),
-        ([table("rtb-regional", main=True)], None),
+        ([table("rtb-regional", main=True)], "rtb-regional"),
+        ([table("rtb-regional", subnets=("subnet-1",)), table("rtb-0", main=True)], "rtb-regional"),
         ([table("rtb-0")], None),
         ([replace(table("rtb-0"), associations=(Association(),))], None),
     ],
@@ -198,6 +199,7 @@ EDGE = Association(gateway_id="igw-1")
         "three main",
         "explicit beside two main",
         "explicit twice",
+        "a regional NAT gateway's is main",
         "a regional NAT gateway's",
         "of nothing",
         "of a pool",

@@ -56,13 +56,10 @@ def gateway_endpoint_row(  # one parameter for each option of a network file
 
 
 def load_balancer_endpoint_row(
-    vpc: Vpc, endpoint_id: str, *, subnet: str, network_firewall: bool = False, fields: Row | None = None
+    vpc: Vpc, endpoint_id: str, *, subnet: str, network_firewall_tag: bool = False, fields: Row | None = None
 ) -> Row:
     """Return a Gateway Load Balancer endpoint's row of DescribeVpcEndpoints; firewalls use these endpoints too."""
-    firewall = {
-        "Firewall": vpc.place.arn("network-firewall", "firewall/firewall"),
-        "AWSNetworkFirewallManaged": "true",
-    }
+    firewall = {"Firewall": firewall_arn(vpc.place, "firewall"), "AWSNetworkFirewallManaged": "true"}
     row = {
         "VpcEndpointId": endpoint_id,
         "VpcEndpointType": "GatewayLoadBalancer",
@@ -74,17 +71,68 @@ def load_balancer_endpoint_row(
         "Groups": [],
         "IpAddressType": "ipv4",
         "PrivateDnsEnabled": False,
-        "RequesterManaged": network_firewall,
+        "RequesterManaged": network_firewall_tag,
         "NetworkInterfaceIds": [f"eni-of-{endpoint_id}"],
         "DnsEntries": [],
         "CreationTimestamp": "2026-02-20T08:31:44.612000+00:00",
         "Tags": [{"Key": key, "Value": value} for key, value in firewall.items()]
-        if network_firewall
+        if network_firewall_tag
         else tag_list(endpoint_id, None),
         "OwnerId": vpc.owner,
         "ServiceRegion": vpc.place.region,
     }
     return with_fields(row, fields)
+
+
+def firewall_arn(place: AccountRegion, name: str, owner: str = "") -> str:
+    """Return the ARN of a firewall of AWS Network Firewall."""
+    return place.arn("network-firewall", f"firewall/{name}", owner)
+
+
+def firewall_response(
+    place: AccountRegion,
+    name: str,
+    *,
+    endpoints: Sequence[str] = (),
+    proxy: bool = False,
+    nat_scope: str | None = None,
+    nat_gateway: str | None = None,
+    owner: str = "",
+) -> Row:
+    """Return the answer of DescribeFirewall: endpoints are in zones a, b, ...; nat_gateway is attached in each."""
+    attached = [{"NatGatewayId": nat_gateway, "Status": "READY"}] if nat_gateway else []
+    zones = {
+        f"{place.region}{letter}": {
+            "Attachment": {"SubnetId": "subnet-of-the-firewall", "EndpointId": endpoint_id, "Status": "READY"},
+            **({"NatGatewayAttachments": attached} if attached else {}),
+        }
+        for letter, endpoint_id in zip("abcdef", endpoints, strict=False)
+    }
+    firewall = {
+        "FirewallName": name,
+        "FirewallArn": firewall_arn(place, name, owner),
+        "FirewallPolicyArn": place.arn("network-firewall", "firewall-policy/policy", owner),
+        "VpcId": "vpc-of-the-firewall",
+        "FirewallId": "5a2c7c1e-3f0d-4b6a-9a55-0e2f9c1d7b34",
+        "ProxySettings": {"ListenerProperties": [{"Port": 3128, "Type": "HTTP"}]} if proxy else None,
+        "TransparentFilteringNatScope": nat_scope,
+    }
+    status = {"Status": "READY", "ConfigurationSyncStateSummary": "IN_SYNC", "SyncStates": zones}
+    return {"UpdateToken": "1", "Firewall": with_fields(firewall, None), "FirewallStatus": status}
+
+
+def association_response(place: AccountRegion, name: str, *, firewall: str, endpoint: str, owner: str = "") -> Row:
+    """Return the answer of DescribeVpcEndpointAssociation: a firewall's endpoint in another VPC."""
+    association = {
+        "VpcEndpointAssociationId": name,
+        "VpcEndpointAssociationArn": place.arn("network-firewall", f"vpc-endpoint-association/{name}"),
+        "FirewallArn": firewall_arn(place, firewall, owner),
+        "VpcId": "vpc-of-the-endpoint",
+        "SubnetMapping": {"SubnetId": "subnet-of-the-endpoint"},
+    }
+    attachment = {"SubnetId": "subnet-of-the-endpoint", "EndpointId": endpoint, "Status": "READY"}
+    status = {"Status": "READY", "AssociationSyncState": {f"{place.region}a": {"Attachment": attachment}}}
+    return {"VpcEndpointAssociation": association, "VpcEndpointAssociationStatus": status}
 
 
 def network_interface_row(  # one parameter for each option of a network file

@@ -8,6 +8,8 @@ from typing import Any
 from express_path_cli.dump import files
 from tests.support.network_files.account_rows import directory_bucket_row, identity, shared_subnet_row
 from tests.support.network_files.attached_rows import (
+    association_response,
+    firewall_response,
     gateway_endpoint_row,
     load_balancer_endpoint_row,
     network_interface_row,
@@ -124,6 +126,21 @@ def _prefix_lists(
     return responses
 
 
+def _firewall_files(place: AccountRegion, firewalls: Resources) -> Responses:
+    """Return the files of firewalls; null stands for a folder without files, as without permission."""
+    return {
+        f"{files.FIREWALLS_FOLDER}/{name}.json": firewall_response(place, name, **options)
+        for name, options in _options(firewalls)
+    }
+
+
+def _association_files(place: AccountRegion, associations: Mapping[str, Options]) -> Responses:
+    return {
+        f"{files.ASSOCIATIONS_FOLDER}/{name}.json": association_response(place, name, **options)
+        for name, options in associations.items()
+    }
+
+
 def _interface_files(place: AccountRegion, interfaces: Resources) -> Responses:
     rows = [network_interface_row(place, key, **options) for key, options in _options(interfaces)]
     return _listed(files.NETWORK_INTERFACES, rows)
@@ -170,6 +187,8 @@ SECTIONS: dict[str, Callable[[AccountRegion, Any], Responses]] = {
     "vpcs": _vpc_files,
     "prefix_lists": _prefix_list_files,
     "network_interfaces": _interface_files,
+    "firewalls": _firewall_files,
+    "firewall_endpoint_associations": _association_files,
     "transit_gateway": _transit_gateway_files,
     "directory_buckets": _bucket_files,
     "shared_subnets": _shared_subnet_files,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from express_path.domain.network.resources import PrefixList, TransitGatewayAttachment
+from express_path.domain.network.resources import Firewall, PrefixList, TransitGatewayAttachment
 from express_path.domain.network.snapshot import Snapshot
 
 
@@ -37,6 +37,8 @@ def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
         vpc_endpoints=_owners_view(account_ids, [snapshot.vpc_endpoints for snapshot in snapshots]),
         nat_gateways=_first_view([snapshot.nat_gateways for snapshot in snapshots]),
         prefix_lists=_prefix_lists([snapshot.prefix_lists for snapshot in snapshots]),
+        firewalls=_firewalls([snapshot.firewalls for snapshot in snapshots]),
+        lists_ipv6_prefix_lists=any(snapshot.lists_ipv6_prefix_lists for snapshot in snapshots),
         network_interfaces=_optional_view([snapshot.network_interfaces for snapshot in snapshots]),
         instances=_first_view([snapshot.instances for snapshot in snapshots]),
         transit_gateway_attachments=_attachments([snapshot.transit_gateway_attachments for snapshot in snapshots]),
@@ -76,6 +78,22 @@ def _prefix_lists(views: Sequence[Mapping[str, PrefixList]]) -> dict[str, Prefix
             described = known if known.name else prefix_list
             found[key] = replace(described, cidrs=prefix_list.cidrs if known.cidrs is None else known.cidrs)
     return found
+
+
+def _firewalls(views: Sequence[Mapping[str, Firewall] | None]) -> dict[str, Firewall] | None:
+    """Combine firewalls: one account may see the firewall, and another an endpoint in its own VPC."""
+    readable = [view for view in views if view is not None]
+    found: dict[str, Firewall] = {}
+    for view in readable:
+        for arn, firewall in view.items():
+            known = found.get(arn, firewall)
+            endpoint_ids = dict.fromkeys((*known.endpoint_ids, *firewall.endpoint_ids))
+            found[arn] = replace(
+                known,
+                endpoint_ids=tuple(endpoint_ids),
+                nat_gateway_ids={**firewall.nat_gateway_ids, **known.nat_gateway_ids},
+            )
+    return found if readable else None
 
 
 def _attachments(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.targets import TargetKind
@@ -36,6 +36,26 @@ class Route:
     def is_blackhole(self) -> bool:
         """Return whether the target no longer exists, so that AWS drops the traffic that the route wins."""
         return self.state == "blackhole"
+
+
+class BlockMode(StrEnum):
+    """What VPC Block Public Access blocks: InternetGatewayBlockMode of DescribeSubnets and DescribeVpcs.
+
+    BIDIRECTIONAL closes internet gateways and egress-only internet gateways. Under INGRESS, AWS documents NAT gateways
+    and egress-only internet gateways as open. UNKNOWN: the source does not show the mode, or the mode is a new one
+    (https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa-basics.html).
+    """
+
+    OFF = "off"
+    INGRESS = "block-ingress"
+    UNKNOWN = "unknown"
+    BIDIRECTIONAL = "block-bidirectional"
+
+
+def strictest(modes: Iterable[BlockMode]) -> BlockMode:
+    """Return the mode that counts for traffic that passes through several subnets; OFF if there is none."""
+    order = list(BlockMode)
+    return max(modes, key=order.index, default=BlockMode.OFF)
 
 
 ASSOCIATION_STATES = ("associating", "associated")
@@ -77,11 +97,7 @@ def target_ids(tables: Iterable[RouteTable], kind: TargetKind) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Subnet:
-    """A subnet; has_ipv6 is true if one of its IPv6 CIDR blocks is associated.
-
-    internet_closed says whether VPC Block Public Access blocks both directions for this subnet; it is None if the
-    source does not show that (https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa.html).
-    """
+    """A subnet; has_ipv6 is true if one of its IPv6 CIDR blocks is associated, block_mode is its own."""
 
     id: str
     vpc_id: str
@@ -91,16 +107,17 @@ class Subnet:
     has_ipv6: bool = False
     dns64: bool = False
     tags: Tags = field(default_factory=dict)
-    internet_closed: bool | None = False
+    block_mode: BlockMode = BlockMode.OFF
 
 
 @dataclass(frozen=True, slots=True)
 class Vpc:
-    """A VPC, its owner, and its tags."""
+    """A VPC, its owner, its tags, and its own Block Public Access mode, which counts only for regional NAT gateways."""
 
     id: str
     owner_id: str = ""
     tags: Tags = field(default_factory=dict)
+    block_mode: BlockMode = BlockMode.OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +135,30 @@ class VpcEndpoint:
     owner_id: str = ""
     tags: Tags = field(default_factory=dict)
 
-    @property
-    def is_network_firewall(self) -> bool:
-        """Return whether AWS Network Firewall manages the endpoint, so that it forwards traffic unchanged.
 
-        https://docs.aws.amazon.com/network-firewall/latest/developerguide/firewall-components.html
-        """
-        return self.tags.get("AWSNetworkFirewallManaged") == "true"
+@dataclass(frozen=True, slots=True)
+class Firewall:
+    """An AWS Network Firewall, and the endpoints that it names as its own.
+
+    endpoint_ids are those of DescribeFirewall, and of every DescribeVpcEndpointAssociation that names the firewall.
+    is_proxy is true for a NAT/Proxy firewall, and translates if it sends traffic that reaches its endpoints out through
+    its own NAT gateways. nat_gateway_ids has the NAT gateway of each of its own endpoints
+    (https://docs.aws.amazon.com/network-firewall/latest/developerguide/nfw-proxy-how-it-works.html).
+    """
+
+    arn: str
+    endpoint_ids: tuple[str, ...] = ()
+    is_proxy: bool = False
+    translates: bool = False
+    nat_gateway_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class NatGateway:
-    """A NAT gateway, public or private. A zonal one has a subnet; a regional one has its own route table instead."""
+    """A NAT gateway, public or private. A zonal one has a subnet; a regional one has its own route table instead.
+
+    proxy_firewall_arn is the NAT/Proxy firewall that uses the NAT gateway (AttachedAppliances); empty if none does.
+    """
 
     id: str
     vpc_id: str
@@ -137,6 +166,7 @@ class NatGateway:
     connectivity: str = "public"
     availability_mode: str = "zonal"
     route_table_id: str | None = None
+    proxy_firewall_arn: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from express_path.domain.network.resources import (
+    Firewall,
     Instance,
     NatGateway,
     NetworkInterface,
@@ -29,12 +30,13 @@ class AttachedVpc:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The network of one Region as account_id sees it; mappings have resource ids as keys.
+    """The network of one Region as account_id sees it; mappings have resource ids (of firewalls: ARNs) as keys.
 
     None in place of a mapping, or for has_directory_buckets, means "could not be read", never "none". shared_subnet_ids
     are the subnets that account_id shares with other accounts, None if they could not be read. denied names the
     optional API operations that were denied, such as sts:AssumeRole. foreign_subnet_ids are the subnets that only
-    another account lists; paths may lead through them.
+    another account lists; paths may lead through them. lists_ipv6_prefix_lists is true if DescribeManagedPrefixLists,
+    the only call that shows all IPv6 lists, was read.
     """
 
     account_id: str
@@ -51,6 +53,8 @@ class Snapshot:
     instances: Mapping[str, Instance] = field(default_factory=dict)
     has_directory_buckets: bool | None = None
     shared_subnet_ids: frozenset[str] | None = None
+    firewalls: Mapping[str, Firewall] | None = None
+    lists_ipv6_prefix_lists: bool = False
     denied: tuple[str, ...] = ()
     foreign_subnet_ids: frozenset[str] = frozenset()
 
@@ -63,13 +67,22 @@ class Snapshot:
 
     @cached_property
     def vpc_attachments(self) -> Mapping[AttachedVpc, TransitGatewayAttachment]:
-        """The available transit gateway attachment of each VPC, the first by id if there are several."""
+        """The transit gateway attachment of each VPC: the available one, else the first by id."""
         found: dict[AttachedVpc, TransitGatewayAttachment] = {}
-        attachments = self.transit_gateway_attachments or {}
-        for _, attachment in sorted(attachments.items()):
-            if attachment.resource_type == "vpc" and attachment.state == "available":
+        attachments = (self.transit_gateway_attachments or {}).values()
+        for attachment in sorted(attachments, key=lambda attachment: (attachment.state != "available", attachment.id)):
+            if attachment.resource_type == "vpc":
                 found.setdefault(AttachedVpc(attachment.transit_gateway_id, attachment.resource_id), attachment)
         return found
+
+    @cached_property
+    def firewall_of_endpoint(self) -> Mapping[str, Firewall]:
+        """The firewall that names each endpoint as its own."""
+        return {
+            endpoint_id: firewall
+            for firewall in (self.firewalls or {}).values()
+            for endpoint_id in firewall.endpoint_ids
+        }
 
     @cached_property
     def express_prefix_lists(self) -> tuple[PrefixList, ...]:

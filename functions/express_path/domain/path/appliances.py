@@ -3,16 +3,20 @@
 from dataclasses import replace
 from functools import partial
 
-from express_path.domain.network.resources import Route, VpcEndpoint
+from express_path.domain.network.resources import Firewall, Route, VpcEndpoint
+from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.onward import RouteTracer, trace_from_any
-from express_path.domain.path.outcomes import Outcome, Trace, TraceState, hop_of, unresolved
+from express_path.domain.path.outcomes import Hop, Outcome, Trace, TraceState, hop_of, terminal, unresolved
 from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.path.routing import AddressSet
 
-_MAY_TRANSLATE = (
-    "AWS Network Firewall does not manage this Gateway Load Balancer endpoint, so its appliance may translate traffic"
+FIREWALLS_NEEDED = (
+    "its appliance may translate traffic; to find its firewall: network-firewall:ListFirewalls, DescribeFirewall, "
+    "ListVpcEndpointAssociations, DescribeVpcEndpointAssociation"
 )
+_NO_FIREWALL = "no AWS Network Firewall that can be read names this endpoint, so its appliance may translate traffic"
+_ONLY_TAGGED = f"{_NO_FIREWALL}; its tag AWSNetworkFirewallManaged is no evidence, because anyone may set it"
 _UNLISTED = "the route table of the endpoint's subnet is not listed"
 
 
@@ -21,28 +25,40 @@ def follow_appliance_endpoint(
 ) -> Trace:
     """Continue from the subnet of a Gateway Load Balancer endpoint; Network Firewall endpoints have the same type.
 
-    https://docs.aws.amazon.com/network-firewall/latest/developerguide/firewall-policy-settings.html
+    A NAT/Proxy firewall may translate traffic itself and send it out through its own NAT gateway
+    (https://docs.aws.amazon.com/network-firewall/latest/developerguide/nfw-proxy-how-it-works.html). Every other
+    firewall forwards traffic unchanged
+    (https://docs.aws.amazon.com/network-firewall/latest/developerguide/firewall-policy-settings.html).
     """
     kind = TargetKind.APPLIANCE_ENDPOINT
     if endpoint.state != "available":
         return unresolved(route, addresses, f"the endpoint's state is {endpoint.state}, not available", kind)
-    if state.skip_gateway_endpoints and not endpoint.is_network_firewall:
-        return unresolved(route, addresses, _MAY_TRANSLATE, kind)
-    state = state._replace(internet_closed=_internet_closed_beyond(tracer, endpoint, state))
+    firewall = tracer.snapshot.firewall_of_endpoint.get(endpoint.id)
+    if firewall and firewall.translates:
+        return _leave_through_firewall(firewall, endpoint, route, addresses)
+    may_translate = _may_translate(tracer.snapshot, endpoint)
+    if state.skip_gateway_endpoints and not firewall:
+        return unresolved(route, addresses, may_translate, kind)
     beyond = trace_from_any(tracer, endpoint.subnet_ids, addresses, state, _UNLISTED)
-    trace = (
-        beyond.map(_nat_behind_appliance) if endpoint.is_network_firewall else behind_appliance(beyond, _MAY_TRANSLATE)
-    )
+    trace = beyond.map(_nat_behind_appliance) if firewall else behind_appliance(beyond, may_translate)
     return trace.via(hop_of(route, kind), route)
 
 
-def _internet_closed_beyond(tracer: RouteTracer, endpoint: VpcEndpoint, state: TraceState) -> bool | None:
-    """Return whether internet gateways are closed to traffic from the endpoint's subnet; None if that is unknown."""
-    subnets = (tracer.snapshot.subnets.get(subnet_id) for subnet_id in endpoint.subnet_ids)
-    known = {state.internet_closed, *(subnet.internet_closed for subnet in subnets if subnet)}
-    if True in known:
-        return True
-    return None if None in known else False
+def _leave_through_firewall(firewall: Firewall, endpoint: VpcEndpoint, route: Route, addresses: AddressSet) -> Trace:
+    """End at the NAT gateway of a NAT/Proxy firewall, which DescribeFirewall names for the firewall's own endpoints."""
+    trace = terminal(route, addresses, Reason.NAT_BEHIND_APPLIANCE, kind=TargetKind.APPLIANCE_ENDPOINT)
+    gateway_id = firewall.nat_gateway_ids.get(endpoint.id)
+    if gateway_id is None:
+        return trace
+    hop = Hop(TargetKind.NAT_GATEWAY, gateway_id, str(route.destination))
+    return trace.map(lambda outcome: replace(outcome, path=(*outcome.path, hop)))
+
+
+def _may_translate(snapshot: Snapshot, endpoint: VpcEndpoint) -> str:
+    """Return why it is not certain that an endpoint's appliance forwards traffic unchanged."""
+    if snapshot.firewalls is None or any(operation.startswith("network-firewall:") for operation in snapshot.denied):
+        return FIREWALLS_NEEDED
+    return _ONLY_TAGGED if "AWSNetworkFirewallManaged" in endpoint.tags else _NO_FIREWALL
 
 
 def behind_appliance(trace: Trace, note: str) -> Trace:

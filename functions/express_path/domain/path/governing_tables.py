@@ -7,23 +7,20 @@ from functools import cached_property
 from express_path.domain.network.resources import ASSOCIATION_STATES, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 
-_Claims = dict[str, RouteTable | None]
-"""The table that governs each subnet, or the main table of each VPC, by id; None if several tables claim to be it."""
+_Claims = dict[str, tuple[RouteTable, ...]]
+"""The tables that claim each subnet, or to be the main table of each VPC, by id; several contradict each other."""
 
 
 class GoverningTables:
     """Finds the route table that governs a subnet of one snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        """Index the associations that count, of tables that may govern a subnet."""
+        """Index the associations that count."""
         by_subnet: dict[str, _Claims] = {state: {} for state in ASSOCIATION_STATES}
         main_by_vpc: dict[str, _Claims] = {state: {} for state in ASSOCIATION_STATES}
-        regional = {gateway.route_table_id for gateway in snapshot.nat_gateways.values()}
         for table in snapshot.route_tables.values():
-            if table.id in regional:
-                continue
             for association in table.associations:
-                if not association.counts or association.gateway_id:
+                if not association.counts:
                     continue
                 if association.subnet_id:
                     _claim(by_subnet[association.state], association.subnet_id, table)
@@ -33,30 +30,35 @@ class GoverningTables:
         self._main_by_vpc = _by_precedence(main_by_vpc)
         self._snapshot = snapshot
 
-    def governing_table(self, subnet: Subnet) -> RouteTable | None:
-        """Return the explicitly associated table, else the main table of the subnet's own VPC.
+    def claiming_tables(self, subnet: Subnet) -> tuple[RouteTable, ...]:
+        """Return the route tables that claim a subnet with the same right: one, unless none can be seen or EC2 errs.
 
-        An association in state `associating` takes precedence over one in state `associated`. The result is None if
-        neither table can be seen, or if several tables claim to be the one. An association with a gateway routes what
-        enters the VPC there, never what leaves a subnet, and the table of a regional NAT gateway governs no subnet
-        (https://docs.aws.amazon.com/vpc/latest/userguide/gateway-route-tables.html,
+        An association with the subnet takes precedence over the main table of its VPC, and one in state `associating`
+        over one in state `associated`. What else is associated with a table, such as a gateway, does not matter: the
+        table of a regional NAT gateway governs the subnets that are associated with it
+        (https://docs.aws.amazon.com/vpc/latest/userguide/subnet-route-tables.html,
         https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateways-regional.html).
         """
         if subnet.id in self._by_subnet:
             return self._by_subnet[subnet.id]
-        return self._main_by_vpc.get(subnet.vpc_id)
+        return self._main_by_vpc.get(subnet.vpc_id, ())
+
+    def governing_table(self, subnet: Subnet) -> RouteTable | None:
+        """Return the route table that governs a subnet; None if none can be seen, or if several claim it."""
+        claiming = self.claiming_tables(subnet)
+        return claiming[0] if len(claiming) == 1 else None
 
     def governed_subnets(self, table: RouteTable) -> Sequence[Subnet]:
         """Return the subnets that a table governs, in the order of the snapshot."""
         return self._governed.get(table.id, ())
 
     @cached_property
-    def _governed(self) -> Mapping[str | None, Sequence[Subnet]]:
-        """The subnets by the id of the table that governs them; None if it cannot be seen."""
-        found: defaultdict[str | None, list[Subnet]] = defaultdict(list)
+    def _governed(self) -> Mapping[str, Sequence[Subnet]]:
+        """The subnets by the id of each table that claims them: a change of either table may settle which one it is."""
+        found: defaultdict[str, list[Subnet]] = defaultdict(list)
         for subnet in self._snapshot.subnets.values():
-            table = self.governing_table(subnet)
-            found[table.id if table else None].append(subnet)
+            for table in self.claiming_tables(subnet):
+                found[table.id].append(subnet)
         return dict(found)
 
 
@@ -69,6 +71,7 @@ def _by_precedence(claims_by_state: dict[str, _Claims]) -> _Claims:
 
 
 def _claim(claims: _Claims, owner_id: str, table: RouteTable) -> None:
-    """Record that a table governs. If a second table does, neither is certain: EC2 lists both during a change."""
-    if claims.setdefault(owner_id, table) is not table:
-        claims[owner_id] = None
+    """Record that a table claims a subnet or a VPC."""
+    known = claims.get(owner_id, ())
+    if all(other.id != table.id for other in known):
+        claims[owner_id] = (*known, table)

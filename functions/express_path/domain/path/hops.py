@@ -1,33 +1,72 @@
 """Follow a route to a target where a path ends: a NAT gateway, an internet gateway, a gateway endpoint."""
 
-from express_path.domain.network.resources import Route, VpcEndpoint
+from express_path.domain.network.addresses import from_nat64
+from express_path.domain.network.resources import BlockMode, Route, VpcEndpoint
 from express_path.domain.network.snapshot import is_express_service
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.appliances import follow_appliance_endpoint
 from express_path.domain.path.onward import RouteTracer
-from express_path.domain.path.outcomes import Trace, TraceState, terminal, unresolved
+from express_path.domain.path.outcomes import Trace, TraceState, join, terminal, unresolved
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.routing import AddressSet
 
 _CLOSED = "VPC Block Public Access blocks it: create an exclusion for the subnet"
+_NAT_CLOSED = "VPC Block Public Access blocks the NAT gateway's subnet {}: create an exclusion for it"
+_NAT_NOT_KNOWN_OPEN = "a regional NAT gateway in a VPC that VPC Block Public Access blocks in both directions"
 _NOT_KNOWN_OPEN = "this source does not show whether VPC Block Public Access blocks it; scan the account itself"
+_INGRESS = "under block-ingress, AWS documents only NAT gateways and egress-only internet gateways as open"
 
 
 def follow_nat_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
-    """End at a NAT gateway, whether it is zonal, regional, or private, and whether or not it is listed."""
-    return terminal(route, addresses, Reason.NAT_GATEWAY)
+    """End at a NAT gateway, whether it is zonal, regional, or private, and whether or not it is listed.
+
+    VPC Block Public Access also blocks NAT gateways in the subnets that it closes
+    (https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa-basics.html). That is certain only for a public
+    zonal one whose traffic can leave nowhere but through an internet gateway.
+    """
+    gateway = tracer.snapshot.nat_gateways.get(route.target_id)
+    if gateway is None or gateway.connectivity != "public":
+        return terminal(route, addresses, Reason.NAT_GATEWAY)
+    if gateway.subnet_id is None:
+        vpc = tracer.snapshot.vpcs.get(gateway.vpc_id)
+        if vpc and vpc.block_mode is BlockMode.BIDIRECTIONAL:
+            return unresolved(route, addresses, _NAT_NOT_KNOWN_OPEN)
+        return terminal(route, addresses, Reason.NAT_GATEWAY)
+    subnet = tracer.snapshot.subnets.get(gateway.subnet_id)
+    table = tracer.governing_table(subnet) if subnet else None
+    if subnet is None or table is None or subnet.block_mode is not BlockMode.BIDIRECTIONAL:
+        return terminal(route, addresses, Reason.NAT_GATEWAY)
+    index = tracer.index_of(table)
+    closed, traces = _NAT_CLOSED.format(subnet.id), list[Trace]()
+    for block in addresses.blocks():
+        translated = from_nat64(block) or block
+        for routed in index.split(translated):
+            only_internet = all(
+                winner.target_kind is TargetKind.INTERNET_GATEWAY and winner.state == "active"
+                for winner in routed.routes
+            )
+            unreadable = any(route.may_match(translated.family) for route in index.unreadable)
+            found = routed.addresses if translated is block else routed.addresses.under_nat64()
+            if routed.routes and only_internet and not unreadable:
+                traces.append(terminal(route, found, Reason.DROPPED, closed, is_closed=True))
+            else:
+                traces.append(terminal(route, found, Reason.NAT_GATEWAY))
+    return join(traces, frozenset({table.id}))
 
 
 def follow_internet_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
     """End at an internet gateway or egress-only internet gateway, without a NAT, unless Block Public Access closes it.
 
-    https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa.html
+    https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa-basics.html
     """
-    if state.internet_closed:
-        return terminal(route, addresses, Reason.DROPPED, _CLOSED)
+    if state.block_mode is BlockMode.BIDIRECTIONAL:
+        return terminal(route, addresses, Reason.DROPPED, _CLOSED, is_closed=True)
     # With skip_gateway_endpoints, the question is only whether an interface may be a NAT instance.
-    if state.internet_closed is None and not state.skip_gateway_endpoints:
+    if state.block_mode is BlockMode.UNKNOWN and not state.skip_gateway_endpoints:
         return unresolved(route, addresses, _NOT_KNOWN_OPEN)
+    is_egress_only = route.target_kind is TargetKind.EGRESS_ONLY_INTERNET_GATEWAY
+    if state.block_mode is BlockMode.INGRESS and not is_egress_only and not state.skip_gateway_endpoints:
+        return unresolved(route, addresses, _INGRESS)
     return terminal(route, addresses, Reason.INTERNET_GATEWAY)
 
 

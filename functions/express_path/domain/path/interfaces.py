@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from express_path.domain.network.addresses import Cidr, Family, from_nat64, nat64
-from express_path.domain.network.resources import NetworkInterface, Route
+from express_path.domain.network.addresses import Cidr, Family, from_nat64
+from express_path.domain.network.resources import BlockMode, NetworkInterface, Route
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.appliances import behind_appliance
 from express_path.domain.path.onward import NextTable, RouteTracer, next_table_in, trace_from
@@ -31,7 +31,8 @@ def follow_network_interface(tracer: RouteTracer, route: Route, addresses: Addre
         return unresolved(route, addresses, "this network interface is not listed (ec2:DescribeNetworkInterfaces)")
     if interface.source_dest_check:
         return unresolved(route, addresses, "its source/destination check is on, so it does not forward traffic")
-    next_table = _next_table_of(tracer, interface, state)
+    # What the interface sends comes from its own subnet, so only that subnet's Block Public Access counts.
+    next_table = next_table_in(tracer, interface.subnet_id, state._replace(block_mode=BlockMode.OFF))
     if next_table is None:
         return unresolved(route, addresses, f"the route table of its subnet {interface.subnet_id} is not listed")
     hop = Hop(TargetKind.NETWORK_INTERFACE, interface.id, str(route.destination))
@@ -43,13 +44,6 @@ def _interface_of(interfaces: Mapping[str, NetworkInterface], target_id: str) ->
         return interfaces[target_id]
     attached = [interface for interface in interfaces.values() if interface.instance_id == target_id]
     return min(attached, key=lambda interface: (interface.device_index or 0, interface.id), default=None)
-
-
-def _next_table_of(tracer: RouteTracer, interface: NetworkInterface, state: TraceState) -> NextTable | None:
-    """What the interface sends comes from its own subnet, so only that subnet's Block Public Access counts."""
-    subnet = tracer.snapshot.subnets.get(interface.subnet_id)
-    closed = subnet.internet_closed if subnet else None
-    return next_table_in(tracer, interface.subnet_id, state._replace(internet_closed=closed))
 
 
 def _trace_forwarded(tracer: RouteTracer, next_table: NextTable, block: Cidr) -> Trace:
@@ -65,12 +59,7 @@ def _trace_forwarded(tracer: RouteTracer, next_table: NextTable, block: Cidr) ->
 
 def _as_nat64(trace: Trace) -> Trace:
     """Return the trace of IPv4 addresses as a trace of the 64:ff9b:: addresses that stand for them."""
-    results = [
-        TracedAddresses(
-            AddressSet(nat64(traced.addresses.block), tuple(map(nat64, traced.addresses.holes))), traced.outcomes
-        )
-        for traced in trace.results
-    ]
+    results = [TracedAddresses(traced.addresses.under_nat64(), traced.outcomes) for traced in trace.results]
     return Trace(tuple(results), trace.consulted)
 
 

@@ -10,11 +10,11 @@ from functools import partial
 from typing import Protocol
 
 from express_path.domain.network.addresses import Cidr
-from express_path.domain.network.resources import Route, RouteTable, Subnet, TransitGatewayRouteTable
+from express_path.domain.network.resources import Route, RouteTable, Subnet, TransitGatewayRouteTable, strictest
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.outcomes import Trace, TraceState, alternatives, join, without_hop
 from express_path.domain.path.reasons import Reason
-from express_path.domain.path.routing import AddressSet
+from express_path.domain.path.routing import AddressSet, RoutingIndex
 
 AnyRouteTable = RouteTable | TransitGatewayRouteTable
 
@@ -26,6 +26,9 @@ class RouteTracer(Protocol):
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """Return the route table that governs a subnet; None if it cannot be seen."""
+
+    def index_of(self, table: AnyRouteTable) -> RoutingIndex:
+        """Return the routing index of all of a table's routes."""
 
     def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Follow a block of addresses from a route table."""
@@ -44,12 +47,16 @@ class NextTable:
 
 
 def next_table_in(tracer: RouteTracer, subnet_id: str, state: TraceState) -> NextTable | None:
-    """Return the route table of a subnet that traffic leaves from, in that subnet's zone; None if it is not listed."""
+    """Return the route table of a subnet that traffic leaves from, in that subnet's zone; None if it is not known.
+
+    Whatever mode of Block Public Access the subnet has counts from there on, too.
+    """
     subnet = tracer.snapshot.subnets.get(subnet_id)
     table = tracer.governing_table(subnet) if subnet else None
     if subnet is None or table is None:
         return None
-    return NextTable(table, state._replace(zone=subnet.availability_zone_id))
+    mode = strictest((state.block_mode, subnet.block_mode))
+    return NextTable(table, state._replace(zone=subnet.availability_zone_id, block_mode=mode))
 
 
 def trace_from(tracer: RouteTracer, next_table: NextTable, addresses: AddressSet) -> Trace:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from express_path.domain.network.resources import RouteTable, Subnet
+from express_path.domain.network.resources import BlockMode, RouteTable, Subnet
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.families import Families, families_of
 from express_path.domain.path.hops import UNREADABLE_TARGETS
@@ -29,7 +29,7 @@ class Origin(NamedTuple):
     table_id: str
     families: Families
     zone: str
-    internet_closed: bool | None
+    block_mode: BlockMode
 
 
 class Origins:
@@ -46,7 +46,7 @@ class Origins:
         zone = ""
         if self._has_transit_gateways and self._may_lead_to_transit_gateway(table):
             zone = subnet.availability_zone_id
-        return Origin(table.id, families_of(subnet), zone, subnet.internet_closed)
+        return Origin(table.id, families_of(subnet), zone, subnet.block_mode)
 
     def _may_lead_to_transit_gateway(self, table: RouteTable) -> bool:
         """Return whether a path from a table may lead to a transit gateway, at once or beyond other hops."""

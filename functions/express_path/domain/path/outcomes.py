@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from express_path.domain.network.addresses import Family
-from express_path.domain.network.resources import Route
+from express_path.domain.network.resources import BlockMode, Route
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.routing import AddressSet, contains, overlap
@@ -34,16 +34,18 @@ class Outcome:
     """Where traffic leaves, and the hops that it takes.
 
     route is the first route on the path. note adds what the reason does not say: what to fix, or what was not readable.
+    is_closed is true if VPC Block Public Access drops the traffic, because somebody closed the path.
     """
 
     reason: Reason
     path: tuple[Hop, ...] = ()
     route: Route | None = None
     note: str = ""
+    is_closed: bool = False
 
     def via(self, hop: Hop, route: Route) -> "Outcome":
         """Return the same outcome, seen from one hop earlier."""
-        return Outcome(self.reason, (hop, *self.path), route, self.note)
+        return Outcome(self.reason, (hop, *self.path), route, self.note, self.is_closed)
 
 
 class TracedAddresses(NamedTuple):
@@ -84,15 +86,15 @@ class TraceState(NamedTuple):
 
     zone is the Availability Zone id that the traffic is in, vpc_id the VPC that it is in, and lookups the route table
     lookups that led it there. skip_gateway_endpoints is true if routes to gateway endpoints are ignored, to find out
-    whether an interface leads to an internet gateway. internet_closed says whether VPC Block Public Access closes
-    internet gateways to this traffic; it is None if that is unknown.
+    whether an interface leads to an internet gateway. block_mode is what VPC Block Public Access does to this traffic
+    at an internet gateway: the strictest mode of the subnets that it passes through.
     """
 
     zone: str = ""
     vpc_id: str = ""
     lookups: frozenset[TableLookup] = frozenset()
     skip_gateway_endpoints: bool = False
-    internet_closed: bool | None = False
+    block_mode: BlockMode = BlockMode.OFF
 
     def why_not_followed(self, table_id: str, family: Family) -> str:
         """Return why the path is not followed into one more route table; empty if it is followed."""
@@ -109,10 +111,16 @@ def hop_of(route: Route, kind: TargetKind | None = None) -> Hop:
 
 
 def terminal(
-    route: Route, addresses: AddressSet, reason: Reason, note: str = "", kind: TargetKind | None = None
+    route: Route,
+    addresses: AddressSet,
+    reason: Reason,
+    note: str = "",
+    kind: TargetKind | None = None,
+    *,
+    is_closed: bool = False,
 ) -> Trace:
     """Return a trace that ends at this route's target."""
-    return Trace((TracedAddresses(addresses, (Outcome(reason, (hop_of(route, kind),), route, note),)),))
+    return Trace((TracedAddresses(addresses, (Outcome(reason, (hop_of(route, kind),), route, note, is_closed),)),))
 
 
 def unresolved(route: Route, addresses: AddressSet, note: str, kind: TargetKind | None = None) -> Trace:

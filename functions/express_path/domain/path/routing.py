@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
-from express_path.domain.network.addresses import BITS, Cidr, Family
+from express_path.domain.network.addresses import BITS, Cidr, Family, nat64
 from express_path.domain.network.resources import PrefixList, Rank, Route
 
 
@@ -26,6 +26,10 @@ class AddressSet(NamedTuple):
 
     block: Cidr
     holes: tuple[Cidr, ...] = ()
+
+    def under_nat64(self) -> "AddressSet":
+        """Return the 64:ff9b:: addresses that stand for these IPv4 addresses."""
+        return AddressSet(nat64(self.block), tuple(map(nat64, self.holes)))
 
     def blocks(self) -> Iterator[Cidr]:
         """Yield disjoint blocks that hold the same addresses."""
@@ -145,11 +149,16 @@ class RoutingIndex:
 
     def has_routes(self, family: Family) -> bool:
         """Return whether any route could carry addresses of this family: local routes and blackholes cannot."""
-        readable = (
-            route for networks in self._prefixes[family].values() for winners in networks.values() for route in winners
-        )
-        unreadable = (unread.route for unread in self.unreadable if unread.may_match(family))
-        return any(route.target_id != "local" and not route.is_blackhole for route in chain(readable, unreadable))
+        return any(route.target_id != "local" and not route.is_blackhole for route in self._routes_of(family))
+
+    def has_other_than_local(self, family: Family) -> bool:
+        """Return whether any route of this family, or one whose family is unknown, is not local."""
+        return any(route.target_id != "local" for route in self._routes_of(family))
+
+    def _routes_of(self, family: Family) -> Iterator[Route]:
+        for networks in self._prefixes[family].values():
+            yield from chain.from_iterable(networks.values())
+        yield from (unread.route for unread in self.unreadable if unread.may_match(family))
 
 
 @dataclass(slots=True)

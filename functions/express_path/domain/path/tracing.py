@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family, nat64
-from express_path.domain.network.resources import PrefixList, Route, RouteTable, Subnet
+from express_path.domain.network.resources import BlockMode, PrefixList, Route, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.governing_tables import GoverningTables
@@ -56,6 +56,7 @@ FOLLOW: Mapping[TargetKind, Follow] = {
 
 _BLACKHOLE = "blackhole: its target no longer exists; replace or delete the route"
 _UNTRANSLATED = "nothing on the path translates 64:ff9b::/96 to IPv4"
+_IPV6_LIST_UNSEEN = "whether S3 Express has an IPv6 prefix list here cannot be read (ec2:DescribeManagedPrefixLists)"
 _ENTRIES_UNREADABLE = "the prefix list's entries cannot be read (ec2:GetManagedPrefixListEntries)"
 
 
@@ -66,7 +67,7 @@ class _TraceKey(NamedTuple):
     block: Cidr
     zone: str
     skip_gateway_endpoints: bool
-    internet_closed: bool | None
+    block_mode: BlockMode
 
 
 class Tracer:
@@ -87,6 +88,14 @@ class Tracer:
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """Return the route table that governs a subnet; None if it cannot be seen."""
         return self._governing.governing_table(subnet)
+
+    def claiming_tables(self, subnet: Subnet) -> tuple[RouteTable, ...]:
+        """Return the route tables that claim a subnet with the same right; more than one contradict each other."""
+        return self._governing.claiming_tables(subnet)
+
+    def index_of(self, table: AnyRouteTable) -> RoutingIndex:
+        """Return the routing index of all of a table's routes."""
+        return self.indexes.index_of(table, skip_gateway_endpoints=False)
 
     def governed_subnets(self, table: RouteTable) -> Sequence[Subnet]:
         """Return the subnets that a route table governs."""
@@ -118,7 +127,7 @@ class Tracer:
         return table is not None and table_id in self.trace_subnet(table, subnet).consulted
 
     def _trace_prefix_lists(self, table: RouteTable, origin: Origin) -> Iterator[Trace]:
-        state = TraceState(zone=origin.zone, internet_closed=origin.internet_closed)
+        state = TraceState(zone=origin.zone, block_mode=origin.block_mode)
         for prefix_list in self.snapshot.express_prefix_lists:
             is_used = origin.families.include(prefix_list.family)
             is_synthesized = origin.families.dns64 and prefix_list.family is Family.IPV4
@@ -132,10 +141,25 @@ class Tracer:
                     yield self.trace(table, block, state)
                 if is_synthesized:
                     yield self.trace(table, nat64(block), state).map(_untranslated_has_no_route)
+        if (
+            origin.families.ipv6
+            and self._may_have_unseen_ipv6_list
+            and self.index_of(table).has_other_than_local(Family.IPV6)
+        ):
+            yield without_hop(AddressSet(Cidr(Family.IPV6, 0, 0)), Reason.UNRESOLVED_EGRESS, _IPV6_LIST_UNSEEN)
+
+    @property
+    def _may_have_unseen_ipv6_list(self) -> bool:
+        """Return whether there may be an IPv6 list: only DescribeManagedPrefixLists shows that there is none.
+
+        https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeManagedPrefixLists.html
+        """
+        known = {prefix_list.family for prefix_list in self.snapshot.express_prefix_lists}
+        return Family.IPV6 not in known and not self.snapshot.lists_ipv6_prefix_lists
 
     def _trace_unknown_addresses(self, table: RouteTable, prefix_list: PrefixList, family: Family) -> Trace:
         addresses = AddressSet(Cidr(family, 0, 0))
-        if not self.indexes.index_of(table, skip_gateway_endpoints=False).has_routes(family):
+        if not self.index_of(table).has_routes(family):
             return without_hop(addresses, Reason.NO_ROUTE)
         note = f"the entries of prefix list {prefix_list.id} cannot be read (ec2:GetManagedPrefixListEntries)"
         return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note)
@@ -154,7 +178,7 @@ class Tracer:
 
         The tables before it matter only if the path may return to one of them, or may become too long.
         """
-        key = _TraceKey(table.id, block, state.zone, state.skip_gateway_endpoints, state.internet_closed)
+        key = _TraceKey(table.id, block, state.zone, state.skip_gateway_endpoints, state.block_mode)
         trace = self._beyond_hops.get(key)
         if trace is None or not _is_independent(trace, state):
             trace = self.follow(table, block, state)

@@ -33,6 +33,8 @@ def follow_transit_gateway(tracer: RouteTracer, route: Route, addresses: Address
     attachment = tracer.snapshot.vpc_attachments.get(AttachedVpc(route.target_id, state.vpc_id))
     if attachment is None:
         return unresolved(route, addresses, f"no attachment of {state.vpc_id} is listed; {_ATTACHMENTS_NEEDED}")
+    if attachment.state != "available":
+        return unresolved(route, addresses, f"the state of {attachment.id} is {attachment.state}, not available")
     if not _may_enter(tracer, attachment, state.zone):
         fix = f"add a subnet in {state.zone} to {attachment.id}, which has none there"
         return terminal(route, addresses, Reason.DROPPED, fix)

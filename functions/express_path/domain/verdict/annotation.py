@@ -20,8 +20,8 @@ _PHRASES = {
     Reason.DROPPED: "AWS drops S3 Express traffic",
     Reason.NO_ROUTE: "no route leads to S3 Express",
     Reason.NOT_OWNED: "shared by another account, which evaluates it with its own rule",
-    Reason.EXCLUDED: "excluded by a rule parameter",
-    Reason.NO_DIRECTORY_BUCKETS: "the account has no directory bucket in this Region",
+    Reason.EXCLUDED: "excluded from the rule",
+    Reason.NO_DIRECTORY_BUCKETS: "the account has no directory bucket here; buckets of other accounts are not seen",
     Reason.SERVICE_NOT_OFFERED: "this Region does not offer S3 Express",
     Reason.DELETED: "the subnet no longer exists",
 }

@@ -65,7 +65,7 @@ class Account:
         return self.has_directory_buckets is False
 
 
-_NOT_LISTED = "vpcIds does not list its VPC"
+_NOT_LISTED = "rule parameter vpcIds does not list its VPC"
 _shared_fields = attrgetter(*(field.name for field in fields(Subnet) if field.name not in ("id", "tags")))
 """Return what a subnet may have in common with others: all its fields but its id and its tags."""
 
@@ -115,7 +115,9 @@ class Evaluator:
         """Decide once for all subnets with the same route table that differ only in their ids and in other tags."""
         if has_tag(subnet.tags, self._parameters.exclude_tag):
             return self._decide_on(subnet, table)
-        key = (table.id if table else None, _shared_fields(subnet), self._lacks_directory_buckets(subnet))
+        if table is None:
+            return self._decide_on(subnet, None)
+        key = (table.id, _shared_fields(subnet), self._lacks_directory_buckets(subnet))
         decision = self._decisions.get(key)
         if decision is None:
             decision = self._decisions[key] = self._decide_on(subnet, table)
@@ -126,7 +128,10 @@ class Evaluator:
         if before_routing:
             return decision_by(before_routing, None, self._parameters)
         if table is None:
+            claiming = sorted(table.id for table in self.tracer.claiming_tables(subnet))
             note = "its route table cannot be seen (ec2:DescribeRouteTables)"
+            if claiming:
+                note = f"{' and '.join(claiming)} both claim the subnet: associate it with one of them"
             return decision_by(Outcome(Reason.UNRESOLVED_EGRESS, note=note), None, self._parameters)
         origin = self.tracer.origin_of(table, subnet)
         decision = self._from_origins.get(origin)
