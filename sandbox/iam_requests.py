@@ -58,6 +58,14 @@ def _calendars(request: Request) -> Iterator[Authorization]:
         yield Authorization(request.action, name if ":" in name else request.arn("ssm", f"document/{name}"))
 
 
+def _firewalls(request: Request) -> Iterator[Authorization]:
+    """Yield the firewall that is named, or all of the account's (https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsnetworkfirewall.html)."""
+    name = request.parameters.get("FirewallName", "*")
+    yield Authorization(
+        request.action, request.parameters.get("FirewallArn") or request.arn("network-firewall", f"firewall/{name}")
+    )
+
+
 def _event_buses(request: Request) -> Iterator[Authorization]:
     for entry in request.parameters["Entries"]:
         name = entry.get("EventBusName", "default")
@@ -96,6 +104,9 @@ READERS: Mapping[str, Reader] = {
     "ec2:DescribeVpcAttribute": _named("VpcId", "ec2", "vpc/"),
     "ec2:SearchTransitGatewayRoutes": _named("TransitGatewayRouteTableId", "ec2", "transit-gateway-route-table/"),
     "events:PutEvents": _event_buses,
+    "network-firewall:DescribeFirewall": _firewalls,
+    "network-firewall:DescribeVpcEndpointAssociation": _with_arn("VpcEndpointAssociationArn"),
+    "network-firewall:ListFirewalls": _firewalls,
     "sns:Publish": _with_arn("TopicArn"),
     "sqs:SendMessageBatch": _queue_of_batch,
     "ssm:GetAutomationExecution": _named("AutomationExecutionId", "ssm", "automation-execution/"),

@@ -135,6 +135,12 @@ def subnet_with(scenario: str, reason: str) -> str:
     [
         ("customer-list-unreadable", "the prefix list's entries cannot be read", "grant the permission"),
         ("gateway-load-balancer-then-endpoint", "its appliance may translate traffic", "ask the appliance's owner"),
+        ("firewall-known-only-by-its-tag", "AWSNetworkFirewallManaged is no evidence", "ask the appliance's owner"),
+        ("firewalls-not-read", "network-firewall:ListFirewalls", "grant the permission"),
+        ("two-tables-claim-a-subnet", "rtb-one and rtb-two both claim", "associate it with one of them"),
+        ("internet-gateway-closed-to-ingress", "under block-ingress", "from an instance in the subnet"),
+        ("regional-nat-gateway-in-a-closed-vpc", "a regional NAT gateway in a VPC", "BytesOutToDestination"),
+        ("dual-stack-ipv6-list-not-seen", "ec2:DescribeManagedPrefixLists", "grant the permission"),
         ("transit-gateway-spoke-alone", "ec2:SearchTransitGatewayRoutes", "networkRoleArn"),
         (
             "transit-gateway-vpn-attachment",

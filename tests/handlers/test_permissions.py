@@ -11,6 +11,8 @@ from express_path.adapters.aws import Aws
 from express_path.errors import ApiError, PublishError
 from express_path.handlers import redrive
 from sandbox.event_sources import poll
+from sandbox.networks.account import Account
+from sandbox.networks.vpcs import BehindFirewall
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.iam import actions
@@ -56,6 +58,15 @@ def vpc(builder: Builder) -> Private:
     """A VPC with a route to each kind of target that needs additional reads."""
     vpc = Private(builder)
     builder.dual_stack(vpc.vpc, vpc.subnet)
+    account = Account(builder.sandbox)
+    firewall = BehindFirewall(account)
+    table = builder.table(
+        vpc.vpc,
+        VpcEndpointId=account.endpoint_of_firewall(
+            account.firewall_arn(firewall.appliance_subnet), vpc.vpc, vpc.public_subnet
+        ),
+    )
+    builder.subnet(vpc.vpc, table)
     builder.route(vpc.table, builder.prefix_list("192.0.2.1/32"), NatGatewayId=vpc.nat)
     run = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=vpc.public_subnet)
     interface = run["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]

@@ -1,7 +1,8 @@
 """Explain one subnet: its verdict, the hops, the routes that compete at each, capacity, and the heal."""
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from express_path.adapters.ec2_snapshot import SnapshotReader
@@ -27,7 +28,10 @@ from express_path_cli.sources.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One subnet, explained; is_main: its route table is the VPC's main one, without an explicit association."""
+    """One subnet, explained; is_main: its route table is the VPC's main one, without an explicit association.
+
+    notes are what else a reader should know: about proxies, and about what the source leaves out.
+    """
 
     verdict: Verdict
     names: Names
@@ -36,6 +40,7 @@ class Explanation:
     capacities: list[Capacity]
     proposal: Proposal
     remedy: Remedy | None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,8 @@ class Subject:
                 f"account {account_region.account_id} has no subnet {self.subnet_id} in {account_region.aws.region}",
                 "set --region and --profile to where the subnet is",
             )
-        return reader.read(account_region.account_id, vpc_id, parameters)
+        snapshot = reader.read(account_region.account_id, vpc_id, parameters)
+        return replace(snapshot, nat_gateways={**snapshot.nat_gateways, **reader.nat_gateways(vpc_id)})
 
     def _dumped(self, folder: Path) -> View:
         views = [
@@ -103,7 +109,32 @@ def explained(evaluator: Evaluator, subnet_id: str, account_region: AccountRegio
         capacities=capacities(carrying_hops(verdict.reason, verdict.path), snapshot),
         proposal=propose(evaluator, verdict, account_region),
         remedy=remedy(verdict, evaluator.tracer),
+        notes=(*_proxies(snapshot, verdict.vpc_id), *_unlisted_tables(snapshot, verdict.vpc_id)),
     )
+
+
+def _proxies(snapshot: Snapshot, vpc_id: str) -> Iterator[str]:
+    """Yield a note on each NAT/Proxy firewall with an endpoint or a NAT gateway in the VPC."""
+    endpoints = [endpoint.id for endpoint in snapshot.vpc_endpoints.values() if endpoint.vpc_id == vpc_id]
+    found = {snapshot.firewall_of_endpoint[key].arn for key in endpoints if key in snapshot.firewall_of_endpoint}
+    arns = {arn for arn in found if (snapshot.firewalls or {})[arn].is_proxy}
+    arns |= {gateway.proxy_firewall_arn for gateway in snapshot.nat_gateways.values() if gateway.vpc_id == vpc_id} - {
+        ""
+    }
+    for arn in sorted(arns):
+        yield (
+            f"{arn.rpartition('/')[2]} is a NAT/Proxy firewall. Routes do not show which clients use it as an explicit "
+            "proxy. Their traffic crosses its NAT gateway even with the endpoint, unless their NO_PROXY has the host "
+            "names of S3 Express"
+        )
+
+
+def _unlisted_tables(snapshot: Snapshot, vpc_id: str) -> Iterator[str]:
+    """Yield a note on each endpoint of the VPC that names a route table which the source does not list."""
+    for endpoint in snapshot.vpc_endpoints.values():
+        missing = [table_id for table_id in endpoint.route_table_ids if table_id not in snapshot.route_tables]
+        if endpoint.vpc_id == vpc_id and missing:
+            yield f"{endpoint.id} names {', '.join(missing)}, which is not listed: the route tables read are incomplete"
 
 
 def _is_explicit(table: RouteTable, subnet_id: str) -> bool:

@@ -29,6 +29,7 @@ def as_explanation_json(explanation: Explanation) -> str:
         "capacity": [capacity_answer(capacity) for capacity in explanation.capacities],
         "plan": plan_fields(plan),
         "unchecked": list(explanation.proposal.unchecked),
+        "notes": list(explanation.notes),
     }
     return json.dumps(document, indent=2) + "\n"
 

@@ -37,6 +37,7 @@ def as_explanation(explanation: Explanation) -> RenderableType:
         *_routes(explanation),
         *_remedy(explanation),
         *_healing(explanation),
+        *_notes(explanation),
     )
 
 
@@ -147,6 +148,13 @@ def _healing(explanation: Explanation) -> Iterator[RenderableType]:
             yield from _finding(label, style, finding, explanation.verdict)
     if unchecked:
         yield _line(f"[dim]not checked: {'; '.join(unchecked)}[/dim]", 2)
+
+
+def _notes(explanation: Explanation) -> Iterator[RenderableType]:
+    if explanation.notes:
+        yield from _heading("Also note")
+    for note in explanation.notes:
+        yield _line(escape(printable(note)), 2)
 
 
 def _action_text(explanation: Explanation) -> str:

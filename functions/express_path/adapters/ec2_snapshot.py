@@ -19,7 +19,7 @@ from express_path.adapters.memory import gc_paused
 from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
 from express_path.adapters.sharing_records import OWN_SUBNETS, shared_subnet_ids
 from express_path.domain.network.merging import merged
-from express_path.domain.network.resources import BlockMode, RouteTable, target_ids
+from express_path.domain.network.resources import BlockMode, NatGateway, RouteTable, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.verdict.parameters import RuleParameters, Scope
@@ -56,12 +56,16 @@ class SnapshotReader:
 
     def _network(self, account_id: str, vpc_id: str | None, optional: OptionalReads) -> Snapshot:
         of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]} if vpc_id else {}
-        of_nat_gateways = {"Filter": of_vpc["Filters"]} if vpc_id else {}  # this call spells its parameter differently
         subnets = self._read("describe_subnets", "Subnets", subnet, of_vpc)
         tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
         vpcs = self._read("describe_vpcs", "Vpcs", vpc, of_vpc)
         # A target that starts with nat- is enough for one VPC, unless Block Public Access may have closed the gateway.
         modes = {found.block_mode for found in vpcs.values()} | {found.block_mode for found in subnets.values()}
+        gateways: dict[str, NatGateway] = {}
+        if vpc_id is None:
+            gateways = self._read("describe_nat_gateways", "NatGateways", nat_gateway, {})
+        elif BlockMode.BIDIRECTIONAL in modes:
+            gateways = self.nat_gateways(vpc_id)
         lists = self._prefix_lists.read(_named_lists(tables), families_of(subnets.values()), optional)
         return Snapshot(
             account_id=account_id,
@@ -70,9 +74,7 @@ class SnapshotReader:
             subnets=subnets,
             route_tables=tables,
             vpc_endpoints=self._read("describe_vpc_endpoints", "VpcEndpoints", vpc_endpoint, of_vpc),
-            nat_gateways={}
-            if vpc_id and BlockMode.BIDIRECTIONAL not in modes
-            else self._read("describe_nat_gateways", "NatGateways", nat_gateway, of_nat_gateways),
+            nat_gateways=gateways,
             prefix_lists=lists.by_id,
             lists_ipv6_prefix_lists=lists.are_all_listed,
         )
@@ -128,6 +130,11 @@ class SnapshotReader:
         by_id = {"Filters": [{"Name": "subnet-id", "Values": [subnet_id]}]}
         found = self._read("describe_subnets", "Subnets", subnet, by_id)
         return found[subnet_id].vpc_id if subnet_id in found else None
+
+    def nat_gateways(self, vpc_id: str) -> dict[str, NatGateway]:
+        """Return the NAT gateways of a VPC."""
+        of_vpc = {"Filter": [{"Name": "vpc-id", "Values": [vpc_id]}]}  # this call spells its parameter differently
+        return self._read("describe_nat_gateways", "NatGateways", nat_gateway, of_vpc)
 
     def leads_to_transit_gateway(self, vpc_id: str) -> bool:
         """Return whether a route table of a VPC has a route to a transit gateway."""

@@ -56,20 +56,22 @@ def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str
     if not instance_ids:
         return {}
     reservations = filtered(aws.ec2, "describe_instances", "Reservations", "instance-id", instance_ids)
-    types = {row["InstanceId"]: row["InstanceType"] for reservation in reservations for row in reservation["Instances"]}
-    names = sorted(set(types.values()))
+    found = {row["InstanceId"]: row for reservation in reservations for row in reservation["Instances"]}
+    names = sorted({row["InstanceType"] for row in found.values()})
     described = filtered(aws.ec2, "describe_instance_types", "InstanceTypes", "instance-type", names)
     cards = {row["InstanceType"]: row["NetworkInfo"]["NetworkCards"] for row in described}
-    return {key: _instance(key, name, cards.get(name, [])) for key, name in types.items()}
+    return {key: _instance(row, cards.get(row["InstanceType"], [])) for key, row in found.items()}
 
 
-def _instance(instance_id: str, instance_type: str, cards: list[Mapping[str, Any]]) -> Instance:
+def _instance(row: Mapping[str, Any], cards: list[Mapping[str, Any]]) -> Instance:
     def total(field: str) -> float | None:
         """Return the sum over all cards in Gbit/s, None if AWS documents it for none of them."""
         known = [float(card[field]) for card in cards if card.get(field) is not None]
         return sum(known) if known else None
 
-    return Instance(instance_id, instance_type, total("BaselineBandwidthInGbps"), total("PeakBandwidthInGbps"))
+    interfaces = {found["NetworkInterfaceId"]: found["SubnetId"] for found in row.get("NetworkInterfaces", [])}
+    baseline, peak = total("BaselineBandwidthInGbps"), total("PeakBandwidthInGbps")
+    return Instance(row["InstanceId"], row["InstanceType"], baseline, peak, interfaces)
 
 
 def met_appliance_endpoints(tables: Iterable[RouteTable], endpoints: Mapping[str, VpcEndpoint]) -> list[VpcEndpoint]:

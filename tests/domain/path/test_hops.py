@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.network.resources import NetworkInterface
+from express_path.domain.network.resources import Instance, NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
 from tests.support.make import by_id, endpoint, firewalls, route, snapshot, subnet, table, verdict_on
 
@@ -173,3 +173,27 @@ def test_of_an_instances_interfaces_the_primary_one_counts() -> None:
     second = NetworkInterface("eni-0", "subnet-2", source_dest_check=True, instance_id="i-1", device_index=1)
     found = network(route(DEFAULT, "i-1"), beyond=(TO_IGW,), network_interfaces={"eni-0": second, **OPEN})
     assert verdict_on(found).reason == "NAT_INSTANCE"
+
+
+def two_armed(**more: object) -> Snapshot:
+    """An interface that forwards, in a subnet without a way out, of an instance with another interface."""
+    found = network(route(DEFAULT, "eni-1"), beyond=(), network_interfaces=OPEN)
+    instance_id = found.network_interfaces["eni-1"].instance_id
+    other = NetworkInterface("eni-2", "subnet-3", source_dest_check=False, instance_id=instance_id)
+    return replace(
+        found,
+        subnets={**found.subnets, "subnet-3": subnet("subnet-3")},
+        route_tables={**found.route_tables, "rtb-3": table("rtb-3", TO_IGW, subnets=("subnet-3",))},
+        **(more or {"network_interfaces": {**found.network_interfaces, "eni-2": other}}),
+    )
+
+
+def test_an_instance_whose_other_interface_leads_to_the_internet_may_be_a_nat() -> None:
+    """The sentence names the other interface and what to check, whether EC2 or the instance shows that interface."""
+    verdict = verdict_on(two_armed())
+    assert verdict.reason == "UNRESOLVED_EGRESS"
+    assert "i-1 may be a NAT: its other interface eni-2 leads to an internet gateway" in verdict.note
+    of_instance = Instance("i-1", "t4g.nano", subnet_of_interface={"eni-1": "subnet-2", "eni-2": "subnet-3"})
+    assert verdict_on(two_armed(instances=by_id(of_instance))).note == verdict.note
+    alone = Instance("i-1", "t4g.nano", subnet_of_interface={"eni-1": "subnet-2"})
+    assert "may be a NAT" not in verdict_on(two_armed(instances=by_id(alone))).note

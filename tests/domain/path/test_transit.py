@@ -154,6 +154,18 @@ def test_a_zone_that_may_be_covered_is_not_dropped(zone: str, other: str, subnet
     assert verdict_on(network).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
 
 
+def test_an_attachment_that_is_not_available_is_named_with_its_state() -> None:
+    """A VPC whose attachment is being modified has one, so the sentence must not say that none is listed."""
+    modifying = replace(SPOKE, state="modifying")
+    network = spoke_zones("use1-az1", "use1-az1", modifying)
+    verdict = verdict_on(network)
+    assert verdict.reason == "UNRESOLVED_EGRESS"
+    assert verdict.note == f"the state of {modifying.id} is modifying, not available"
+    second = replace(SPOKE, id="tgw-attach-zz")
+    attachments = {**(network.transit_gateway_attachments or {}), second.id: second}
+    assert verdict_on(replace(network, transit_gateway_attachments=attachments)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+
+
 def test_a_firewall_in_a_zone_that_is_not_covered_is_dropped() -> None:
     """Behind a firewall, the zone of the firewall's subnet counts."""
     network = spoke_zones("use1-az1", "use1-az2", COVERED)

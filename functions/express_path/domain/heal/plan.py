@@ -19,7 +19,15 @@ from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.preflight import calendar_findings, preflight
 from express_path.domain.heal.quotas import quota_findings
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Finding, HealSettings, Plan
-from express_path.domain.heal.simulation import blocking_routes, cures, excluded_neighbors, with_association
+from express_path.domain.heal.simulation import (
+    blocking_routes,
+    cures,
+    excluded_neighbors,
+    is_closed,
+    opened_paths,
+    path_closed,
+    with_association,
+)
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
@@ -50,6 +58,8 @@ def make_plan(evaluator: Evaluator, subnet_id: str, context: PlanContext) -> Pla
     blocker = BLOCKER_BY_REASON.get(verdict.reason)
     if blocker:
         return Plan(Action.BLOCKED, verdict, blockers=(blocker, *calendar_findings(context.evidence)))
+    if verdict.reason is Reason.DROPPED and is_closed(evaluator, verdict):
+        return Plan(Action.BLOCKED, verdict, blockers=(path_closed(verdict.annotation),))
     if verdict.compliance is not Compliance.NON_COMPLIANT:
         return Plan(Action.NOTHING_TO_DO, verdict)
     if not is_healable(verdict):
@@ -122,8 +132,10 @@ def _endpoint(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context
 def _findings(evaluator: Evaluator, verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext) -> Iterator[Finding]:
     snapshot, settings, evidence = evaluator.snapshot, context.settings, context.evidence
     table = snapshot.route_tables[str(verdict.route_table_id)]
+    changed = with_association(snapshot, table, endpoint)
     yield from excluded_neighbors(evaluator, table)
-    yield from blocking_routes(evaluator, with_association(snapshot, table, endpoint), verdict.subnet_id)
+    yield from opened_paths(evaluator, changed, table)
+    yield from blocking_routes(evaluator, changed, verdict.subnet_id)
     yield from endpoint_findings(snapshot, table, endpoint, settings)
     yield from quota_findings(snapshot, table, endpoint, evidence, settings)
     if context.ledger:

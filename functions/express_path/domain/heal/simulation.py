@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from express_path.domain.heal.endpoint_choice import prefix_lists_of
 from express_path.domain.heal.records import Blocker, Finding
 from express_path.domain.network.addresses import Cidr, from_nat64
-from express_path.domain.network.resources import Route, RouteTable, VpcEndpoint
+from express_path.domain.network.resources import Route, RouteTable, Subnet, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import TracedAddresses
 from express_path.domain.path.reasons import NO_WAY_OUT, Compliance, Reason
-from express_path.domain.path.routing import contains
-from express_path.domain.verdict.evaluator import Evaluator
+from express_path.domain.path.routing import contains, overlap
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
 
 MAX_BLOCKS = 10
 """How many blocks of addresses a finding lists."""
@@ -80,6 +80,47 @@ def _harmful(results: Sequence[TracedAddresses]) -> list[TracedAddresses]:
         for traced in results
     )
     return [traced for traced in harmful if traced.outcomes]
+
+
+def opened_paths(evaluator: Evaluator, changed: Snapshot, table: RouteTable) -> Iterator[Finding]:
+    """Yield the table's subnets for which the changed snapshot opens a path that Block Public Access closes now."""
+    after = evaluator.for_snapshot(changed)
+    for subnet in evaluator.tracer.governed_subnets(table):
+        closed = list(_closed_blocks(evaluator, table, subnet))
+        results = after.tracer.trace_subnet(changed.route_tables[table.id], subnet).results if closed else ()
+        reached = [
+            block
+            for traced in results
+            for block in traced.addresses.blocks()
+            if any(outcome.reason is Reason.ENDPOINT for outcome in traced.outcomes)
+        ]
+        opened = [block for block in closed if any(overlap(block, other) for other in reached)]
+        if opened:
+            yield path_closed(
+                f"{subnet.id} would reach {', '.join(map(str, opened[:MAX_BLOCKS]))} through the endpoint"
+            )
+
+
+def is_closed(evaluator: Evaluator, verdict: Verdict) -> bool:
+    """Return whether Block Public Access drops a part of a subnet's traffic."""
+    table = evaluator.snapshot.route_tables.get(verdict.route_table_id or "")
+    subnet = evaluator.snapshot.subnets.get(verdict.subnet_id)
+    return bool(table and subnet and any(_closed_blocks(evaluator, table, subnet)))
+
+
+def path_closed(evidence: str) -> Finding:
+    """Return the blocker for a path that somebody closed."""
+    return Finding(
+        Blocker.PATH_CLOSED,
+        f"{evidence}; VPC Block Public Access closes this path now",
+        "ask who closed it; if it should be open, create an exclusion, or associate the route table yourself",
+    )
+
+
+def _closed_blocks(evaluator: Evaluator, table: RouteTable, subnet: Subnet) -> Iterator[Cidr]:
+    for traced in evaluator.tracer.trace_subnet(table, subnet).results:
+        if any(outcome.is_closed for outcome in traced.outcomes):
+            yield from traced.addresses.blocks()
 
 
 def excluded_neighbors(evaluator: Evaluator, table: RouteTable) -> Iterator[Finding]:

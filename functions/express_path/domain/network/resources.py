@@ -197,12 +197,13 @@ class NetworkInterface:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An instance: its type, and the bandwidth of all its network cards together, in Gbit/s."""
+    """An instance: its type, the bandwidth of all its network cards in Gbit/s, and its interfaces' subnets."""
 
     id: str
     instance_type: str
     baseline_gbps: float | None = None
     peak_gbps: float | None = None
+    subnet_of_interface: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

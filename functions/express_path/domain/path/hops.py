@@ -12,9 +12,9 @@ from express_path.domain.path.routing import AddressSet
 
 _CLOSED = "VPC Block Public Access blocks it: create an exclusion for the subnet"
 _NAT_CLOSED = "VPC Block Public Access blocks the NAT gateway's subnet {}: create an exclusion for it"
-_NAT_NOT_KNOWN_OPEN = "a regional NAT gateway in a VPC that VPC Block Public Access blocks in both directions"
+REGIONAL_NAT_CLOSED = "a regional NAT gateway in a VPC that VPC Block Public Access blocks in both directions"
 _NOT_KNOWN_OPEN = "this source does not show whether VPC Block Public Access blocks it; scan the account itself"
-_INGRESS = "under block-ingress, AWS documents only NAT gateways and egress-only internet gateways as open"
+INGRESS_ONLY = "under block-ingress, AWS documents only NAT gateways and egress-only internet gateways as open"
 
 
 def follow_nat_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
@@ -30,7 +30,7 @@ def follow_nat_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet,
     if gateway.subnet_id is None:
         vpc = tracer.snapshot.vpcs.get(gateway.vpc_id)
         if vpc and vpc.block_mode is BlockMode.BIDIRECTIONAL:
-            return unresolved(route, addresses, _NAT_NOT_KNOWN_OPEN)
+            return unresolved(route, addresses, REGIONAL_NAT_CLOSED)
         return terminal(route, addresses, Reason.NAT_GATEWAY)
     subnet = tracer.snapshot.subnets.get(gateway.subnet_id)
     table = tracer.governing_table(subnet) if subnet else None
@@ -66,7 +66,7 @@ def follow_internet_gateway(tracer: RouteTracer, route: Route, addresses: Addres
         return unresolved(route, addresses, _NOT_KNOWN_OPEN)
     is_egress_only = route.target_kind is TargetKind.EGRESS_ONLY_INTERNET_GATEWAY
     if state.block_mode is BlockMode.INGRESS and not is_egress_only and not state.skip_gateway_endpoints:
-        return unresolved(route, addresses, _INGRESS)
+        return unresolved(route, addresses, INGRESS_ONLY)
     return terminal(route, addresses, Reason.INTERNET_GATEWAY)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from express_path.domain.network.addresses import Cidr, Family, from_nat64
-from express_path.domain.network.resources import BlockMode, NetworkInterface, Route
+from express_path.domain.network.resources import BlockMode, NetworkInterface, Route, target_ids
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.appliances import behind_appliance
 from express_path.domain.path.onward import NextTable, RouteTracer, next_table_in, trace_from
@@ -36,7 +36,7 @@ def follow_network_interface(tracer: RouteTracer, route: Route, addresses: Addre
     if next_table is None:
         return unresolved(route, addresses, f"the route table of its subnet {interface.subnet_id} is not listed")
     hop = Hop(TargetKind.NETWORK_INTERFACE, interface.id, str(route.destination))
-    return join(list(map(partial(_trace_forwarded, tracer, next_table), addresses.blocks()))).via(hop, route)
+    return join(list(map(partial(_trace_forwarded, tracer, interface, next_table), addresses.blocks()))).via(hop, route)
 
 
 def _interface_of(interfaces: Mapping[str, NetworkInterface], target_id: str) -> NetworkInterface | None:
@@ -46,15 +46,15 @@ def _interface_of(interfaces: Mapping[str, NetworkInterface], target_id: str) ->
     return min(attached, key=lambda interface: (interface.device_index or 0, interface.id), default=None)
 
 
-def _trace_forwarded(tracer: RouteTracer, next_table: NextTable, block: Cidr) -> Trace:
+def _trace_forwarded(tracer: RouteTracer, interface: NetworkInterface, next_table: NextTable, block: Cidr) -> Trace:
     """Follow a block that an interface forwards: IPv4 possibly translated, IPv6 unchanged, 64:ff9b:: both ways."""
     if block.family is Family.IPV4:
-        return _trace_translated(tracer, next_table, block)
+        return _trace_translated(tracer, interface, next_table, block)
     unchanged = behind_appliance(trace_from(tracer, next_table, AddressSet(block)), _MAY_TRANSLATE)
     ipv4 = from_nat64(block)
     if ipv4 is None:
         return unchanged
-    return alternatives([_as_nat64(_trace_translated(tracer, next_table, ipv4)), unchanged])
+    return alternatives([_as_nat64(_trace_translated(tracer, interface, next_table, ipv4)), unchanged])
 
 
 def _as_nat64(trace: Trace) -> Trace:
@@ -63,18 +63,43 @@ def _as_nat64(trace: Trace) -> Trace:
     return Trace(tuple(results), trace.consulted)
 
 
-def _trace_translated(tracer: RouteTracer, next_table: NextTable, block: Cidr) -> Trace:
+def _two_armed(tracer: RouteTracer, interface: NetworkInterface) -> str:
+    """Return what suggests that an instance translates and sends traffic out through another of its interfaces.
+
+    Routes do not show that. The note is empty unless the table of another interface's subnet has a route to an internet
+    gateway.
+    """
+    if interface.instance_id is None:
+        return ""
+    interfaces = (tracer.snapshot.network_interfaces or {}).values()
+    subnets = {other.id: other.subnet_id for other in interfaces if other.instance_id == interface.instance_id}
+    if interface.instance_id in tracer.snapshot.instances:
+        subnets |= tracer.snapshot.instances[interface.instance_id].subnet_of_interface
+    for other_id, subnet_id in sorted(subnets.items()):
+        subnet = tracer.snapshot.subnets.get(subnet_id)
+        table = tracer.governing_table(subnet) if subnet and other_id != interface.id else None
+        if table and target_ids([table], TargetKind.INTERNET_GATEWAY):
+            return (
+                f"{interface.instance_id} may be a NAT: its other interface {other_id} leads to an internet gateway; "
+                "check whether it translates (nft list ruleset)"
+            )
+    return ""
+
+
+def _trace_translated(tracer: RouteTracer, interface: NetworkInterface, next_table: NextTable, block: Cidr) -> Trace:
     """Follow a block as a NAT instance would send it: to an internet gateway, whatever gateway endpoints there are.
 
     If the route table does not lead to an internet gateway, the interface is an appliance.
     """
     state = next_table.state._replace(skip_gateway_endpoints=True)
     past_endpoints = trace_from(tracer, NextTable(next_table.table, state), AddressSet(block))
-    traces = list(map(partial(_nat_instance_or_appliance, tracer, next_table), past_endpoints.results))
+    traces = list(map(partial(_nat_instance_or_appliance, tracer, interface, next_table), past_endpoints.results))
     return join(traces, past_endpoints.consulted)
 
 
-def _nat_instance_or_appliance(tracer: RouteTracer, next_table: NextTable, past_endpoints: TracedAddresses) -> Trace:
+def _nat_instance_or_appliance(
+    tracer: RouteTracer, interface: NetworkInterface, next_table: NextTable, past_endpoints: TracedAddresses
+) -> Trace:
     direct = tuple(
         replace(outcome, reason=Reason.NAT_INSTANCE)
         for outcome in past_endpoints.outcomes
@@ -82,6 +107,7 @@ def _nat_instance_or_appliance(tracer: RouteTracer, next_table: NextTable, past_
     )
     if len(direct) == len(past_endpoints.outcomes):
         return Trace((TracedAddresses(past_endpoints.addresses, direct),))
-    beyond = behind_appliance(trace_from(tracer, next_table, past_endpoints.addresses), _MAY_TRANSLATE)
+    note = _two_armed(tracer, interface) or _MAY_TRANSLATE
+    beyond = behind_appliance(trace_from(tracer, next_table, past_endpoints.addresses), note)
     results = (TracedAddresses(traced.addresses, (*direct, *traced.outcomes)) for traced in beyond.results)
     return Trace(tuple(results), beyond.consulted)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.hops import INGRESS_ONLY, REGIONAL_NAT_CLOSED
 from express_path.domain.verdict.evaluator import Verdict
 
 _ASK_NETWORK_OWNER = "ask the owner of the network behind it how its traffic to the internet leaves"
@@ -25,14 +26,22 @@ _BY_LAST_HOP: Mapping[TargetKind, str] = {
     TargetKind.INTERNET_GATEWAY: "scan the account itself",
     TargetKind.EGRESS_ONLY_INTERNET_GATEWAY: "scan the account itself",
 }
+_BY_NOTE = {
+    INGRESS_ONLY: "open a connection to S3 Express from an instance in the subnet",
+    REGIONAL_NAT_CLOSED: "look at the NAT gateway's metric BytesOutToDestination, or ask who blocked the VPC",
+}
 _APPLIANCES = (TargetKind.APPLIANCE_ENDPOINT, TargetKind.NETWORK_INTERFACE)
 _EXITS = (TargetKind.INTERNET_GATEWAY, TargetKind.EGRESS_ONLY_INTERNET_GATEWAY, TargetKind.GATEWAY_ENDPOINT)
 
 
 def how_to_find_out(verdict: Verdict) -> str:
     """Return how to find out what is unknown about a path, by its note and its last hop."""
-    if "ec2:" in verdict.note or not verdict.path:
+    if "ec2:" in verdict.note or "network-firewall:" in verdict.note:
         return "grant the permission and run the command again"
+    if verdict.note in _BY_NOTE:
+        return _BY_NOTE[verdict.note]
+    if not verdict.path:
+        return verdict.note
     last = verdict.path[-1].kind
     # Routes show the network behind an appliance, but not what the appliance itself does.
     if last in _EXITS and any(hop.kind in _APPLIANCES for hop in verdict.path):
