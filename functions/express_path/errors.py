@@ -77,6 +77,20 @@ class ApiError(ExpressPathError):
         return self.code in self._DENIED
 
 
+class SightLostError(ExpressPathError):
+    """Reads were denied, and without them the paths of some subnets are unknown; these keep their stored results."""
+
+    def __init__(self, operations: Sequence[str], subnet_ids: Sequence[str], role_arn: str = "") -> None:
+        """Keep the denied operations, the subnets that are not reported, and the role that was denied, if it was one."""
+        self.operations, self.subnet_ids, self.role_arn = tuple(operations), tuple(subnet_ids), role_arn
+        whose = f" to {role_arn} (networkRoleArn)" if role_arn else ""
+        named = ", ".join(self.subnet_ids[:5]) + (", ..." if len(self.subnet_ids) > 5 else "")  # noqa: PLR2004
+        super().__init__(
+            f"{', '.join(self.operations)} denied{whose}: the paths of {len(self.subnet_ids)} subnets are unknown ({named}), "
+            "so they keep their previous results; restore the permission, and the next event or sweep evaluates them"
+        )
+
+
 class ReportError(ExpressPathError):
     """AWS Config rejected some evaluations."""
 

@@ -12,11 +12,13 @@ from express_path.adapters.config_rule.results import (
     changed_evaluations,
     deleted_resource_ids,
 )
-from express_path.adapters.config_rule.stored_results import StoredResult, stored_results
+from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.network_changes import cannot_change_path, change_of
 from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.reasons import Reason
 from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.annotation import reason_of
 from express_path.domain.verdict.evaluator import (
     Account,
     Evaluator,
@@ -27,7 +29,7 @@ from express_path.domain.verdict.evaluator import (
 )
 from express_path.domain.verdict.fanout import Change, ResourceType, concerned_subnets
 from express_path.domain.verdict.parameters import RuleParameters, Scope, parse_parameters
-from express_path.errors import EventError
+from express_path.errors import EventError, SightLostError
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Answer:
     """The verdicts to report. evaluator has the network they describe, None if none was read; note is for the log.
 
     If all subnets were evaluated, stored has the results that AWS Config had before, and everything the verdicts of all
-    subnets that exist.
+    subnets that exist. lost is the error to raise after the report: its subnets keep their results.
     """
 
     verdicts: Sequence[Verdict]
@@ -58,10 +60,26 @@ class Answer:
     note: str = ""
     stored: Mapping[str, StoredResult] | None = None
     everything: Sequence[Verdict] = ()
+    lost: SightLostError | None = None
 
     def evaluations(self, event: ConfigEvent) -> list[Evaluation]:
         """Return what to report to AWS Config in answer to the event."""
         return [_evaluation(verdict, event) for verdict in self.verdicts]
+
+    @property
+    def became_unresolved(self) -> int:
+        """How many paths of a sweep are unknown now, although AWS Config has another reason and no event came before.
+
+        An event evaluates a subnet when a recorded resource of its network changes. So something else changed: a
+        resource of another account, one that is not recorded, or what the function may read.
+        """
+        stored = self.stored or {}
+        return sum(
+            verdict.reason is Reason.UNRESOLVED_EGRESS
+            and verdict.subnet_id in stored
+            and reason_of(stored[verdict.subnet_id].annotation) is not Reason.UNRESOLVED_EGRESS
+            for verdict in self.everything
+        )
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -80,7 +98,8 @@ def evaluate(services: Services, event: ConfigEvent) -> Answer:
     Raise EventError, ParameterError, ApiError or RecordError instead of deciding with incomplete information.
     """
     rule = _Rule(services, event, parse_parameters(event.parameters))
-    return rule.evaluate_everything() if event.item is None else rule.evaluate_item(event.item)
+    answer = rule.evaluate_everything() if event.item is None else rule.evaluate_item(event.item)
+    return rule.without_lost_sight(answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +124,39 @@ class _Rule:
         changed = changed_evaluations((_evaluation(verdict, self.event) for verdict in verdicts.values()), stored)
         to_report = [verdicts[evaluation.resource_id] for evaluation in changed]
         return Answer(to_report, evaluator, note, stored, existing)
+
+    def without_lost_sight(self, answer: Answer) -> Answer:
+        """Return the answer without verdicts that are only unknown because a read was denied.
+
+        Losing sight must never look like an improvement. If a read under networkRoleArn is denied, an unknown path beyond
+        a transit gateway is never reported. Without another optional read, a verdict is reported unless AWS Config has a
+        result with another reason, because an account may never have granted the read.
+        """
+        evaluator = answer.evaluator
+        verdicts = {verdict.subnet_id: verdict for verdict in (*answer.everything, *answer.verdicts)}
+        lost = {subnet_id: evaluator.lost_read(found) for subnet_id, found in verdicts.items()} if evaluator else {}
+        lost = {subnet_id: operation for subnet_id, operation in lost.items() if operation}
+        if not lost or evaluator is None:
+            return answer
+        of_role = set(evaluator.snapshot.denied_to_role)
+        stored = answer.stored
+        if stored is None:
+            subnets, name = ResourceType.SUBNET.value, self.event.rule_name
+            stored = stored_results_of(self.services.aws.config, name, subnets, list(lost))
+        kept = {
+            subnet_id: operation
+            for subnet_id, operation in lost.items()
+            if operation in of_role
+            or (subnet_id in stored and reason_of(stored[subnet_id].annotation) is not Reason.UNRESOLVED_EGRESS)
+        }
+        if not kept:
+            return answer
+        role_arn = str(self.parameters.network_role_arn) if of_role & set(kept.values()) else ""
+        return replace(
+            answer,
+            verdicts=[verdict for verdict in answer.verdicts if verdict.subnet_id not in kept],
+            lost=SightLostError(sorted(set(kept.values())), sorted(kept), role_arn),
+        )
 
     def evaluate_item(self, item: Item) -> Answer:
         """Return the verdicts of the subnets that a changed resource concerns."""

@@ -11,12 +11,15 @@ from express_path.errors import ApiError
 from express_path_cli.manual import manual
 from express_path_cli.problems import one_line
 from express_path_cli.subcommands import COMMANDS
+from sandbox.networks.account import Account
+from sandbox.networks.central_egress import Hub
 from sandbox.server import Sandbox
 from tests.support.command import invoke, scan, without_time
 from tests.support.network import Builder, Private
 
 ELSEWHERE = "eu-west-1"
 OFF = "no-where-1"
+NETWORK_ACCOUNT = "444455556666"
 
 
 def live(*options: str) -> Result:
@@ -264,3 +267,19 @@ def test_an_optional_read_that_is_denied_is_noted(sandbox: Sandbox, builder: Bui
     assert {row["subnetId"]: row["reason"] for row in rows(result)}[subnet] == "UNRESOLVED_EGRESS"
     assert "note: account 123456789012 us-east-1: ec2:DescribeNetworkInterfaces was denied" in result.stderr
     assert live("--quiet").stderr == ""
+
+
+def test_a_network_role_that_is_denied_fails_the_scan(sandbox: Sandbox) -> None:
+    """The subnets are listed, but the exit status says that paths beyond the transit gateway are unknown."""
+    hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
+    spokes = Account(sandbox)
+    hub.share(spokes)
+    spoke = hub.join(spokes)
+    options = ("--parameter", f"networkRoleArn=arn:aws:iam::{NETWORK_ACCOUNT}:role/Network")
+    reasons = {row["subnetId"]: row["reason"] for row in rows(live(*options))}
+    assert reasons[spoke.subnet] == "NAT_BEYOND_TRANSIT_GATEWAY"
+    sandbox.faults.deny("sts", "AssumeRole")
+    result = live(*options)
+    assert result.exit_code == 2
+    assert {row["subnetId"]: row["reason"] for row in rows(result)}[spoke.subnet] == "UNRESOLVED_EGRESS"
+    assert "paths beyond a transit gateway are unknown" in result.stderr

@@ -95,6 +95,26 @@ def test_gauges_count_the_state_of_all_subnets(
     assert swept() == first
 
 
+def test_a_path_that_became_unknown_without_a_change_is_counted_once(
+    builder: Builder, swept: Callable[[], dict[str, Any]]
+) -> None:
+    """A path that is unknown from the start, or that an event already reported, is not counted."""
+    vpc = Private(builder)
+    assert "BecameUnresolved" not in swept()
+    peering = builder.ec2.create_vpc_peering_connection(VpcId=vpc.vpc, PeerVpcId=builder.vpc("10.9.0.0/16"))
+    peering_id = peering["VpcPeeringConnection"]["VpcPeeringConnectionId"]
+    builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcPeeringConnectionId=peering_id))
+    assert "BecameUnresolved" not in swept()
+    [table] = builder.ec2.describe_route_tables(Filters=[{"Name": "association.subnet-id", "Values": [vpc.subnet]}])[
+        "RouteTables"
+    ]
+    builder.ec2.replace_route(
+        RouteTableId=table["RouteTableId"], DestinationCidrBlock="0.0.0.0/0", VpcPeeringConnectionId=peering_id
+    )
+    assert swept()["BecameUnresolved"] == 1
+    assert "BecameUnresolved" not in swept()
+
+
 @pytest.mark.parametrize(
     ("ago", "seconds"), [(None, None), (timedelta(hours=25), 25 * 3600), (timedelta(days=16), None)]
 )

@@ -392,26 +392,6 @@ def test_role_by_an_event(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke]) -> 
     assert rule.changes(of=spoke.table) == {spoke.subnet: "NAT_BEYOND_TRANSIT_GATEWAY"}
 
 
-def test_role_that_cannot_be_assumed(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke], logged: Logged) -> None:
-    """If the role cannot be assumed, the verdict is the same as without a role, and the function logs a warning."""
-    _, spoke = two_accounts
-    sandbox.faults.deny("sts", "AssumeRole")
-    found = evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
-    assert found["reason"] == "UNRESOLVED_EGRESS"
-    assert "ec2:SearchTransitGatewayRoutes" in found["annotation"]
-    assert warnings(logged) == ["sts:AssumeRole"]
-
-
-@pytest.mark.parametrize("operation", ["SearchTransitGatewayRoutes", "DescribeTransitGatewayAttachments"])
-def test_role_that_may_not_read(sandbox: Sandbox, two_accounts: tuple[Hub, Spoke], operation: str) -> None:
-    """If the role lacks a permission to read transit gateways, the annotation names that permission."""
-    _, spoke = two_accounts
-    sandbox.faults.deny("ec2", operation)
-    found = evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
-    assert found["reason"] == "UNRESOLVED_EGRESS"
-    assert f"ec2:{operation}" in found["annotation"]
-
-
 def test_egress_vpc_of_another_account(sandbox: Sandbox, account: Account, network: Account) -> None:
     """The rule's account may own the transit gateway, and the network account the egress VPC."""
     hub = Hub(account)

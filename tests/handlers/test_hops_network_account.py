@@ -9,7 +9,7 @@ from sandbox.networks.account import ANYWHERE_IPV6, Account
 from sandbox.networks.central_egress import Hub, attach
 from sandbox.networks.vpcs import BehindNatGateway, PublicSide
 from sandbox.server import Sandbox
-from tests.handlers.test_hops_live import NETWORK, ROLE, Logged, evaluation, swept, warnings
+from tests.handlers.test_hops_live import NETWORK, ROLE, evaluation, swept
 from tests.support.rule import Rule
 
 NEEDED_AT_HOME = [
@@ -41,31 +41,6 @@ def account(sandbox: Sandbox) -> Account:
 def network(sandbox: Sandbox) -> Account:
     """The network account."""
     return Account(sandbox, NETWORK, first=100)
-
-
-def test_denied_reads_of_the_network_account_are_warned_of(
-    sandbox: Sandbox, account: Account, network: Account, logged: Logged
-) -> None:
-    """If the role lacks ec2:SearchTransitGatewayRoutes, the function logs a warning that names it."""
-    hub = Hub(network)
-    hub.share(account)
-    spoke = hub.join(account)
-    sandbox.faults.deny("ec2", "SearchTransitGatewayRoutes")
-    evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)
-    assert "ec2:SearchTransitGatewayRoutes" in warnings(logged)
-
-
-@pytest.mark.parametrize("operation", NEEDED_AT_HOME)
-def test_role_that_lacks_what_is_needed_at_home(
-    sandbox: Sandbox, account: Account, network: Account, logged: Logged, operation: str
-) -> None:
-    """If the role may not read the network account, the path ends there and the function logs a warning."""
-    hub = Hub(network)
-    hub.share(account)
-    spoke = hub.join(account)
-    sandbox.faults.before("sts", "AssumeRole", lambda: sandbox.faults.deny("ec2", operation))
-    assert evaluation(Rule(sandbox, {"networkRoleArn": ROLE}), spoke)["reason"] == "UNRESOLVED_EGRESS"
-    assert warnings(logged) == [f"ec2:{operation}"]
 
 
 def test_throttling_in_the_network_account_is_raised(

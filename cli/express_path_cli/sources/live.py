@@ -70,7 +70,7 @@ def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) ->
         snapshots = [snapshot for _, snapshot in task_pool.run(selected, partial(_read_snapshot, options, parameters))]
     clients = {account.account_id: account.aws for account in accounts}
     access = AccountAccess(clients, parameters.network_role_arn or "", options.external_id)
-    failures = sorted(task_pool.failures, key=lambda failure: failure.where)
+    failures = sorted([*task_pool.failures, *_role_failures(snapshots)], key=lambda failure: failure.where)
     return ReadResult(snapshots, failures, _denials(snapshots), access)
 
 
@@ -127,6 +127,20 @@ def _where_offered(accounts: Sequence[AccountRegion], task_pool: TaskPool) -> li
     possible = [here for account, regions in enabled for here in _in_regions([account], regions)]
     offers = task_pool.run(possible, lambda account_region: offers_s3_express(account_region.aws))
     return [account_region for account_region, is_offered in offers if is_offered]
+
+
+def _role_failures(snapshots: Sequence[Snapshot]) -> list[Failure]:
+    """Return what networkRoleArn was refused: paths beyond a transit gateway could not be determined."""
+    return [
+        Failure(
+            f"account {snapshot.account_id} {snapshot.region}",
+            ApiError(
+                snapshot.denied_to_role[0], "AccessDenied", "networkRoleArn; paths beyond a transit gateway are unknown"
+            ),
+        )
+        for snapshot in snapshots
+        if snapshot.denied_to_role
+    ]
 
 
 def _denials(snapshots: Sequence[Snapshot]) -> list[str]:

@@ -171,23 +171,25 @@ def filtered(ec2: "EC2Client", operation: str, field: str, name: str, values: Se
 
 
 class OptionalReads:
-    """Reads that may be denied, and the operations that were."""
+    """Reads that may be denied. denied are the operations that were; refused are those that IAM refused.
+
+    NotFound counts as denied: AWS reports another account's transit gateway route table as not found.
+    """
 
     def __init__(self) -> None:
         """Begin with nothing denied."""
         self.denied: list[str] = []
+        self.refused: list[str] = []
 
     def read(self, read: Callable[[], _Result]) -> _Result | None:
-        """Return the result, None if a permission is missing; other failures raise.
-
-        NotFound counts as missing permission: AWS reports another account's transit gateway route table as not found.
-        """
+        """Return the result, None if it is denied; other failures raise."""
         try:
             return read()
         except ApiError as error:
             if not error.is_denied and not error.code.endswith(".NotFound"):
                 raise
             self.denied.append(error.operation)
+            self.refused += [error.operation] if error.is_denied else []
             return None
 
 

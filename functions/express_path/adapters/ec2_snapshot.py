@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from express_path.adapters.assumed_role import assuming
@@ -106,14 +107,12 @@ class SnapshotReader:
 
         Nothing is added if the role cannot be assumed, or lacks a read that is required in the rule's own account.
         """
-        role = optional.read(lambda: assuming(self._aws, role_arn, self._external_id))
-        if role is None:
-            return snapshot
-        network_account = role_arn.split(":")[4]
-        central = optional.read(lambda: SnapshotReader(role).read(network_account, None, RuleParameters()))
-        if central is None:
-            return snapshot
-        return replace(merged([snapshot, central]), denied=central.denied)
+        of_role = OptionalReads()
+        role = of_role.read(lambda: assuming(self._aws, role_arn, self._external_id))
+        central = of_role.read(partial(_read_central, role, role_arn.split(":")[4], of_role)) if role else None
+        optional.denied += of_role.denied
+        seen = merged([snapshot, central]) if central else snapshot
+        return replace(seen, denied_to_role=tuple(of_role.refused))
 
     def _with_directory_buckets(self, snapshot: Snapshot, optional: OptionalReads) -> Snapshot:
         """Add whether there are directory buckets, and if there are none, which subnets the account shares."""
@@ -160,6 +159,12 @@ class SnapshotReader:
         """
         first = {"PaginationConfig": {"MaxItems": 1}}
         return bool(pages(self._aws.s3, "s3", "list_directory_buckets", "Buckets", **first))
+
+
+def _read_central(role: Aws, account_id: str, optional: OptionalReads) -> Snapshot:
+    """Read the whole Region of the network account."""
+    reader = SnapshotReader(role)
+    return reader._with_hops(reader._network(account_id, None, optional), None, RuleParameters(), optional)  # noqa: SLF001
 
 
 def _leads_to_transit_gateway(snapshot: Snapshot) -> bool:

@@ -63,6 +63,8 @@ def handler(
     answer = evaluate(services, config_event)
     _log_notes(answer)
     posted = _report(services, config_event, answer)
+    if answer.lost:
+        raise answer.lost
     returned = answer.verdicts[:MAX_RETURNED]
     return {
         "posted": posted,
@@ -93,7 +95,8 @@ def _report(services: Services, event: ConfigEvent, answer: Answer) -> int:
         raise
     logger.info("evaluated", extra={"posted": len(accepted), "ruleName": event.rule_name})
     if not event.is_test:
-        sweep = _sweep(services, publication) if event.item is None else ()
+        # A sweep that lost sight has no snapshot: consumers would take the subnets that it lacks for resolved.
+        sweep = _sweep(services, publication) if event.item is None and not answer.lost else ()
         bus.publish(chain(publication.changes(accepted), sweep))
     return len(accepted)
 
@@ -113,5 +116,5 @@ def _sweep(services: Services, publication: Publication) -> Iterable[Entry]:
     """Log and count what a sweep found, and return its events."""
     summary = summarize(publication.answer.everything)
     logger.info("swept", extra={**summary_json(summary), "sweepId": publication.run.sweep_id})
-    emit_gauges(services.aws, summary, services.heal_documents, logger)
+    emit_gauges(services.aws, summary, publication.answer.became_unresolved, services.heal_documents, logger)
     return publication.sweep(summary)

@@ -19,8 +19,12 @@ _Value = TypeVar("_Value")
 metrics = Metrics(namespace=NAMESPACE, service=SERVICE)
 
 
-def emit_gauges(aws: Aws, summary: Summary, heal_documents: Collection[str], logger: Logger) -> None:
+def emit_gauges(
+    aws: Aws, summary: Summary, became_unresolved: int, heal_documents: Collection[str], logger: Logger
+) -> None:
     """Print the gauges of a sweep; a gauge whose value cannot be read is left out.
+
+    became_unresolved is printed only if it is not 0, because a metric costs money for each hour in which it has a value.
 
     They are printed at every log level, because they are not log lines.
     """
@@ -32,6 +36,8 @@ def emit_gauges(aws: Aws, summary: Summary, heal_documents: Collection[str], log
         ("Unresolved", summary.unresolved),
     ):
         metrics.add_metric(name, MetricUnit.Count, count)
+    if became_unresolved:
+        metrics.add_metric("BecameUnresolved", MetricUnit.Count, became_unresolved)
     now = datetime.now(UTC)
     previous = _unless_failing(
         lambda: previous_sweep(aws.cloudwatch, NAMESPACE, SERVICE, "NonCompliant", now),

@@ -167,6 +167,46 @@ def test_a_dump_needs_an_identity(tmp_path: Path, content: str | None) -> None:
         read_dump(tmp_path)
 
 
+def test_an_identity_of_another_account_is_refused(tmp_path: Path) -> None:
+    """Only the owner of a VPC sees its NAT gateways, so the dump was made by the owner and not by the account named."""
+    nat = {"NatGatewayId": "nat-0a1", "VpcId": "vpc-0a1", "SubnetId": "subnet-0a1", "State": "available"}
+    shared = {"VpcId": "vpc-0a1", "OwnerId": OTHER}
+    empty_dump(tmp_path, Vpcs=[shared], Subnets=[])
+    read_dump(tmp_path)  # a subnet of another account's VPC may be shared with this one
+    write(tmp_path / "nat-gateways.json", {"NatGateways": [nat]})
+    with pytest.raises(DumpError, match=f"has account {ACCOUNT}, but .* account {OTHER} owns") as raised:
+        read_dump(tmp_path)
+    assert raised.value.path == str(tmp_path / "identity.json")
+
+
+FIREWALL = {
+    "Firewall": {"FirewallName": "f", "FirewallArn": f"arn:aws:network-firewall:us-east-1:{ACCOUNT}:firewall/f"},
+    "FirewallStatus": {"Status": "READY"},
+}
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ({"Firewalls": [FIREWALL["Firewall"]]}, "Firewall"),
+        ({"VpcEndpointAssociation": {"FirewallArn": FIREWALL["Firewall"]["FirewallArn"]}}, "Firewall"),
+        (
+            {"Firewall": {**FIREWALL["Firewall"], "FirewallArn": "arn:aws:network-firewall:eu-west-1:1:firewall/f"}},
+            "not in us-east-1",
+        ),
+    ],
+)
+def test_a_firewall_file_of_another_call_or_region_is_refused(tmp_path: Path, content: object, fault: str) -> None:
+    """The output of list-firewalls, an association, and a firewall of another Region are not this Region's firewalls."""
+    empty_dump(tmp_path)
+    write(tmp_path / "firewalls" / "f.json", FIREWALL)
+    assert read_dump(tmp_path)[0].network.firewalls
+    write(tmp_path / "firewalls" / "f.json", content)
+    with pytest.raises(DumpError, match=fault) as raised:
+        read_dump(tmp_path)
+    assert raised.value.path == str(tmp_path / "firewalls" / "f.json")
+
+
 def test_accounts_side_by_side_are_one_network_for_each_region(tmp_path: Path) -> None:
     """Networks are sorted by Region and account, whatever the folders' names."""
     empty_dump(tmp_path / "b", ACCOUNT, Subnets=[SUBNET])

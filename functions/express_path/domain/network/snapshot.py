@@ -34,9 +34,9 @@ class Snapshot:
 
     None in place of a mapping, or for has_directory_buckets, means "could not be read", never "none". shared_subnet_ids
     are the subnets that account_id shares with other accounts, None if they could not be read. denied names the
-    optional API operations that were denied, such as sts:AssumeRole. foreign_subnet_ids are the subnets that only
-    another account lists; paths may lead through them. lists_ipv6_prefix_lists is true if DescribeManagedPrefixLists,
-    the only call that shows all IPv6 lists, was read.
+    optional API operations that were denied, denied_to_role those that networkRoleArn's role was refused, or sts:AssumeRole.
+    foreign_subnet_ids are the subnets that only another account lists; paths may lead through them.
+    lists_ipv6_prefix_lists is true if DescribeManagedPrefixLists, the only call that shows all IPv6 lists, was read.
     """
 
     account_id: str
@@ -56,6 +56,7 @@ class Snapshot:
     firewalls: Mapping[str, Firewall] | None = None
     lists_ipv6_prefix_lists: bool = False
     denied: tuple[str, ...] = ()
+    denied_to_role: tuple[str, ...] = ()
     foreign_subnet_ids: frozenset[str] = frozenset()
 
     @cached_property

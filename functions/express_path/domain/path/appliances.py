@@ -38,9 +38,10 @@ def follow_appliance_endpoint(
         return _leave_through_firewall(firewall, endpoint, route, addresses)
     may_translate = _may_translate(tracer.snapshot, endpoint)
     if state.skip_gateway_endpoints and not firewall:
-        return unresolved(route, addresses, may_translate, kind)
+        return unresolved(route, addresses, may_translate, kind, lacks="network-firewall:")
     beyond = trace_from_any(tracer, endpoint.subnet_ids, addresses, state, _UNLISTED)
-    trace = beyond.map(_nat_behind_appliance) if firewall else behind_appliance(beyond, may_translate)
+    lacks = "network-firewall:" if may_translate == FIREWALLS_NEEDED else ""
+    trace = beyond.map(_nat_behind_appliance) if firewall else behind_appliance(beyond, may_translate, lacks)
     return trace.via(hop_of(route, kind), route)
 
 
@@ -61,17 +62,17 @@ def _may_translate(snapshot: Snapshot, endpoint: VpcEndpoint) -> str:
     return _ONLY_TAGGED if "AWSNetworkFirewallManaged" in endpoint.tags else _NO_FIREWALL
 
 
-def behind_appliance(trace: Trace, note: str) -> Trace:
+def behind_appliance(trace: Trace, note: str, lacks: str = "") -> Trace:
     """Return what can be determined behind an appliance that may translate traffic: only a NAT. note says why."""
-    return trace.map(partial(_certain_behind_appliance, note))
+    return trace.map(partial(_certain_behind_appliance, note, lacks))
 
 
-def _certain_behind_appliance(note: str, outcome: Outcome) -> Outcome:
+def _certain_behind_appliance(note: str, lacks: str, outcome: Outcome) -> Outcome:
     if outcome.reason in NAT_REASONS:
         return _nat_behind_appliance(outcome)
     if outcome.reason is Reason.UNRESOLVED_EGRESS:
         return outcome
-    return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note)
+    return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note, lacks=lacks)
 
 
 def _nat_behind_appliance(outcome: Outcome) -> Outcome:

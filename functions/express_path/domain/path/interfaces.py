@@ -25,7 +25,7 @@ def follow_network_interface(tracer: RouteTracer, route: Route, addresses: Addre
         return unresolved(route, addresses, _MAY_TRANSLATE)
     if tracer.snapshot.network_interfaces is None:
         note = "to find out whether it forwards traffic, grant ec2:DescribeNetworkInterfaces"
-        return unresolved(route, addresses, note)
+        return unresolved(route, addresses, note, lacks="ec2:DescribeNetworkInterfaces")
     interface = _interface_of(tracer.snapshot.network_interfaces, route.target_id)
     if interface is None:
         return unresolved(route, addresses, "this network interface is not listed (ec2:DescribeNetworkInterfaces)")

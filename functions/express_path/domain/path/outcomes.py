@@ -34,7 +34,8 @@ class Outcome:
     """Where traffic leaves, and the hops that it takes.
 
     route is the first route on the path. note adds what the reason does not say: what to fix, or what was not readable.
-    is_closed is true if VPC Block Public Access drops the traffic, because somebody closed the path.
+    is_closed is true if VPC Block Public Access drops the traffic, because somebody closed the path. lacks is the API
+    operation, or the service in front of the colon, without which the outcome is unknown; empty if no read would help.
     """
 
     reason: Reason
@@ -42,10 +43,11 @@ class Outcome:
     route: Route | None = None
     note: str = ""
     is_closed: bool = False
+    lacks: str = ""
 
     def via(self, hop: Hop, route: Route) -> "Outcome":
         """Return the same outcome, seen from one hop earlier."""
-        return Outcome(self.reason, (hop, *self.path), route, self.note, self.is_closed)
+        return Outcome(self.reason, (hop, *self.path), route, self.note, self.is_closed, self.lacks)
 
 
 class TracedAddresses(NamedTuple):
@@ -123,16 +125,19 @@ def terminal(
     return Trace((TracedAddresses(addresses, (Outcome(reason, (hop_of(route, kind),), route, note, is_closed),)),))
 
 
-def unresolved(route: Route, addresses: AddressSet, note: str, kind: TargetKind | None = None) -> Trace:
+def unresolved(
+    route: Route, addresses: AddressSet, note: str, kind: TargetKind | None = None, *, lacks: str = ""
+) -> Trace:
     """Return a trace that cannot continue at this route's target; note says why, and what would resolve it."""
-    return terminal(route, addresses, Reason.UNRESOLVED_EGRESS, note, kind)
+    outcome = Outcome(Reason.UNRESOLVED_EGRESS, (hop_of(route, kind),), route, note, lacks=lacks)
+    return Trace((TracedAddresses(addresses, (outcome,)),))
 
 
 def without_hop(
-    addresses: AddressSet, reason: Reason, note: str = "", consulted: frozenset[str] = frozenset()
+    addresses: AddressSet, reason: Reason, note: str = "", consulted: frozenset[str] = frozenset(), *, lacks: str = ""
 ) -> Trace:
     """Return a trace that ends before any further hop."""
-    return Trace((TracedAddresses(addresses, (Outcome(reason, note=note),)),), consulted)
+    return Trace((TracedAddresses(addresses, (Outcome(reason, note=note, lacks=lacks),)),), consulted)
 
 
 def join(traces: Iterable[Trace], consulted: frozenset[str] = frozenset()) -> Trace:

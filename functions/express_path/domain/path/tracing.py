@@ -57,6 +57,7 @@ FOLLOW: Mapping[TargetKind, Follow] = {
 _BLACKHOLE = "blackhole: its target no longer exists; replace or delete the route"
 _UNTRANSLATED = "nothing on the path translates 64:ff9b::/96 to IPv4"
 _IPV6_LIST_UNSEEN = "whether S3 Express has an IPv6 prefix list here cannot be read (ec2:DescribeManagedPrefixLists)"
+_ENTRIES = "ec2:GetManagedPrefixListEntries"
 _ENTRIES_UNREADABLE = "the prefix list's entries cannot be read (ec2:GetManagedPrefixListEntries)"
 
 
@@ -146,7 +147,8 @@ class Tracer:
             and self._may_have_unseen_ipv6_list
             and self.index_of(table).has_other_than_local(Family.IPV6)
         ):
-            yield without_hop(AddressSet(Cidr(Family.IPV6, 0, 0)), Reason.UNRESOLVED_EGRESS, _IPV6_LIST_UNSEEN)
+            unseen, lacks = AddressSet(Cidr(Family.IPV6, 0, 0)), "ec2:DescribeManagedPrefixLists"
+            yield without_hop(unseen, Reason.UNRESOLVED_EGRESS, _IPV6_LIST_UNSEEN, lacks=lacks)
 
     @property
     def _may_have_unseen_ipv6_list(self) -> bool:
@@ -162,7 +164,7 @@ class Tracer:
         if not self.index_of(table).has_routes(family):
             return without_hop(addresses, Reason.NO_ROUTE)
         note = f"the entries of prefix list {prefix_list.id} cannot be read (ec2:GetManagedPrefixListEntries)"
-        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note)
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=_ENTRIES)
 
     def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Follow a block of addresses from a route table; a second lookup in the same table is a loop."""
@@ -236,7 +238,7 @@ def _unreadable_outcomes(routed: RoutedBlocks, index: RoutingIndex) -> Iterator[
             and not route.is_blackhole
             and {winner.target_id for winner in routed.routes} != {route.target_id}
         ):
-            yield Outcome(Reason.UNRESOLVED_EGRESS, (hop_of(route),), route, _ENTRIES_UNREADABLE)
+            yield Outcome(Reason.UNRESOLVED_EGRESS, (hop_of(route),), route, _ENTRIES_UNREADABLE, lacks=_ENTRIES)
 
 
 def _untranslated_has_no_route(outcome: Outcome) -> Outcome:

@@ -13,6 +13,7 @@ from express_path.domain.path.routing import AddressSet
 _TABLES_NEEDED = "set networkRoleArn; its role needs ec2:SearchTransitGatewayRoutes"
 _ATTACHMENTS_NEEDED = "set networkRoleArn; its role needs ec2:DescribeTransitGatewayAttachments"
 _BOTH_NEEDED = f"{_ATTACHMENTS_NEEDED} and ec2:SearchTransitGatewayRoutes"
+_ATTACHMENTS = "ec2:DescribeTransitGatewayAttachments"
 _NOT_CERTAIN = "beyond a transit gateway, only a NAT can be determined"
 _UNLISTED = "the route tables of the attachment's subnets are not listed"
 _AVAILABILITY_ZONE = re.compile(r"[a-z]+[0-9]+-az[0-9]+")
@@ -29,7 +30,7 @@ def follow_transit_gateway(tracer: RouteTracer, route: Route, addresses: Address
     if state.skip_gateway_endpoints:
         return unresolved(route, addresses, _NOT_CERTAIN)
     if tracer.snapshot.transit_gateway_attachments is None:
-        return unresolved(route, addresses, _ATTACHMENTS_NEEDED)
+        return unresolved(route, addresses, _ATTACHMENTS_NEEDED, lacks=_ATTACHMENTS)
     attachment = tracer.snapshot.vpc_attachments.get(AttachedVpc(route.target_id, state.vpc_id))
     if attachment is None:
         return unresolved(route, addresses, f"no attachment of {state.vpc_id} is listed; {_ATTACHMENTS_NEEDED}")
@@ -69,7 +70,8 @@ def _trace_from_table_of(
     elif table.truncated:
         note = f"{table.id} has more routes than one search returns"
     if table is None or note:
-        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note)
+        lacks = "" if table else "ec2:SearchTransitGatewayRoutes"
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks)
     return trace_from(tracer, NextTable(table, state), addresses)
 
 

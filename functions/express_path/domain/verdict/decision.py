@@ -20,6 +20,7 @@ class Decision:
     annotation: str
     path: tuple[Hop, ...]
     note: str
+    lacks: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,4 +61,6 @@ def decision_by(
     """Return a decision by one outcome; its reason is the outcome's unless another is given."""
     reason = reason or deciding.reason
     compliance = parameters.compliance_of(reason)
-    return Decision(compliance, reason, annotate(reason, deciding, table, family), deciding.path, deciding.note)
+    return Decision(
+        compliance, reason, annotate(reason, deciding, table, family), deciding.path, deciding.note, deciding.lacks
+    )

@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 from express_path.domain.network.resources import RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.tags import has_tag
+from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.origins import Origin
 from express_path.domain.path.outcomes import Hop, Outcome
 from express_path.domain.path.reasons import Compliance, Reason
@@ -22,7 +23,7 @@ class Verdict(NamedTuple):
 
     route_table_id is the governing route table, None if it cannot be seen. path is empty if no hop was followed.
     annotation has 1 to 256 characters. note is the complete addition to the deciding route: what to fix, what could not
-    be read, or which tag excludes the subnet.
+    be read, or which tag excludes the subnet. lacks is the API operation without which the path is unknown.
     """
 
     account_id: str
@@ -36,6 +37,7 @@ class Verdict(NamedTuple):
     annotation: str
     path: tuple[Hop, ...] = ()
     note: str = ""
+    lacks: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,21 @@ class Evaluator:
             decision.annotation,
             decision.path,
             decision.note,
+            decision.lacks,
         )
+
+    def lost_read(self, verdict: Verdict) -> str:
+        """Return the denied API operation because of which a path is unknown; empty if it is unknown without a denial.
+
+        Beyond a transit gateway, every read under networkRoleArn may matter.
+        """
+        snapshot = self.snapshot
+        if verdict.reason is not Reason.UNRESOLVED_EGRESS:
+            return ""
+        if snapshot.denied_to_role and any(hop.kind is TargetKind.TRANSIT_GATEWAY for hop in verdict.path):
+            return snapshot.denied_to_role[0]
+        lost = (operation for operation in snapshot.denied if verdict.lacks and operation.startswith(verdict.lacks))
+        return next(lost, "")
 
     def _decide(self, subnet: Subnet, table: RouteTable | None) -> Decision:
         """Decide once for all subnets with the same route table that differ only in their ids and in other tags."""
