@@ -52,6 +52,10 @@ demo: ## Show the rule and a heal at work on an embedded AWS; needs no account.
 bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.
 	.venv/bin/python -m benchmarks
 
+.PHONY: faults
+faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print what heals and undos make of it.
+	.venv/bin/python -m pytest -q --no-header -n auto tests/runbooks/test_faults.py --faults
+
 .PHONY: path-lab
 path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's path on this machine; about six minutes.
 	.venv/bin/python -m lab

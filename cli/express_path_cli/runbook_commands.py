@@ -19,6 +19,8 @@ from express_path_cli.runbooks.automation_runs import Run, Stack, find_stack, st
 
 DEFAULT_STACK = "express-path"
 """The stack's name in samconfig.toml."""
+_FAIL = "fail"
+"""The last step of a failed run, whose message already names the steps that failed."""
 _ERROR_MESSAGE = re.compile(r'"errorMessage": *("(?:[^"\\]|\\.)*")')
 """An error's message as Lambda returns it (https://docs.aws.amazon.com/lambda/latest/dg/python-exceptions.html)."""
 
@@ -104,14 +106,16 @@ def show_command(run_id: str, deployment: Deployment) -> str:
 
 def failed_steps(run: Run) -> list[str]:
     """Return each failed step and its cause. A run can continue after a step that failed."""
-    return [f"{step.name} failed: {_cause(step.failure)}" for step in run.steps if step.failure]
+    return [f"{step.name} failed: {_cause(step.failure)}" for step in run.steps if step.failure and step.name != _FAIL]
 
 
 def _failure(run: Run) -> str:
     """Return the step whose failure failed the run, and its cause; a run may recover from failures of other steps."""
     failed = [step for step in run.steps if step.failure]
     deciding = [step for step in failed if step.failure in run.failure] or failed
-    return f"{deciding[0].name}: {_cause(run.failure)}" if deciding else _cause(run.failure)
+    if not deciding or deciding[0].name == _FAIL:
+        return _cause(run.failure)
+    return f"{deciding[0].name}: {_cause(run.failure)}"
 
 
 def _cause(failure: str) -> str:

@@ -181,6 +181,24 @@ class UndoError(ExpressPathError):
         super().__init__(f"run {run_id} cannot be undone: {found} ({remedy})")
 
 
+class UndoBlockedError(UndoError):
+    """A run must not be undone: its change is not confirmed, or somebody else owns what it changed."""
+
+    def __init__(self, run_id: str, found: str, remedy: str) -> None:
+        """Keep the run's id, what was found and what to do."""
+        super().__init__(run_id, found, remedy)
+        self.args = (f"BLOCKED: {self}",)
+
+
+class StepsFailedError(ExpressPathError):
+    """A run failed. The message names the steps that failed, AWS's errors, and how to fix them."""
+
+    def __init__(self, run_id: str, explanation: str) -> None:
+        """Keep the run's id, and what failed."""
+        self.run_id, self.explanation = run_id, explanation
+        super().__init__(explanation)
+
+
 class ClaimHeldError(ExpressPathError):
     """Another run has claimed a route table and has not ended."""
 
@@ -223,6 +241,18 @@ class NotDeletedError(ExpressPathError):
         super().__init__(
             f"{endpoint_id} is not deleted, {code}: {message}; no route table uses it; start the undo again "
             "when it can be deleted"
+        )
+
+
+class NotAssociatedError(ExpressPathError):
+    """A heal associated a route table with an endpoint, and EC2 does not show it."""
+
+    def __init__(self, route_table_id: str, endpoint_id: str) -> None:
+        """Keep the route table and the endpoint."""
+        self.route_table_id, self.endpoint_id = route_table_id, endpoint_id
+        super().__init__(
+            f"the call that associates {route_table_id} with {endpoint_id} succeeded, and EC2 does not show the "
+            "association: EC2 is slow to show it, or somebody removed it or the endpoint; start the heal again"
         )
 
 

@@ -32,12 +32,16 @@ def apply(patches: Patches, knobs: Knobs) -> None:
 
 
 def _modifying(original: Moto) -> Moto:
-    """Check the change and apply it to the endpoint's route tables and policy."""
+    """Check the change and apply it to the endpoint's route tables and policy.
+
+    A deleted endpoint has no routes (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteVpcEndpoints.html),
+    so one that is being deleted gets none either. Which error that is, is not documented.
+    """
 
     def modify_vpc_endpoint(self: Moto) -> ActionResult:
         backend, parameters = self.ec2_backend, self.params
         endpoint = backend.vpc_end_points.get(parameters["VpcEndpointId"])
-        if endpoint is None or endpoint.state == lifecycle.DELETED:
+        if endpoint is None or endpoint.state in (lifecycle.DELETING, lifecycle.DELETED):
             raise _unknown(parameters["VpcEndpointId"])
         endpoint_checks.policy(parameters.get("PolicyDocument"))
         if endpoint.vpc_endpoint_type == GATEWAY:

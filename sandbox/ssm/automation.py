@@ -13,7 +13,7 @@ from sandbox.ssm import describe, operations
 from sandbox.ssm.engine import Engine
 from sandbox.ssm.execution import Execution
 from sandbox.ssm.functions import Functions
-from sandbox.ssm.knobs import Killing, Knobs
+from sandbox.ssm.knobs import Disturbance, Killing, Knobs, Trouble
 from sandbox.ssm.registry import keep
 from sandbox.ssm.roles import Caller, Credentials, assume
 from sandbox.ssm.starting import prepare
@@ -99,6 +99,20 @@ class Automation:
             yield
         finally:
             self.knobs.killing = None
+
+    @contextmanager
+    def disturbing(self, document: str, step: str, trouble: Trouble) -> Iterator[Disturbance]:
+        """Let something go wrong with a step in every execution of a runbook."""
+        self.knobs.disturbance = disturbance = Disturbance(document, step, trouble)
+        try:
+            yield disturbance
+        finally:
+            self.knobs.disturbance = None
+
+    def current_step(self, document: str) -> str:
+        """Return the step at which the latest execution of a runbook is; empty if it has ended or there is none."""
+        found = [execution for execution, _ in self._executions.values() if execution.document_name == document]
+        return (found[-1].current or "") if found else ""
 
     def start(self, parameters: dict[str, Any], who: Caller, account_id: str, region: str) -> Execution:
         """Start what a checked StartAutomationExecution asks for, or find the execution of the same client token."""

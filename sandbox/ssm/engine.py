@@ -13,7 +13,7 @@ from sandbox.ssm.document import ABORT, CONTINUE, Step
 from sandbox.ssm.execution import CANCELLED, FAILED, IN_PROGRESS, SUCCESS, TIMED_OUT, Execution, StepRun
 from sandbox.ssm.faults import InterruptedStepError, StepFailedError, StepTimedOutError
 from sandbox.ssm.flow import after_success
-from sandbox.ssm.knobs import Knobs
+from sandbox.ssm.knobs import Knobs, Trouble
 
 KILLED = "The executor was killed"
 
@@ -82,7 +82,7 @@ class Engine:
         while True:
             run.attempts += 1
             try:
-                jump = Attempt(self.execution, run, self.knobs, self.client).make()
+                jump = self._attempt(run)
             except StepFailedError:
                 self._meet_killing(run)
                 if run.attempts >= run.step.max_attempts:
@@ -90,6 +90,32 @@ class Engine:
             else:
                 self._meet_killing(run)
                 return jump
+
+    def _attempt(self, run: StepRun) -> str | None:
+        """Make one attempt, with the trouble that a knob wants at this step."""
+        trouble = self._trouble(run)
+        if trouble is Trouble.FAILS:
+            raise StepFailedError("The test lets this step fail")
+        jump = Attempt(self.execution, run, self.knobs, self.client).make()
+        if trouble is Trouble.TWICE:
+            jump = Attempt(self.execution, run, self.knobs, self.client).make()
+        if trouble is Trouble.KILLED:
+            run.outputs = {}
+            run.end(CANCELLED)
+            raise _KilledError(CANCELLED)
+        if trouble is Trouble.NO_ANSWER:
+            raise StepFailedError("The answer was lost")
+        return jump
+
+    def _trouble(self, run: StepRun) -> Trouble | None:
+        disturbance = self.knobs.disturbance
+        if disturbance is None or (disturbance.document, disturbance.step) != (
+            self.execution.document_name,
+            run.step.name,
+        ):
+            return None
+        disturbance.met = True
+        return disturbance.trouble
 
     def _after_failure(self, step: Step) -> str | None:
         if step.on_failure == CONTINUE:
@@ -104,6 +130,8 @@ class Engine:
         return SUCCESS, None
 
     def _meet_knobs(self, following: str) -> None:
+        if self.knobs.before_step:
+            self.knobs.before_step(self.execution.document_name, following)
         killing = self.knobs.killing
         if killing and killing.before == following:
             self.execution.current = following

@@ -1,6 +1,8 @@
 """What a test can set for Automation: how fast time passes, how many executions run at once, when the executor dies."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +15,29 @@ class Killing:
     before: str | None = None
     during: str | None = None
     status: str = "Cancelled"
+
+
+class Trouble(StrEnum):
+    """What can go wrong with a step."""
+
+    FAILS = "fails"
+    """The action is not performed, and the step fails."""
+    NO_ANSWER = "no answer"
+    """The action takes effect, and the step fails, because the answer is lost."""
+    TWICE = "twice"
+    """The action is performed twice; the second outcome is that of the step."""
+    KILLED = "killed"
+    """The action takes effect, and the execution ends as Cancelled."""
+
+
+@dataclass(slots=True)
+class Disturbance:
+    """A trouble of one step in every execution of one runbook; `met` says whether an execution took the step."""
+
+    document: str
+    step: str
+    trouble: Trouble
+    met: bool = False
 
 
 @dataclass
@@ -30,6 +55,12 @@ class Knobs:
 
     killing: Killing | None = None
     """At which step the executor dies: set by `Automation.killing`."""
+
+    disturbance: Disturbance | None = None
+    """What goes wrong, and at which step: set by `Automation.disturbing`."""
+
+    before_step: Callable[[str, str], None] | None = None
+    """Called with the name of the runbook and of the step before an execution takes a step."""
 
     payload_as_object: bool = False
     """If true, the output Payload of aws:invokeLambdaFunction is the object itself, not the text that Lambda returned.

@@ -48,7 +48,7 @@ def test_answer_says_how_to_claim_a_table_as_it_was_seen() -> None:
     record = TableRecord("rtb-1", TableState.UNDONE, "undo-1", heal_run_id="run-1", undo_run_id="undo-1")
     answer = plan_answer(PLANS["create"], NextStep.CLAIM, SETTINGS, Claim(record, NOW, "dead", "vpce-1"))
     assert (answer["seenRun"], answer["seenState"], answer["stateBefore"]) == ("undo-1", "UNDONE", "UNDONE")
-    assert (answer["healRun"], answer["voidRun"], answer["endpointId"]) == ("run-1", "dead", "vpce-1")
+    assert (answer["voidRun"], answer["endpointId"]) == ("dead", "vpce-1")
 
 
 def test_answer_shows_findings_and_verdict() -> None:

@@ -8,6 +8,7 @@ from express_path.adapters.ledger import run_record, table_record, vpc_record
 from express_path.domain.heal.ledger import (
     Approval,
     ApprovalState,
+    Marks,
     RunKind,
     RunRecord,
     StartedBy,
@@ -112,6 +113,20 @@ def test_item_of_a_run() -> None:
         created_endpoint=True,
         started_at="2026-11-22T12:00:00+00:00",
     )
+
+
+def test_confirmed_changes_and_intentions_of_a_run() -> None:
+    """A heal is done only if it confirmed its change, and an item of an earlier version only if the run ended."""
+    noon, later = {"S": "2026-11-22T12:00:00+00:00"}, {"S": "2026-11-22T12:00:05+00:00"}
+    seen = {"seenEndpointOwner": {"S": "NONE"}, "seenTableOwner": {"S": "by=tool"}, "seenPolicy": {"S": "hash"}}
+    intended = run_record({**RUN_ITEM, **seen, "intendedAt": noon, "finishedAt": later})
+    assert (intended.is_associated, intended.unconfirmed_since) == (False, noon["S"])
+    assert intended.marks == Marks("", "by=tool", "hash")
+    done = run_record({**RUN_ITEM, "intendedAt": noon, "associatedAt": later})
+    assert (done.is_associated, done.unconfirmed_since, done.marks) == (True, "", None)
+    legacy = run_record({**RUN_ITEM, "associatedAt": noon})
+    assert (legacy.is_associated, legacy.unconfirmed_since) == (False, noon["S"])
+    assert run_record({**RUN_ITEM, "associatedAt": noon, "finishedAt": later}).is_associated
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_a_run_that_fails_says_where(deployment: Deployment, vpc: Vpc) -> None:
     assert result.exit_code == 2
     assert "FAILED     create" in result.stdout
     [line] = result.stderr.splitlines()
-    assert "ended with Failed: create" in line
+    assert "ended with Failed: step create failed: An error occurred (UnauthorizedOperation)" in line
     assert "not authorized" in line
     assert "to undo its changes, if any: express-path undo " in result.stdout
 
@@ -167,8 +167,8 @@ def test_a_failed_function_is_reported_without_its_trace(deployment: Deployment,
     result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
-    assert "You are not authorized to perform: ec2:DescribeNetworkAcls (aws ssm get-automation-execution" in line
-    assert "ended with Failed: makePlan: ec2:DescribeNetworkAcls failed with UnauthorizedOperation" in line
+    assert "You are not authorized to perform: ec2:DescribeNetworkAcls | fix: allow the call in the role" in line
+    assert "Failed: step makePlan failed: ApiError: ec2:DescribeNetworkAcls failed with UnauthorizedOperation" in line
     assert "to undo" not in result.stdout
 
 

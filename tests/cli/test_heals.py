@@ -41,6 +41,8 @@ def fill(found: LedgerTable) -> None:
     found.write_heal(heal_id(4), OTHER_VPC, "rtb-4", "vpce-4", created=True)
     found.write(f"RUN#{heal_id(4)}", finishedAt=None)
     found.write(f"RUN#{heal_id(5)}", kind="HEAL", startedBy="PERSON", startedAt=TIME)
+    found.write_heal(heal_id(6), VPC, "rtb-6", "vpce-6", created=False)
+    found.write(f"RUN#{heal_id(6)}", associatedAt=None)
 
 
 @pytest.mark.usefixtures("ledger")
@@ -63,7 +65,14 @@ def test_table_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         "started by a person                    created by this run",
         f"  express-path undo {heal_id(4)}",
         "",
-        "4 heals: 1 HEALED, 1 UNFINISHED, 1 REPLACED, 1 UNDONE (times in UTC)",
+        "5 heals: 1 HEALED, 1 UNFINISHED, 1 UNCONFIRMED, 1 REPLACED, 1 UNDONE (UTC)",
+    ]
+    intended = lines.index(f"{heal_id(6)}   rtb-6                    UNCONFIRMED")
+    assert lines[intended + 1 : intended + 5] == [
+        "subnet-0a1b2c3d4e5f60718               vpce-6                   2026-11-22 12:00",
+        "started by a person",
+        "  not confirmed; what to look for in CloudTrail:",
+        f"  express-path undo {heal_id(6)}",
     ]
     assert f"{heal_id(1)}   {TABLE}    UNDONE" in lines
     assert f"subnet-0a1b2c3d4e5f60718               {ENDPOINT}   2026-11-22 13:30" in lines
@@ -71,7 +80,7 @@ def test_table_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"  replaced by run {heal_id(3)}" in lines
     assert "started by AWS Config" in lines
     assert [line for line in lines if "undo " in line] == [
-        f"  express-path undo {heal_id(number)}" for number in (3, 4)
+        f"  express-path undo {heal_id(number)}" for number in (6, 3, 4)
     ]
 
 
@@ -95,6 +104,7 @@ def test_json_says_the_same() -> None:
         "createdEndpoint": True,
         "startedBy": "PERSON",
         "startedAt": TIME,
+        "intendedAt": TIME,
         "associatedAt": TIME,
         "finishedAt": TIME,
         "undoneByRunId": UNDO_RUN,
@@ -105,6 +115,10 @@ def test_json_says_the_same() -> None:
     }
     assert (latest["state"], latest["startedBy"], latest["undoneAt"]) == ("HEALED", "CONFIG", None)
     assert latest["undo"] == f"express-path undo {heal_id(3)} --region us-east-1"
+    [intended] = json.loads(invoke(["heals", "--run", heal_id(6), "--format", "json"]).stdout)["heals"]
+    assert [intended[name] for name in ("state", "intendedAt", "associatedAt", "undo")] == [
+        *("UNCONFIRMED", TIME, None, None)
+    ]
 
 
 @pytest.mark.usefixtures("ledger")
@@ -133,7 +147,7 @@ def test_many_heals_come_in_pages(ledger: LedgerTable) -> None:
     for note in notes:
         ledger.write(note, note="x" * 390_000)
     ledger.sandbox.calls.clear()
-    assert invoke(["heals"]).stdout.splitlines()[-1].startswith("4 heals: ")
+    assert invoke(["heals"]).stdout.splitlines()[-1].startswith("5 heals: ")
     assert len(ledger.sandbox.calls.of("dynamodb", "Scan")) > 1
     for note in notes:
         ledger.dynamodb.delete_item(TableName=LEDGER, Key={"id": {"S": note}})

@@ -91,7 +91,10 @@ def test_an_unknown_run_is_refused_in_one_line() -> None:
     result = invoke(["undo", "00000000-0000-0000-0000-000000000000", "--yes"])
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
-    assert "makePlan: run 00000000-0000-0000-0000-000000000000 cannot be undone: the ledger has no such run" in line
+    assert (
+        "step makePlan failed: UndoError: run 00000000-0000-0000-0000-000000000000 cannot be undone: the ledger has"
+        in line
+    )
     assert "express-path heals" in line
 
 

@@ -25,7 +25,7 @@ from express_path.heal_steps import repeated_reads
 from express_path.heal_steps.services import Services
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.support.ledgers import LEDGER, LedgerTable
+from tests.support.ledgers import LEDGER, TIME, LedgerTable
 from tests.support.network import Builder, Private
 from tests.support.rule import Context
 
@@ -543,10 +543,17 @@ def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, 
 
 
 def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Builder, ledger: LedgerTable) -> None:
-    """The answer has the undo for the command and the runbook, with the id of the run that made the association."""
+    """The answer has the undo for the command and the runbook, with the id of the run that made the association.
+
+    If the ledger does not confirm that this run made it, the answer says so.
+    """
     builder.endpoint(vpc.vpc, vpc.table)
     assert "nothing to undo" in ask("verify", vpc.subnet)["undo"]
     ledger.write(f"TABLE#{vpc.table}", healRunId="run-1")
+    run = {"kind": "HEAL", "startedBy": "PERSON", "intendedAt": TIME}
+    ledger.write("RUN#run-1", **run)
+    assert ask("verify", vpc.subnet)["undo"].startswith("unconfirmed: run run-1 started to associate")
+    ledger.write("RUN#run-1", associatedAt=TIME)
     answer = ask("verify", vpc.subnet)
     assert "express-path undo run-1" in answer["undo"]
     assert "RemoveS3ExpressGatewayEndpoint with RunId=run-1" in answer["undo"]

@@ -219,11 +219,13 @@ def interface_endpoint(builder: Builder, vpc: Private) -> str:
 
 
 def test_runbooks_delete_only_what_heals_made(automation: Client, builder: Builder, vpc: Private) -> None:
-    """An endpoint can be deleted only if it is for S3 Express and has the managed tag."""
+    """An endpoint can be deleted only if it is for S3 Express, has the managed tag, and no stack has taken it over."""
     ours = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS))
     foreign = builder.endpoint(builder.vpc())
     other_service = builder.endpoint(vpc.vpc, service="s3", TagSpecifications=tagged(OURS))
-    for endpoint in (foreign, other_service):
+    taken_over = builder.endpoint(builder.vpc(), TagSpecifications=tagged(OURS))
+    builder.memory.create_tags([taken_over], OWNED)
+    for endpoint in (foreign, other_service, taken_over):
         assert refused(automation.delete_vpc_endpoints, VpcEndpointIds=[endpoint]) == DENIED
         assert refused(automation.delete_vpc_endpoints, VpcEndpointIds=[ours, endpoint]) == DENIED
     assert automation.delete_vpc_endpoints(VpcEndpointIds=[ours])["Unsuccessful"] == []
@@ -258,8 +260,8 @@ def test_only_runbooks_write_to_the_ledger(stack: Stack) -> None:
     }
     roles = {role: stack.client(role, "dynamodb") for role in ("EvaluateRole", "PlanRole", "AutomationRole")}
     with stack.enforced():
-        roles["AutomationRole"].put_item(TableName=name, Item=key)
         roles["AutomationRole"].update_item(**update)
+        assert refused(roles["AutomationRole"].put_item, TableName=name, Item=key) == "AccessDeniedException"
         assert roles["PlanRole"].get_item(TableName=name, Key=key, ConsistentRead=True)["Item"]["x"] == {"S": "x"}
         for client in (roles["EvaluateRole"], roles["PlanRole"], administrator):
             writes = {

@@ -7,9 +7,31 @@ import pytest
 from express_path.heal_steps import repeated_reads
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
+from tests.runbooks.fault_matrix import CELLS, Cell, table
 from tests.support.heals import HEAL, UNDO, Deployment, Vpc
 from tests.support.ledgers import LEDGER, LedgerTable
 from tests.support.network import Builder
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make faults`."""
+    parser.addoption("--faults", action="store_true", help="play every cell of the fault matrix, and print it")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the fault matrix with the outcome of each cell."""
+    if not config.getoption("--faults"):
+        return
+    outcomes: dict[Cell, str] = {}
+    for kind in ("passed", "failed"):
+        for report in terminalreporter.stats.get(kind, []):
+            found = dict(report.user_properties)
+            if report.when == "call" and "cell" in found:
+                outcomes[Cell(*found["cell"])] = found.get("outcome", "BROKEN")
+    for line in table({cell: outcomes[cell] for cell in CELLS if cell in outcomes}):
+        terminalreporter.write_line(line)
+    broken = sum(outcome == "BROKEN" for outcome in outcomes.values())
+    terminalreporter.write_line(f"{len(outcomes)} cells, {broken} broken promises")
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from express_path.domain.heal import records as healing
 from express_path.domain.heal.approvals import ANSWER_SECONDS, APPROVED_SECONDS
 from express_path.domain.heal.claims import CLAIM_SECONDS
@@ -13,7 +15,7 @@ from express_path.domain.heal.plan import MAX_FINDINGS
 from express_path.domain.heal.preflight import EPHEMERAL
 from express_path.domain.heal.quotas import EXPRESS_WEIGHT
 from express_path.domain.heal.records import MAY_WARN, Blocker, HealSettings
-from tests.support.heals import HEAL, runbook
+from tests.support.heals import HEAL, UNDO, runbook
 
 TEXT = (Path(__file__).parents[2] / "docs" / "healing.md").read_text(encoding="utf-8")
 SECTION = TEXT.partition("## Blockers")[2].partition("\n## ")[0]
@@ -68,7 +70,7 @@ def test_every_tag_is_named() -> None:
 
 
 STEPS: dict[str, dict[str, Any]] = {step["name"]: step for step in runbook(HEAL)["mainSteps"]}
-CLAIMED = list(STEPS)[list(STEPS).index("confirmPlan") : list(STEPS).index("finishRun")]
+CLAIMED = list(STEPS)[list(STEPS).index("confirmPlan") : list(STEPS).index("finishTable")]
 """The steps from a claim to its end, in their order."""
 CLAIMS = ("claim", "claimAgain", "claimLast")
 
@@ -85,8 +87,36 @@ def test_failures_after_a_claim_release_it() -> None:
     leading = {name: STEPS[name].get("onFailure") for name in CLAIMED if STEPS[name]["action"] != "aws:branch"}
     assert leading.pop("associate") == "step:verifyPath"
     assert leading.pop("elect") == "step:findElected"
-    assert leading.pop("recordHealed") is None
     assert set(leading.values()) == {"step:recordFailed"}
+
+
+@pytest.mark.parametrize("name", [HEAL, UNDO])
+def test_message_of_a_failed_run_is_that_of_its_last_step(name: str) -> None:
+    """The last step of a failed run names the failed steps, so the steps that lead to it are not critical.
+
+    AWS does not document which step's message becomes that of the run if a failed step leads to another step.
+    """
+    steps = {step["name"]: step for step in runbook(name)["mainSteps"]}
+    release = {HEAL: "recordFailed", UNDO: "markFailed"}[name]
+    names = list(steps)
+    assert names[names.index(release) + 1] == "fail"
+    assert steps["fail"]["isEnd"]
+    leading = [step for step in steps.values() if step.get("onFailure") in (f"step:{release}", "step:fail")]
+    assert len(leading) > 10
+    assert [step["name"] for step in [steps[release], *leading] if step.get("isCritical") is not False] == []
+
+
+@pytest.mark.parametrize("name", [HEAL, UNDO])
+def test_history_is_never_overwritten(name: str) -> None:
+    """Attributes of a run's item are written only if they do not exist, and every other write has a condition."""
+    writes = [step["inputs"] for step in runbook(name)["mainSteps"] if step["inputs"].get("Service") == "dynamodb"]
+    assert {write["Api"] for write in writes} == {"UpdateItem"}
+    for write in writes:
+        if write["Key"]["id"]["S"].startswith("RUN#"):
+            assignments = write["UpdateExpression"].removeprefix("SET ").split("), ")
+            assert all("if_not_exists(" in assignment for assignment in assignments)
+        elif "DELETE deletedIds" not in write["UpdateExpression"]:
+            assert write["ConditionExpression"]
 
 
 def test_claims_are_equal() -> None:
@@ -100,6 +130,7 @@ def test_every_ec2_change_follows_a_check_in_the_same_run() -> None:
     names = list(STEPS)
     changing = [name for name in names if STEPS[name]["inputs"].get("Service") == "ec2"]
     assert changing == ["create", "associate"]
-    assert names[names.index("create") - 3 : names.index("create")] == ["findElected", "elected", "decideCreate"]
+    before = names[names.index("findElected") : names.index("create")]
+    assert before == ["findElected", "elected", "decideCreate", "recordCreation"]
     before = names[names.index("lookAgain") : names.index("associate")]
     assert before == ["lookAgain", "target", "decideAssociate", "recordIntent", "recordTable"]

@@ -34,7 +34,7 @@ def test_undo_restores_the_tables_and_records_it(
     assert ledger.item(f"VPC#{vpc.id}")["deletedIds"] == [endpoint["VpcEndpointId"]]
     run = ledger.item(f"RUN#{run_id}")
     assert (run["kind"], run["healRunId"], run["endpointId"]) == ("UNDO", heal, endpoint["VpcEndpointId"])
-    assert {"startedAt", "associatedAt", "deletedAt", "finishedAt"} <= run.keys()
+    assert {"startedAt", "intendedAt", "deletionIntendedAt", "deletedAt", "finishedAt"} <= run.keys()
     assert ledger.item(f"RUN#{heal}")["undoRunId"] == run_id
 
 
@@ -137,7 +137,7 @@ def test_refusals_change_nothing(deployment: Deployment, builder: Builder, ledge
         heal_id(9): "the ledger has no such run",
         undo: f"it is not a heal, but the undo of run {heal}",
         heal: f"run {undo} undid it already",
-        older: f"run {newer} associated {vpc.table} again",
+        older: f"run {newer} started to associate {vpc.table} again",
     }
     before = described(deployment, vpc), ledger.items("")
     deployment.sandbox.calls.clear()

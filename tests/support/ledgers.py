@@ -1,6 +1,8 @@
 """A ledger in a sandbox, with items like those that heals write."""
 
+import json
 import time
+from hashlib import sha256
 from typing import Any
 
 from sandbox.config_items.direct import direct_client
@@ -50,16 +52,26 @@ class LedgerTable:
         self.dynamodb.put_item(TableName=LEDGER, Item=item)
 
     def write_heal(self, run_id: str, vpc_id: str, table_id: str, endpoint_id: str, *, created: bool) -> None:
-        """Write the items of a completed heal."""
+        """Write the items of a completed heal that saw no owners."""
         where = {"vpcId": vpc_id, "subnetId": "subnet-0a1b2c3d4e5f60718", "endpointId": endpoint_id}
-        times = {"startedAt": TIME, "associatedAt": TIME, "finishedAt": TIME}
+        times = {"startedAt": TIME, "intendedAt": TIME, "associatedAt": TIME, "finishedAt": TIME}
+        seen = {"seenEndpointOwner": "NONE", "seenTableOwner": "NONE", "seenPolicy": self._policy(endpoint_id)}
         common = {"kind": "HEAL", "startedBy": "PERSON", "accountId": self.sandbox.account_id, "routeTableId": table_id}
-        self.write(f"RUN#{run_id}", **common, **where, **times, createdEndpoint=created)
+        self.write(f"RUN#{run_id}", **common, **where, **times, **seen, createdEndpoint=created)
         expired = int(time.time()) + 600
         self.write(f"TABLE#{table_id}", state="HEALED", runId=run_id, healRunId=run_id, expiresAt=expired, **where)
         if created:
             known = set(self.item(f"VPC#{vpc_id}").get("createdIds", ()))
             self.write(f"VPC#{vpc_id}", tokenRun=run_id, generation=1, createdIds=known | {endpoint_id})
+
+    def _policy(self, endpoint_id: str) -> str:
+        """Return what a heal records of an endpoint's policy."""
+        of_id = [{"Name": "vpc-endpoint-id", "Values": [endpoint_id]}]
+        ec2: Any = direct_client(self.sandbox, "ec2")
+        for endpoint in ec2.describe_vpc_endpoints(Filters=of_id)["VpcEndpoints"]:
+            text = json.dumps(json.loads(endpoint["PolicyDocument"]), sort_keys=True, separators=(",", ":"))
+            return sha256(text.encode()).hexdigest()
+        return "NONE"
 
     def heal(self, builder: Builder, vpc_id: str, table_id: str, number: int = 1, endpoint_id: str = "") -> str:
         """Heal a route table in the ledger as a run does, by default with a new endpoint, and return the run's id."""

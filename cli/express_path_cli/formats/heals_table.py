@@ -39,6 +39,9 @@ def _lines(heal: PastHeal, undo_options: str) -> Iterator[str]:
         yield f"  replaced by run {heal.later_run_id}"
     if heal.can_be_undone:
         yield f"  express-path undo {run.run_id}{undo_options}"
+    if heal.state is HealState.UNCONFIRMED:
+        yield "  not confirmed; what to look for in CloudTrail:"
+        yield f"  express-path undo {run.run_id}{undo_options}"
 
 
 def _row(*cells: str) -> str:
@@ -58,4 +61,4 @@ def _summary(heals: Sequence[PastHeal]) -> str:
         return "no heals: no run in the ledger changed anything here"
     counts = Counter(heal.state for heal in heals)
     listed = ", ".join(f"{counts[state]} {state}" for state in HealState if counts[state])
-    return f"{len(heals)} heal{'' if len(heals) == 1 else 's'}: {listed} (times in UTC)"
+    return f"{len(heals)} heal{'' if len(heals) == 1 else 's'}: {listed} (UTC)"

@@ -10,19 +10,21 @@ from express_path.domain.heal.ledger import RunKind, RunRecord, TableRecord
 class HealState(StrEnum):
     """The state of a heal.
 
-    UNFINISHED: it still runs, or it ended before it verified its change. REPLACED: a later heal associated the route
-    table, so undo that heal instead.
+    UNFINISHED: it still runs, or it ended before it verified its change. UNCONFIRMED: it started to change something,
+    and the ledger does not confirm that the call succeeded, so an undo changes nothing. REPLACED: a later heal started
+    to associate the route table, so undo that heal instead.
     """
 
     HEALED = "HEALED"
     UNFINISHED = "UNFINISHED"
+    UNCONFIRMED = "UNCONFIRMED"
     REPLACED = "REPLACED"
     UNDONE = "UNDONE"
 
 
 @dataclass(frozen=True, slots=True)
 class PastHeal:
-    """A heal that changed something.
+    """A heal that changed something, or may have changed something.
 
     `undo` is the run that undid it, None if there is none or its item was deleted. `later_run_id` is the heal that
     replaced it, or empty.
@@ -37,7 +39,7 @@ class PastHeal:
     def changed_at(self) -> str:
         """When it was undone, or when it changed the table, or when it started, in ISO 8601."""
         undone_at = self.undo.finished_at if self.undo else ""
-        return undone_at or self.run.associated_at or self.run.started_at
+        return undone_at or self.run.associated_at or self.run.intended_at or self.run.started_at
 
     @property
     def can_be_undone(self) -> bool:
@@ -54,13 +56,16 @@ class History:
 
 
 def past_heals(history: History, vpc_ids: Iterable[str] = (), run_ids: Iterable[str] = ()) -> list[PastHeal]:
-    """Return the heals that changed something, by VPC, latest first; only those of some VPCs and runs if named."""
+    """Return the heals that changed something, or may have, by VPC, latest first.
+
+    If VPCs or runs are named, return only theirs.
+    """
     vpcs, runs = frozenset(vpc_ids), frozenset(run_ids)
     wanted = [
         run
         for run in history.runs.values()
         if run.kind is RunKind.HEAL
-        and (run.associated_at or run.created_endpoint)
+        and (run.is_associated or run.created_endpoint or run.unconfirmed_since or run.creation_intended_at)
         and (not vpcs or run.vpc_id in vpcs)
         and (not runs or run.run_id in runs)
     ]
@@ -72,6 +77,8 @@ def _past(run: RunRecord, history: History) -> PastHeal:
     if run.undo_run_id:
         return PastHeal(run, HealState.UNDONE, history.runs.get(run.undo_run_id))
     table = history.tables.get(run.route_table_id)
-    if run.associated_at and table and table.heal_run_id not in ("", run.run_id):
+    if not (run.is_associated or run.created_endpoint):
+        return PastHeal(run, HealState.UNCONFIRMED)
+    if run.is_associated and table and table.heal_run_id not in ("", run.run_id):
         return PastHeal(run, HealState.REPLACED, later_run_id=table.heal_run_id)
     return PastHeal(run, HealState.HEALED if run.finished_at else HealState.UNFINISHED)

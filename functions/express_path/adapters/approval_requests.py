@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from express_path.adapters.heal_answers import NONE, summary, timestamp
+from express_path.adapters.heal_answers import summary, timestamp
 from express_path.adapters.heal_requests import HealAction, parse_heal_request
 from express_path.domain.heal.approval_message import approval_message
 from express_path.domain.heal.approvals import APPROVED_SECONDS, REQUEST_SECONDS, ApprovalStep
 from express_path.domain.heal.ledger import StartedBy
-from express_path.domain.heal.records import HealSettings, Plan
+from express_path.domain.heal.records import NONE, HealSettings, Plan
 
 PLAN_APPROVAL = "planApproval"
 """The action of the approval runbook's request; its other fields are those of the heal's first request."""

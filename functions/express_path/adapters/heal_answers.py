@@ -6,14 +6,16 @@ from typing import Any
 
 from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.claims import CLAIM_SECONDS, Election, NextStep, client_token
-from express_path.domain.heal.ledger import TableRecord, TableState
-from express_path.domain.heal.records import Finding, HealSettings, Plan
+from express_path.domain.heal.ledger import Marks, RunRecord, TableRecord, TableState
+from express_path.domain.heal.records import NONE, Finding, HealSettings, Plan
 from express_path.errors import BlockedError
 
 UNDO = "to undo: express-path undo {run_id}, or start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
 NOTHING_TO_UNDO = "nothing to undo: no heal associated the route table"
-NONE = "NONE"
-"""In place of a run that does not exist, because an attribute and the input of a step must not be empty."""
+UNCONFIRMED = (
+    "unconfirmed: run {run_id} started to associate the route table, and whether it succeeded is not recorded, so it "
+    "cannot be undone; express-path undo {run_id} says what to look for"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,6 @@ def plan_answer(plan: Plan, next_step: NextStep, settings: HealSettings, claim: 
         "accountId": plan.verdict.account_id,
         "ledgerTable": settings.ledger_table,
         "now": timestamp(claim.now),
-        "healRun": claim.record.heal_run_id,
         **_claim(claim),
     }
 
@@ -94,7 +95,9 @@ def confirm_answer(
     }
 
 
-def elected_answer(plan: Plan, next_step: NextStep, election: Election, settings: HealSettings) -> dict[str, Any]:
+def elected_answer(
+    plan: Plan, next_step: NextStep, election: Election, settings: HealSettings, now: datetime
+) -> dict[str, Any]:
     """Return the arguments of CreateVpcEndpoint, with the client token of the elected run."""
     return {
         "next": next_step.value,
@@ -103,17 +106,28 @@ def elected_answer(plan: Plan, next_step: NextStep, election: Election, settings
         "ipAddressType": plan.ip_address_type,
         "clientToken": client_token(election, plan.verdict.vpc_id, plan, settings.policy),
         "generation": str(election.generation),
+        "now": timestamp(now),
     }
 
 
-def target_answer(plan: Plan, next_step: NextStep, now: datetime, *, created: bool) -> dict[str, Any]:
-    """Return the endpoint to associate; created: this run created it."""
+def target_answer(plan: Plan, next_step: NextStep, now: datetime, marks: Marks, *, created: bool) -> dict[str, Any]:
+    """Return the endpoint to associate, with its owner, its policy, and the table's owner; created: by this run."""
     return {
+        "endpointOwner": marks.endpoint_owner or NONE,
+        "tableOwner": marks.table_owner or NONE,
+        "policy": marks.policy or NONE,
         "next": next_step.value,
         "endpointId": plan.endpoint_id or "",
         "createdEndpoint": created,
         "now": timestamp(now),
     }
+
+
+def how_to_undo(heal: RunRecord | None) -> str:
+    """Return how to undo the last heal that started to associate a route table; None if there is no such heal."""
+    if heal is None:
+        return NOTHING_TO_UNDO
+    return (UNCONFIRMED if heal.unconfirmed_since else UNDO).format(run_id=heal.run_id)
 
 
 def _finding(finding: Finding) -> dict[str, str]:

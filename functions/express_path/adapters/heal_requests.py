@@ -17,6 +17,7 @@ class HealAction(StrEnum):
     CONFIRM = "confirm"
     ELECTED = "elected"
     TARGET = "target"
+    ASSOCIATED = "associated"
     VERIFY = "verify"
 
 
@@ -40,6 +41,34 @@ class HealRequest:
     run_id: str = ""
     started_by: StartedBy = StartedBy.PERSON
     route_table_id: str = ""
+
+
+EXPLAIN_FAILURE = "explainFailure"
+"""The last step of a run of any runbook that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRequest:
+    """A run that failed asks for the message that names its failed steps."""
+
+    run_id: str
+    action: str = EXPLAIN_FAILURE
+
+
+def is_failure(event: Mapping[str, Any]) -> bool:
+    """Return whether an event is the request of a run that failed."""
+    return event.get("action") == EXPLAIN_FAILURE
+
+
+def parse_failure_request(event: Mapping[str, Any]) -> FailureRequest:
+    """Read a request. Raise EventError that names the invalid field."""
+    unknown = sorted(set(event) - {"action", "runId"}, key=str)
+    if unknown:
+        raise EventError(str(unknown[0]), event[unknown[0]], "one of the fields action, runId")
+    run_id = _text(event, "runId")
+    if not run_id:
+        raise EventError("runId", event.get("runId"), "the id of an automation execution")
+    return FailureRequest(run_id)
 
 
 def parse_heal_request(event: Mapping[str, Any]) -> HealRequest:

@@ -12,6 +12,7 @@ from express_path.domain.heal.ledger import (
     Approval,
     ApprovalState,
     LedgerView,
+    Marks,
     RunKind,
     RunRecord,
     StartedBy,
@@ -19,6 +20,7 @@ from express_path.domain.heal.ledger import (
     TableState,
     VpcRecord,
 )
+from express_path.domain.heal.records import NONE
 from express_path.errors import RecordError
 
 if TYPE_CHECKING:
@@ -115,12 +117,24 @@ def run_record(item: Item) -> RunRecord:
         endpoint_id=_text(item, "endpointId"),
         created_endpoint=item.get("createdEndpoint", {}).get("BOOL") is True,
         started_at=_text(item, "startedAt"),
+        creation_intended_at=_text(item, "creationIntendedAt"),
+        intended_at=_text(item, "intendedAt"),
         associated_at=_text(item, "associatedAt"),
+        deletion_intended_at=_text(item, "deletionIntendedAt"),
         deleted_at=_text(item, "deletedAt"),
         finished_at=_text(item, "finishedAt"),
         heal_run_id=_text(item, "healRunId"),
         undo_run_id=_text(item, "undoRunId"),
+        marks=_marks(item),
     )
+
+
+def _marks(item: Item) -> Marks | None:
+    """Return what the heal saw; None if an earlier version wrote the item."""
+    if not _text(item, "seenPolicy"):
+        return None
+    seen = [_text(item, name) for name in ("seenEndpointOwner", "seenTableOwner", "seenPolicy")]
+    return Marks(*("" if value == NONE else value for value in seen))
 
 
 def _text(item: Item, name: str) -> str:

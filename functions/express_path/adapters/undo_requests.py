@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from express_path.adapters.heal_answers import NONE, timestamp
+from express_path.adapters.heal_answers import timestamp
 from express_path.domain.heal.claims import CLAIM_SECONDS
+from express_path.domain.heal.records import NONE
 from express_path.domain.heal.undo import FailedDeletion, Undo
 from express_path.errors import EventError
 
@@ -115,6 +116,8 @@ def _lines(undo: Undo) -> list[str]:
     heal = undo.heal
     table = "will no longer use" if undo.associated else "does not use"
     lines = [f"{heal.route_table_id} {table} {heal.endpoint_id}"]
+    if heal.unconfirmed_since:
+        lines.append("the ledger does not confirm that the heal associated the route table")
     if undo.deletes:
         lines.append(f"{heal.endpoint_id} will be deleted: a heal created it, and no other route table uses it")
     elif undo.is_live:

@@ -13,10 +13,10 @@ from express_path.adapters.approval_requests import is_approval, parse_approval_
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.event_checks import checked
 from express_path.adapters.ec2_snapshot import SnapshotReader
-from express_path.adapters.heal_requests import parse_heal_request
+from express_path.adapters.heal_requests import is_failure, parse_failure_request, parse_heal_request
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.undo_requests import is_undo, parse_undo_request
-from express_path.domain.heal.settings import parse_ledger_table, parse_settings
+from express_path.domain.heal.settings import parse_ledger_table, parse_owners, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path.errors import BlockedError
 from express_path.heal_steps.services import Services
@@ -40,6 +40,7 @@ def compose_services(environment: Mapping[str, str], account_id: str) -> Service
         ledger=Ledger(aws.dynamodb, ledger_table),
         parameters=parameters,
         read_settings=partial(parse_settings, environment),
+        read_owners=partial(parse_owners, environment),
     )
 
 
@@ -78,6 +79,8 @@ def _log_plan(status: str, blockers: Sequence[str], subnet_id: str, route_table_
 def parse_request(event: dict[str, Any]) -> Request:
     """Read the request of a step of any of the runbooks. Raise EventError."""
     checked(event, "event")
+    if is_failure(event):
+        return parse_failure_request(event)
     if is_undo(event):
         return parse_undo_request(event)
     return parse_approval_request(event) if is_approval(event) else parse_heal_request(event)

@@ -5,12 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from express_path.adapters.heal_answers import (
-    NOTHING_TO_UNDO,
-    UNDO,
     Claim,
     blocked_error,
     confirm_answer,
     elected_answer,
+    how_to_undo,
     plan_answer,
     target_answer,
     timestamp,
@@ -18,7 +17,9 @@ from express_path.adapters.heal_answers import (
 from express_path.adapters.heal_requests import HealAction, HealRequest
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.serialization import verdict_answer
+from express_path.adapters.undo_reader import read_live_resources
 from express_path.domain.heal.claims import NextStep, elect, is_unrecorded, may_be_finished, next_before_claim
+from express_path.domain.heal.ledger import Marks, RunRecord
 from express_path.domain.heal.observations import (
     AFTER_CLAIM,
     BEFORE_ASSOCIATION,
@@ -31,13 +32,16 @@ from express_path.domain.heal.observations import (
     next_change,
     why_not_healed,
 )
+from express_path.domain.heal.owners import marks_of
 from express_path.domain.heal.records import Action, RemediationMode
+from express_path.domain.heal.undo import LiveResources, leads_to
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import (
     ClaimHeldError,
     ClaimLostError,
     ElectionError,
     EndpointNotReadyError,
+    NotAssociatedError,
     NotCuredError,
     TableChangedError,
 )
@@ -63,6 +67,7 @@ class HealSteps:
             HealAction.CONFIRM: self.confirm,
             HealAction.ELECTED: self.elected,
             HealAction.TARGET: self.target,
+            HealAction.ASSOCIATED: self.associated,
             HealAction.VERIFY: self.verify,
         }
         return steps[request.action](request)
@@ -128,7 +133,7 @@ class HealSteps:
         step = (
             NextStep.CREATE if is_unrecorded(observation.plan, ledger.vpc, snapshot) else next_change(observation.plan)
         )
-        return elected_answer(observation.plan, step, election, self._planner.settings)
+        return elected_answer(observation.plan, step, election, self._planner.settings, observation.now)
 
     def target(self, request: HealRequest) -> dict[str, Any]:
         """Return the endpoint to associate, once it is available. Raise EndpointNotReadyError."""
@@ -140,7 +145,32 @@ class HealSteps:
             raise EndpointNotReadyError(request.subnet_id, found_instead(observation))
         record = observation.records.vpc
         created = request.run_id in record.token_runs and observation.plan.endpoint_id in record.token_ids
-        return target_answer(observation.plan, step, observation.now, created=created)
+        marks = self._marks(observation) if step is NextStep.ASSOCIATE else Marks()
+        return target_answer(observation.plan, step, observation.now, marks, created=created)
+
+    def _marks(self, observation: Observation) -> Marks:
+        """Return the owners and the policy before the change. Raise EndpointNotReadyError if EC2 shows no endpoint."""
+        verdict, endpoint_id = observation.plan.verdict, str(observation.plan.endpoint_id)
+        live = repeated_reads.read_until(
+            lambda: read_live_resources(self._aws, verdict.vpc_id, endpoint_id), lambda now: bool(now.endpoints)
+        )
+        tables = [table for table in live.tables if table.id == verdict.route_table_id]
+        if not (live.endpoints and tables):
+            raise EndpointNotReadyError(verdict.subnet_id, f"{endpoint_id} or {verdict.route_table_id} does not exist")
+        return marks_of(live.endpoints[0], live.policy, tables[0], self._planner.settings)
+
+    def associated(self, request: HealRequest) -> dict[str, Any]:
+        """Read back that the table uses the endpoint of this run's intention. Raise NotAssociatedError."""
+        run = self._ledger.run(request.run_id)
+        if run is None:
+            raise NotAssociatedError(request.route_table_id, "the endpoint")
+        live = repeated_reads.read_until(
+            lambda: read_live_resources(self._aws, run.vpc_id, run.endpoint_id),
+            lambda now: _uses(now, run),
+        )
+        if not _uses(live, run):
+            raise NotAssociatedError(run.route_table_id, run.endpoint_id)
+        return {"routeTableId": run.route_table_id, "endpointId": run.endpoint_id}
 
     def verify(self, request: HealRequest) -> dict[str, Any]:
         """Return the verdict after a heal; read again for some seconds while routes settle. Raise NotCuredError."""
@@ -151,12 +181,13 @@ class HealSteps:
             raise NotCuredError(request.subnet_id, found)
         verdict = evaluator.verdict(request.subnet_id)
         table = self._ledger.table(str(verdict.route_table_id))
+        heal = self._ledger.run(table.heal_run_id) if table.heal_run_id else None
         return {
             **verdict_answer(verdict),
             "endpointId": endpoint_in_use(evaluator, request.subnet_id),
             "isRecorded": str(table.heal_run_id == request.run_id).lower(),
             "now": timestamp(datetime.now(UTC)),
-            "undo": UNDO.format(run_id=table.heal_run_id) if table.heal_run_id else NOTHING_TO_UNDO,
+            "undo": how_to_undo(heal),
         }
 
     def _fault(self, evaluator: Evaluator, subnet_id: str) -> str:
@@ -193,6 +224,10 @@ class HealSteps:
         governing = observation.plan.verdict.route_table_id or ""
         if governing != request.route_table_id:
             raise TableChangedError(request.subnet_id, request.route_table_id, governing)
+
+
+def _uses(live: LiveResources, run: RunRecord) -> bool:
+    return any(table.id == run.route_table_id and leads_to(table, run.endpoint_id) for table in live.tables)
 
 
 def _check_blocked(observation: Observation) -> None:

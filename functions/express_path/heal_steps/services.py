@@ -14,8 +14,8 @@ from express_path.domain.verdict.parameters import RuleParameters
 class Services:
     """The services of one account and Region. Heals evaluate subnets with the rule's parameters.
 
-    Only heals and approvals read the settings: an undo must be possible even if one of them is invalid, for which
-    read_settings raises SettingError.
+    Only heals and approvals read all settings: an undo must be possible even if one of them is invalid, for which
+    read_settings raises SettingError. An undo reads the settings about owners.
     """
 
     account_id: str
@@ -24,3 +24,4 @@ class Services:
     ledger: Ledger
     parameters: RuleParameters
     read_settings: Callable[[], HealSettings]
+    read_owners: Callable[[], HealSettings]

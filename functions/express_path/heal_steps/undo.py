@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path.adapters.heal_answers import NONE
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.undo_reader import read_live_resources
 from express_path.adapters.undo_requests import AnswerContext, UndoAction, UndoRequest, undo_answer
 from express_path.domain.heal.ledger import RunRecord, TableRecord
+from express_path.domain.heal.records import NONE
 from express_path.domain.heal.undo import Change, Records, Undo, check_deleted, check_heal, check_not_undone, make_undo
 from express_path.domain.heal.undo_effects import moves
 from express_path.domain.path.tracing import Tracer
@@ -31,15 +31,17 @@ class UndoSteps:
     """Answers the steps of undos in one account."""
 
     def __init__(self, services: Services) -> None:
-        """Prepare; nothing is read yet."""
+        """Read the settings about owners. Raise SettingError."""
         self._services = services
         self._aws = services.aws
         self._ledger = services.ledger
+        self._settings = services.read_owners()
 
     def answer(self, request: UndoRequest) -> dict[str, Any]:
         """Answer one step.
 
-        Raise UndoError if there is nothing to undo, or if the heal's changes were changed since; ClaimHeldError and
+        Raise UndoError if there is nothing to undo, or if the heal's changes were changed since; UndoBlockedError if
+        the heal's change is not confirmed, or somebody else owns what it changed; ClaimHeldError and
         ClaimLostError if another run has claimed the route table; NotDisassociatedError and NotDeletedError if EC2 does
         not show a change.
         """
@@ -126,7 +128,8 @@ class UndoSteps:
 
     def _current(self, records: Records) -> Undo:
         """Plan the undo from what EC2 shows now."""
-        return make_undo(records, read_live_resources(self._aws, records.heal), self._aws.region)
+        live = read_live_resources(self._aws, records.heal.vpc_id, records.heal.endpoint_id)
+        return make_undo(records, live, self._aws.region, self._settings)
 
     def _is_claimed_by_other(self, table: TableRecord, run_id: str) -> bool:
         return table.is_claimed(int(_now().timestamp())) and table.run_id != run_id

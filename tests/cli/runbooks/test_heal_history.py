@@ -19,6 +19,7 @@ HEAL = RunRecord(
     "rtb-1",
     "vpce-1",
     started_at=NOON,
+    intended_at=NOON,
     associated_at=NOON,
     finished_at=NOON,
 )
@@ -37,8 +38,15 @@ def past(*runs: RunRecord, last: str = "run-1") -> list[PastHeal]:
         (replace(HEAL, finished_at=""), HealState.UNFINISHED, True),
         (replace(HEAL, undo_run_id="undo-1"), HealState.UNDONE, False),
         (replace(HEAL, associated_at="", created_endpoint=True, finished_at=""), HealState.UNFINISHED, True),
+        (replace(HEAL, associated_at=""), HealState.UNCONFIRMED, False),
+        (replace(HEAL, intended_at="", finished_at=""), HealState.UNCONFIRMED, False),
+        (
+            replace(HEAL, intended_at="", associated_at="", finished_at="", creation_intended_at=NOON),
+            HealState.UNCONFIRMED,
+            False,
+        ),
     ],
-    ids=["healed", "interrupted", "undone", "only created"],
+    ids=["healed", "interrupted", "undone", "only created", "intended", "earlier version", "creation intended"],
 )
 def test_state_of_a_heal(run: RunRecord, state: HealState, *, can_be_undone: bool) -> None:
     """The state follows from the ledger's items of the run."""
@@ -51,7 +59,7 @@ def test_time_is_that_of_the_last_change() -> None:
     undone = replace(HEAL, undo_run_id="undo-1")
     assert [heal.changed_at for heal in past(undone, UNDO)] == [ONE]
     assert [heal.changed_at for heal in past(undone)] == [NOON]
-    created = replace(HEAL, associated_at="", created_endpoint=True, started_at=ONE)
+    created = replace(HEAL, intended_at="", associated_at="", created_endpoint=True, started_at=ONE)
     assert [heal.changed_at for heal in past(created)] == [ONE]
 
 
@@ -67,7 +75,7 @@ def test_heal_that_a_later_one_replaced() -> None:
 
 def test_runs_that_changed_nothing_and_undos_are_left_out() -> None:
     """Only runs that can be undone are heals."""
-    assert past(replace(HEAL, associated_at=""), UNDO) == []
+    assert past(replace(HEAL, intended_at="", associated_at=""), UNDO) == []
 
 
 def test_order_and_selection() -> None:

@@ -1,11 +1,13 @@
 """The plan of an undo, from the ledger's record of the heal and the current state in EC2."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy, TableRecord, VpcRecord
-from express_path.domain.heal.records import MANAGED_TAG
+from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, StartedBy, TableRecord, VpcRecord
+from express_path.domain.heal.owners import policy_hash
+from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, HealSettings
 from express_path.domain.heal.undo import (
     Change,
     FailedDeletion,
@@ -19,7 +21,7 @@ from express_path.domain.heal.undo import (
 )
 from express_path.domain.heal.undo_effects import MAX_NAMED_SUBNETS, moves
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
-from express_path.errors import NotDeletedError, UndoError
+from express_path.errors import NotDeletedError, UndoBlockedError, UndoError
 from tests.support.make import ACCOUNT, NEIGHBOUR, REGION, by_id, endpoint, evaluator, route, snapshot, subnet, table
 
 HEAL = RunRecord(
@@ -32,8 +34,11 @@ HEAL = RunRecord(
     "rtb-1",
     "vpce-express",
     created_endpoint=True,
+    intended_at="2026-11-22T12:00:00+00:00",
     associated_at="2026-11-22T12:00:00+00:00",
 )
+INTENDED = replace(HEAL, created_endpoint=False, associated_at="")
+SETTINGS = HealSettings()
 OURS = endpoint(tags={MANAGED_TAG: "true"})
 ROUTED = table("rtb-1", route("pl-express", "vpce-express"))
 PLAIN = table("rtb-1", route("0.0.0.0/0", "nat-1"))
@@ -62,7 +67,7 @@ def seen(*endpoints: VpcEndpoint, tables: tuple[RouteTable, ...] = (PLAIN,)) -> 
 )
 def test_association_goes_first(shown: VpcEndpoint, tables: tuple[RouteTable, ...]) -> None:
     """Routes or the endpoint's list say that the table uses it; the plan says that the deletion follows."""
-    undo = make_undo(records(), seen(shown, tables=tables), REGION)
+    undo = make_undo(records(), seen(shown, tables=tables), REGION, SETTINGS)
     assert (undo.change, undo.associated, undo.deletes, undo.kept) == (Change.DISASSOCIATE, True, True, "")
 
 
@@ -70,15 +75,15 @@ def test_association_goes_first(shown: VpcEndpoint, tables: tuple[RouteTable, ..
 def test_unused_endpoint_of_a_heal_is_deleted(state: str) -> None:
     """Without a table, the endpoint that a heal created goes, whichever heal that was."""
     heal = replace(HEAL, created_endpoint=False)
-    assert make_undo(records(heal), seen(replace(OURS, state=state)), REGION).change is Change.DELETE_ENDPOINT
+    assert make_undo(records(heal), seen(replace(OURS, state=state)), REGION, SETTINGS).change is Change.DELETE_ENDPOINT
 
 
 @pytest.mark.parametrize(
     ("undo", "why"),
     [
-        (make_undo(records(vpc=VpcRecord("vpc-1")), seen(OURS), REGION), "no heal created it"),
-        (make_undo(records(), seen(endpoint()), REGION), "it no longer has the tag express-path:managed"),
-        (make_undo(records(), seen(replace(OURS, route_table_ids=("rtb-2",))), REGION), "rtb-2 uses it"),
+        (make_undo(records(vpc=VpcRecord("vpc-1")), seen(OURS), REGION, SETTINGS), "no heal created it"),
+        (make_undo(records(), seen(endpoint()), REGION, SETTINGS), "it no longer has the tag express-path:managed"),
+        (make_undo(records(), seen(replace(OURS, route_table_ids=("rtb-2",))), REGION, SETTINGS), "rtb-2 uses it"),
         (
             make_undo(
                 records(),
@@ -87,6 +92,7 @@ def test_unused_endpoint_of_a_heal_is_deleted(state: str) -> None:
                     tables=(ROUTED, replace(ROUTED, id="rtb-3")),
                 ),
                 REGION,
+                SETTINGS,
             ),
             "rtb-2, rtb-3 use it",
         ),
@@ -104,21 +110,24 @@ def test_other_endpoints_stay(undo: Undo, why: str) -> None:
 @pytest.mark.parametrize("shown", [(), (replace(OURS, state="deleting"),), (replace(OURS, state="deleted"),)])
 def test_nothing_is_left_where_the_endpoint_is_gone(shown: tuple[VpcEndpoint, ...]) -> None:
     """EC2 removes the routes with the endpoint."""
-    undo = make_undo(records(), seen(*shown, tables=(ROUTED,)), REGION)
+    undo = make_undo(records(), seen(*shown, tables=(ROUTED,)), REGION, SETTINGS)
     assert (undo.change, undo.is_live, undo.deletes) == (Change.FINISH, False, False)
 
 
-def test_table_that_the_heal_was_not_about_to_change_stays() -> None:
-    """A heal that was killed after it created the endpoint associated nothing: others made the associations."""
-    undo = make_undo(records(replace(HEAL, associated_at="")), seen(OURS, tables=(ROUTED,)), REGION)
+def test_table_that_the_heal_did_not_change_stays() -> None:
+    """A heal that ended after it created the endpoint associated nothing: others made the associations."""
+    created = replace(HEAL, intended_at="", associated_at="")
+    undo = make_undo(records(created), seen(OURS, tables=(ROUTED,)), REGION, SETTINGS)
     assert (undo.associated, undo.kept, undo.change) == (False, "rtb-1 uses it", Change.FINISH)
 
 
 def test_heal_that_can_be_undone() -> None:
     """A heal of this account that changed something passes; so does one that only created an endpoint."""
     assert check_heal("run-1", HEAL, ACCOUNT) is HEAL
-    created = replace(HEAL, associated_at="")
+    created = replace(HEAL, intended_at="", associated_at="")
     assert check_heal("run-1", created, ACCOUNT) is created
+    legacy = replace(HEAL, intended_at="", finished_at="2026-11-22T12:00:05+00:00", created_endpoint=False)
+    assert check_heal("run-1", legacy, ACCOUNT) is legacy
     check_not_undone(HEAL)
 
 
@@ -128,7 +137,7 @@ def test_heal_that_can_be_undone() -> None:
         (None, ACCOUNT, "the ledger has no such run"),
         (replace(HEAL, kind=RunKind.UNDO, heal_run_id="run-0"), ACCOUNT, "it is not a heal, but the undo of run run-0"),
         (HEAL, NEIGHBOUR, f"it healed a subnet of account {ACCOUNT}"),
-        (replace(HEAL, associated_at="", created_endpoint=False), ACCOUNT, "it changed nothing"),
+        (replace(INTENDED, intended_at=""), ACCOUNT, "it changed nothing"),
     ],
 )
 def test_other_runs_are_refused(run: RunRecord | None, account_id: str, found: str) -> None:
@@ -136,6 +145,117 @@ def test_other_runs_are_refused(run: RunRecord | None, account_id: str, found: s
     with pytest.raises(UndoError, match=f"run run-1 cannot be undone: {found}") as raised:
         check_heal("run-1", run, account_id)
     assert (raised.value.run_id, raised.value.found) == ("run-1", found)
+
+
+@pytest.mark.parametrize(
+    ("heal", "named"),
+    [
+        (INTENDED, ("2026-11-22T12:00:00+00:00", "ModifyVpcEndpoint", "AddRouteTableId rtb-1", "vpce-express")),
+        (replace(HEAL, intended_at="", created_endpoint=False), ("ModifyVpcEndpoint", "rtb-1", "vpce-express")),
+        (replace(INTENDED, finished_at="2026-11-22T12:00:05+00:00"), ("ModifyVpcEndpoint",)),
+        (
+            replace(INTENDED, intended_at="", creation_intended_at="2026-11-22T11:59:00+00:00", endpoint_id=""),
+            ("2026-11-22T11:59:00+00:00", "CreateVpcEndpoint", "vpc-1"),
+        ),
+    ],
+    ids=["association", "association of an earlier version", "another tool healed the table", "creation"],
+)
+def test_intention_alone_is_never_undone(heal: RunRecord, named: tuple[str, ...]) -> None:
+    """The error names the CloudTrail event that shows whether the call succeeded, and the run in its session."""
+    with pytest.raises(UndoBlockedError, match="BLOCKED: run run-1 cannot be undone: ") as raised:
+        check_heal("run-1", heal, ACCOUNT)
+    assert all(text in str(raised.value) for text in (*named, "CloudTrail", "contains run-1"))
+
+
+def test_unconfirmed_association_is_not_removed() -> None:
+    """A heal created the endpoint, and its association is not confirmed: the endpoint goes only if nothing uses it."""
+    heal = replace(INTENDED, created_endpoint=True)
+    assert check_heal("run-1", heal, ACCOUNT) is heal
+    with pytest.raises(UndoBlockedError, match="ModifyVpcEndpoint"):
+        make_undo(records(heal), seen(OURS, tables=(ROUTED,)), REGION, SETTINGS)
+    assert make_undo(records(heal), seen(OURS), REGION, SETTINGS).change is Change.DELETE_ENDPOINT
+
+
+UNOWNED = Marks(policy=policy_hash(FULL_ACCESS))
+STACK = {"aws:cloudformation:stack-id": "arn:stack"}
+OTHER_POLICY = '{"Statement": []}'
+
+
+def taken(
+    heal: RunRecord,
+    *,
+    endpoint_tags: dict[str, str] | None = None,
+    table_tags: dict[str, str] | None = None,
+    policy: str = FULL_ACCESS,
+    settings: HealSettings = SETTINGS,
+    vpc: VpcRecord = CREATED,
+    tables: tuple[RouteTable, ...] = (ROUTED,),
+) -> Undo:
+    """Plan the undo of a heal after its endpoint and route table got these tags and this policy."""
+    endpoint_now = replace(OURS, tags={**OURS.tags, **(endpoint_tags or {})})
+    tables = tuple(replace(found, tags=table_tags or {}) for found in tables)
+    return make_undo(
+        records(heal, vpc=vpc, last=heal), LiveResources(tables, (endpoint_now,), policy), REGION, settings
+    )
+
+
+OWNERS = HealSettings(owner_tags=("by=terraform",))
+TERRAFORM = {"by": "terraform"}
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"endpoint_tags": STACK}, "vpce-express has the tag aws:cloudformation:stack-id=arn:stack"),
+        ({"table_tags": STACK}, "rtb-1 has the tag aws:cloudformation:stack-id=arn:stack"),
+        ({"endpoint_tags": TERRAFORM, "settings": OWNERS}, "vpce-express has the tag by=terraform"),
+        ({"table_tags": TERRAFORM, "settings": OWNERS}, "rtb-1 has the tag by=terraform"),
+        ({"policy": OTHER_POLICY}, "somebody replaced the policy of vpce-express"),
+        ({"policy": ""}, "somebody replaced the policy of vpce-express"),
+    ],
+)
+def test_what_others_own_since_the_heal_is_left_alone(change: dict[str, Any], found: str) -> None:
+    """The undo is blocked while the table uses the endpoint; afterwards, only the endpoint stays."""
+    heal = replace(HEAL, marks=UNOWNED)
+    assert taken(heal).change is Change.DISASSOCIATE
+    with pytest.raises(UndoBlockedError, match=found):
+        taken(heal, **change)
+    left = taken(heal, **change, tables=(PLAIN,))
+    assert (left.change, left.kept.startswith("somebody else owns it")) == (Change.FINISH, True)
+
+
+def test_owners_that_the_heal_saw_block_nothing() -> None:
+    """An owner of before the heal does not block, and its endpoint is not deleted. A new owner in its place blocks."""
+    owner = "aws:cloudformation:stack-id=arn:stack"
+    heal = replace(HEAL, marks=replace(UNOWNED, endpoint_owner=owner, table_owner=owner))
+    undo = taken(heal, endpoint_tags=STACK, table_tags=STACK)
+    assert (undo.change, undo.deletes) == (Change.DISASSOCIATE, False)
+    with pytest.raises(UndoBlockedError, match=r"rtb-1 has the tag aws:cloudformation:stack-id=arn:2"):
+        taken(heal, table_tags={"aws:cloudformation:stack-id": "arn:2"})
+
+
+def test_owners_do_not_block_if_heals_may_adopt_what_they_own() -> None:
+    """With AdoptIacOwned, the association is removed, and the endpoint still stays."""
+    adopting = replace(OWNERS, adopt_iac_owned=True)
+    undo = taken(
+        replace(HEAL, marks=UNOWNED), endpoint_tags=TERRAFORM | STACK, table_tags=TERRAFORM | STACK, settings=adopting
+    )
+    assert (undo.change, undo.deletes) == (Change.DISASSOCIATE, False)
+
+
+def test_policy_is_compared_as_a_document_and_only_for_endpoints_of_heals() -> None:
+    """Spaces and the order of keys do not matter. The owner of an endpoint may change its policy."""
+    heal = replace(HEAL, marks=replace(UNOWNED, policy=policy_hash('{"Version": "1", "Statement": []}')))
+    assert taken(heal, policy='{"Statement":[],"Version":"1"}').change is Change.DISASSOCIATE
+    assert taken(heal, policy=OTHER_POLICY, vpc=VpcRecord("vpc-1")).change is Change.DISASSOCIATE
+    assert policy_hash("not JSON") not in ("", policy_hash("other"))
+
+
+def test_heals_of_earlier_versions_recorded_no_owners() -> None:
+    """Any owner of the endpoint blocks; owners of the table and the policy cannot be compared."""
+    with pytest.raises(UndoBlockedError, match="vpce-express has the tag"):
+        taken(HEAL, endpoint_tags=STACK)
+    assert taken(HEAL, table_tags=STACK, policy=OTHER_POLICY).change is Change.DISASSOCIATE
 
 
 def test_undone_heal_is_refused() -> None:
@@ -147,11 +267,13 @@ def test_undone_heal_is_refused() -> None:
 def test_heal_that_another_one_replaced_is_refused() -> None:
     """What the table has now is the later heal's."""
     later = replace(HEAL, run_id="run-2")
-    with pytest.raises(UndoError, match=r"run run-2 associated rtb-1 again at 2026-.* \(undo that run\)"):
-        make_undo(records(last=later), seen(OURS), REGION)
-    only_created = replace(HEAL, associated_at="")
-    assert make_undo(records(only_created, last=later), seen(OURS), REGION).change is Change.DELETE_ENDPOINT
-    assert make_undo(records(last=None), seen(OURS), REGION).change is Change.DELETE_ENDPOINT
+    with pytest.raises(UndoError, match=r"run run-2 started to associate rtb-1 again at 2026-.* \(undo that run\)"):
+        make_undo(records(last=later), seen(OURS), REGION, SETTINGS)
+    with pytest.raises(UndoError, match=r"run run-2 started to associate rtb-1 again at 2026-"):
+        make_undo(records(last=replace(later, associated_at="")), seen(OURS), REGION, SETTINGS)
+    only_created = replace(HEAL, intended_at="", associated_at="")
+    assert make_undo(records(only_created, last=later), seen(OURS), REGION, SETTINGS).change is Change.DELETE_ENDPOINT
+    assert make_undo(records(last=None), seen(OURS), REGION, SETTINGS).change is Change.DELETE_ENDPOINT
 
 
 @pytest.mark.parametrize(
@@ -169,7 +291,7 @@ def test_heal_that_another_one_replaced_is_refused() -> None:
 def test_what_the_heal_did_not_leave_is_refused(sight: LiveResources, found: str) -> None:
     """Nothing is removed if EC2's state differs from the record; the error describes the difference."""
     with pytest.raises(UndoError, match=found.replace(".", r"\.")):
-        make_undo(records(), sight, REGION)
+        make_undo(records(), sight, REGION, SETTINGS)
 
 
 @pytest.mark.parametrize("code", ["InvalidVpcEndpointId.NotFound", "InvalidVpcEndpoint.NotFound"])

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from express_path.domain.heal.owners import owner_tag
 from express_path.domain.heal.records import MANAGED_TAG, Blocker, Finding, HealSettings
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import PrefixList, RouteTable, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot, is_express_service
-from express_path.domain.network.tags import has_tag
 from express_path.domain.path.families import families_of
 from express_path.domain.path.tracing import Tracer
 
@@ -44,14 +44,6 @@ def usable_endpoints(tracer: Tracer, table: RouteTable, settings: HealSettings) 
         usable,
         key=lambda endpoint: (owner_tag(endpoint, settings) != "", MANAGED_TAG not in endpoint.tags, endpoint.id),
     )
-
-
-def owner_tag(endpoint: VpcEndpoint, settings: HealSettings) -> str:
-    """Return the tag that shows which tool owns an endpoint, as key=value; empty if no tool does."""
-    keys = sorted(key for key in endpoint.tags if key.startswith("aws:cloudformation:"))
-    for key, value in endpoint.tags.items():
-        keys += [key for owner_tag in settings.owner_tags if has_tag({key: value}, owner_tag)]
-    return f"{keys[0]}={endpoint.tags[keys[0]]}" if keys else ""
 
 
 def prefix_lists_of(snapshot: Snapshot, endpoint: VpcEndpoint) -> list[PrefixList]:

@@ -61,9 +61,9 @@ class TableRecord:
 
     run_id is the run that claimed the table last; expires_at, in seconds since 1970, is the end of its claim.
     changed_at is the time when a heal or an undo last wrote the item, in ISO 8601. heal_run_id is the last run that
-    started to associate the table, and undo_run_id the last undo that claimed it; each is empty before the first one.
-    state_before is UNDONE if the last heal claimed the table after an undo, so that the undo is remembered if that heal
-    fails.
+    started to associate the table, whether or not it succeeded, and undo_run_id the last undo that claimed it; each is
+    empty before the first one. state_before is UNDONE if the last heal claimed the table after an undo, so that the
+    undo is remembered if that heal fails.
     """
 
     route_table_id: str
@@ -119,12 +119,28 @@ class VpcRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class RunRecord:
-    """What one run changed: history, written once for each change and never overwritten.
+class Marks:
+    """What a heal saw right before it associated a route table, so that an undo finds what changed since.
 
-    created_endpoint is true if the run created endpoint_id. associated_at and deleted_at are the times right before the
-    run changed the association and deleted the endpoint. All times are in ISO 8601, and empty if that did not happen.
-    heal_run_id is the run that an undo undid, and undo_run_id the undo that finished undoing a heal.
+    Both owners are tags as key=value, empty if no tool owned the resource. policy is the hash of the endpoint's policy.
+    """
+
+    endpoint_owner: str = ""
+    table_owner: str = ""
+    policy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What one run intended to change and what it changed: history, written once and never overwritten.
+
+    The times *_intended_at and intended_at are written right before a call that creates the endpoint, changes the
+    association, or deletes the endpoint: an intention. associated_at and deleted_at are written only after the call
+    succeeded and the run read the change back. created_endpoint is true if the run's call created endpoint_id. All
+    times are in ISO 8601, and empty if there was no such write. heal_run_id is the run that an undo undid, and
+    undo_run_id the undo that finished undoing a heal.
+
+    Earlier versions wrote associated_at before the call, and no intended_at. marks is None in their items.
     """
 
     run_id: str
@@ -137,11 +153,28 @@ class RunRecord:
     endpoint_id: str
     created_endpoint: bool = False
     started_at: str = ""
+    creation_intended_at: str = ""
+    intended_at: str = ""
     associated_at: str = ""
+    deletion_intended_at: str = ""
     deleted_at: str = ""
     finished_at: str = ""
     heal_run_id: str = ""
     undo_run_id: str = ""
+    marks: Marks | None = None
+
+    @property
+    def is_associated(self) -> bool:
+        """Return whether this heal associated the table: its call succeeded, and it read the change back.
+
+        In an item of an earlier version, associated_at is only an intention until finished_at is set.
+        """
+        return bool(self.associated_at) and bool(self.intended_at or self.finished_at)
+
+    @property
+    def unconfirmed_since(self) -> str:
+        """Return when the heal started to associate the table, if it did not confirm that; otherwise empty."""
+        return "" if self.is_associated else self.intended_at or self.associated_at
 
 
 @dataclass(frozen=True, slots=True)

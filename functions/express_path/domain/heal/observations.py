@@ -75,6 +75,11 @@ def is_ready(observation: Observation) -> bool:
     )
 
 
+def is_not_ready(observation: Observation) -> bool:
+    """Return whether there is something to heal, and the endpoint is not available yet."""
+    return is_change(observation) and not is_ready(observation)
+
+
 def is_deleting(observation: Observation) -> bool:
     """Return whether an endpoint that is being deleted blocks the heal."""
     return any(finding.blocker is Blocker.ENDPOINT_DELETING for finding in observation.plan.blockers)
@@ -92,8 +97,12 @@ AFTER_CLAIM = RepeatPolicy(never, is_deleting)
 """After the claim: two observations must agree."""
 BEFORE_CREATION = RepeatPolicy(may_create, is_deleting, has_preflight=False)
 """Before the creation, on which two observations have already agreed."""
-BEFORE_ASSOCIATION = RepeatPolicy(is_ready, is_change, AVAILABLE_ATTEMPTS, has_preflight=False)
-"""Before the association: a new endpoint may not be listed or available immediately."""
+BEFORE_ASSOCIATION = RepeatPolicy(never, is_not_ready, AVAILABLE_ATTEMPTS, has_preflight=False)
+"""Before the association: a new endpoint may not be listed or available immediately.
+
+Two observations must agree. One late answer may not show that somebody associated the table, and EC2 may accept the
+same association again. The run would then record that association as its own.
+"""
 
 
 def next_change(plan: Plan) -> NextStep:

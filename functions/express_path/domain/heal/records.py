@@ -8,6 +8,8 @@ from express_path.domain.verdict.evaluator import Verdict
 
 MANAGED_TAG = "express-path:managed"
 """The tag of endpoints that a heal created: an undo deletes only endpoints with this tag."""
+NONE = "NONE"
+"""In place of what does not exist, because an attribute and the input of a step must not be empty."""
 FULL_ACCESS = '{"Version":"2008-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"*","Resource":"*"}]}'
 """The policy that EC2 gives to an endpoint that is created without one
 (https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-endpoints-access.html)."""
@@ -73,7 +75,7 @@ class RemediationMode(StrEnum):
 class HealSettings:
     """A team's settings for heals; they apply to all heals, whether a person or AWS Config starts them.
 
-    owner_tags (key or key=value) mark endpoints that a tool owns, in addition to CloudFormation's own tags. calendar is
+    owner_tags (key or key=value) mark resources that a tool owns, in addition to CloudFormation's own tags. calendar is
     the name or ARN of the change calendar that must be open, and policy_parameter the SSM parameter with the policy of
     endpoints that heals create; each is empty if there is none. policy is the text of that parameter. In mode APPROVAL,
     the approvers get a request through the SNS topic before heal_document starts.

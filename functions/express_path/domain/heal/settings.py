@@ -20,9 +20,8 @@ def parse_settings(values: Mapping[str, str]) -> HealSettings:
     """
     defaults = HealSettings()
     warn_only = values.get("WARN_ONLY")
-    return HealSettings(
-        owner_tags=tuple(_words(values.get("OWNER_TAGS", ""))),
-        adopt_iac_owned=_boolean("ADOPT_IAC_OWNED", values.get("ADOPT_IAC_OWNED") or "false"),
+    return replace(
+        parse_owners(values),
         warn_only=defaults.warn_only if warn_only is None else frozenset(map(_blocker, _words(warn_only))),
         gateway_endpoint_quota=_number(values, "GATEWAY_ENDPOINT_QUOTA", defaults.gateway_endpoint_quota),
         route_quota=_number(values, "ROUTE_QUOTA", defaults.route_quota),
@@ -33,6 +32,14 @@ def parse_settings(values: Mapping[str, str]) -> HealSettings:
         approvers=tuple(_words(values.get("APPROVERS", ""))),
         approval_topic_arn=values.get("APPROVAL_TOPIC_ARN", ""),
         heal_document=values.get("HEAL_DOCUMENT_NAME", ""),
+    )
+
+
+def parse_owners(values: Mapping[str, str]) -> HealSettings:
+    """Read the settings about owners, which undos need too; the others have their defaults. Raise SettingError."""
+    return HealSettings(
+        owner_tags=tuple(_words(values.get("OWNER_TAGS", ""))),
+        adopt_iac_owned=_boolean("ADOPT_IAC_OWNED", values.get("ADOPT_IAC_OWNED") or "false"),
     )
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from express_path.domain.heal.ledger import RunKind, RunRecord, TableRecord, VpcRecord
-from express_path.domain.heal.records import MANAGED_TAG
+from express_path.domain.heal.owners import has_other_policy, owner_tag, taken_over
+from express_path.domain.heal.records import MANAGED_TAG, HealSettings
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.network.snapshot import is_express_service
-from express_path.errors import NotDeletedError, UndoError
+from express_path.errors import NotDeletedError, UndoBlockedError, UndoError
 
 _LIVE = ("available", "pending")
 _SEE_HEALS = "express-path heals lists the heals that can be undone"
@@ -41,10 +42,14 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class LiveResources:
-    """What EC2 shows: the route tables of a heal's VPC, and every endpoint with the id of the heal's endpoint."""
+    """What EC2 shows: the route tables of a heal's VPC, and every endpoint with the id of the heal's endpoint.
+
+    policy is the policy of the endpoint, empty if there is none.
+    """
 
     tables: tuple[RouteTable, ...]
     endpoints: tuple[VpcEndpoint, ...]
+    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +100,49 @@ def check_deleted(failed_deletions: Iterable[FailedDeletion]) -> None:
 
 
 def check_heal(run_id: str, run: RunRecord | None, account_id: str) -> RunRecord:
-    """Return the heal to undo. Raise UndoError unless it is a heal of this account that changed something."""
+    """Return the heal to undo.
+
+    Raise UndoError unless it is a heal of this account that changed something, and UndoBlockedError if it is not
+    confirmed that it changed anything.
+    """
     if run is None:
         raise UndoError(run_id, "the ledger has no such run", _SEE_HEALS)
     if run.kind is not RunKind.HEAL:
         raise UndoError(run_id, f"it is not a heal, but the undo of run {run.heal_run_id}", _SEE_HEALS)
     if run.account_id != account_id:
         raise UndoError(run_id, f"it healed a subnet of account {run.account_id}", "undo it in that account")
-    if not run.associated_at and not run.created_endpoint:
+    if not run.is_associated and not run.created_endpoint:
+        if run.unconfirmed_since:
+            raise _unconfirmed_association(run)
+        if run.creation_intended_at:
+            raise _unconfirmed_creation(run)
         raise UndoError(run_id, "it changed nothing", _SEE_HEALS)
     return run
+
+
+def _unconfirmed_association(heal: RunRecord) -> UndoBlockedError:
+    return UndoBlockedError(
+        heal.run_id,
+        f"at {heal.unconfirmed_since} it started to associate {heal.route_table_id} with {heal.endpoint_id}, and the "
+        "ledger does not confirm that it succeeded, so somebody else may have made that association",
+        "look in CloudTrail for ModifyVpcEndpoint (eventSource ec2.amazonaws.com) in the hour after that time, with "
+        f"{heal.endpoint_id} and AddRouteTableId {heal.route_table_id} in requestParameters; if it has no errorCode "
+        f"and the session name in userIdentity contains {heal.run_id}, this run made the association: remove it "
+        f"yourself with aws ec2 modify-vpc-endpoint --vpc-endpoint-id {heal.endpoint_id} --remove-route-table-ids "
+        f"{heal.route_table_id}",
+    )
+
+
+def _unconfirmed_creation(heal: RunRecord) -> UndoBlockedError:
+    return UndoBlockedError(
+        heal.run_id,
+        f"at {heal.creation_intended_at} it started to create an endpoint in {heal.vpc_id}, and the ledger does not "
+        "confirm that it succeeded; it changed no route table",
+        "look in CloudTrail for CreateVpcEndpoint (eventSource ec2.amazonaws.com) in the hour after that time, with "
+        f"{heal.vpc_id} in requestParameters; if it has no errorCode and the session name in userIdentity contains "
+        f"{heal.run_id}, this run created the endpoint in responseElements: the next heal in the VPC uses it, or "
+        "delete it yourself if no route table uses it",
+    )
 
 
 def check_not_undone(heal: RunRecord) -> None:
@@ -113,28 +151,65 @@ def check_not_undone(heal: RunRecord) -> None:
         raise UndoError(heal.run_id, f"run {heal.undo_run_id} undid it already", "nothing is left to undo")
 
 
-def make_undo(records: Records, live: LiveResources, region: str) -> Undo:
-    """Plan the undo of a heal that check_heal accepted.
+def make_undo(records: Records, live: LiveResources, region: str, settings: HealSettings) -> Undo:
+    """Plan the undo of a heal that check_heal accepted; of the settings, those about owners count.
 
     Raise UndoError if the ledger says that a later heal replaced this one, or if EC2 shows something other than what
-    the heal left.
+    the heal left. Raise UndoBlockedError if the route table uses the endpoint and it is not confirmed that this heal
+    associated it, or if the endpoint or the route table belongs to somebody else now.
     """
     heal = records.heal
     _check_records(records)
     endpoint = _endpoint(heal, live, region)
     if endpoint is None or endpoint.state not in _LIVE:
         return Undo(heal, associated=False, is_live=False)
-    users = {*endpoint.route_table_ids, *(table.id for table in live.tables if _leads_to(table, endpoint.id))}
-    associated = bool(heal.associated_at) and heal.route_table_id in users
+    users = {*endpoint.route_table_ids, *(table.id for table in live.tables if leads_to(table, endpoint.id))}
+    associated = heal.route_table_id in users
+    if associated and heal.unconfirmed_since:
+        raise _unconfirmed_association(heal)
+    associated = associated and heal.is_associated
+    taken = _taken_over(records, endpoint, live, settings)
+    if associated and taken:
+        raise UndoBlockedError(heal.run_id, taken.found, taken.remedy)
     others = users - {heal.route_table_id} if associated else users
-    return Undo(heal, associated, is_live=True, kept=_kept(records, endpoint, others))
+    owner = taken.found if taken else owner_tag(endpoint, settings)
+    return Undo(heal, associated, is_live=True, kept=_kept(records, endpoint, others, owner))
 
 
 def _check_records(records: Records) -> None:
     heal, last = records.heal, records.associated_last
     if heal.associated_at and last and last.run_id != heal.run_id:
-        found = f"run {last.run_id} associated {heal.route_table_id} again at {last.associated_at}"
+        started = last.associated_at or last.intended_at
+        found = f"run {last.run_id} started to associate {heal.route_table_id} again at {started}"
         raise UndoError(heal.run_id, found, "undo that run")
+
+
+@dataclass(frozen=True, slots=True)
+class _Takeover:
+    """What shows that somebody else owns the endpoint or the route table now, and what to do."""
+
+    found: str
+    remedy: str
+
+
+def _taken_over(
+    records: Records, endpoint: VpcEndpoint, live: LiveResources, settings: HealSettings
+) -> _Takeover | None:
+    heal = records.heal
+    table = next((table for table in live.tables if table.id == heal.route_table_id), None)
+    if found := taken_over(heal, endpoint, table, settings):
+        return _Takeover(
+            found,
+            f"remove the association of {heal.route_table_id} with {endpoint.id} in that tool, or allow undos to "
+            "change what tools own (stack parameter AdoptIacOwned)",
+        )
+    if endpoint.id in records.vpc.created_ids and has_other_policy(heal, live.policy):
+        return _Takeover(
+            f"somebody replaced the policy of {endpoint.id} since the heal",
+            "find out who did (CloudTrail event ModifyVpcEndpoint); then set the earlier policy again, or remove the "
+            "association yourself",
+        )
+    return None
 
 
 def _endpoint(heal: RunRecord, live: LiveResources, region: str) -> VpcEndpoint | None:
@@ -164,16 +239,17 @@ def _wrong_endpoints(heal: RunRecord, endpoints: tuple[VpcEndpoint, ...], region
             yield f"{endpoint.id} belongs to account {endpoint.owner_id}, not to {heal.account_id}"
 
 
-def _leads_to(table: RouteTable, endpoint_id: str) -> bool:
+def leads_to(table: RouteTable, endpoint_id: str) -> bool:
+    """Return whether a route table has a route to an endpoint."""
     return any(route.target_id == endpoint_id for route in table.routes)
 
 
-def _kept(records: Records, endpoint: VpcEndpoint, others: set[str]) -> str:
-    """Return why an endpoint must stay; empty if it may be deleted."""
+def _kept(records: Records, endpoint: VpcEndpoint, others: set[str], owner: str) -> str:
+    """Return why an endpoint must stay; empty if it may be deleted. owner shows that somebody else owns it."""
     if endpoint.id not in records.vpc.created_ids:
         return "no heal created it"
     if MANAGED_TAG not in endpoint.tags:
         return f"it no longer has the tag {MANAGED_TAG}; delete it yourself if nobody needs it"
     if others:
         return f"{', '.join(sorted(others))} {'use' if len(others) > 1 else 'uses'} it"
-    return ""
+    return f"somebody else owns it ({owner}); delete it yourself if nobody needs it" if owner else ""

@@ -1,0 +1,73 @@
+"""Why a run failed: its failed steps, AWS's errors, and how to fix them."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_LOST_RACE = "ConditionalCheckFailedException"
+"""The error of a write to the ledger that another run made first. The runbooks expect it, and the run continues."""
+_THROTTLED = "AWS throttled the call: start the run again later"
+_DENIED = (
+    "allow the call in the role that made it (stack outputs AutomationRoleArn and PlanRoleArn), and check the "
+    "permissions boundary, service control policies, and the policy of the resource"
+)
+_FIXES = {
+    "VpcEndpointLimitExceeded": "request an increase of quota L-1B52E74A, then set the stack parameter "
+    "GatewayEndpointQuota",
+    "RouteLimitExceeded": "request an increase of quota L-93826ACB, then set the stack parameter RouteQuota; or remove "
+    "routes",
+    "RouteAlreadyExists": "another route of the table has the destination of the endpoint's route: remove it, or "
+    "disassociate the endpoint that added it",
+    "InvalidVpcEndpointId.NotFound": "somebody deleted the endpoint: start the run again",
+    "InvalidRouteTableID.NotFound": "somebody deleted the route table: start the run again for its subnets",
+    **dict.fromkeys(("AccessDenied", "AccessDeniedException", "UnauthorizedOperation"), _DENIED),
+    **dict.fromkeys(
+        (
+            *("RequestLimitExceeded", "Throttling", "ThrottlingException", "ThrottledException", "SlowDown"),
+            *("TooManyRequestsException", "ProvisionedThroughputExceededException"),
+        ),
+        _THROTTLED,
+    ),
+}
+"""How to fix an error of AWS, by its code
+(https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html,
+https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html)."""
+_CODE = re.compile(r"\((\w[\w.]*)\) when calling|failed with (\w[\w.]*)")
+"""Where boto3's errors, and those of the plan function, have AWS's error code."""
+_FRAME = re.compile(
+    r"^Step fails when it is .*?\. |\.? Please refer to Automation Service Troubleshooting Guide .*$", re.DOTALL
+)
+"""What Automation writes around the error of a step (as people have reported it). Other texts stay as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedStep:
+    """A step that failed, and the failure message that Automation shows."""
+
+    name: str
+    message: str
+
+
+def explain_failure(run_id: str, steps: Sequence[FailedStep]) -> str:
+    """Return why a run failed, the last failed step first; steps are the failed ones in the order of their ends."""
+    if not steps:
+        return f"run {run_id} failed: its steps say why (aws ssm get-automation-execution)"
+    relevant = [step for step in steps[:-1] if _LOST_RACE not in step.message]
+    sentences = [f"step {step.name} failed: {_error(step.message)}" for step in (steps[-1], *reversed(relevant))]
+    codes = [next(filter(None, match.groups())) for sentence in sentences for match in _CODE.finditer(sentence)]
+    fixes = list(dict.fromkeys(_FIXES[code] for code in codes if code in _FIXES))
+    return " | ".join(["; before that, ".join(sentences), *(f"fix: {fix}" for fix in fixes)])
+
+
+def _error(message: str) -> str:
+    """Return what a step's failure message says: what the plan function raised, or else what AWS answered."""
+    text = _FRAME.sub("", message).strip()
+    start = text.find("{")
+    try:
+        found, _ = json.JSONDecoder().raw_decode(text[start:]) if start >= 0 else ({}, 0)
+    except ValueError:
+        return text
+    if not isinstance(found, dict) or not isinstance(found.get("errorMessage"), str):
+        return text
+    return f"{found.get('errorType', 'Error')}: {found['errorMessage']}"

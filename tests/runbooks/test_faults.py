@@ -1,0 +1,30 @@
+"""The fault matrix of heals, undos, and approvals: `make faults` plays every cell and prints the table."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.runbooks.fault_matrix import APPROVED, CELLS, Bench, Cell, play, sample
+from tests.support.heals import Deployment
+from tests.support.network import Builder
+
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Play every cell with the option --faults, otherwise a sample of them."""
+    cells = CELLS if metafunc.config.getoption("--faults", default=False) else sample()
+    metafunc.parametrize("cell", cells, ids=str)
+
+
+def test_cell(
+    deployment: Deployment,
+    builder: Builder,
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+    cell: Cell,
+) -> None:
+    """Whatever goes wrong with a step, undos restore the tables and change nothing else, and the next heal succeeds."""
+    deployment.publish(APPROVED)
+    record_property("cell", (cell.document, cell.step, cell.column))
+    record_property("outcome", play(cell, Bench(deployment, builder, monkeypatch)))
