@@ -246,11 +246,13 @@ def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Pa
         claim = {"state": "CLAIMED", "runId": heal_id(1), "expiresAt": int(time.time()) + 600}
         LedgerTable(sandbox).write(f"TABLE#{network.table}", **claim)
         sandbox.calls.clear()
-        question = {"action": "plan", "subnetId": network.subnet, "dryRun": "true"}
+        question = {"subnetId": network.subnet, "runId": heal_id(2), "startedBy": "PERSON"}
         with LambdaRuntime(artifact_of_the_account, "entry.handler", sandbox.environment() | settings) as runtime:
-            answer = runtime.invoke(question)
+            answer = runtime.invoke(question | {"action": "plan", "dryRun": "true"})
+            seen = {"routeTableId": network.table, "seenRun": "NONE", "seenState": "NONE"}
+            turn = runtime.invoke(question | {"action": "turn"} | seen)
         called = {(call.service, call.operation) for call in sandbox.calls}
-    assert (answer["verdict"]["reason"], answer["voidRun"]) == ("NAT_GATEWAY", heal_id(1))
+    assert (answer["verdict"]["reason"], turn["voidRun"]) == ("NAT_GATEWAY", heal_id(1))
     assert called <= {(service, name) for service, names in LISTED["plan_heal"].items() for name in names}
     assert {("ssm", name) for name in ("GetParameter", "GetCalendarState", "GetAutomationExecution")} <= called
     assert {("dynamodb", "GetItem"), ("s3", "GetBucketPolicy"), ("ec2", "DescribeNetworkAcls")} <= called

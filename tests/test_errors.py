@@ -33,6 +33,12 @@ EXAMPLES = {
     errors.ClaimLostError: (("rtb-1", "run-1", "run-2"), ["run run-1", "rtb-1", "run run-2", "start again"]),
     errors.NotDisassociatedError: (("rtb-1", "vpce-1"), ["rtb-1", "vpce-1", "start the undo again"]),
     errors.NotDeletedError: (("vpce-1", "OperationNotPermitted", "no"), ["vpce-1", "OperationNotPermitted: no"]),
+    errors.NotAssociatedError: (("rtb-1", "vpce-1"), ["rtb-1", "vpce-1", "start the heal again"]),
+    errors.StepsFailedError: (("run-1", "step create failed: LimitExceeded"), ["step create failed: LimitExceeded"]),
+    errors.SightLostError: (
+        (["ec2:DescribeSubnets"], ["subnet-1"], "arn:aws:iam::123456789012:role/network"),
+        ["ec2:DescribeSubnets denied", "role/network (networkRoleArn)", "1 subnets", "subnet-1", "restore"],
+    ),
     errors.NotCuredError: (("subnet-1", "PARTLY_NAT"), ["subnet-1", "PARTLY_NAT"]),
 }
 

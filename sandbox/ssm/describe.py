@@ -57,8 +57,18 @@ def step(run: StepRun) -> dict[str, Any]:
         "Inputs": {key: _input(value) for key, value in run.inputs.items()},
         "Outputs": {key: shown(value) for key, value in run.outputs.items()},
         "FailureMessage": run.failure,
+        "ParentStepDetails": run.parent and _parent(run.parent, run.iteration),
     }
     return _present(found)
+
+
+def _parent(loop: StepRun, iteration: int) -> dict[str, Any]:
+    return {
+        "StepExecutionId": loop.id,
+        "StepName": loop.step.name,
+        "Action": loop.step.action,
+        "Iteration": iteration,
+    }
 
 
 def _common(run: Execution) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step. `on_failure` is Abort, Continue or the name of a step."""
+    """One step. `on_failure` is Abort, Continue or the name of a step. `inner` are the steps of a loop."""
 
     name: str
     action: str
@@ -49,6 +49,7 @@ class Step:
     is_critical: bool = True
     is_end: bool = False
     next_step: str | None = None
+    inner: Sequence["Step"] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sandbox.dynamic import Client
+from sandbox.ssm.actions.branch import holds
 from sandbox.ssm.attempt import Attempt
 from sandbox.ssm.document import ABORT, CONTINUE, Step
 from sandbox.ssm.execution import CANCELLED, FAILED, IN_PROGRESS, SUCCESS, TIMED_OUT, Execution, StepRun
 from sandbox.ssm.faults import InterruptedStepError, StepFailedError, StepTimedOutError
 from sandbox.ssm.flow import after_success
 from sandbox.ssm.knobs import Knobs, Trouble
+from sandbox.ssm.references import resolve
 
 KILLED = "The executor was killed"
 
@@ -60,7 +62,15 @@ class Engine:
             name = self._step(self.execution.steps[name])
 
     def _step(self, run: StepRun) -> str | None:
-        """Run one step, again as often as it may, and return the name of the next one, None at the end."""
+        """Run one step, and return the name of the next one, None at the end."""
+        try:
+            jump = self._perform(run)
+        except StepFailedError:
+            return self._after_failure(run.step)
+        return jump or after_success(self.execution.document, run.step)
+
+    def _perform(self, run: StepRun) -> str | None:
+        """Run one step, again as often as it may, record how it ends, and return where a branch jumps to."""
         self.execution.current = run.step.name
         run.begin()
         try:
@@ -71,11 +81,21 @@ class Engine:
         except StepFailedError as error:
             run.outputs = error.outputs
             run.end(TIMED_OUT if isinstance(error, StepTimedOutError) else FAILED, error.message())
-            following = self._after_failure(run.step)
-        else:
-            run.end(SUCCESS)
-            following = jump or after_success(self.execution.document, run.step)
-        return following
+            raise
+        run.end(SUCCESS)
+        return jump
+
+    def _iterate(self, run: StepRun) -> None:
+        """Run the steps of a loop while its condition holds. A failure of one of them fails the loop."""
+        for iteration in range(1, run.step.inputs["MaxIterations"] + 1):
+            for step in run.step.inner:
+                self._meet_knobs(step.name)
+                if self.execution.cancelled.is_set():
+                    raise InterruptedStepError
+                self.execution.steps[step.name] = StepRun(step, run, iteration)
+                self._perform(self.execution.steps[step.name])
+            if not holds(resolve(run.step.inputs["LoopCondition"], self.execution.lookup)):
+                return
 
     def _attempts(self, run: StepRun) -> str | None:
         """Try a step up to maxAttempts times and return where a branch jumps to."""
@@ -96,9 +116,9 @@ class Engine:
         trouble = self._trouble(run)
         if trouble is Trouble.FAILS:
             raise StepFailedError("The test lets this step fail")
-        jump = Attempt(self.execution, run, self.knobs, self.client).make()
+        jump = self._act(run)
         if trouble is Trouble.TWICE:
-            jump = Attempt(self.execution, run, self.knobs, self.client).make()
+            jump = self._act(run)
         if trouble is Trouble.KILLED:
             run.outputs = {}
             run.end(CANCELLED)
@@ -106,6 +126,12 @@ class Engine:
         if trouble is Trouble.NO_ANSWER:
             raise StepFailedError("The answer was lost")
         return jump
+
+    def _act(self, run: StepRun) -> str | None:
+        if run.step.inner:
+            self._iterate(run)
+            return None
+        return Attempt(self.execution, run, self.knobs, self.client).make()
 
     def _trouble(self, run: StepRun) -> Trouble | None:
         disturbance = self.knobs.disturbance

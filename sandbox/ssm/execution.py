@@ -29,9 +29,14 @@ def now() -> datetime:
 
 @dataclass
 class StepRun:
-    """A step of one execution: Pending until it begins; `outputs` lack what a selector did not find."""
+    """A step of one execution: Pending until it begins; `outputs` lack what a selector did not find.
+
+    `parent` is the loop that a step belongs to, and `iteration` counts its iterations from 1.
+    """
 
     step: Step
+    parent: "StepRun | None" = None
+    iteration: int = 0
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     status: str = PENDING
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -79,8 +84,10 @@ class Execution:
     lock: RLock = field(default_factory=RLock)
 
     def __post_init__(self) -> None:
-        """Begin with every step pending."""
-        self.steps = {name: StepRun(step) for name, step in self.document.steps.items()}
+        """Begin with every step pending. Of a step in a loop, only the last iteration is kept."""
+        for name, step in self.document.steps.items():
+            self.steps[name] = StepRun(step)
+            self.steps |= {inner.name: StepRun(inner, self.steps[name]) for inner in step.inner}
 
     def decisions(self) -> list[tuple[str, str]]:
         """Return the approvals and rejections so far: the principal's ARN, and `Approve` or `Reject`."""

@@ -6,7 +6,7 @@ from typing import Any
 from sandbox.ssm import flow, parameters
 from sandbox.ssm.actions import ACTIONS
 from sandbox.ssm.content import load
-from sandbox.ssm.document import Document
+from sandbox.ssm.document import Document, Step
 from sandbox.ssm.faults import FaultyDocumentError
 from sandbox.ssm.references import references
 from sandbox.ssm.scope import Scope
@@ -49,12 +49,18 @@ def _check(document: Document) -> None:
     _refer(scope, "assumeRole", document.assume_role)
     for step in document.steps.values():
         inside = scope.before(step.name)
-        _refer(inside, f"mainSteps.{step.name}.inputs", step.inputs)
-        ACTIONS[step.action].check(step, inside)
+        for index, inner in enumerate(step.inner):
+            _check_step(inside.inside(step.inner[:index]), inner)
+        _check_step(inside.inside(step.inner), step)
     for output in document.outputs:
         if "." not in output:
             raise FaultyDocumentError("outputs", f"{output!r} is not a step and its output")
         scope.type_of("outputs", output)
+
+
+def _check_step(scope: Scope, step: Step) -> None:
+    _refer(scope, f"mainSteps.{step.name}.inputs", step.inputs)
+    ACTIONS[step.action].check(step, scope)
 
 
 def _refer(scope: Scope, where: str, value: Any) -> None:  # noqa: ANN401  # any JSON value

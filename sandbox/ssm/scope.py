@@ -3,8 +3,9 @@
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-outputs-inputs.html
 """
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sandbox.ssm.actions import ACTIONS
 from sandbox.ssm.document import Document, Step
@@ -15,14 +16,23 @@ from sandbox.ssm.references import EXECUTION_ID
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names that are known at one place. `excluded` are the steps that cannot have run before it."""
+    """The names that are known at one place.
+
+    `excluded` are the steps that cannot have run before it. `inner` are the steps of the same loop that have run before
+    it; AWS does not say that outputs of such steps can be read outside of the loop.
+    """
 
     document: Document
     excluded: AbstractSet[str] = frozenset()
+    inner: Sequence[Step] = ()
 
     def before(self, step: str) -> "Scope":
         """Return the scope of a step's inputs: of the other steps, only those that lead to it."""
         return Scope(self.document, self.document.steps.keys() - leading_to(self.document, step))
+
+    def inside(self, steps: Sequence[Step]) -> "Scope":
+        """Return the scope in a loop after some of its steps."""
+        return replace(self, inner=steps)
 
     def type_of(self, where: str, reference: str) -> str:
         """Return the type of what is referred to. FaultyDocumentError if there is no such thing at this place."""
@@ -31,7 +41,8 @@ class Scope:
         if reference in self.document.parameters:
             return self.document.parameters[reference].type
         step_name, _, output = reference.partition(".")
-        step = self.document.steps.get(step_name)
+        inner = {step.name: step for step in self.inner}
+        step = inner.get(step_name) or self.document.steps.get(step_name)
         if step is None or not output:
             raise FaultyDocumentError(where, f"{{{{ {reference} }}}} is neither a parameter nor a step's output")
         if step_name in self.excluded:

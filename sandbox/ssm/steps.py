@@ -30,15 +30,19 @@ PROPERTIES = {
 REQUIRED = ("name", "action", "inputs")
 STEP_NAME = re.compile(r"[a-zA-Z0-9_]{1,128}")
 STEP_PREFIX = "step:"
+LOOP = "aws:loop"
 
 
 def read_steps(raw: list[dict[str, Any]]) -> dict[str, Step]:
     """Return the steps of `mainSteps` by their names, in order. FaultyDocumentError where one is not in order."""
     steps: dict[str, Step] = {}
+    names: set[str] = set()
     for index, written in enumerate(raw):
         step = _step(f"mainSteps[{index}]", written)
-        if step.name in steps:
-            raise FaultyDocumentError(f"mainSteps[{index}]", f"there is a step {step.name} already")
+        for name in (step.name, *(inner.name for inner in step.inner)):
+            if name in names:
+                raise FaultyDocumentError(f"mainSteps[{index}]", f"there is a step {name} already")
+            names.add(name)
         steps[step.name] = step
     if not steps:
         raise FaultyDocumentError("mainSteps", "there is no step")
@@ -49,10 +53,12 @@ def _step(where: str, raw: dict[str, Any]) -> Step:
     _check_properties(where, raw)
     name = raw["name"]
     on_failure = _target(name, raw.get("onFailure", ABORT))
+    is_loop = raw["action"] == LOOP
+    inner = typed(raw["inputs"], "Steps", "MapList", [], f"{where}.inputs") if is_loop else []
     return Step(
         name,
         raw["action"],
-        raw["inputs"],
+        {key: value for key, value in raw["inputs"].items() if not (is_loop and key == "Steps")},
         outputs=_outputs(name, raw["action"], raw.get("outputs", [])),
         max_attempts=_positive(raw, "maxAttempts") or DEFAULT_MAX_ATTEMPTS,
         timeout_seconds=_positive(raw, "timeoutSeconds"),
@@ -60,6 +66,7 @@ def _step(where: str, raw: dict[str, Any]) -> Step:
         is_critical=raw.get("isCritical", on_failure != CONTINUE),
         is_end=raw.get("isEnd", False),
         next_step=raw.get("nextStep"),
+        inner=tuple(_step(f"{where}.inputs.Steps[{index}]", step) for index, step in enumerate(inner)),
     )
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from express_path.adapters.heal_answers import NONE, Claim, plan_answer, summary
+from express_path.adapters.heal_answers import NO_PAUSE, NONE, WAIT_PAUSE, Claim, plan_answer, summary, turn_answer
 from express_path.domain.heal.claims import CLAIM_SECONDS, NextStep
 from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.ledger import TableRecord, TableState
@@ -16,7 +16,7 @@ from tests.support.make import endpoint, route
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SECONDS = int(NOW.timestamp())
 SETTINGS = HealSettings(ledger_table="ledger")
-NEW = Claim(TableRecord("rtb-1"), NOW)
+NEW = TableRecord("rtb-1")
 PLANS = {
     "nothing": planned(network(TO_NAT, route("pl-express", "vpce-express"), endpoints=(endpoint(),))),
     "associate": planned(network(endpoints=(endpoint(),))),
@@ -29,7 +29,7 @@ PLANS = {
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_answer_has_every_field_that_steps_select(plan: Plan) -> None:
     """A selector must find something, so what does not apply is an empty string; all of it is JSON."""
-    answer = json.loads(json.dumps(plan_answer(plan, NextStep.CLAIM, SETTINGS, NEW)))
+    answer = json.loads(json.dumps(plan_answer(plan, NextStep.CLAIM, SETTINGS, NEW, NOW)))
     others = {key for key, value in answer.items() if not isinstance(value, str)}
     assert others == {"blockers", "warnings", "patches", "verdict"}
     assert (answer["action"], answer["next"], answer["ledgerTable"]) == (plan.action, "CLAIM", "ledger")
@@ -37,7 +37,7 @@ def test_answer_has_every_field_that_steps_select(plan: Plan) -> None:
 
 def test_answer_says_how_to_claim_a_new_table() -> None:
     """No value that the claim compares is empty."""
-    answer = plan_answer(PLANS["create"], NextStep.CLAIM, SETTINGS, NEW)
+    answer = turn_answer(NextStep.CLAIM, Claim(NEW, NOW))
     assert (answer["seenRun"], answer["seenState"], answer["stateBefore"], answer["voidRun"]) == (NONE,) * 4
     assert (answer["nowSeconds"], answer["expiresAt"]) == (str(SECONDS), str(SECONDS + CLAIM_SECONDS))
     assert answer["now"] == "2026-11-21T12:00:00.000+00:00"
@@ -46,17 +46,25 @@ def test_answer_says_how_to_claim_a_new_table() -> None:
 def test_answer_says_how_to_claim_a_table_as_it_was_seen() -> None:
     """A claim on a record that changed since then fails, and the undo before it is not forgotten."""
     record = TableRecord("rtb-1", TableState.UNDONE, "undo-1", heal_run_id="run-1", undo_run_id="undo-1")
-    answer = plan_answer(PLANS["create"], NextStep.CLAIM, SETTINGS, Claim(record, NOW, "dead", "vpce-1"))
+    answer = turn_answer(NextStep.CLAIM, Claim(record, NOW, "dead"))
     assert (answer["seenRun"], answer["seenState"], answer["stateBefore"]) == ("undo-1", "UNDONE", "UNDONE")
-    assert (answer["voidRun"], answer["endpointId"]) == ("dead", "vpce-1")
+    assert answer["voidRun"] == "dead"
+    planned_answer = plan_answer(PLANS["create"], NextStep.FINISH, SETTINGS, record, NOW, "vpce-1")
+    assert (planned_answer["seenRun"], planned_answer["endpointId"]) == ("undo-1", "vpce-1")
+
+
+def test_only_a_run_that_waits_sleeps() -> None:
+    """The loop sleeps as long as the answer says."""
+    assert turn_answer(NextStep.WAIT, Claim(NEW, NOW))["pause"] == WAIT_PAUSE
+    assert turn_answer(NextStep.CLAIM, Claim(NEW, NOW))["pause"] == NO_PAUSE
 
 
 def test_answer_shows_findings_and_verdict() -> None:
     """Each finding has its name, evidence and cure; the verdict is that before the heal."""
-    answer = plan_answer(PLANS["blocked"], NextStep.DONE, SETTINGS, NEW)
+    answer = plan_answer(PLANS["blocked"], NextStep.DONE, SETTINGS, NEW, NOW)
     assert [finding["name"] for finding in answer["blockers"]] == ["DNS_ATTRIBUTES", "CHANGE_CALENDAR_CLOSED"]
     assert all(set(finding) == {"name", "evidence", "cure"} for finding in answer["blockers"])
-    warned = plan_answer(PLANS["warned"], NextStep.CLAIM, SETTINGS, NEW)
+    warned = plan_answer(PLANS["warned"], NextStep.CLAIM, SETTINGS, NEW, NOW)
     assert [finding["name"] for finding in warned["warnings"]] == ["DNS_ATTRIBUTES"]
     assert (answer["verdict"]["compliance"], answer["verdict"]["reason"]) == ("NON_COMPLIANT", "NAT_GATEWAY")
     assert answer["verdict"]["path"] == [{"kind": "NAT_GATEWAY", "id": "nat-1", "destination": "0.0.0.0/0"}]

@@ -31,7 +31,6 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     monkeypatch.setattr(run_queue, "START_SECONDS", 0)
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
-    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
     monkeypatch.setattr(run_watcher, "POLL_SECONDS", 0.3)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     with Automation(sandbox) as automation:

@@ -107,9 +107,9 @@ def test_eight_tables_of_a_scan(deployment: Deployment, builder: Builder, tmp_pa
     [undo_all] = commands(progress, "to undo all of these heals: ")
     [undo_failed] = commands(progress, "to undo its changes, if any: ")
     assert len(undo_all) == 7
-    for command in (undo_all, undo_failed):
-        undone = invoke([*command, "--yes"])
-        assert undone.exit_code == 0, undone.stderr
+    assert invoke([*undo_all, "--yes"]).exit_code == 0
+    undone = invoke([*undo_failed, "--yes"])  # the failed run has confirmed nothing, unless it created the endpoint
+    assert undone.exit_code == 0 or "BLOCKED" in undone.stderr, undone.stderr
     assert network(deployment, [first, second]) == before
 
 

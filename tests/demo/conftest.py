@@ -9,4 +9,3 @@ from express_path.heal_steps import repeated_reads
 def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the functions of this process read again at once."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
-    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)

@@ -21,11 +21,11 @@ from express_path.errors import (
     TableChangedError,
 )
 from express_path.handlers import plan_heal
-from express_path.heal_steps import repeated_reads
+from express_path.heal_steps import heal, repeated_reads
 from express_path.heal_steps.services import Services
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.support.ledgers import LEDGER, TIME, LedgerTable
+from tests.support.ledgers import LEDGER, TIME, LedgerTable, heal_id
 from tests.support.network import Builder, Private
 from tests.support.rule import Context
 
@@ -322,9 +322,15 @@ def test_missing_policy_is_an_error(ask: Ask, vpc: Private, monkeypatch: pytest.
     ids=["none", "another run's", "expired", "given up"],
 )
 def test_no_change_is_planned_without_a_current_claim(
-    ask: Ask, ledger: LedgerTable, vpc: Private, action: str, claim: dict[str, object]
+    ask: Ask,
+    ledger: LedgerTable,
+    vpc: Private,
+    monkeypatch: pytest.MonkeyPatch,
+    action: str,
+    claim: dict[str, object],
 ) -> None:
     """The function checks the claim before each change; the error names the table and the run."""
+    monkeypatch.setattr(heal, "has_ended", lambda _ssm, _run_id: True)
     ledger.write(f"TABLE#{vpc.table}", **claim)
     with pytest.raises(ClaimLostError) as raised:
         ask(action, vpc.subnet, routeTableId=vpc.table)
@@ -393,7 +399,25 @@ def test_turn_of_a_run_whose_table_changed_does_not_come(ask: Ask, builder: Buil
     """A run does not claim a table that no longer governs the subnet."""
     other = builder.table(vpc.vpc, NatGatewayId=vpc.nat)
     with pytest.raises(TableChangedError):
-        ask("awaitTurn", vpc.subnet, routeTableId=other)
+        ask("turn", vpc.subnet, routeTableId=other, seenRun="run-1", seenState="CLAIMED")
+
+
+def test_waiting_is_not_done_in_the_function(
+    ask: Ask, sandbox: Sandbox, ledger: LedgerTable, vpc: Private, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While another run works on the table, the function reads only the ledger and that run, and answers at once."""
+
+    def sleep(seconds: float) -> None:
+        raise AssertionError(f"the function sleeps for {seconds} seconds")
+
+    with Automation(sandbox):
+        monkeypatch.setattr(heal, "has_ended", lambda _ssm, _run_id: False)
+        monkeypatch.setattr("time.sleep", sleep)
+        ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7), expiresAt=10**10)
+        sandbox.calls.clear()
+        answer = ask("turn", vpc.subnet, routeTableId=vpc.table, seenRun="NONE", seenState="NONE")
+    assert (answer["next"], answer["pause"]) == ("WAIT", "PT10S")
+    assert [call.service for call in sandbox.calls] == ["dynamodb"]
 
 
 def test_heal_in_mode_approval_needs_an_approval(

@@ -28,7 +28,6 @@ def stack(sandbox: Sandbox) -> Stack:
 def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     """Yield the deployed stack; the environment is that of its plan function."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
-    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         automation.knobs.open_calendars.add(CALENDAR)

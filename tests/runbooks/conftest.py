@@ -38,7 +38,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """Yield a deployment of the heal and undo runbooks whose waits are almost zero."""
     monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
-    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0.1)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001

@@ -16,7 +16,7 @@ import pytest
 
 from sandbox.ssm.knobs import Trouble
 from tests.support.fast_boto import measured
-from tests.support.heals import APPROVED, FUNCTION, HEAL, UNDO, Deployment, Run, Vpc, runbook, status, steps
+from tests.support.heals import APPROVED, FUNCTION, HEAL, UNDO, Deployment, Run, Vpc, all_steps, status, steps
 from tests.support.ledgers import heal_id
 from tests.support.network import Builder
 
@@ -27,15 +27,11 @@ deletes the endpoint right before the step."""
 
 RARE = {
     HEAL: {
-        "claimed once": ("awaitTurn", "turn", "decideAgain", "claimAgain"),
-        "claimed twice": ("awaitTurnAgain", "turnAgain", "decideLast", "claimLast"),
         "approved": ("useApproval",),
         "interrupted": ("finishTable",),
         "denied": ("recordFailed", "fail"),
     },
     UNDO: {
-        "claimed once": ("awaitTurn", "turn", "decideAgain", "claimAgain"),
-        "claimed twice": ("awaitTurnAgain", "turnAgain", "decideLast", "claimLast"),
         "used again": ("unmarkDeleted",),
         "undeletable": ("markFailed", "fail"),
     },
@@ -68,25 +64,15 @@ class Cell:
         return f"{self.document}-{self.step}-{self.column}"
 
 
-def steps_of(document: str) -> dict[str, dict[str, Any]]:
-    """Return the steps of a runbook by name, those inside loops included."""
-
-    def flattened(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        for step in found:
-            yield step
-            yield from flattened(step["inputs"].get("Steps", []))
-
-    return {step["name"]: step for step in flattened(runbook(document)["mainSteps"])}
-
-
 def _cells() -> Iterator[Cell]:
     for document in (HEAL, UNDO, APPROVED):
-        for name, step in steps_of(document).items():
+        for name, step in all_steps(document).items():
             reads = step["action"] == "aws:invokeLambdaFunction" and name != "fail"
             yield from (
                 Cell(document, name, column)
                 for column in COLUMNS
-                if (column != STALE or reads) and (column != DELETED or document == HEAL)
+                # The step done comes after everything is verified.
+                if (column != STALE or reads) and (column != DELETED or (document == HEAL and name != "done"))
             )
 
 
@@ -97,7 +83,7 @@ def sample() -> list[Cell]:
     """Return one cell for each step that reads or changes something on the normal way, with columns in turn."""
     by_step: dict[tuple[str, str], list[Cell]] = {}
     for cell in CELLS:
-        acts = steps_of(cell.document)[cell.step]["action"] in ("aws:executeAwsApi", "aws:invokeLambdaFunction")
+        acts = all_steps(cell.document)[cell.step]["action"] in ("aws:executeAwsApi", "aws:invokeLambdaFunction")
         if acts and cell.situation == "normal":
             by_step.setdefault((cell.document, cell.step), []).append(cell)
     return [cells[index % len(cells)] for index, cells in enumerate(by_step.values())]
@@ -306,24 +292,6 @@ class _Game:
             met.append(step)
             if endpoints := self.bench.endpoints:
                 self.deployment.ec2.delete_vpc_endpoints(VpcEndpointIds=endpoints)
-
-    def _claimed(self, times: int) -> None:
-        """Let runs that have ended claim the table right before the run's own claims."""
-        numbers = iter(range(times))
-
-        def claim() -> None:
-            other = heal_id(100 + next(numbers))
-            expires = int(time.time()) + 3600
-            where = {"subnetId": self.bench.vpc.subnet, "vpcId": self.bench.vpc.id, "expiresAt": expires}
-            self.deployment.ledger.write(f"TABLE#{self.bench.vpc.table}", state="CLAIMED", runId=other, **where)
-
-        self.deployment.sandbox.faults.before("dynamodb", "UpdateItem", claim, times=times)
-
-    def _claimed_once(self) -> None:
-        self._claimed(1)
-
-    def _claimed_twice(self) -> None:
-        self._claimed(2)
 
 
 class _Heal(_Game):

@@ -43,6 +43,7 @@ INPUTS: dict[str, tuple[set[str], set[str]]] = {
     "aws:executeScript": ({"Runtime", "Handler", "Script", "InputPayload"}, set()),
     "aws:executeAutomation": ({"DocumentName"}, {"DocumentVersion", "RuntimeParameters"}),
     "aws:invokeLambdaFunction": ({"FunctionName"}, {"InputPayload", "Qualifier", "LogType", "InvocationType"}),
+    "aws:loop": ({"Steps", "LoopCondition", "MaxIterations"}, set()),
     "aws:sleep": ({"Duration"}, set()),
 }
 CALLS = {"aws:executeAwsApi": set(), "aws:waitForAwsResourceProperty": {"PropertySelector", "DesiredValues"}}
@@ -87,6 +88,11 @@ def strings(node: object) -> Iterator[str]:
             yield from strings(child)
 
 
+def flat(runbook: Runbook) -> list[Step]:
+    """Return all steps of a runbook, those of a loop right before the loop."""
+    return [inner for step in runbook["mainSteps"] for inner in (*step["inputs"].get("Steps", []), step)]
+
+
 def references(node: object) -> set[str]:
     """Return the names that part of a runbook references in double braces."""
     return {name for text in strings(node) for name in REFERENCE.findall(text)}
@@ -113,7 +119,7 @@ def successors(steps: list[Step], index: int) -> set[str]:
 
 def calls(runbook: Runbook, *actions: str) -> list[Step]:
     """Return the steps that use the given actions."""
-    return [step for step in runbook["mainSteps"] if step["action"] in actions]
+    return [step for step in flat(runbook) if step["action"] in actions]
 
 
 def test_there_are_three_runbooks() -> None:
@@ -175,7 +181,7 @@ def test_every_parameter_is_used(runbook: Runbook) -> None:
 
 def test_steps_have_known_properties_and_unique_names(runbook: Runbook) -> None:
     """Each step has a description, a unique name, and only properties that Automation supports."""
-    steps = runbook["mainSteps"]
+    steps = flat(runbook)
     assert len({step["name"] for step in steps}) == len(steps)
     for step in steps:
         assert step.keys() <= STEP_PROPERTIES, step["name"]
@@ -185,7 +191,7 @@ def test_steps_have_known_properties_and_unique_names(runbook: Runbook) -> None:
 
 def test_inputs_match_the_actions(runbook: Runbook) -> None:
     """Each step uses a known action with all required inputs and no unknown ones."""
-    for step in runbook["mainSteps"]:
+    for step in flat(runbook):
         given = step["inputs"].keys()
         if step["action"] in CALLS:
             assert given >= {"Service", "Api"} | CALLS[step["action"]], step["name"]
@@ -240,6 +246,8 @@ def test_selectors_match_the_api_responses(runbook: Runbook) -> None:
 SAMPLE = {
     "subnetId": "subnet-1",
     "routeTableId": "rtb-1",
+    "seenRun": "run-0",
+    "seenState": "HEALED",
     "runId": "run-1",
     "undoRunId": "run-1",
     "startedBy": "CONFIG",
@@ -276,7 +284,11 @@ def test_references_resolve(runbook: Runbook) -> None:
     known = runbook["parameters"].keys() | AUTOMATION
     assert references(runbook["assumeRole"]) <= known
     for step in runbook["mainSteps"]:
-        assert references(step["inputs"]) <= known, step["name"]
+        of_loop = set(known)
+        for inner in step["inputs"].get("Steps", []):
+            assert references(inner["inputs"]) <= of_loop, inner["name"]
+            of_loop |= outputs(inner)
+        assert references(step["inputs"]) <= of_loop, step["name"]
         known |= outputs(step)
     assert set(runbook["outputs"]) <= known
 

@@ -2,25 +2,23 @@
 
 import pytest
 
-from tests.support.heals import HEAL, Deployment, Vpc, runbook, status, steps
+from tests.support.heals import HEAL, Deployment, Vpc, all_steps, status, steps
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
-ACTIONS = {step["name"]: step["action"] for step in runbook(HEAL)["mainSteps"]}
-CALLS = {
-    step["name"]: (step["inputs"]["Service"], step["inputs"]["Api"])
-    for step in runbook(HEAL)["mainSteps"]
+STEPS = all_steps(HEAL)
+CALLS = {"claim": ("dynamodb", "UpdateItem")} | {
+    name: (step["inputs"]["Service"], step["inputs"]["Api"])
+    for name, step in STEPS.items()
     if step["action"] == "aws:executeAwsApi"
 }
 RARE = {
-    *("awaitTurn", "turn", "decideAgain", "claimAgain"),
-    *("awaitTurnAgain", "turnAgain", "decideLast", "claimLast"),
     *("useApproval", "finishTable", "recordFailed", "fail"),
 }
 """The steps that a normal heal does not take."""
-NORMAL = [name for name in ACTIONS if name not in RARE]
+NORMAL = [name for name in STEPS if name not in RARE]
 CHANGES = [name for name in NORMAL if name in CALLS]
 """The steps that change something: what a killed run leaves behind depends only on which of them it took."""
 
@@ -58,8 +56,8 @@ def test_undisturbed_heal_takes_the_steps_at_which_the_others_are_killed(
     """The tests below kill a run after every change of a normal run. Its other steps only read."""
     deployment.sandbox.calls.clear()
     assert steps(deployment.heal(vpc.subnet)) == NORMAL
-    assert {ACTIONS[name] for name in NORMAL if name not in CHANGES} == {
-        *("aws:invokeLambdaFunction", "aws:executeScript", "aws:branch", "aws:sleep")
+    assert {STEPS[name]["action"] for name in NORMAL if name not in CHANGES} == {
+        *("aws:invokeLambdaFunction", "aws:executeScript", "aws:branch", "aws:sleep", "aws:loop")
     }
     changed = [(call.service, call.operation) for call in deployment.sandbox.calls.mutating()]
     assert [call for call in changed if call[0] not in ("ssm", "lambda")] == [CALLS[name] for name in CHANGES]

@@ -5,22 +5,18 @@ from collections.abc import Callable
 
 import pytest
 
-from express_path.heal_steps import repeated_reads
 from sandbox.server import Sandbox
 from tests.support.heals import Deployment, Vpc, status, step, steps
-from tests.support.ledgers import LedgerTable
+from tests.support.ledgers import LedgerTable, heal_id
 from tests.support.network import Builder
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 
 @pytest.fixture
-def patient(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> Deployment:
-    """Return a deployment in which waiting runs poll as rarely as in production, to save CPU time.
-
-    It builds on `deployment`, which sets a shorter time.
-    """
-    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 3)
+def patient(deployment: Deployment) -> Deployment:
+    """Return a deployment in which waiting runs look only once a second, to save CPU time."""
+    deployment.automation.knobs.time_scale = 0.1
     return deployment
 
 
@@ -82,8 +78,22 @@ def test_run_waits_for_the_one_that_claimed_the_table(
     )
     assert status(deployment.heal(vpc.subnet)) == "Success"
     run = deployment.automation.wait(second[0])
-    assert (status(run), steps(run)[-3:]) == ("Success", ["turn", "decideAgain", "done"])
+    assert (status(run), steps(run)[-2:]) == ("Success", ["decideChange", "done"])
     assert len(ledger.items("RUN#")) == 1
+
+
+def test_run_that_loses_the_claim_looks_again(deployment: Deployment, vpc: Vpc, ledger: LedgerTable) -> None:
+    """Three runs claim the table right before this one does, and end: it does not fail, and heals."""
+    numbers = iter(range(100, 103))
+
+    def claim() -> None:
+        expires = int(time.time()) + 3600
+        where = {"subnetId": vpc.subnet, "vpcId": vpc.id, "expiresAt": expires}
+        ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(next(numbers)), **where)
+
+    deployment.sandbox.faults.before("dynamodb", "UpdateItem", claim, times=3)
+    run = deployment.heal(vpc.subnet)
+    assert (status(run), step(run, "seeTurn")["ParentStepDetails"]["Iteration"]) == ("Success", 4)
 
 
 def wait_until(holds: Callable[[], object]) -> None:
@@ -95,17 +105,16 @@ def wait_until(holds: Callable[[], object]) -> None:
 
 
 def test_claim_of_a_run_that_does_not_end_is_respected_until_it_expires(
-    deployment: Deployment, vpc: Vpc, ledger: LedgerTable, monkeypatch: pytest.MonkeyPatch
+    deployment: Deployment, vpc: Vpc, ledger: LedgerTable
 ) -> None:
-    """The second run fails and names the owner of the claim; after the claim expires, a run heals the table."""
-    monkeypatch.setattr(repeated_reads, "TURN_SECONDS", 0)
-    monkeypatch.setattr(repeated_reads, "TURN_ATTEMPTS", 2)
+    """The second run fails after 100 looks and names the owner of the claim; after the claim expires, a run heals the table."""
     with deployment.automation.killing(before="create", status="InProgress"):
         first = deployment.start(vpc.subnet)
         wait_until(lambda: ledger.item(f"TABLE#{vpc.table}"))
         run = deployment.heal(vpc.subnet)
     assert (status(run), deployment.changes()) == ("Failed", [])
-    assert first in run["FailureMessage"]
+    assert f"step confirmPlan failed: ClaimHeldError: waited in vain: run {first} is changing" in run["FailureMessage"]
+    assert step(run, "seeTurn")["ParentStepDetails"]["Iteration"] == 100
     ledger.write(f"TABLE#{vpc.table}", expiresAt=1)
     assert status(deployment.heal(vpc.subnet)) == "Success"
 

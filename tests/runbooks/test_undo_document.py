@@ -9,7 +9,7 @@ from tests.support.heals import UNDO, runbook
 
 API_SECONDS = 25
 """https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeAwsApi.html"""
-LAST_CLAIM, GIVE_UP = "claimLast", "markFailed"
+TAKE_TURN, GIVE_UP = "takeTurn", "markFailed"
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def steps() -> list[dict[str, Any]]:
 def after_claim(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the steps after the claim."""
     names = [step["name"] for step in steps]
-    return steps[names.index(LAST_CLAIM) + 1 :]
+    return steps[names.index(TAKE_TURN) + 1 :]
 
 
 def test_claim_lasts_longer_than_all_steps_after_it(after_claim: list[dict[str, Any]]) -> None:

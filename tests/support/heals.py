@@ -37,6 +37,12 @@ def runbook(name: str) -> dict[str, Any]:
     return parsed
 
 
+def all_steps(name: str) -> dict[str, dict[str, Any]]:
+    """Return the steps of a runbook by name, those inside of a loop after the loop."""
+    steps = runbook(name)["mainSteps"]
+    return {inner["name"]: inner for step in steps for inner in (step, *step["inputs"].get("Steps", []))}
+
+
 class Deployment:
     """The runbooks in a sandbox, and the results of their runs."""
 

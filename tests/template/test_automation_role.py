@@ -26,6 +26,7 @@ STEPS = {
     "aws:executeAwsApi": set(),
     "aws:executeScript": set(),
     "aws:invokeLambdaFunction": {"lambda:InvokeFunction"},
+    "aws:loop": set(),
     "aws:sleep": set(),
     "aws:waitForAwsResourceProperty": set(),
 }
@@ -74,7 +75,8 @@ def statement_named(sid: str, **parameters: str) -> dict[str, Any]:
 
 def steps() -> list[dict[str, Any]]:
     """Return the steps of all runbooks."""
-    return [step for name in RUNBOOKS for step in included(f"runbooks/{name}.yaml")["mainSteps"]]
+    steps = [step for name in RUNBOOKS for step in included(f"runbooks/{name}.yaml")["mainSteps"]]
+    return [inner for step in steps for inner in (step, *step["inputs"].get("Steps", []))]
 
 
 def calls(api: str) -> list[dict[str, Any]]:

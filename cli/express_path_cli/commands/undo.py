@@ -102,7 +102,7 @@ def _changes(planned: Run) -> list[str]:
 def _done(run: Run) -> Iterator[str]:
     """Yield a line for each change that an undo made."""
     table, endpoint = (run.outputs.get(f"plan.{name}", "") for name in ("RouteTableId", "VpcEndpointId"))
-    if "UNDONE" in (run.outputs.get("turn.Action"), run.outputs.get("turnAgain.Action")):
+    if run.outputs.get("check.Action") == "UNDONE":
         yield f"undone: another run undid the same heal of {table} first"
         return
     yield f"undone: {table} no longer uses {endpoint}"

@@ -12,6 +12,8 @@ from express_path.errors import BlockedError
 
 UNDO = "to undo: express-path undo {run_id}, or start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
 NOTHING_TO_UNDO = "nothing to undo: no heal associated the route table"
+WAIT_PAUSE, NO_PAUSE = "PT10S", "PT1S"
+"""How long a run sleeps before it looks again whether it can claim a route table, and before it goes on (ISO 8601)."""
 UNCONFIRMED = (
     "unconfirmed: run {run_id} started to associate the route table, and whether it succeeded is not recorded, so it "
     "cannot be undone; express-path undo {run_id} says what to look for"
@@ -23,13 +25,11 @@ class Claim:
     """The claim that a run would make at a time, on the record that it read.
 
     void_run is the run whose claim on the table no longer counts, because that run has ended; empty if there is none.
-    finished_endpoint_id is the endpoint that the record's run associated before it was interrupted.
     """
 
     record: TableRecord
     now: datetime
     void_run: str = ""
-    finished_endpoint_id: str = ""
 
 
 def timestamp(now: datetime) -> str:
@@ -37,16 +37,41 @@ def timestamp(now: datetime) -> str:
     return now.isoformat(timespec="milliseconds")
 
 
-def plan_answer(plan: Plan, next_step: NextStep, settings: HealSettings, claim: Claim) -> dict[str, Any]:
-    """Return a plan as JSON, with what is needed to claim its route table; what does not apply is an empty string."""
+def plan_answer(
+    plan: Plan,
+    next_step: NextStep,
+    settings: HealSettings,
+    record: TableRecord,
+    now: datetime,
+    finished_endpoint_id: str = "",
+) -> dict[str, Any]:
+    """Return a plan as JSON, with the record of its route table; what does not apply is an empty string.
+
+    finished_endpoint_id is the endpoint that the record's run associated before it was interrupted.
+    """
     return {
         **plan_fields(plan),
         "next": next_step.value,
-        "endpointId": plan.endpoint_id or claim.finished_endpoint_id,
+        "endpointId": plan.endpoint_id or finished_endpoint_id,
         "accountId": plan.verdict.account_id,
         "ledgerTable": settings.ledger_table,
+        "now": timestamp(now),
+        **seen(record),
+    }
+
+
+def turn_answer(next_step: NextStep, claim: Claim) -> dict[str, str]:
+    """Return whether a run can claim a route table now, and the attributes that the claim compares and writes."""
+    seconds = int(claim.now.timestamp())
+    return {
+        "next": next_step.value,
+        "pause": WAIT_PAUSE if next_step is NextStep.WAIT else NO_PAUSE,
+        **seen(claim.record),
+        "stateBefore": TableState.UNDONE.value if claim.record.is_undone else NONE,
+        "voidRun": claim.void_run or NONE,
         "now": timestamp(claim.now),
-        **_claim(claim),
+        "nowSeconds": str(seconds),
+        "expiresAt": str(seconds + CLAIM_SECONDS),
     }
 
 
@@ -68,17 +93,9 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _claim(claim: Claim) -> dict[str, str]:
-    """Return the record that was read, as the attributes that the claim compares and writes."""
-    record, seconds = claim.record, int(claim.now.timestamp())
-    return {
-        "seenRun": record.run_id or NONE,
-        "seenState": record.state.value if record.state else NONE,
-        "stateBefore": TableState.UNDONE.value if record.is_undone else NONE,
-        "voidRun": claim.void_run or NONE,
-        "nowSeconds": str(seconds),
-        "expiresAt": str(seconds + CLAIM_SECONDS),
-    }
+def seen(record: TableRecord) -> dict[str, str]:
+    """Return the run and the state of a record, which show whether it changed."""
+    return {"seenRun": record.run_id or NONE, "seenState": record.state.value if record.state else NONE}
 
 
 def confirm_answer(

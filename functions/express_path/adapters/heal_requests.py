@@ -13,7 +13,7 @@ class HealAction(StrEnum):
     """The steps of a heal that need an answer, in their order."""
 
     PLAN = "plan"
-    AWAIT_TURN = "awaitTurn"
+    TURN = "turn"
     CONFIRM = "confirm"
     ELECTED = "elected"
     TARGET = "target"
@@ -23,7 +23,7 @@ class HealAction(StrEnum):
 
 CLAIMED = frozenset(HealAction) - {HealAction.PLAN, HealAction.VERIFY}
 """The steps that name the route table which their run has claimed or will claim."""
-_FIELDS = frozenset({"action", "subnetId", "routeTableId", "runId", "startedBy", "dryRun"})
+_FIELDS = frozenset({"action", "subnetId", "routeTableId", "runId", "startedBy", "dryRun", "seenRun", "seenState"})
 _OPTIONAL = frozenset({"routeTableId", "runId", "startedBy", "dryRun"})
 
 
@@ -32,7 +32,8 @@ class HealRequest:
     """One request of the runbook.
 
     In a dry run, a blocked plan is the answer; else it is an error. run_id is the run that sends the request,
-    route_table_id the route table that it claims, empty before there is a plan.
+    route_table_id the route table that it claims, empty before there is a plan. seen_run and seen_state are the last run
+    and the state that the ledger had for that table when the run made its plan; they are empty in most requests.
     """
 
     action: HealAction
@@ -41,6 +42,8 @@ class HealRequest:
     run_id: str = ""
     started_by: StartedBy = StartedBy.PERSON
     route_table_id: str = ""
+    seen_run: str = ""
+    seen_state: str = ""
 
 
 EXPLAIN_FAILURE = "explainFailure"
@@ -84,6 +87,8 @@ def parse_heal_request(event: Mapping[str, Any]) -> HealRequest:
         run_id=_text(event, "runId"),
         started_by=StartedBy(_one_of(event, "startedBy", [starter.value for starter in StartedBy])),
         route_table_id=_id(event, "routeTableId", "rtb-") if action in CLAIMED else "",
+        seen_run=_text(event, "seenRun"),
+        seen_state=_text(event, "seenState"),
     )
 
 

@@ -3,13 +3,11 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from express_path.adapters.heal_answers import timestamp
-from express_path.domain.heal.claims import CLAIM_SECONDS
-from express_path.domain.heal.records import NONE
 from express_path.domain.heal.undo import FailedDeletion, Undo
 from express_path.errors import EventError
 
@@ -17,13 +15,13 @@ from express_path.errors import EventError
 class UndoAction(StrEnum):
     """The steps of an undo that need an answer, in their order.
 
-    PLAN: what is there to undo? AWAIT: has another run's claim ended? CHECK: must the association still be removed?
+    PLAN: what is there to undo? TURN: can the run claim the route table? CHECK: must the association still be removed?
     REST: was it removed, and must the endpoint be deleted? CONFIRM: must it still be deleted, after the ledger recorded
     that? DELETED: was it deleted?
     """
 
     PLAN = "planUndo"
-    AWAIT = "awaitUndo"
+    TURN = "turnOfUndo"
     CHECK = "checkUndo"
     REST = "restOfUndo"
     CONFIRM = "confirmUndo"
@@ -85,11 +83,10 @@ def _failed_deletions(event: Mapping[str, Any]) -> tuple[FailedDeletion, ...]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """What an answer contains in addition to the change: void_run is a run whose claim no longer counts."""
+    """What an answer contains in addition to the change."""
 
     ledger_table: str
     now: datetime
-    void_run: str = NONE
 
 
 def undo_answer(undo: Undo, action: str, context: AnswerContext, moves: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -105,9 +102,6 @@ def undo_answer(undo: Undo, action: str, context: AnswerContext, moves: tuple[st
         "endpointId": heal.endpoint_id,
         "ledgerTable": context.ledger_table,
         "now": timestamp(context.now),
-        "nowSeconds": str(int(context.now.timestamp())),
-        "expiresAt": str(int((context.now + timedelta(seconds=CLAIM_SECONDS)).timestamp())),
-        "voidRun": context.void_run,
         "summary": " | ".join((*_lines(undo), *moves)),
     }
 

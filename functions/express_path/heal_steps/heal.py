@@ -1,6 +1,5 @@
 """Answer the steps of a heal. It only reads; every change is a step of the runbook."""
 
-import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,15 +10,17 @@ from express_path.adapters.heal_answers import (
     elected_answer,
     how_to_undo,
     plan_answer,
+    seen,
     target_answer,
     timestamp,
+    turn_answer,
 )
 from express_path.adapters.heal_requests import HealAction, HealRequest
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.serialization import verdict_answer
 from express_path.adapters.undo_reader import read_live_resources
 from express_path.domain.heal.claims import NextStep, elect, is_unrecorded, may_be_finished, next_before_claim
-from express_path.domain.heal.ledger import Marks, RunRecord
+from express_path.domain.heal.ledger import Marks, RunRecord, TableRecord
 from express_path.domain.heal.observations import (
     AFTER_CLAIM,
     BEFORE_ASSOCIATION,
@@ -63,7 +64,7 @@ class HealSteps:
         """Answer one step. An exception fails the step."""
         steps = {
             HealAction.PLAN: self.plan,
-            HealAction.AWAIT_TURN: self.await_turn,
+            HealAction.TURN: self.turn,
             HealAction.CONFIRM: self.confirm,
             HealAction.ELECTED: self.elected,
             HealAction.TARGET: self.target,
@@ -79,28 +80,38 @@ class HealSteps:
         )
         if not request.dry_run:
             _check_blocked(observation)
-        claim = self._claim(observation, request)
-        finishes = bool(claim.finished_endpoint_id)
-        step = next_before_claim(observation.plan, observation.ledger, dry_run=request.dry_run, finishes=finishes)
-        return plan_answer(observation.plan, step, self._planner.settings, claim)
+        finished = self._finished_endpoint(observation, request)
+        step = next_before_claim(observation.plan, observation.ledger, dry_run=request.dry_run, finishes=bool(finished))
+        record = observation.records.table
+        return plan_answer(observation.plan, step, self._planner.settings, record, observation.now, finished)
 
-    def await_turn(self, request: HealRequest) -> dict[str, Any]:
-        """Wait until no other run has claimed the route table, then plan again. Raise ClaimHeldError."""
-        for attempt in range(repeated_reads.TURN_ATTEMPTS):
-            record = self._ledger.table(request.route_table_id)
-            now = _seconds(datetime.now(UTC))
-            claimed = record.is_claimed(now) and record.run_id != request.run_id
-            if not claimed or (attempt == 0 and has_ended(self._aws.ssm, record.run_id)):
-                answer = self.plan(request)
-                if answer["next"] == NextStep.CLAIM and answer["routeTableId"] != request.route_table_id:
-                    raise TableChangedError(request.subnet_id, request.route_table_id, answer["routeTableId"])
-                return answer
-            time.sleep(repeated_reads.TURN_SECONDS)
-        raise ClaimHeldError(request.route_table_id, self._ledger.table(request.route_table_id).run_id)
+    def turn(self, request: HealRequest) -> dict[str, str]:
+        """Return whether the run can claim its route table now. It plans again if the ledger changed since its plan."""
+        record, now = self._ledger.table(request.route_table_id), datetime.now(UTC)
+        void_run = ""
+        if self._is_held(record, request, now):
+            if not has_ended(self._aws.ssm, record.run_id):
+                return turn_answer(NextStep.WAIT, Claim(record, now))
+            void_run = record.run_id
+        claim = Claim(record, now, void_run)
+        if {"seenRun": request.seen_run, "seenState": request.seen_state} == seen(record):
+            return turn_answer(NextStep.CLAIM, claim)
+        observation = self._planner.settled_plan(
+            request.subnet_id, request.started_by, FIRST_PLAN, needs_approval=self._needs_approval(request)
+        )
+        self._check(observation, request)
+        done = observation.plan.action is Action.NOTHING_TO_DO
+        return turn_answer(NextStep.DONE if done else NextStep.CLAIM, claim)
 
     def confirm(self, request: HealRequest) -> dict[str, Any]:
-        """Return what this run changes, now that it has claimed the route table: two plans in a row must agree."""
-        self._check_claim(request)
+        """Return what this run changes, now that it has claimed the route table: two plans in a row must agree.
+
+        A run without the claim changes nothing. Raise ClaimHeldError if the run that it waited for still has the claim.
+        """
+        record, now = self._ledger.table(request.route_table_id), datetime.now(UTC)
+        has_claim = record.is_claimed_by(request.run_id, _seconds(now))
+        if self._is_held(record, request, now) and not has_ended(self._aws.ssm, record.run_id):
+            raise ClaimHeldError(request.route_table_id, record.run_id)
         needs_approval = self._needs_approval(request)
         observation = self._planner.settled_plan(
             request.subnet_id, request.started_by, AFTER_CLAIM, needs_approval=needs_approval
@@ -109,6 +120,10 @@ class HealSteps:
         snapshot, ledger = observation.evaluator.snapshot, observation.records
         election = elect(ledger.vpc, snapshot, request.run_id)
         step = next_change(observation.plan)
+        if not has_claim:
+            if step is not NextStep.VERIFY:
+                raise ClaimLostError(request.route_table_id, request.run_id, record.run_id)
+            step = NextStep.DONE
         if step is NextStep.CREATE and election.must_elect:
             step = NextStep.ELECT
         if is_unrecorded(observation.plan, ledger.vpc, snapshot):
@@ -118,7 +133,7 @@ class HealSteps:
             step,
             election,
             observation.now,
-            needs_approval=needs_approval and step is not NextStep.VERIFY,
+            needs_approval=needs_approval and step not in (NextStep.VERIFY, NextStep.DONE),
         )
 
     def elected(self, request: HealRequest) -> dict[str, Any]:
@@ -198,18 +213,20 @@ class HealSteps:
     def _needs_approval(self, request: HealRequest) -> bool:
         return self._planner.settings.mode is RemediationMode.APPROVAL and not request.dry_run
 
-    def _claim(self, observation: Observation, request: HealRequest) -> Claim:
-        """Return the claim that the run would make, with the endpoint that an interrupted heal did not record."""
+    def _finished_endpoint(self, observation: Observation, request: HealRequest) -> str:
+        """Return the endpoint that an interrupted heal associated and did not record; empty if there is none."""
         record = observation.records.table
-        void_run = ""
-        if record.is_claimed(_seconds(observation.now)) and record.run_id != request.run_id:
-            if not has_ended(self._aws.ssm, record.run_id):
-                return Claim(record, observation.now)
-            void_run = record.run_id
+        if self._is_held(record, request, observation.now) and not has_ended(self._aws.ssm, record.run_id):
+            return ""
         heal = self._ledger.run(record.heal_run_id) if record.heal_run_id else None
         if heal and may_be_finished(observation.plan, record, heal, observation.evaluator.snapshot):
-            return Claim(record, observation.now, void_run, heal.endpoint_id)
-        return Claim(record, observation.now, void_run)
+            return heal.endpoint_id
+        return ""
+
+    @staticmethod
+    def _is_held(record: TableRecord, request: HealRequest, now: datetime) -> bool:
+        """Return whether the ledger lists another run's claim, whether or not that run has ended."""
+        return record.is_claimed(_seconds(now)) and record.run_id != request.run_id
 
     def _check_claim(self, request: HealRequest) -> None:
         """Raise ClaimLostError if this run does not, or no longer, have the claim on the route table."""

@@ -13,10 +13,6 @@ SECONDS_APART = 2
 """The pause between two reads."""
 AGREEING = 3
 """How many reads in a row must agree before a decision that one late answer could spoil."""
-TURN_ATTEMPTS = 20
-"""How often one invocation of a heal checks whether the run that claimed a route table has ended."""
-TURN_SECONDS = 3
-"""The pause between two of these checks."""
 
 _State = TypeVar("_State")
 

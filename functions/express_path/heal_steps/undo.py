@@ -1,28 +1,25 @@
 """Answer the steps of an undo: plan it, and check whether its changes took effect. It only reads."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from express_path.adapters.heal_answers import Claim, turn_answer
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.undo_reader import read_live_resources
 from express_path.adapters.undo_requests import AnswerContext, UndoAction, UndoRequest, undo_answer
+from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.ledger import RunRecord, TableRecord
-from express_path.domain.heal.records import NONE
 from express_path.domain.heal.undo import Change, Records, Undo, check_deleted, check_heal, check_not_undone, make_undo
 from express_path.domain.heal.undo_effects import moves
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import Scope
 from express_path.errors import ClaimHeldError, ClaimLostError, NotDeletedError, NotDisassociatedError
-from express_path.heal_steps import repeated_reads
 from express_path.heal_steps.repeated_reads import read_settled, read_until
 from express_path.heal_steps.services import Services
 
-TURN_ATTEMPTS = 40
-"""How often one invocation checks whether another run's claim has ended; the runbook's step tries several times."""
 UNDONE = "UNDONE"
 """The answer to a run that waited if the other run undid the same heal."""
 
@@ -47,7 +44,7 @@ class UndoSteps:
         """
         steps: Mapping[UndoAction, Callable[[UndoRequest], dict[str, Any]]] = {
             UndoAction.PLAN: self._plan,
-            UndoAction.AWAIT: self._await_turn,
+            UndoAction.TURN: self._turn,
             UndoAction.CHECK: self._check,
             UndoAction.REST: self._rest,
             UndoAction.CONFIRM: self._confirm,
@@ -59,26 +56,34 @@ class UndoSteps:
         records = self._records(request)
         check_not_undone(records.heal)
         undo = self._still_associated(records)
-        return self._answer(request, records, undo, with_moves=True)
+        return self._answer(undo, with_moves=True)
 
-    def _await_turn(self, request: UndoRequest) -> dict[str, Any]:
-        """Wait until no other run has claimed the table; nothing is left to do if that run undid the same heal."""
-        records = self._records(request)
-        for _ in range(TURN_ATTEMPTS):
-            if records.heal.undo_run_id:
-                undone = Undo(records.heal, associated=False, is_live=False)
-                return undo_answer(undone, UNDONE, AnswerContext(self._ledger.table_name, _now()))
-            is_held = self._is_claimed_by_other(records.table, request.run_id)
-            if not is_held or has_ended(self._aws.ssm, records.table.run_id):
-                return self._answer(request, records, self._still_associated(records))
-            time.sleep(repeated_reads.SECONDS_APART)
-            records = self._records(request)
-        raise ClaimHeldError(records.heal.route_table_id, records.table.run_id)
+    def _turn(self, request: UndoRequest) -> dict[str, Any]:
+        """Return whether the run can claim the table now; it need not if another run undid the same heal."""
+        records, now = self._records(request), _now()
+        void_run = ""
+        if not records.heal.undo_run_id and self._is_claimed_by_other(records.table, request.run_id):
+            if not has_ended(self._aws.ssm, records.table.run_id):
+                return turn_answer(NextStep.WAIT, Claim(records.table, now))
+            void_run = records.table.run_id
+        step = NextStep.DONE if records.heal.undo_run_id else NextStep.CLAIM
+        return turn_answer(step, Claim(records.table, now, void_run))
 
     def _check(self, request: UndoRequest) -> dict[str, Any]:
-        """Plan again, now that this run has claimed the table."""
+        """Plan again, now that this run has claimed the table; nothing is left to do if another run undid the heal.
+
+        Raise ClaimHeldError if the run that this one waited for still has the claim.
+        """
+        records = self._records(request)
+        if records.heal.undo_run_id:
+            undone = Undo(records.heal, associated=False, is_live=False)
+            return undo_answer(undone, UNDONE, AnswerContext(self._ledger.table_name, _now()))
+        if self._is_claimed_by_other(records.table, request.run_id) and not has_ended(
+            self._aws.ssm, records.table.run_id
+        ):
+            raise ClaimHeldError(records.heal.route_table_id, records.table.run_id)
         records = self._claimed(request)
-        return self._answer(request, records, self._still_associated(records))
+        return self._answer(self._still_associated(records))
 
     def _rest(self, request: UndoRequest) -> dict[str, Any]:
         """Return what is left to do after the association was removed."""
@@ -86,14 +91,14 @@ class UndoSteps:
         undo = read_until(lambda: self._current(records), lambda now: not now.associated)
         if undo.associated:
             raise NotDisassociatedError(undo.heal.route_table_id, undo.heal.endpoint_id)
-        return self._answer(request, records, read_settled(lambda: self._current(records)))
+        return self._answer(read_settled(lambda: self._current(records)))
 
     def _confirm(self, request: UndoRequest) -> dict[str, Any]:
         """Plan once more after the ledger records the endpoint as deleted: no heal uses it from then on."""
         records = self._claimed(request)
         undo = read_settled(lambda: self._current(records))
         action = Change.KEEP_ENDPOINT if undo.is_live and not undo.deletes else undo.change
-        return self._answer(request, records, undo, action)
+        return self._answer(undo, action)
 
     def _deleted(self, request: UndoRequest) -> dict[str, Any]:
         """Return what is left to do once EC2 deleted the endpoint: its answer is a success even if it did not."""
@@ -102,7 +107,7 @@ class UndoSteps:
         undo = read_until(lambda: self._current(records), lambda now: not now.is_live)
         if undo.is_live:
             raise NotDeletedError(undo.heal.endpoint_id, "StillDescribed", "EC2 still describes it as usable")
-        return self._answer(request, records, undo)
+        return self._answer(undo)
 
     def _records(self, request: UndoRequest) -> Records:
         heal = check_heal(request.heal_run_id, self._ledger.run(request.heal_run_id), self._services.account_id)
@@ -134,19 +139,8 @@ class UndoSteps:
     def _is_claimed_by_other(self, table: TableRecord, run_id: str) -> bool:
         return table.is_claimed(int(_now().timestamp())) and table.run_id != run_id
 
-    def _answer(
-        self,
-        request: UndoRequest,
-        records: Records,
-        undo: Undo,
-        action: Change | None = None,
-        *,
-        with_moves: bool = False,
-    ) -> dict[str, Any]:
-        owner = records.table.run_id
-        is_held = self._is_claimed_by_other(records.table, request.run_id)
-        void_run = owner if is_held and has_ended(self._aws.ssm, owner) else NONE
-        context = AnswerContext(self._ledger.table_name, _now(), void_run)
+    def _answer(self, undo: Undo, action: Change | None = None, *, with_moves: bool = False) -> dict[str, Any]:
+        context = AnswerContext(self._ledger.table_name, _now())
         return undo_answer(undo, action or undo.change, context, self._moves(undo) if with_moves else ())
 
     def _moves(self, undo: Undo) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from sandbox.ssm.actions.branch import BRANCH
 from sandbox.ssm.actions.execute_automation import EXECUTE_AUTOMATION
 from sandbox.ssm.actions.execute_script import EXECUTE_SCRIPT
 from sandbox.ssm.actions.invoke_lambda import INVOKE
+from sandbox.ssm.actions.loop import LOOP
 from sandbox.ssm.actions.sleep import SLEEP
 
 ACTIONS: dict[str, Action] = {
@@ -19,6 +20,7 @@ ACTIONS: dict[str, Action] = {
     "aws:executeAwsApi": EXECUTE,
     "aws:executeScript": EXECUTE_SCRIPT,
     "aws:invokeLambdaFunction": INVOKE,
+    "aws:loop": LOOP,
     "aws:sleep": SLEEP,
 }
 """Actions by their names."""

@@ -31,14 +31,16 @@ def _check(step: Step, types: Types) -> None:
         where = f"{place(step)}.Choices[{index}]"
         if not isinstance(choice.get(NEXT_STEP), str):
             raise FaultyDocumentError(where, "it has no NextStep")
-        _check_condition(where, choice, types)
+        check_condition(where, {key: value for key, value in choice.items() if key != NEXT_STEP}, types)
     if not isinstance(step.inputs.get("Default", ""), str):
         raise FaultyDocumentError(f"{place(step)}.Default", "it is not the name of a step")
 
 
-def _check_condition(where: str, choice: dict[str, Any], types: Types) -> None:
-    """Check that a choice compares one parameter or output with one string, both of them strings."""
-    names = set(choice) - {VARIABLE, NEXT_STEP}
+def check_condition(where: str, choice: object, types: Types) -> None:
+    """Check that a condition compares one parameter or output with one string, both of them strings."""
+    if not isinstance(choice, dict):
+        raise FaultyDocumentError(where, f"{choice!r} is not a condition")
+    names = set(choice) - {VARIABLE}
     if names != {OPERATION}:
         raise FaultyDocumentError(where, f"it has the operations {sorted(names)}, only {OPERATION} is supported")
     reference = only_reference(choice.get(VARIABLE))
@@ -56,12 +58,17 @@ def _check_condition(where: str, choice: dict[str, Any], types: Types) -> None:
         raise FaultyDocumentError(where, f"{OPERATION} has {expected!r}, not a String")
 
 
+def holds(condition: Mapping[str, Any]) -> bool:
+    """Return whether a condition is true, with its references replaced; an absent output equals nothing."""
+    sides = (condition[VARIABLE], condition[OPERATION])
+    return ABSENT not in sides and sides[0] == sides[1]
+
+
 def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
-    """Return the step of the first choice that is true. An output that the step did not find equals nothing."""
+    """Return the step of the first choice that is true."""
     del running
     for choice in inputs["Choices"]:
-        sides = (choice[VARIABLE], choice[OPERATION])
-        if ABSENT not in sides and sides[0] == sides[1]:
+        if holds(choice):
             return Outcome(next_step=choice[NEXT_STEP])
     return Outcome(next_step=inputs.get("Default"))
 

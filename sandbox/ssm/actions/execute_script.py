@@ -70,11 +70,11 @@ def _check_payload(where: str, payload: object, types: Types) -> None:
         raise FaultyDocumentError(where, f"{payload!r} is not a StringMap")
 
 
-def _run(inputs: Mapping[str, Any], _running: Running) -> Outcome:
+def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
     """Run the script. What it raises fails the step, and is in the failure message."""
     given = {"script": inputs["Script"], "handler": inputs["Handler"], "events": inputs.get("InputPayload", {})}
     try:
-        text = script_host.run(**given)
+        text = script_host.run(**given, client=running.client)
     except ScriptFailedError as error:
         raise StepFailedError(str(error), STAGE) from error
     payload = json.loads(text)

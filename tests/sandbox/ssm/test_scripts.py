@@ -117,3 +117,21 @@ def test_selectors_on_a_functions_payload_can_be_refused(run: Run, automation: A
     found = run({"name": "ask", "action": "aws:invokeLambdaFunction", "inputs": inputs, "outputs": [output("a")]})
     assert found["AutomationExecutionStatus"] == "Failed"
     assert "not documented" in found["FailureMessage"]
+
+
+CALL = """
+import boto3
+
+def handler(events, context):
+    iam = boto3.client("iam")
+    try:
+        iam.get_role(RoleName="other")
+    except iam.exceptions.NoSuchEntityException as error:
+        return {"code": error.response["Error"]["Code"]}
+"""
+
+
+def test_script_calls_aws(run: Run) -> None:
+    """A script has boto3, whose clients have the permissions of the runbook's role."""
+    found = run(script(CALL, outputs=[output("code")]))
+    assert found["StepExecutions"][0]["Outputs"]["code"] == ["NoSuchEntity"]

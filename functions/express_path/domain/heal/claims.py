@@ -20,6 +20,8 @@ class NextStep(StrEnum):
     """Nothing: the subnet needs no heal, or this is a dry run."""
     FINISH = "FINISH"
     """Record that an earlier run, which was interrupted, healed the table."""
+    WAIT = "WAIT"
+    """Look again later: another run works on the route table."""
     CLAIM = "CLAIM"
     ELECT = "ELECT"
     """Become the run whose client token creates the VPC's endpoint."""
