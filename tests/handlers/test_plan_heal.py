@@ -427,8 +427,10 @@ def test_heal_in_mode_approval_needs_an_approval(
     monkeypatch.setenv("REMEDIATION_MODE", "APPROVAL")
     with pytest.raises(BlockedError, match="APPROVAL_REQUIRED"):
         ask("plan", vpc.subnet)
-    assert ask("plan", vpc.subnet, dryRun="true")["action"] == "CREATE_AND_ASSOCIATE"
+    dry = ask("plan", vpc.subnet, dryRun="true")
+    assert dry["action"] == "CREATE_AND_ASSOCIATE"
     approved = {"approvalState": "APPROVED", "approvalRunId": "ask-1", "approvalExpiresAt": 10**10}
+    approved["approvalPlan"] = dry["fingerprint"]
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId="run-2", expiresAt=10**10, **approved)
     answer = ask("confirm", vpc.subnet, routeTableId=vpc.table)
     assert (answer["next"], answer["needsApproval"]) == ("ELECT", "true")

@@ -36,6 +36,7 @@ RARE = {
         "undeletable": ("markFailed", "fail"),
     },
     APPROVED: {
+        "unsent": ("decideAnswer", "pause", "release", "fail"),
         "asked": ("makePlanAgain", "planAgain", "decideAgain", "requestAgain"),
         "rejected": ("recordDenied", "denied"),
         "compliant": ("done",),
@@ -149,13 +150,12 @@ class Bench:
     def heal(self) -> Run:
         """Heal the subnet, approved if that is necessary."""
         if self.needs_approval:
-            approved = {"approvalState": "APPROVED", "approvalRunId": "ask-1", "approvalExpiresAt": 10**10}
-            self.deployment.ledger.write(f"TABLE#{self.vpc.table}", **approved)
+            self.deployment.approve(self.vpc.subnet, self.vpc.table)
         return self.deployment.heal(self.vpc.subnet)
 
-    def ask(self, answer: str = "Approve") -> Run:
+    def ask(self, answer: str = "Approve", **more: str) -> Run:
         """Run the approval runbook, and answer its request as ann."""
-        run_id = self.deployment.start(self.vpc.subnet, APPROVED)
+        run_id = self.deployment.start(self.vpc.subnet, APPROVED, **more)
         state, answered = "", False
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
@@ -376,7 +376,8 @@ class _Ask(_Game):
 
     def run(self) -> Run:
         """Ask, and answer."""
-        return self.bench.ask("Reject" if self.cell.situation == "rejected" else "Approve")
+        started_by = "CONFIG" if self.cell.situation == "unsent" else "PERSON"
+        return self.bench.ask("Reject" if self.cell.situation == "rejected" else "Approve", StartedBy=started_by)
 
     def end(self, run: Run) -> str:
         """Check that a run that succeeds leaves the table healed, and that the next run heals it."""
@@ -387,6 +388,9 @@ class _Ask(_Game):
         assert (status(again), bench.is_associated) == ("Success", True), again.get("FailureMessage")
         assert bench.described_foreign() == bench.foreign, "the heal changed something foreign"
         return f"{status(run)}; again: Success, {bench.undo(bench.record['healRunId'])}"
+
+    def _unsent(self) -> None:
+        self.deployment.sandbox.faults.fail("sns", "Publish", "AuthorizationError", 403, times=1)
 
     def _asked(self) -> None:
         """Let a run that has ended record a request right after this run made its plan."""

@@ -52,6 +52,7 @@ TYPES = {"String": "string", "MapList": "list"}
 CHOICE = {"NextStep", "Variable", "StringEquals"}
 # The outputs that a step has without declaring them.
 IMPLICIT = {
+    "aws:approve": {"ApprovalStatus"},
     "aws:executeAutomation": {"ExecutionId", "Status", "Output"},
     "aws:invokeLambdaFunction": {"Payload"},
 }

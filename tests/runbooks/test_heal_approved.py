@@ -123,12 +123,44 @@ def test_rejection_changes_nothing_and_config_asks_no_more(approval: Approval, v
     assert status(approval.answer(approval.ask(vpc.subnet), "Approve")) == "Success"
 
 
-def test_timeout_counts_as_a_rejection(approval: Approval, vpc: Vpc) -> None:
-    """If nobody answers before the step times out, nothing changes and AWS Config's next runs are blocked."""
-    approval.deployment.automation.knobs.time_scale = 0.000001
+def test_request_that_nobody_answers_is_not_rejected(approval: Approval, vpc: Vpc) -> None:
+    """If nobody answers before the step times out, the run fails, and AWS Config's next run asks again."""
+    knobs = approval.deployment.automation.knobs
+    usual, knobs.time_scale = knobs.time_scale, 0.000001
     run = approval.run(vpc.subnet, StartedBy="CONFIG")
     assert (status(run), approval.deployment.changes()) == ("Failed", [])
-    assert approval.record(vpc.table)["approvalState"] == "DENIED"
+    assert "step approve failed" in run["FailureMessage"]
+    assert "nobody rejected the heal" in run["FailureMessage"]
+    assert approval.record(vpc.table)["approvalState"] == "RELEASED"
+    knobs.time_scale = usual
+    assert status(approval.answer(approval.ask(vpc.subnet, StartedBy="CONFIG"), "Approve")) == "Success"
+
+
+@pytest.mark.parametrize(("started_by", "waits"), [("CONFIG", True), ("PERSON", False)])
+def test_sns_denied_for_an_hour_is_no_rejection(approval: Approval, vpc: Vpc, started_by: str, *, waits: bool) -> None:
+    """The run fails and names the denial, and the next run asks. AWS Config's run waits, to save Config's attempts."""
+    knobs = approval.deployment.automation.knobs
+    usual, knobs.time_scale = knobs.time_scale, 0.0001
+    approval.sandbox.faults.fail("sns", "Publish", "AuthorizationError", 403, times=1)
+    run = approval.run(vpc.subnet, StartedBy=started_by)
+    assert (status(run), approval.deployment.changes()) == ("Failed", [])
+    assert "AuthorizationError" in run["FailureMessage"]
+    assert ("pause" in steps(run)) is waits
+    knobs.time_scale = usual
+    assert status(approval.answer(approval.ask(vpc.subnet, StartedBy=started_by), "Approve")) == "Success"
+
+
+def test_subnets_that_join_after_the_approval_need_another_one(approval: Approval, builder: Builder, vpc: Vpc) -> None:
+    """Five subnets join the route table right after the approval: nothing changes, and the next request names them."""
+    run_id = approval.ask(vpc.subnet, StartedBy="CONFIG")
+    joined = [builder.subnet(vpc.id) for _ in range(5)]
+    for subnet_id in joined:
+        builder.associate(vpc.table, subnet_id)
+    run = approval.answer(run_id, "Approve")
+    assert (status(run), approval.deployment.changes()) == ("Failed", [])
+    again = approval.ask(vpc.subnet, StartedBy="CONFIG")
+    assert [subnet_id for subnet_id in joined if subnet_id not in approval.messages()[-1]] == []
+    assert status(approval.answer(again, "Approve")) == "Success"
 
 
 def test_one_request_for_each_route_table(approval: Approval, builder: Builder) -> None:

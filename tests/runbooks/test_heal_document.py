@@ -54,7 +54,7 @@ def test_numbers_match_the_code() -> None:
     assert (ANSWER_SECONDS, APPROVED_SECONDS) == (24 * 3600, 3600)
     assert "more than ten times, ten are listed" in SECTION
     assert "answers within a day" in TEXT
-    assert "An approval counts for one hour and one heal." in TEXT
+    assert "An approval counts for one hour, one heal, and the plan" in TEXT
     assert "by default it names DNS_ATTRIBUTES" in SECTION
     assert HealSettings().warn_only == {Blocker.DNS_ATTRIBUTES}
     assert "healed less than 24 hours ago" in TEXT

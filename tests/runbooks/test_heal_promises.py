@@ -42,9 +42,8 @@ def test_heal_that_is_blocked_since_it_was_approved_changes_nothing(
 ) -> None:
     """A blocker that appears after the approval still blocks the heal, and the approval remains valid."""
     monkeypatch.setenv("REMEDIATION_MODE", "APPROVAL")
-    approved = {"approvalState": "APPROVED", "approvalRunId": "ask-1", "approvalExpiresAt": 10**10}
-    ledger.write(f"TABLE#{vpc.table}", **approved)
     endpoint = builder.endpoint(vpc.id)
+    deployment.approve(vpc.subnet, vpc.table)
     builder.tag(endpoint, "aws:cloudformation:stack-name", "network")
     run = deployment.heal(vpc.subnet)
     assert (status(run), deployment.changes()[2:]) == ("Failed", [])

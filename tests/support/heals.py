@@ -71,6 +71,14 @@ class Deployment:
             Name=name, Content=json.dumps(runbook(name)), DocumentFormat="JSON", DocumentType="Automation"
         )
 
+    def approve(self, subnet_id: str, table_id: str) -> None:
+        """Write an approval of the current plan for a subnet into the ledger."""
+        plan = self.plan(
+            {"action": "plan", "subnetId": subnet_id, "dryRun": "true", "runId": "-", "startedBy": "PERSON"}
+        )
+        approval = {"approvalState": "APPROVED", "approvalRunId": "ask-1", "approvalExpiresAt": 10**10}
+        self.ledger.write(f"TABLE#{table_id}", **approval, approvalPlan=plan["fingerprint"])
+
     def heal(self, subnet_id: str, **more: str) -> Run:
         """Run the heal of a subnet until it ends."""
         return self.automation.execute(HEAL, {"SubnetId": subnet_id, **self.given, **more})

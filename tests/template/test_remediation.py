@@ -73,12 +73,6 @@ def test_modes_choose_whether_and_which_runbook_starts() -> None:
     assert (approval["Automatic"], approval["TargetId"]) == (True, "<ApprovalDocument>")
 
 
-def test_rejected_heal_is_not_requested_again() -> None:
-    """In mode APPROVAL, one failed attempt adds Config's exception, and the window is longer than the wait."""
-    assert remediation(APPROVAL | {"MaximumAutomaticAttempts": "7"})["MaximumAutomaticAttempts"] == 1
-    assert remediation(ON | {"MaximumAutomaticAttempts": "7"})["MaximumAutomaticAttempts"] == "7"
-
-
 @pytest.mark.parametrize("parameters", MODES)
 def test_configuration_is_valid_for_config(parameters: dict[str, str]) -> None:
     """PutRemediationConfigurations accepts the names, types, and lower bounds, by Config's model."""

@@ -58,4 +58,5 @@ def approval_answer(
         "expiresAt": str(seconds + REQUEST_SECONDS),
         "approvedSeconds": str(APPROVED_SECONDS),
         "voidRun": void_run or NONE,
+        "fingerprint": plan.fingerprint or NONE,
     }

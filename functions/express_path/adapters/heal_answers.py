@@ -88,6 +88,7 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
         "blockers": [_finding(blocker) for blocker in plan.blockers],
         "warnings": [_finding(warning) for warning in plan.warnings],
         "patches": dict(plan.patches),
+        "fingerprint": plan.fingerprint,
         "verdict": verdict_answer(plan.verdict),
         "summary": summary(plan),
     }
@@ -105,6 +106,7 @@ def confirm_answer(
     return {
         "next": next_step.value,
         "needsApproval": str(needs_approval).lower(),
+        "fingerprint": plan.fingerprint or NONE,
         "seenGeneration": str(election.ledger_generation),
         "generation": str(election.generation),
         "nowSeconds": str(int(now.timestamp())),

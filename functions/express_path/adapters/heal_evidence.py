@@ -25,8 +25,8 @@ def evidence_for(aws: Aws, evaluator: Evaluator, verdict: Verdict, *, calendar_o
 
     Raise ApiError if any of it cannot be read, because a heal is safe only if everything is known.
     """
-    tables = {subnet.id: evaluator.tracer.governing_table(subnet) for subnet in evaluator.snapshot.subnets.values()}
-    governed = frozenset(key for key, table in tables.items() if table and table.id == verdict.route_table_id)
+    table = evaluator.snapshot.route_tables[str(verdict.route_table_id)]
+    governed = frozenset(subnet.id for subnet in evaluator.tracer.governed_subnets(table))
     endpoint_ids = [endpoint.id for endpoint in express_endpoints(evaluator.snapshot, verdict.vpc_id)]
     known = {key: record.cidrs for key, record in evaluator.snapshot.prefix_lists.items() if record.cidrs is not None}
     return replace(_read(aws, verdict.vpc_id, governed, endpoint_ids, known), calendar_open=calendar_open)

@@ -88,7 +88,9 @@ def _approval(item: Item) -> Approval | None:
     if not _text(item, "approvalState"):
         return None
     state = _one_of(item, "approvalState", ApprovalState)
-    return Approval(state, _text(item, "approvalRunId"), _number(item, "approvalExpiresAt"))
+    return Approval(
+        state, _text(item, "approvalRunId"), _number(item, "approvalExpiresAt"), _text(item, "approvalPlan")
+    )
 
 
 def vpc_record(vpc_id: str, item: Item) -> VpcRecord:

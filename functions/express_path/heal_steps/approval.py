@@ -73,9 +73,6 @@ def _check_approvers(settings: HealSettings) -> None:
 
 def _governed_subnets(observation: Observation) -> list[str]:
     """Return the ids of the subnets that the route table of the plan governs: their traffic moves together."""
-    evaluator = observation.evaluator
-    tables = {
-        subnet_id: evaluator.tracer.governing_table(subnet) for subnet_id, subnet in evaluator.snapshot.subnets.items()
-    }
-    wanted = observation.plan.verdict.route_table_id
-    return sorted(subnet_id for subnet_id, table in tables.items() if table is not None and table.id == wanted)
+    evaluator, verdict = observation.evaluator, observation.plan.verdict
+    table = evaluator.snapshot.route_tables.get(verdict.route_table_id or "")
+    return sorted(subnet.id for subnet in evaluator.tracer.governed_subnets(table)) if table else []

@@ -1,9 +1,11 @@
 """What the ledger has against a heal: the loop breaker, an undo, and an approval that is missing."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from express_path.domain.heal.evidence import Evidence, Policy
 from express_path.domain.heal.ledger import (
     Approval,
     ApprovalState,
@@ -14,10 +16,11 @@ from express_path.domain.heal.ledger import (
     VpcRecord,
 )
 from express_path.domain.heal.ledger_findings import LOOP_BREAKER
-from express_path.domain.heal.records import Action, Blocker
+from express_path.domain.heal.records import FULL_ACCESS, Action, Blocker
 from express_path.domain.network.resources import VpcEndpoint
+from express_path.domain.network.snapshot import Snapshot
 from tests.support.heal_situation import NOW, TO_NAT, blockers, evidence_of, healed, network, planned
-from tests.support.make import endpoint, route
+from tests.support.make import endpoint, route, subnet
 
 SECONDS = int(NOW.timestamp())
 
@@ -112,9 +115,9 @@ def test_config_heals_what_was_not_undone(ledger: LedgerView) -> None:
     assert Blocker.UNDONE not in blockers(planned(network(), ledger=ledger, started_by=StartedBy.CONFIG))
 
 
-def approval(state: ApprovalState, expires_at: int = SECONDS + 1) -> Approval:
-    """The last request, by run ask-1."""
-    return Approval(state, "ask-1", expires_at)
+def approval(state: ApprovalState, expires_at: int = SECONDS + 1, snapshot: Snapshot | None = None) -> Approval:
+    """The last request, by run ask-1, for the plan of a network."""
+    return Approval(state, "ask-1", expires_at, planned(snapshot or network()).fingerprint)
 
 
 @pytest.mark.parametrize(
@@ -125,8 +128,12 @@ def approval(state: ApprovalState, expires_at: int = SECONDS + 1) -> Approval:
         (approval(ApprovalState.DENIED), "run ask-1, is DENIED"),
         (approval(ApprovalState.USED), "run ask-1, is USED"),
         (approval(ApprovalState.APPROVED, SECONDS), "approval of run ask-1 has expired"),
+        (
+            Approval(ApprovalState.APPROVED, "ask-1", SECONDS + 1),
+            "the plan has changed since the approval of run ask-1",
+        ),
     ],
-    ids=["none", "requested", "denied", "used", "expired"],
+    ids=["none", "requested", "denied", "used", "expired", "of an earlier version"],
 )
 def test_heal_without_an_approval_is_blocked_where_it_needs_one(found: Approval | None, shown: str) -> None:
     """APPROVAL_REQUIRED says how the last request ended, and how to send a new one."""
@@ -140,6 +147,44 @@ def test_approved_heal_is_planned() -> None:
     """An approval counts until it expires."""
     ledger = record(approval=approval(ApprovalState.APPROVED))
     assert planned(network(), ledger=ledger, needs_approval=True).action is Action.CREATE_AND_ASSOCIATE
+
+
+JOINED = network(subnets=(subnet(), subnet("subnet-2")))
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "more"),
+    [
+        (JOINED, {}),
+        (network(endpoints=(endpoint(),)), {}),
+        (network(), {"policy": '{"Statement": []}'}),
+    ],
+    ids=["a subnet joined the table", "another endpoint", "another policy"],
+)
+def test_approval_is_bound_to_the_plan_that_was_shown(snapshot: Snapshot, more: dict[str, str]) -> None:
+    """If the plan that runs differs from it, the heal needs a new approval."""
+    plan = planned(snapshot, ledger=record(approval=approval(ApprovalState.APPROVED)), needs_approval=True, **more)
+    assert blockers(plan) == [Blocker.APPROVAL_REQUIRED]
+    assert "the plan has changed" in evidence_of(plan, Blocker.APPROVAL_REQUIRED)
+
+
+def test_approval_is_bound_to_the_policy_of_an_endpoint_that_exists() -> None:
+    """Somebody can replace it after the approval."""
+    snapshot = network(endpoints=(endpoint(),))
+    shown, now = (Evidence(policies=(Policy("vpce-express", text),)) for text in (FULL_ACCESS, '{"Statement": []}'))
+    approved = Approval(ApprovalState.APPROVED, "ask-1", SECONDS + 1, planned(snapshot, shown).fingerprint)
+    ledger = record(approval=approved)
+    assert planned(snapshot, shown, ledger=ledger, needs_approval=True).action is Action.ASSOCIATE
+    assert Blocker.APPROVAL_REQUIRED in blockers(planned(snapshot, now, ledger=ledger, needs_approval=True))
+
+
+def test_approved_heals_share_the_endpoint_that_the_first_one_creates() -> None:
+    """For approvers, an endpoint that a heal created since is the one that they approved."""
+    snapshot = network(endpoints=(endpoint(),))
+    evidence = Evidence(policies=(Policy("vpce-express", FULL_ACCESS),))
+    vpc = VpcRecord("vpc-1", created_ids=frozenset({"vpce-express"}))
+    ledger = replace(record(approval=approval(ApprovalState.APPROVED)), vpc=vpc)
+    assert planned(snapshot, evidence, ledger=ledger, needs_approval=True).action is Action.ASSOCIATE
 
 
 def test_heal_that_needs_no_approval_asks_for_none() -> None:

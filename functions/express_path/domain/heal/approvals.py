@@ -1,8 +1,13 @@
-"""Approval of a heal: whether to ask for it, and how long a request and an approval are valid."""
+"""Approval of a heal: whether to ask for it, what it approves, and how long a request and an approval are valid."""
 
+import hashlib
+import json
+from collections.abc import Collection, Iterable
+from datetime import datetime
 from enum import StrEnum
 
 from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord
+from express_path.domain.heal.owners import policy_hash
 from express_path.domain.heal.records import Action, Blocker, Finding, Plan
 
 ANSWER_SECONDS = 86_400
@@ -13,6 +18,30 @@ APPROVED_SECONDS = 3_600
 """How long an approval is valid, in seconds. It is valid for one heal."""
 
 _OPEN = frozenset({ApprovalState.REQUESTED, ApprovalState.APPROVED})
+
+
+def plan_fingerprint(
+    table_id: str, subnet_ids: Iterable[str], endpoint_id: str, created_ids: Collection[str], policy: str
+) -> str:
+    """Return a hash of what approvers approve: a route table, its subnets, the endpoint, and the endpoint's policy.
+
+    endpoint_id is empty if a heal creates the endpoint. created_ids are the endpoints that heals created in the VPC:
+    they are not told apart, because approved heals of several route tables share the endpoint that the first one creates.
+    """
+    endpoint = "" if endpoint_id in created_ids else endpoint_id
+    approved = [table_id, sorted(subnet_ids), endpoint, policy_hash(policy)]
+    return hashlib.sha256(json.dumps(approved).encode()).hexdigest()
+
+
+def is_approved(record: TableRecord, fingerprint: str, now: datetime) -> bool:
+    """Return whether this plan for a route table is approved, and the approval is not used yet."""
+    approval = record.approval
+    return (
+        approval is not None
+        and approval.state is ApprovalState.APPROVED
+        and approval.fingerprint == fingerprint
+        and approval.is_current(round(now.timestamp()))
+    )
 
 
 class ApprovalStep(StrEnum):
@@ -36,13 +65,13 @@ def open_request(approval: Approval | None, run_id: str, now: int) -> str:
 
 
 def denial(record: TableRecord, started_by: StartedBy) -> Finding | None:
-    """Return why AWS Config must not ask about a route table again: the last request was denied or not answered."""
+    """Return why AWS Config must not ask about a route table again: an approver rejected the last request."""
     approval = record.approval
     if started_by is not StartedBy.CONFIG or approval is None or approval.state is not ApprovalState.DENIED:
         return None
     return Finding(
         Blocker.APPROVAL_DENIED,
-        f"the heal of {record.route_table_id} that run {approval.run_id} requested was not approved",
+        f"the heal of {record.route_table_id} that run {approval.run_id} requested was rejected",
         "to ask again, start the approval runbook yourself (StartedBy=PERSON)",
     )
 

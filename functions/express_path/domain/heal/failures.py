@@ -21,7 +21,10 @@ _FIXES = {
     "disassociate the endpoint that added it",
     "InvalidVpcEndpointId.NotFound": "somebody deleted the endpoint: start the run again",
     "InvalidRouteTableID.NotFound": "somebody deleted the route table: start the run again for its subnets",
-    **dict.fromkeys(("AccessDenied", "AccessDeniedException", "UnauthorizedOperation"), _DENIED),
+    **dict.fromkeys(
+        ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError", "KMSAccessDenied"),
+        _DENIED,
+    ),
     **dict.fromkeys(
         (
             *("RequestLimitExceeded", "Throttling", "ThrottlingException", "ThrottledException", "SlowDown"),
@@ -32,7 +35,9 @@ _FIXES = {
 }
 """How to fix an error of AWS, by its code
 (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html,
-https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html)."""
+https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html,
+https://docs.aws.amazon.com/sns/latest/api/API_Publish.html)."""
+_NOBODY_ANSWERED = "nobody rejected the heal, and nothing was changed: the next run sends a new request"
 _CODE = re.compile(r"\((\w[\w.]*)\) when calling|failed with (\w[\w.]*)")
 """Where boto3's errors, and those of the plan function, have AWS's error code."""
 _FRAME = re.compile(
@@ -57,6 +62,8 @@ def explain_failure(run_id: str, steps: Sequence[FailedStep]) -> str:
     sentences = [f"step {step.name} failed: {_error(step.message)}" for step in (steps[-1], *reversed(relevant))]
     codes = [next(filter(None, match.groups())) for sentence in sentences for match in _CODE.finditer(sentence)]
     fixes = list(dict.fromkeys(_FIXES[code] for code in codes if code in _FIXES))
+    if any(step.name == "approve" for step in steps):
+        fixes.append(_NOBODY_ANSWERED)
     return " | ".join(["; before that, ".join(sentences), *(f"fix: {fix}" for fix in fixes)])
 
 

@@ -36,6 +36,8 @@ class ApprovalState(StrEnum):
     REQUESTED = "REQUESTED"
     APPROVED = "APPROVED"
     DENIED = "DENIED"
+    RELEASED = "RELEASED"
+    """The request could not be sent, or nobody answered it."""
     USED = "USED"
 
 
@@ -43,12 +45,14 @@ class ApprovalState(StrEnum):
 class Approval:
     """The last approval request for a route table; it is valid until expires_at (seconds since 1970), for one heal.
 
-    run_id is the run of the approval runbook that requested it.
+    run_id is the run of the approval runbook that requested it, and fingerprint identifies the plan that the approvers
+    saw; it is empty for requests of earlier versions, which approve nothing.
     """
 
     state: ApprovalState
     run_id: str
     expires_at: int
+    fingerprint: str = ""
 
     def is_current(self, now: int) -> bool:
         """Return whether the request or the approval is still valid at a time, in seconds since 1970."""

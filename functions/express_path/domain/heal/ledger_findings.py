@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from express_path.domain.heal.approvals import is_approved
 from express_path.domain.heal.ledger import ApprovalState, StartedBy, TableRecord, TableState
 from express_path.domain.heal.records import Blocker, Finding
 from express_path.domain.network.resources import RouteTable
@@ -12,9 +13,12 @@ LOOP_BREAKER = timedelta(hours=24)
 
 
 def ledger_findings(
-    table: RouteTable, record: TableRecord, now: datetime, started_by: StartedBy, *, needs_approval: bool
+    table: RouteTable, record: TableRecord, now: datetime, started_by: StartedBy, approval_of: str = ""
 ) -> Iterator[Finding]:
-    """Yield what the record of a route table blocks now."""
+    """Yield what the record of a route table blocks now.
+
+    approval_of is the fingerprint of the plan if the heal needs an approval.
+    """
     yield from _reverted(table, record, now)
     if started_by is StartedBy.CONFIG and record.is_undone:
         yield Finding(
@@ -22,31 +26,27 @@ def ledger_findings(
             f"the last heal of {table.id} was undone",
             "start the heal yourself (StartedBy=PERSON); after that, AWS Config heals the table again",
         )
-    if needs_approval and not is_approved(record, now):
+    if approval_of and not is_approved(record, approval_of, now):
         yield Finding(
             Blocker.APPROVAL_REQUIRED,
-            f"the stack's RemediationMode is APPROVAL, and {_approval(record, now)}",
+            f"the stack's RemediationMode is APPROVAL, and {_why_not_approved(record, now)}",
             "start the approval runbook instead (stack output ApprovalDocumentName)",
         )
 
 
-def is_approved(record: TableRecord, now: datetime) -> bool:
-    """Return whether a heal of a route table is approved, and the approval is not used yet."""
+def _why_not_approved(record: TableRecord, now: datetime) -> str:
+    """Return why the last request to approve a heal does not approve this one, in words."""
     approval = record.approval
-    return (
-        approval is not None
-        and approval.state is ApprovalState.APPROVED
-        and approval.is_current(round(now.timestamp()))
-    )
-
-
-def _approval(record: TableRecord, now: datetime) -> str:
-    """Return the state of the last request to approve a heal, in words."""
-    if record.approval is None:
+    if approval is None:
         return f"no heal of {record.route_table_id} has been approved"
-    if record.approval.state is ApprovalState.APPROVED and not is_approved(record, now):
-        return f"the approval of run {record.approval.run_id} has expired"
-    return f"the last request, run {record.approval.run_id}, is {record.approval.state}"
+    if approval.state is not ApprovalState.APPROVED:
+        return f"the last request, run {approval.run_id}, is {approval.state}"
+    if not approval.is_current(round(now.timestamp())):
+        return f"the approval of run {approval.run_id} has expired"
+    return (
+        f"the plan has changed since the approval of run {approval.run_id}: another endpoint, another policy, or other "
+        f"subnets in {record.route_table_id}"
+    )
 
 
 def _reverted(table: RouteTable, record: TableRecord, now: datetime) -> Iterator[Finding]:

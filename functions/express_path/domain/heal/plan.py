@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from express_path.domain.heal.approvals import plan_fingerprint
 from express_path.domain.heal.endpoint_choice import (
     NEW_ENDPOINT,
     endpoint_findings,
@@ -96,7 +97,8 @@ def _not_a_nat(verdict: Verdict) -> Finding:
 def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
     table = evaluator.snapshot.route_tables[str(verdict.route_table_id)]
     endpoint = _endpoint(evaluator, verdict, table, context)
-    findings = list(_findings(evaluator, verdict, endpoint, context))
+    fingerprint = _fingerprint(evaluator, table, endpoint, context)
+    findings = list(_findings(evaluator, verdict, endpoint, context, fingerprint if context.needs_approval else ""))
     may_warn = context.settings.warn_only & MAY_WARN
     warnings = tuple(finding for finding in findings if finding.blocker in may_warn)
     blockers = tuple(finding for finding in findings if finding.blocker not in may_warn)
@@ -109,6 +111,20 @@ def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
         blockers=shortened(blockers),
         warnings=shortened(warnings),
         patches={} if is_associated(evaluator.snapshot, table, endpoint) else plan.patches,
+        fingerprint=fingerprint,
+    )
+
+
+def _fingerprint(evaluator: Evaluator, table: RouteTable, endpoint: VpcEndpoint, context: PlanContext) -> str:
+    """Return the fingerprint of a plan: the same as long as approvers would read the same plan."""
+    is_new = endpoint.id == NEW_ENDPOINT
+    policies = [policy.document for policy in context.evidence.policies if policy.holder == endpoint.id]
+    return plan_fingerprint(
+        table.id,
+        (subnet.id for subnet in evaluator.tracer.governed_subnets(table)),
+        "" if is_new else endpoint.id,
+        context.ledger.vpc.created_ids if context.ledger else (),
+        context.settings.policy if is_new else "".join(policies),
     )
 
 
@@ -129,7 +145,9 @@ def _endpoint(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context
     return next(iter([*curing, *in_use, *usable]), None) or endpoint_to_create(evaluator.tracer, table)
 
 
-def _findings(evaluator: Evaluator, verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext) -> Iterator[Finding]:
+def _findings(
+    evaluator: Evaluator, verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext, approval_of: str
+) -> Iterator[Finding]:
     snapshot, settings, evidence = evaluator.snapshot, context.settings, context.evidence
     table = snapshot.route_tables[str(verdict.route_table_id)]
     changed = with_association(snapshot, table, endpoint)
@@ -139,9 +157,7 @@ def _findings(evaluator: Evaluator, verdict: Verdict, endpoint: VpcEndpoint, con
     yield from endpoint_findings(snapshot, table, endpoint, settings)
     yield from quota_findings(snapshot, table, endpoint, evidence, settings)
     if context.ledger:
-        yield from ledger_findings(
-            table, context.ledger.table, context.now, context.started_by, needs_approval=context.needs_approval
-        )
+        yield from ledger_findings(table, context.ledger.table, context.now, context.started_by, approval_of)
     policies = tuple(_policies_of(evidence, endpoint, settings))
     readable = [prefix_list for prefix_list in prefix_lists_of(snapshot, endpoint) if prefix_list.cidrs]
     yield from preflight(replace(evidence, policies=policies), readable)

@@ -101,7 +101,8 @@ class Plan:
     """What a heal would change, or why it is blocked.
 
     endpoint_id is the endpoint to associate. If it is None, an endpoint with policy and ip_address_type is created.
-    patches are the same change for CloudFormation, Terraform, and the AWS CLI.
+    patches are the same change for CloudFormation, Terraform, and the AWS CLI. fingerprint identifies what an approval
+    approves; it is empty if there is nothing to heal.
     """
 
     action: Action
@@ -113,3 +114,4 @@ class Plan:
     blockers: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     patches: Mapping[str, str] = field(default_factory=dict)
+    fingerprint: str = ""

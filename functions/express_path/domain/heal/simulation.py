@@ -125,9 +125,8 @@ def _closed_blocks(evaluator: Evaluator, table: RouteTable, subnet: Subnet) -> I
 
 def excluded_neighbors(evaluator: Evaluator, table: RouteTable) -> Iterator[Finding]:
     """Yield the table's subnets that the rule excludes: a heal for another subnet would also change their route."""
-    for subnet_id, subnet in sorted(evaluator.snapshot.subnets.items()):
-        governing = evaluator.tracer.governing_table(subnet)
-        if governing and governing.id == table.id and evaluator.verdict(subnet_id).reason is Reason.EXCLUDED:
+    for subnet_id in sorted(subnet.id for subnet in evaluator.tracer.governed_subnets(table)):
+        if evaluator.verdict(subnet_id).reason is Reason.EXCLUDED:
             yield Finding(
                 Blocker.EXCLUDED,
                 f"{table.id} also governs {subnet_id}, which excludeTag excludes",
