@@ -154,14 +154,14 @@ class Bench:
         return self.deployment.heal(self.vpc.subnet)
 
     def ask(self, answer: str = "Approve", **more: str) -> Run:
-        """Run the approval runbook, and answer its request as ann."""
+        """Run the approval runbook, and answer its request as ann; with an empty answer, do not."""
         run_id = self.deployment.start(self.vpc.subnet, APPROVED, **more)
         state, answered = "", False
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             found = self.deployment.ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
             state = found["AutomationExecutionStatus"]
-            if state == "Waiting" and not answered:
+            if state == "Waiting" and answer and not answered:
                 self.ann.send_automation_signal(AutomationExecutionId=run_id, SignalType=answer)
                 answered = True
             if state not in ("Pending", "InProgress", "Waiting"):
@@ -306,6 +306,11 @@ class _Heal(_Game):
         assert status(run) != "Success" or self.bench.is_associated, "the run succeeded with nothing associated"
         self.deployment.sandbox.faults.clear()
         undone = self.bench.undo(str(run["AutomationExecutionId"]))
+        if (self.cell.step, self.cell.column) == ("finishTable", DELETED):
+            # Somebody removed an association that was already verified: no heal repeats it for a day.
+            message = str(self.bench.heal().get("FailureMessage"))
+            assert "REVERTED_BY_OTHERS" in message, message
+            return f"{status(run)}, {undone}; again: reverted by others"
         return f"{status(run)}, {undone}; again: {self.bench.heal_and_undo()}"
 
     def _approved(self) -> None:
@@ -376,8 +381,9 @@ class _Ask(_Game):
 
     def run(self) -> Run:
         """Ask, and answer."""
-        started_by = "CONFIG" if self.cell.situation == "unsent" else "PERSON"
-        return self.bench.ask("Reject" if self.cell.situation == "rejected" else "Approve", StartedBy=started_by)
+        if self.cell.situation == "unsent":
+            return self.bench.ask("", StartedBy="CONFIG")
+        return self.bench.ask("Reject" if self.cell.situation == "rejected" else "Approve")
 
     def end(self, run: Run) -> str:
         """Check that a run that succeeds leaves the table healed, and that the next run heals it."""
@@ -393,18 +399,10 @@ class _Ask(_Game):
         self.deployment.sandbox.faults.fail("sns", "Publish", "AuthorizationError", 403, times=1)
 
     def _asked(self) -> None:
-        """Let a run that has ended record a request right after this run made its plan."""
-        pending = [True]
-
-        def plan(event: dict[str, Any]) -> dict[str, Any]:
-            answer = self.deployment.plan(event)
-            if event["action"] == "planApproval" and pending:
-                pending.clear()
-                asked = {"approvalState": "REQUESTED", "approvalRunId": heal_id(100), "approvalExpiresAt": 10**10}
-                self.deployment.ledger.write(f"TABLE#{self.bench.vpc.table}", **asked)
-            return answer
-
-        self.deployment.automation.functions.register(FUNCTION, plan)
+        """Let a run that has ended record a request right before this run records its own."""
+        asked = {"approvalState": "REQUESTED", "approvalRunId": heal_id(100), "approvalExpiresAt": 10**10}
+        write = partial(self.deployment.ledger.write, f"TABLE#{self.bench.vpc.table}", **asked)
+        self.deployment.sandbox.faults.before("dynamodb", "UpdateItem", write)
 
     def _compliant(self) -> None:
         assert status(self.bench.heal()) == "Success"
