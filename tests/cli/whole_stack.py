@@ -43,6 +43,7 @@ class WholeStack:
     def __init__(self, sandbox: Sandbox, **parameters: str) -> None:
         """Deploy every resource of the template and run the rule's sweep once."""
         self.sandbox = sandbox
+        parameters.setdefault("DeployingRoleArn", f"arn:aws:iam::{sandbox.account_id}:role/deploy")
         self.template = expanded(**parameters)
         self.config: Any = direct_client(sandbox, "config")
         self.ssm: Any = direct_client(sandbox, "ssm")

@@ -29,6 +29,7 @@ NOT_PASSED = {
     "ApprovalTopicArn",
     "ApprovalTopicKeyArn",
     "PermissionsBoundaryArn",
+    "DeployingRoleArn",
     "RuleName",
     "HealDocumentName",
     "ApprovalDocumentName",

@@ -23,6 +23,11 @@ def condition_keys(action: str, resource_type: str) -> set[str]:
     return {key for name in (resource_type, "") if name in types for key in types[name]["condition_keys"]}
 
 
+def actions_of(service: str) -> set[str]:
+    """Return the names of all actions of a service, such as PutItem."""
+    return {name.partition(":")[2] for name in _privileges() if name.startswith(f"{service}:")}
+
+
 @cache
 def _parliament(module: str = "parliament") -> Any:
     # It takes long to import, because it reads its data, and it imports a deprecated module.

@@ -1,6 +1,7 @@
 """Check whether the ledger of heals exists, can be restored, and only the runbooks can write to it."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -10,18 +11,30 @@ from express_path_cli.doctor.answers import Answer, fail, ok, warn
 WRITES = frozenset(
     f"dynamodb:{operation}"
     for operation in (
+        "AssociateTableReplica",
         "BatchWriteItem",
+        "CreateGlobalTable",
+        "CreateTableReplica",
         "DeleteItem",
+        "ImportTable",
         "PartiQLDelete",
         "PartiQLInsert",
         "PartiQLUpdate",
         "PutItem",
+        "RestoreTableFromAwsBackup",
+        "RestoreTableFromBackup",
+        "RestoreTableToPointInTime",
+        "StartBulkPutItems",
+        "UpdateGlobalTable",
         "UpdateItem",
         "UpdateTimeToLive",
+        "WriteDataForReplication",
     )
 )
 """The actions that the table's resource policy denies to everyone except the runbooks' role
 (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html)."""
+POLICY_CHANGES = frozenset({"dynamodb:DeleteResourcePolicy", "dynamodb:PutResourcePolicy"})
+"""The actions that the policy denies to everyone except the role that deploys the stack."""
 RUNBOOK_ROLES = "role/express-path/automation/*"
 """The resource part of the ARNs of roles that may write."""
 
@@ -50,6 +63,12 @@ def check_ledger(name: str, found: LedgerRecord | None) -> Answer:
             f"principals other than the runbooks can write to ledger {name}, so undos cannot trust it",
             "deploy the stack again, or give the table the resource policy in template.yaml (OnlyRunbooksWrite)",
         )
+    if not _others_keep_policy(found.policy):
+        return warn(
+            f"principals other than the deploying role can replace the resource policy of ledger {name}",
+            "deploy the stack that created the ledger with DeployingRoleArn, or give the table the resource policy in "
+            "template.yaml (OnlyDeployingRoleChangesPolicy)",
+        )
     if not found.is_protected:
         return warn(
             f"ledger {name} can be deleted, and heals could no longer be undone",
@@ -68,27 +87,35 @@ def check_ledger(name: str, found: LedgerRecord | None) -> Answer:
 
 def _only_runbooks_write(policy: Mapping[str, Any] | None) -> bool:
     """Return whether one statement denies every write to every principal except roles with the runbooks' path."""
-    statements = _listed((policy or {}).get("Statement"))
-    return any(isinstance(statement, Mapping) and _denies_others(statement) for statement in statements)
+    return any(resource == RUNBOOK_ROLES for resource in _excepted_roles(policy, WRITES))
 
 
-def _denies_others(statement: Mapping[str, Any]) -> bool:
-    condition = statement.get("Condition", {})
-    if statement.get("Effect") != "Deny" or "Resource" not in statement or list(condition) != ["ArnNotLike"]:
-        return False
-    keys = condition["ArnNotLike"]
-    allowed = _listed(keys.get("aws:PrincipalArn")) if len(keys) == 1 else []
-    return (
-        statement.get("Principal") in ("*", {"AWS": "*"})
-        and len(allowed) == 1
-        and str(allowed[0]).split(":", 5)[-1] == RUNBOOK_ROLES
-        and all(_is_named(action, _listed(statement.get("Action"))) for action in WRITES)
-    )
+def _others_keep_policy(policy: Mapping[str, Any] | None) -> bool:
+    """Return whether one statement denies changes of the policy to every principal except a role; its ARN may be a pattern."""
+    return any(re.fullmatch(r"role/(?!\*+$).+", resource) for resource in _excepted_roles(policy, POLICY_CHANGES))
+
+
+def _excepted_roles(policy: Mapping[str, Any] | None, actions: frozenset[str]) -> Iterator[str]:
+    """Yield the last part of the only ARN that each statement excepts which denies all of these actions to all others."""
+    for statement in _listed((policy or {}).get("Statement")):
+        if not isinstance(statement, Mapping):
+            continue
+        condition = statement.get("Condition", {})
+        if statement.get("Effect") != "Deny" or "Resource" not in statement or list(condition) != ["ArnNotLike"]:
+            continue
+        keys = condition["ArnNotLike"]
+        excepted = _listed(keys.get("aws:PrincipalArn")) if len(keys) == 1 else []
+        if (
+            statement.get("Principal") in ("*", {"AWS": "*"})
+            and len(excepted) == 1
+            and all(_is_named(action, _listed(statement.get("Action"))) for action in actions)
+        ):
+            yield str(excepted[0]).split(":", 5)[-1]
 
 
 def _is_named(action: str, patterns: list[Any]) -> bool:
     """Return whether any of the patterns matches an action. IAM ignores the case of actions."""
-    return any(fnmatchcase(action.lower(), str(pattern).lower()) for pattern in patterns)
+    return any(fnmatchcase(action.lower(), str(pattern).lower().replace("[", "[[]")) for pattern in patterns)
 
 
 def _listed(value: object) -> list[Any]:

@@ -7,7 +7,7 @@ import pytest
 
 from express_path_cli.doctor.answers import State
 from express_path_cli.doctor.approval_checks import Topic, check_approval
-from express_path_cli.doctor.ledger_checks import WRITES, LedgerRecord, check_ledger
+from express_path_cli.doctor.ledger_checks import POLICY_CHANGES, WRITES, LedgerRecord, check_ledger
 
 ROLES = "arn:aws:iam::123456789012:role/express-path/automation/*"
 STATEMENT: dict[str, Any] = {
@@ -17,7 +17,12 @@ STATEMENT: dict[str, Any] = {
     "Resource": "*",
     "Condition": {"ArnNotLike": {"aws:PrincipalArn": ROLES}},
 }
-SAFE = LedgerRecord("ACTIVE", is_protected=True, is_restorable=True, policy={"Statement": [STATEMENT]})
+KEPT = {
+    **STATEMENT,
+    "Action": sorted(POLICY_CHANGES),
+    "Condition": {"ArnNotLike": {"aws:PrincipalArn": "arn:aws:iam::123456789012:role/deploy"}},
+}
+SAFE = LedgerRecord("ACTIVE", is_protected=True, is_restorable=True, policy={"Statement": [STATEMENT, KEPT]})
 TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
 
 
@@ -45,7 +50,11 @@ def test_ledger_check_reports_the_worst_defect(found: LedgerRecord | None, state
         ({}, True),
         ({"Principal": {"AWS": "*"}}, True),
         ({"Action": "dynamodb:*"}, True),
-        ({"Action": ["dynamodb:*Item", "dynamodb:partiql*", "dynamodb:UpdateTimeToLive"]}, True),
+        ({"Action": ["dynamodb:[a-o]*", "dynamodb:partiql*", "dynamodb:[p-z]*"]}, False),
+        (
+            {"Action": ["dynamodb:*Item*", "dynamodb:partiql*", "dynamodb:*table*", "dynamodb:up*", "dynamodb:write*"]},
+            True,
+        ),
         ({"Effect": "Allow"}, False),
         ({"Action": sorted(WRITES - {"dynamodb:UpdateItem"})}, False),
         ({"Action": None}, False),
@@ -60,7 +69,7 @@ def test_ledger_check_reports_the_worst_defect(found: LedgerRecord | None, state
 def test_policy_denies_every_write_to_all_others(change: dict[str, Any], *, safe: bool) -> None:
     """One statement must deny every write to everybody except the runbooks' roles."""
     other = {"Effect": "Allow", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}
-    policy = {"Statement": [other, STATEMENT | change]}
+    policy = {"Statement": [other, STATEMENT | change, KEPT]}
     assert (check_ledger("heals", replace(SAFE, policy=policy)).state is State.OK) is safe
 
 
@@ -70,9 +79,25 @@ def test_policy_of_another_form_protects_nothing(policy: dict[str, Any]) -> None
     assert check_ledger("heals", replace(SAFE, policy=policy)).state is State.FAIL
 
 
+@pytest.mark.parametrize(
+    ("more", "state"),
+    [
+        ([], State.WARN),
+        ([KEPT], State.OK),
+        ([KEPT | {"Action": ["dynamodb:PutResourcePolicy"]}], State.WARN),
+        ([KEPT | {"Condition": {"ArnNotLike": {"aws:PrincipalArn": "arn:aws:iam::123456789012:role/*"}}}], State.WARN),
+    ],
+)
+def test_only_one_role_may_change_the_policy(more: list[dict[str, Any]], state: State) -> None:
+    """Without that, doctor names the stack parameter."""
+    answer = check_ledger("heals", replace(SAFE, policy={"Statement": [STATEMENT, *more]}))
+    assert (answer.state, "DeployingRoleArn" in answer.fix) == (state, state is State.WARN)
+
+
 def test_policy_of_one_statement_counts() -> None:
     """A single statement need not be in a list."""
-    assert check_ledger("heals", replace(SAFE, policy={"Statement": STATEMENT})).state is State.OK
+    policy = {"Statement": STATEMENT | {"Action": "dynamodb:*"}}
+    assert check_ledger("heals", replace(SAFE, policy=policy)).state is State.OK
 
 
 @pytest.mark.parametrize(
