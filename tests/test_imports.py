@@ -32,6 +32,7 @@ ALLOWED = {
         "express_path.adapters.aws",
         "express_path.adapters.memory",
         "express_path.adapters.config_rule",
+        "express_path.domain.network.ids",
         "mypy_boto3",
     ),
     "express_path.evaluation": (*CORE, "express_path.adapters"),

@@ -1,5 +1,6 @@
 """Earlier scans as a history: what each of them covered and found, so that a trend compares like with like."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -138,7 +139,7 @@ def _listed(filters: Sequence[str]) -> str:
 
 
 def _hint(folder: Path) -> str:
-    return f"add a scan to it with: express-path scan --output {folder / 'scan.json'}"
+    return f"add a scan to it with: express-path scan --output {shlex.quote(str(folder / 'scan.json'))}"
 
 
 def point_in(document: Description) -> HistoryPoint:

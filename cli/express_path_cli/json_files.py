@@ -1,6 +1,7 @@
 """Read the JSON that an earlier command wrote. It is read strictly, because a damaged file must not hide a finding."""
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,6 @@ def read_json(file: Path, written_by: WrittenBy, option: str = "") -> Descriptio
         raise OptionError(
             f"{name} has the schemaVersion {version!r:.40}, but this version of express-path reads "
             f"{written_by.schema_version}",
-            f"use the version of express-path that wrote it, or make it again with: {written_by.command} {file.name}",
+            f"use the version of express-path that wrote it, or make it again with: {written_by.command} {shlex.quote(file.name)}",
         )
     return document

@@ -8,6 +8,7 @@ import typer
 
 from express_path_cli.problems import DEBUG
 from express_path_cli.root_command import RootCommand
+from express_path_cli.terminal import echo
 
 app = typer.Typer(
     cls=RootCommand,
@@ -20,7 +21,7 @@ app = typer.Typer(
 
 def _print_version(given: bool) -> None:
     if given:
-        typer.echo(f"express-path {version('express-path')}")
+        echo(f"express-path {version('express-path')}")
         raise typer.Exit
 
 

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from errno import EISDIR
 from pathlib import Path
-from shutil import copymode
 
 import typer
 from rich.console import Console
@@ -16,11 +15,13 @@ from express_path_cli.formats.markdown_table import as_markdown
 from express_path_cli.formats.registry import RENDER, Format
 from express_path_cli.formats.screen import Screen
 from express_path_cli.formats.terminal_table import TableOptions, as_table, as_text_table
+from express_path_cli.new_files import write_new_file
 from express_path_cli.problems import OptionError, one_line, print_trace, say
 from express_path_cli.report.additions import Additions
 from express_path_cli.report.document import as_html
 from express_path_cli.result import Failure, Render, Result
 from express_path_cli.summary import summary
+from express_path_cli.terminal import without_controls
 
 STDOUT = Path("-")
 """The file name that stands for standard output."""
@@ -45,7 +46,9 @@ def write_result(
     if file and file != STDOUT and chosen is Format.ASFF:
         _write_batches(result, file, quiet=quiet)
     elif file and file != STDOUT:
-        write_file(file, as_text_table(result, table) if chosen is Format.TABLE else render(result))
+        write_file(
+            file, as_text_table(result, table) if chosen is Format.TABLE else map(without_controls, render(result))
+        )
         if not quiet:
             say(f"wrote {file}: {summary(result.verdicts, result.evaluated)}")
             if result.comparison:
@@ -55,7 +58,7 @@ def write_result(
         console.file.writelines(as_table(result, Screen(console), table))
     elif sys.stdout:
         document = typer.get_binary_stream("stdout")  # documents are always UTF-8
-        document.writelines(map(str.encode, render(result)))
+        document.writelines(without_controls(piece).encode() for piece in render(result))
         document.flush()
 
 
@@ -90,31 +93,14 @@ def write_bytes(file: Path, pieces: Iterable[bytes]) -> None:
         if file.is_dir():
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
         if file.exists() and not file.is_file():
-            _write(file, pieces)
+            with file.open("wb") as opened:
+                opened.writelines(pieces)
         else:
-            _replace(file.resolve(), pieces)
+            write_new_file(file.resolve(), pieces)
     except OSError as error:
         raise OptionError(
             f"{file} cannot be written: {error.strerror}", "use a folder that you can write to and that has space"
         ) from error
-
-
-def _write(file: Path, pieces: Iterable[bytes]) -> None:
-    with file.open("wb") as opened:
-        opened.writelines(pieces)
-
-
-def _replace(file: Path, pieces: Iterable[bytes]) -> None:
-    unfinished = file.with_name(f".express-path-{os.getpid()}.unfinished")
-    try:
-        if file.exists():
-            unfinished.touch(mode=0o600)  # keep a private file private while it is written
-        _write(unfinished, pieces)
-        if file.exists():
-            copymode(file, unfinished)
-        unfinished.replace(file)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def show_failures_and_notes(failures: Sequence[Failure], notes: Sequence[str] = (), *, quiet: bool) -> None:

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-import typer
-
 from express_path.domain.verdict.parameters import PARAMETERS
 from express_path.errors import ApiError, BlockedError, ExpressPathError, ParameterError, RecordError
 from express_path_cli.hints import hint_of
+from express_path_cli.terminal import echo
 from express_path_cli.web_pages import PROXY_HINT, is_web_page, page_title
 
 UNDETERMINED = 2
@@ -101,7 +100,7 @@ def _message(error: ExpressPathError) -> str:
 def say(message: str) -> None:
     """Write a line to standard error, or nothing if that cannot be written."""
     try:
-        typer.echo(f"express-path: {message}", err=True)
+        echo(f"express-path: {message}", err=True)
     except OSError:
         redirect_to_nowhere(sys.stderr)
 

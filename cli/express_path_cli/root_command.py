@@ -17,6 +17,7 @@ from express_path_cli.problems import (
     say,
 )
 from express_path_cli.subcommands import GROUPS, SubcommandGroup
+from express_path_cli.terminal import echo
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as in shells: 128 plus the signal's number."""
@@ -46,7 +47,7 @@ class RootCommand(SubcommandGroup):
             redirect_to_nowhere(sys.stdout)
             status = CLOSED_PIPE
         except typer.Abort:
-            typer.echo(err=True)  # end the line of the unanswered question
+            echo(err=True)  # end the line of the unanswered question
             say("nothing was changed")
             status = DECLINED
         except Exception as error:  # noqa: BLE001  # a bug is reported in one line, too

@@ -1,9 +1,8 @@
 """Run a runbook several times, and print a line for each run that starts or ends."""
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-
-import typer
 
 from express_path.errors import ApiError
 from express_path_cli.problems import locating_errors, say
@@ -17,6 +16,7 @@ from express_path_cli.runbook_commands import (
 )
 from express_path_cli.runbooks.automation_runs import Run
 from express_path_cli.runbooks.run_queue import Job, RunQueue
+from express_path_cli.terminal import echo
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,39 +59,39 @@ class Batch:
 
     def _print_start(self, job: Job, run_id: str) -> None:
         if not _is_dry_run(job):
-            typer.echo(f"{self._title} of {job.name}: run {run_id}")
+            echo(f"{self._title} of {job.name}: run {run_id}")
 
     def _print_end(self, job: Job, run: Run, done: Callable[[Run], Iterable[str]]) -> None:
         number = f"[{len(self._succeeded) + len(self._failed) + 1}/{self._total}]"
         if has_succeeded(run):
             self._succeeded[job.name] = run
-            typer.echo(f"{number} {self._title} of {job.name}: done")
+            echo(f"{number} {self._title} of {job.name}: done")
             for line in done(run):
-                typer.echo(f"  {line}")
+                echo(f"  {line}")
             return
         self._failed.append(job.name)
-        typer.echo(f"{number} {self._title} of {job.name}: FAILED")
+        echo(f"{number} {self._title} of {job.name}: FAILED")
         say(f"{job.name}: {failure_line(run, self._deployment)}")
         for line in failed_steps(run):
-            typer.echo(f"  {line}")
+            echo(f"  {line}")
         if changes_by_heal(self._deployment, job.document, job.parameters):
-            typer.echo(f"  to undo its changes, if any: express-path undo {run.id}{self._deployment.options}")
+            echo(f"  to undo its changes, if any: express-path undo {shlex.quote(run.id)}{self._deployment.options}")
 
     def _stop(self) -> None:
         if self._queue.waiting and not self._queue.is_stopped:
-            typer.echo(f"no more runs are started ({len(self._queue.waiting)} left); --keep-going starts them too")
+            echo(f"no more runs are started ({len(self._queue.waiting)} left); --keep-going starts them too")
         self._queue.stop()
 
     def _print_rest(self) -> None:
         """Print which runs continue, how to undo them, and which were not started."""
         for run_id, job in self._queue.running.items():
-            typer.echo(f"{self._title} of {job.name} continues: {show_command(run_id, self._deployment)}")
+            echo(f"{self._title} of {job.name} continues: {show_command(run_id, self._deployment)}")
             if changes_by_heal(self._deployment, job.document, job.parameters):
-                undo = f"express-path undo {run_id}{self._deployment.options}"
-                typer.echo(f"  to undo its changes after it has ended: {undo}")
+                undo = f"express-path undo {shlex.quote(run_id)}{self._deployment.options}"
+                echo(f"  to undo its changes after it has ended: {undo}")
         if self._queue.waiting:
             names = ", ".join(job.name for job in self._queue.waiting)
-            typer.echo(f"{self._title} was not started for {names}")
+            echo(f"{self._title} was not started for {names}")
 
 
 def _is_dry_run(job: Job) -> bool:

@@ -3,11 +3,10 @@
 import time
 from collections.abc import Callable
 
-import typer
-
 from express_path.adapters.aws import Aws
 from express_path.errors import ApiError
 from express_path_cli.runbooks.automation_runs import Run, read_run
+from express_path_cli.terminal import echo
 
 POLL_SECONDS = 2.0
 """The time between two reads of a run; AWS throttles GetAutomationExecution per account."""
@@ -22,7 +21,7 @@ _LABELS = {
 _SILENT = frozenset({"Pending", "InProgress"})
 
 
-def watch_run(aws: Aws, run_id: str, show_command: str, echo: Callable[[str], None] = typer.echo) -> Run:
+def watch_run(aws: Aws, run_id: str, show_command: str, echo: Callable[[str], None] = echo) -> Run:
     """Print each step once, when it ends or starts to wait, and return the run when it has ended.
 
     Ctrl-C and a failed read stop only the watching: the run continues. Then its last known status and `show_command`,

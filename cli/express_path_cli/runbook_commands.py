@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from express_path_cli.connections import connect
 from express_path_cli.problems import DECLINED, UNDETERMINED, OptionError, locating_errors, say
 from express_path_cli.run_watcher import watch_run
 from express_path_cli.runbooks.automation_runs import Run, Stack, find_stack, start_run
+from express_path_cli.terminal import echo
 
 DEFAULT_STACK = "express-path"
 """The stack's name in samconfig.toml."""
@@ -56,19 +58,19 @@ def run_document(deployment: Deployment, document: str, parameters: dict[str, st
     aws = deployment.account_region.aws
     with locating_errors(deployment.account_region):
         run_id = start_run(aws, document, parameters)
-        typer.echo(f"{title}: {document}, run {run_id}")
-        undo = f"express-path undo {run_id}{deployment.options}"
+        echo(f"{title}: {document}, run {run_id}")
+        undo = f"express-path undo {shlex.quote(run_id)}{deployment.options}"
         show = show_command(run_id, deployment)
         try:
             run = watch_run(aws, run_id, show)
         except (KeyboardInterrupt, ApiError):
             if changes:
-                typer.echo(f"to undo its changes after it has ended: {undo}")
+                echo(f"to undo its changes after it has ended: {undo}")
             raise
     if not has_succeeded(run):
         say(failure_line(run, deployment))
         if changes:
-            typer.echo(f"to undo its changes, if any: {undo}")
+            echo(f"to undo its changes, if any: {undo}")
         raise typer.Exit(UNDETERMINED)
     return run
 
@@ -94,14 +96,14 @@ def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None
     document = deployment.stack.approval_document
     with locating_errors(deployment.account_region):
         run_id = start_run(deployment.account_region.aws, document, parameters)
-    typer.echo(f"asking the approvers: {document}, run {run_id}")
-    typer.echo("nothing is changed until one of them approves; without an answer within a day, nothing is changed")
-    typer.echo(f"to check: {show_command(run_id, deployment)}")
+    echo(f"asking the approvers: {document}, run {run_id}")
+    echo("nothing is changed until one of them approves; without an answer within a day, nothing is changed")
+    echo(f"to check: {show_command(run_id, deployment)}")
 
 
 def show_command(run_id: str, deployment: Deployment) -> str:
     """Return the command that shows a run."""
-    return f"aws ssm get-automation-execution --automation-execution-id {run_id}{deployment.aws_options}"
+    return f"aws ssm get-automation-execution --automation-execution-id {shlex.quote(run_id)}{deployment.aws_options}"
 
 
 def failed_steps(run: Run) -> list[str]:

@@ -5,6 +5,7 @@ AWS Config's stored result was read, so that late, repeated, and reordered messa
 """
 
 import re
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -157,5 +158,7 @@ def _observation(scope: RuleScope, subnet_id: str, result: StoredResult) -> Obse
     )
     what_to_do = remedy(verdict, None)
     if what_to_do:
-        what_to_do = replace(what_to_do, command=f"express-path explain {subnet_id} --region {scope.region}")
+        what_to_do = replace(
+            what_to_do, command=f"express-path explain {shlex.quote(subnet_id)} --region {scope.region}"
+        )
     return Observation(subnet_id, result.ordering_timestamp, verdict, what_to_do, is_complete=False)

@@ -246,7 +246,11 @@ def test_resource_that_is_described_twice_is_refused_unless_alike(
 def test_prefix_lists_of_another_region_are_none_of_this_one(tmp_path: Path) -> None:
     """A Region whose dump lacks an s3express list of its own name does not offer the service."""
     lists = [
-        {"PrefixListId": f"pl-{service}", "PrefixListName": f"com.amazonaws.{service}", "Cidrs": ["192.0.2.0/24"]}
+        {
+            "PrefixListId": f"pl-{service.replace('.', '-')}",
+            "PrefixListName": f"com.amazonaws.{service}",
+            "Cidrs": ["192.0.2.0/24"],
+        }
         for service in (f"{REGION}.s3", "eu-west-1.s3", "eu-west-1.s3express")
     ]
     [region] = read_dump(empty_dump(tmp_path, PrefixLists=lists))

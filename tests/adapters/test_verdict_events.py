@@ -43,7 +43,7 @@ NETWORK = snapshot(
 )
 FLAGGED = PublishedVerdict.of(verdict_on(NETWORK), remedy(verdict_on(NETWORK), Tracer(NETWORK)))
 GONE = PublishedVerdict(
-    "", "subnet-é", "", None, Compliance.NOT_APPLICABLE, Reason.DELETED, "DELETED: the subnet no longer exists"
+    "", "subnet-0e9", "", None, Compliance.NOT_APPLICABLE, Reason.DELETED, "DELETED: the subnet no longer exists"
 )
 CHANGED = VerdictChanged(
     replace(RUN, sweep_id=None), EarlierResult(Compliance.COMPLIANT, Reason.INTERNET_GATEWAY), FLAGGED
@@ -203,6 +203,10 @@ def with_detail(event: dict[str, Any], path: str, value: object) -> dict[str, An
         (lambda: changed_entry(CHANGED), "vpcId", 7, "detail.vpcId"),
         (lambda: changed_entry(CHANGED), "orderingTimestamp", "today", "detail.orderingTimestamp"),
         (lambda: changed_entry(CHANGED), "orderingTimestamp", "2026-11-22T23:14:05", "detail.orderingTimestamp"),
+        (lambda: changed_entry(CHANGED), "orderingTimestamp", "0001-01-01T00:00:00+01:00", "detail.orderingTimestamp"),
+        (lambda: changed_entry(CHANGED), "orderingTimestamp", "9999-12-31T23:59:59-01:00", "detail.orderingTimestamp"),
+        (lambda: changed_entry(CHANGED), "subnetId", "subnet-1;touch x", "detail.subnetId"),
+        (lambda: changed_entry(CHANGED), "region", "us-east-1 x", "detail.region"),
         (lambda: changed_entry(CHANGED), "old.reason", "NAT", "detail.old.reason"),
         (lambda: changed_entry(CHANGED), "old", [], "detail.old"),
         (lambda: changed_entry(CHANGED), "new.compliance", "MAYBE", "detail.new.compliance"),

@@ -1,6 +1,7 @@
 """express-path explain: the path route by route, why routes lose, and the heal with its patches."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -312,17 +313,21 @@ def test_a_pre_flight_that_fails_is_named_and_the_rest_explained(sandbox: Sandbo
     assert "not checked: security groups, network ACLs" in invoke(["explain", subnet]).stdout
 
 
-def test_ids_are_not_markup(tmp_path: Path) -> None:
-    """A VPC in someone else's dump may have any id."""
+@pytest.mark.parametrize(
+    "rest", ["[/bold]", "1;touch x", "$(touch x)", "1`touch x`", "1 x", "1\nx", "1'x", "\u202e1", "A"]
+)
+@pytest.mark.parametrize("prefix", ["subnet-", "vpc-", "rtb-", "nat-", "pl-"])
+def test_a_dump_with_anything_else_than_ids_is_refused(tmp_path: Path, prefix: str, rest: str) -> None:
+    """Messages and commands contain the ids of someone else's dump, so each must have the form of an id."""
     source = dump_of("nat-gateway-zonal")
-    vpc = json.loads((source / "vpcs.json").read_text(encoding="utf-8"))["Vpcs"][0]["VpcId"]
-    for file in source.glob("*.json"):
-        text = file.read_text(encoding="utf-8").replace(vpc, "vpc-[/bold]")
-        (tmp_path / file.name).write_text(text, encoding="utf-8")
-    for row in json.loads(scan(tmp_path).stdout)["subnets"]:
-        result = invoke(["explain", row["subnetId"], "--from-dump", str(tmp_path)])
-        assert (result.exit_code, result.stderr) == (0, "")
-        assert "vpc-[/bold]" in result.stdout
+    texts = {file.name: file.read_text(encoding="utf-8") for file in source.glob("*.json")}
+    [found, *_] = re.findall(rf'"({prefix}[0-9a-z-]+)"', "".join(texts.values()))
+    for name, text in texts.items():
+        hostile = text.replace(f'"{found}"', json.dumps(prefix + rest))
+        (tmp_path / name).write_text(hostile, encoding="utf-8")
+    result = scan(tmp_path)
+    assert (result.exit_code, "must be an id such as" in result.stderr) == (2, True)
+    assert "\u202e" not in result.stderr
 
 
 def test_a_compliant_subnet_has_nothing_to_heal(builder: Builder) -> None:

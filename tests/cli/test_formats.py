@@ -198,9 +198,13 @@ def test_markdown_escapes_texts_of_verdicts(odd: str) -> None:
     assert {element.tag for body in page.iter("tbody") for element in body.iter()} <= {"tbody", "tr", "td", "code"}
 
 
-@pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@sum(a1)", "\t=1"])
+@pytest.mark.parametrize("value", ["=1+1", "+1", "-1", "@sum(a1)", "\t=1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff201"])
 def test_csv_has_no_formula(value: str) -> None:
-    """Text from somebody else's dump is not a formula in a spreadsheet."""
+    """Text from somebody else's dump is not a formula in a spreadsheet, also not in a later line of its cell."""
+    for before in ("a\n", "a\r\n"):
+        later = verdict(annotation=before + value)
+        [_, row] = csv.reader(io.StringIO(rendered(Format.CSV, Result([later], MADE_AT)), newline=""))
+        assert row[8] == f"{before}'{value}"
     [_, row] = csv.reader(
         io.StringIO(rendered(Format.CSV, Result([verdict(vpc_id=value, route_table_id=None)], MADE_AT)))
     )

@@ -357,6 +357,24 @@ def test_message_that_cannot_be_read_fails_alone(
     assert [line["message"] for line in logged()] == ["message not read", "findings written"]
 
 
+@pytest.mark.parametrize("field", ["orderingTimestamp", "time", "Resources"])
+def test_bad_values_fail_only_their_message(enrich: Hub, field: str) -> None:
+    """A time in year 1 with a time zone cannot be converted to UTC, and a finding may name no subnet."""
+    event = enrich.evaluate(ONE, NAT, at(1))
+    enrich.forward()
+    [imported] = enrich.imported()
+    bad = event if field == "orderingTimestamp" else imported
+    year_1 = "0001-01-01T00:00:00+01:00"
+    if field == "orderingTimestamp":
+        bad = {**bad, "detail": {**bad["detail"], field: year_1}}
+    elif field == "time":
+        bad = {**bad, "time": year_1}
+    else:
+        [finding] = bad["detail"]["findings"]
+        bad = {**bad, "detail": {"findings": [{**finding, "Resources": [{"Type": "Other", "Id": "x"}]}]}}
+    assert enrich.deliver(bad, enrich.sweep_completed(at(2))) == ["0"]
+
+
 @pytest.mark.parametrize("missing", ["resourceId", "orderingTimestamp"])
 def test_compliance_change_must_name_the_subnet_and_the_time(enrich: Hub, missing: str) -> None:
     """AWS Config's event is read strictly."""

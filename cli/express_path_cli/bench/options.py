@@ -12,6 +12,7 @@ from express_path_cli.bench.results import BenchResult, as_bench_json
 from express_path_cli.bench.table import as_bench_table
 from express_path_cli.output import STDOUT, write_file
 from express_path_cli.problems import UNDETERMINED, say
+from express_path_cli.terminal import echo
 
 WHERE = options.WHERE
 LOAD = "What to send"
@@ -133,7 +134,7 @@ Output = Annotated[
 def show(result: BenchResult, output: Path | None) -> None:
     """Print the table, write the file, and end with status 2 if the result is invalid."""
     if output == STDOUT:
-        typer.echo(as_bench_json(result), nl=False)
+        echo(as_bench_json(result), nl=False)
     else:
         Console().print(as_bench_table(result))
         if output:

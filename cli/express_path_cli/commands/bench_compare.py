@@ -20,6 +20,7 @@ from express_path_cli.formats.plot_png import as_png
 from express_path_cli.formats.plot_svg import as_plot_svg
 from express_path_cli.output import write_bytes
 from express_path_cli.problems import OptionError, say
+from express_path_cli.terminal import echo
 
 EXAMPLES = """
 express-path bench compare before.json after.json  # before and after a heal
@@ -79,7 +80,7 @@ def bench_compare(
     for file in chart or ():
         _draw(file, comparison, quiet=quiet)
     if form is Form.JSON:
-        typer.echo(as_comparison_json(comparison), nl=False)
+        echo(as_comparison_json(comparison), nl=False)
     else:
         print_comparison(Console(highlight=False), comparison)
 

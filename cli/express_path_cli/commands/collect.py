@@ -9,6 +9,7 @@ from express_path_cli import options
 from express_path_cli.connections import connect
 from express_path_cli.dump.writer import write_dump
 from express_path_cli.problems import locating_errors
+from express_path_cli.terminal import echo
 
 EXAMPLES = """
 express-path collect dump --region eu-west-1  # a folder of JSON files
@@ -29,7 +30,7 @@ def collect(
     with locating_errors(aws.region):
         for written in write_dump(aws, folder):
             if written.rows is None:
-                typer.echo(f"{written.path}: skipped, because the read was denied", err=True)
+                echo(f"{written.path}: skipped, because the read was denied", err=True)
             else:
-                typer.echo(f"{written.path}: {written.rows}")
-    typer.echo(f"next: express-path scan{options.as_command_line({'--from-dump': str(folder)})}")
+                echo(f"{written.path}: {written.rows}")
+    echo(f"next: express-path scan{options.as_command_line({'--from-dump': str(folder)})}")

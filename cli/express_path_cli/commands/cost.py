@@ -23,6 +23,7 @@ from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
 from express_path_cli.task_pool import TaskPool
+from express_path_cli.terminal import echo
 
 _WHAT = "What to count"
 _MAX_DAYS = 454
@@ -125,6 +126,6 @@ def _write(report: CostReport, form: Form, output: Path | None, *, quiet: bool) 
         if not quiet:
             say(f"wrote {output}")
     elif form is Form.JSON:
-        typer.echo(as_cost_json(report), nl=False)
+        echo(as_cost_json(report), nl=False)
     else:
         Console(highlight=False).print(as_cost_table(report))

@@ -23,6 +23,7 @@ from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
 from express_path_cli.task_pool import TaskPool
+from express_path_cli.terminal import echo
 
 _WHEN = "When to look at"
 EXAMPLES = """
@@ -159,6 +160,6 @@ def _draw(diagnoses: list[NatDiagnosis], chart: Path | None, *, quiet: bool) -> 
 
 def _write(diagnoses: list[NatDiagnosis], during: Timing, form: Form) -> None:
     if form is Form.JSON:
-        typer.echo(as_diagnosis_json(diagnoses, during), nl=False)
+        echo(as_diagnosis_json(diagnoses, during), nl=False)
     else:
         print_diagnoses(Console(highlight=False), diagnoses, during)

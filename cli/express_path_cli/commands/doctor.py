@@ -14,6 +14,7 @@ from express_path_cli.formats.checkup_json import as_checkup_json
 from express_path_cli.formats.checkup_text import print_checkup
 from express_path_cli.progress import watching
 from express_path_cli.runbook_commands import DEFAULT_STACK
+from express_path_cli.terminal import echo
 
 EXAMPLES = """
 express-path doctor  # this account, in the Region of your AWS settings
@@ -51,7 +52,7 @@ def doctor(
     with watching(quiet=quiet) as watch:
         checkup = examine(context, watch)
     if form is Form.JSON:
-        typer.echo(as_checkup_json(checkup), nl=False)
+        echo(as_checkup_json(checkup), nl=False)
     else:
         print_checkup(Console(highlight=False), checkup)
     raise typer.Exit(checkup.exit_status)

@@ -11,6 +11,7 @@ from express_path_cli.explanation.explanation import Subject
 from express_path_cli.formats.explanation_json import as_explanation_json
 from express_path_cli.formats.explanation_text import as_explanation, as_patches
 from express_path_cli.problems import UNDETERMINED, one_line, print_trace, say
+from express_path_cli.terminal import echo
 
 EXAMPLES = """
 express-path explain subnet-0a1b2c3d4e5f60718  # live, in the Region of your AWS settings
@@ -52,7 +53,7 @@ def explain(
     subject = Subject(subnet, from_dump, region, profile, external_id)
     explanation = subject.explain(options.rule_parameters(parameter))
     if form is Form.JSON:
-        typer.echo(as_explanation_json(explanation), nl=False)
+        echo(as_explanation_json(explanation), nl=False)
     else:
         console = _console()
         console.print(as_explanation(explanation))

@@ -27,6 +27,7 @@ from express_path_cli.runbook_commands import (
     run_document,
 )
 from express_path_cli.runbooks.automation_runs import Run
+from express_path_cli.terminal import echo
 
 _TARGET = re.compile(r"(subnet|rtb)-[0-9a-f]{8,17}")
 EXAMPLES = """
@@ -77,7 +78,7 @@ def heal(
     if len(named) == 1 and named[0].startswith("subnet-"):
         _heal_subnet(deployment, named[0], apply=apply, yes=yes)
         return
-    again = f"--from {shlex.quote(str(from_scan))}" if from_scan else " ".join(named)
+    again = f"--from {shlex.quote(str(from_scan))}" if from_scan else shlex.join(named)
     given = HealOptions(again, apply=apply, yes=yes, keep_going=keep_going)
     own_stack = options.as_command_line({"--stack": stack if stack != DEFAULT_STACK else None})
     flagged_here = list(_flagged_here(flagged, deployment, f"express-path heal {again}{own_stack}", profile))
@@ -135,7 +136,7 @@ def _heal_subnet(deployment: Deployment, subnet: str, *, apply: bool, yes: bool)
     if not _has_work(run_document(deployment, documents.heal_document, {**given, "DryRun": "true"}, "dry run")):
         return
     if not apply:
-        typer.echo(f"nothing was changed; to heal: express-path heal {subnet} --apply{deployment.options}")
+        echo(f"nothing was changed; to heal: express-path heal {shlex.quote(subnet)} --apply{deployment.options}")
     elif documents.approval_document:
         confirm(yes=yes, question="Ask the approvers now?")
         request_approval(deployment, given)
@@ -143,14 +144,14 @@ def _heal_subnet(deployment: Deployment, subnet: str, *, apply: bool, yes: bool)
         confirm(yes=yes, question="Heal it now?")
         run = run_document(deployment, documents.heal_document, given, "heal")
         for line in done_lines(run, deployment.options):
-            typer.echo(line)
+            echo(line)
 
 
 def _has_work(plan: Run) -> bool:
     """Print the plan, and return whether there is something to heal. Exit with BLOCKED if the heal is blocked."""
     summary = plan.outputs.get("plan.Summary", "")
     for line in summary.split(" | "):
-        typer.echo(line)
+        echo(line)
     action = plan.outputs.get("plan.Action", "BLOCKED")
     if f": {Reason.DELETED}: " in summary:
         raise OptionError("this subnet does not exist", "name its --region and --profile")

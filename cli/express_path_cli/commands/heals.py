@@ -15,6 +15,7 @@ from express_path_cli.problems import OptionError, locating_errors
 from express_path_cli.runbook_commands import DEFAULT_STACK, StackName, deployment_of
 from express_path_cli.runbooks.heal_history import PastHeal, past_heals
 from express_path_cli.runbooks.ledger_history import read_history
+from express_path_cli.terminal import echo
 
 _WHAT = "What to list"
 EXAMPLES = """
@@ -82,4 +83,4 @@ def _write(pieces: Iterable[str], output: Path | None) -> None:
     if output and output != STDOUT:
         write_file(output, pieces)
     else:
-        typer.echo("".join(pieces), nl=False)
+        echo("".join(pieces), nl=False)

@@ -18,6 +18,7 @@ from express_path_cli.org.network_role import NetworkRole
 from express_path_cli.output import show_failures_and_notes
 from express_path_cli.progress import watching
 from express_path_cli.sources.live_options import LiveOptions
+from express_path_cli.terminal import echo
 
 _DEPLOYED = "What the StackSets deploy"
 EXAMPLES = """
@@ -129,7 +130,7 @@ def org_check(
         found = check_organization(request, watch)
     show_failures_and_notes(found.failures, found.notes, quiet=quiet)
     if form is Form.JSON:
-        typer.echo(as_org_check_json(found), nl=False)
+        echo(as_org_check_json(found), nl=False)
     else:
         console = Console()
         console.file.writelines(f"{line}\n" for line in as_org_check_table(found, Screen(console)))

@@ -16,6 +16,7 @@ from express_path_cli.org.reporting import StatusRequest, read_status
 from express_path_cli.output import show_failures_and_notes
 from express_path_cli.progress import watching
 from express_path_cli.sources.live_options import LiveOptions
+from express_path_cli.terminal import echo
 
 EXAMPLES = """
 express-path org status --aggregator organization --role-name Audit  # results, stacks and sweeps of every account
@@ -87,7 +88,7 @@ def org_status(
         found = read_status(StatusRequest(aggregator, rule_name, stack_set_prefix, live), watch)
     show_failures_and_notes(found.failures, found.remarks, quiet=quiet)
     if form is Form.JSON:
-        typer.echo(as_org_status_json(found), nl=False)
+        echo(as_org_status_json(found), nl=False)
     else:
         console = Console()
         console.file.writelines(f"{line}\n" for line in as_org_status_table(found, Screen(console), aggregator))

@@ -1,5 +1,6 @@
 """express-path undo: start the runbook that undoes a heal, and watch its run."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
@@ -20,6 +21,7 @@ from express_path_cli.runbook_commands import (
 )
 from express_path_cli.runbooks.automation_runs import Run
 from express_path_cli.runbooks.run_queue import Job
+from express_path_cli.terminal import echo
 
 EXAMPLES = """
 express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # show what it changes, ask, and undo the heal
@@ -53,11 +55,11 @@ def undo(
     given = {"RunId": unique[0], **documents.common}
     planned = run_document(deployment, documents.undo_document, {**given, "DryRun": "true"}, "dry run")
     for line in _changes(planned):
-        typer.echo(f"  {line}")
+        echo(f"  {line}")
     confirm(yes=yes, question="Undo it now?")
     run = run_document(deployment, documents.undo_document, given, "undo")
     for line in _done(run):
-        typer.echo(line)
+        echo(line)
 
 
 def _undo_several(deployment: Deployment, run_ids: Sequence[str], *, keep_going: bool, yes: bool) -> int:
@@ -70,9 +72,9 @@ def _undo_several(deployment: Deployment, run_ids: Sequence[str], *, keep_going:
     )
     possible = [run_id for run_id in run_ids if run_id in planned.succeeded]
     if not possible or (len(possible) < len(run_ids) and not keep_going):
-        typer.echo("nothing was changed")
+        echo("nothing was changed")
         return UNDETERMINED
-    typer.echo("an endpoint that a heal created is deleted with the last route table that uses it")
+    echo("an endpoint that a heal created is deleted with the last route table that uses it")
     confirm(yes=yes, question=f"Undo {len(possible)} heals now?" if len(possible) > 1 else "Undo this heal now?")
     result = Batch(deployment, "undo", _jobs(deployment, possible, dry_run=False), parallel=1).run(
         _done, keep_going=keep_going
@@ -88,10 +90,10 @@ def _jobs(deployment: Deployment, run_ids: Sequence[str], *, dry_run: bool) -> l
 
 
 def _print_outcome(result: BatchResult, options: str) -> None:
-    typer.echo(f"{len(result.succeeded)} undone, {len(result.failed)} failed, {len(result.not_started)} not started")
+    echo(f"{len(result.succeeded)} undone, {len(result.failed)} failed, {len(result.not_started)} not started")
     rest = [*result.failed, *result.not_started]
     if rest:
-        typer.echo(f"to undo the others: express-path undo {' '.join(rest)}{options}")
+        echo(f"to undo the others: express-path undo {shlex.join(rest)}{options}")
 
 
 def _changes(planned: Run) -> list[str]:

@@ -1,5 +1,6 @@
 """Check whether requests reach the approvers of heals."""
 
+import shlex
 from dataclasses import dataclass
 
 from express_path_cli.doctor.answers import Answer, count_text, fail, ok, warn
@@ -37,6 +38,6 @@ def check_approval(arn: str, topic: Topic | None, approvers: str, key: str) -> A
         return warn(
             f"topic {arn} has no confirmed subscription: approvers must find requests in Systems Manager",
             "subscribe the approvers",
-            f"aws sns subscribe --topic-arn {arn} --protocol email --notification-endpoint ADDRESS",
+            f"aws sns subscribe --topic-arn {shlex.quote(arn)} --protocol email --notification-endpoint ADDRESS",
         )
     return ok(f"{count_text(len(names), 'approver')}, notified through {arn}")

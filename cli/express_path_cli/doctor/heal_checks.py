@@ -1,5 +1,6 @@
 """Check whether healing can work: settings, runbooks, quotas, and the change calendar."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -74,12 +75,12 @@ def check_exceptions(subnet_ids: Sequence[str], rule: str) -> Answer:
         return ok("no subnet has a remediation exception")
     cleared = sorted(subnet_ids)[:MAX_CLEARED]
     rest = f" and {len(subnet_ids) - len(cleared)} more" if len(subnet_ids) > len(cleared) else ""
-    keys = " ".join(f"ResourceType=AWS::EC2::Subnet,ResourceId={subnet_id}" for subnet_id in cleared)
+    keys = shlex.join(f"ResourceType=AWS::EC2::Subnet,ResourceId={subnet_id}" for subnet_id in cleared)
     return warn(
         f"{count_text(len(subnet_ids), 'subnet')} with a remediation exception, usually because heals failed too "
         f"often: {', '.join(cleared)}{rest}",
         "find the cause with express-path explain, fix it, then delete the exceptions so that AWS Config tries again",
-        f"aws configservice delete-remediation-exceptions --config-rule-name {rule} --resource-keys {keys}",
+        f"aws configservice delete-remediation-exceptions --config-rule-name {shlex.quote(rule)} --resource-keys {keys}",
     )
 
 

@@ -1,6 +1,7 @@
 """Check whether the ledger of heals exists, can be restored, and only the runbooks can write to it."""
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -73,13 +74,13 @@ def check_ledger(name: str, found: LedgerRecord | None) -> Answer:
         return warn(
             f"ledger {name} can be deleted, and heals could no longer be undone",
             "turn on deletion protection",
-            f"aws dynamodb update-table --table-name {name} --deletion-protection-enabled",
+            f"aws dynamodb update-table --table-name {shlex.quote(name)} --deletion-protection-enabled",
         )
     if not found.is_restorable:
         return warn(
             f"ledger {name} has no point-in-time recovery",
             "turn on point-in-time recovery",
-            f"aws dynamodb update-continuous-backups --table-name {name} "
+            f"aws dynamodb update-continuous-backups --table-name {shlex.quote(name)} "
             "--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true",
         )
     return ok(f"ledger {name} exists, and only the runbooks write to it")

@@ -1,5 +1,6 @@
 """Check whether AWS Config's recorder records and delivers the changes that the rule needs."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -110,7 +111,7 @@ def check_recording(status: RecorderStatus) -> Answer:
     return fail(
         f"recorder {status.name} is stopped{since}: changes do not invoke the rule",
         "start it",
-        f"aws configservice start-configuration-recorder --configuration-recorder-name {status.name}",
+        f"aws configservice start-configuration-recorder --configuration-recorder-name {shlex.quote(status.name)}",
     )
 
 

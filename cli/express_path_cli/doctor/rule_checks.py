@@ -1,5 +1,6 @@
 """Check whether the rule runs: its state, its last run, its errors, and its failed events."""
 
+import shlex
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -78,7 +79,7 @@ def check_run(
     (https://docs.aws.amazon.com/config/latest/APIReference/API_ConfigRuleEvaluationStatus.html). Without them, the
     function's invocations in CloudWatch count.
     """
-    start = f"aws configservice start-config-rules-evaluation --config-rule-names {name}"
+    start = f"aws configservice start-config-rules-evaluation --config-rule-names {shlex.quote(name)}"
     last = max(filter(None, (times.invoked, activity.last if activity else None)), default=None)
     if last is None:
         return _never_ran(times, activity, now, start)

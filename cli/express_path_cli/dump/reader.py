@@ -1,5 +1,6 @@
 """Read a dump: a folder of one account and Region, or a folder of such folders."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +75,9 @@ def _folders(folder: Path) -> list[Path]:
     if not any((folder / name).exists() for name in names):
         if subfolders:
             return subfolders
-        raise DumpError(str(folder), "contains no dump", f"create one with: express-path collect {folder}")
+        raise DumpError(
+            str(folder), "contains no dump", f"create one with: express-path collect {shlex.quote(str(folder))}"
+        )
     mixed = [subfolder for subfolder in subfolders if (subfolder / files.IDENTITY).exists()]
     if mixed:
         raise DumpError(str(folder), f"is a dump and contains another, {mixed[0].name}", "keep them side by side")

@@ -18,6 +18,7 @@ from express_path.adapters.sharing_records import OWN_SUBNETS
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import DumpError
 from express_path_cli.dump import files
+from express_path_cli.new_files import write_new_file
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -135,7 +136,7 @@ def _write(path: Path, field: str, rows: Rows | None) -> Written:
 def _write_response(path: Path, response: Mapping[str, object], rows: int) -> Written:
     try:
         path.parent.mkdir(exist_ok=True)
-        path.write_text(_json(response), encoding="utf-8")
+        write_new_file(path, [_json(response).encode()])
     except OSError as error:
         raise DumpError(str(path), str(error.strerror), "free some space, and collect into a new folder") from error
     return Written(path, rows)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 from express_path.domain.findings.texts import path_text
 from express_path.domain.verdict.evaluator import Verdict
@@ -26,18 +27,21 @@ COLUMNS = (
 """The columns of every scan. A column for each selected tag follows, such as tag:owner, and with a baseline, the column
 baseline."""
 
+_FORMULA = re.compile(r"(^|[\r\n])(?=[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
+"""The beginning of a line that a spreadsheet takes as a formula: also with the full-width forms of = + - @."""
+
 
 def as_csv(result: Result) -> str:
     """Return a header, then a row for each subnet (RFC 4180), with the path in one cell. Unknown values are empty.
 
-    A value that a spreadsheet would run as a formula, which only a forged dump can contain, gets an apostrophe
+    A value that a spreadsheet would run as a formula gets an apostrophe; a name or a forged dump can contain one
     (https://owasp.org/www-community/attacks/CSV_Injection).
     """
     written = io.StringIO(newline="")
     writer = csv.writer(written)
     labels = ResourceLabels(result.views, result.tag_keys)
     baseline = ("baseline",) if result.comparison else ()
-    writer.writerow((*COLUMNS, *(f"tag:{key}" for key in result.tag_keys), *baseline))
+    writer.writerow((*COLUMNS, *(_cell(f"tag:{key}") for key in result.tag_keys), *baseline))
     for verdict in result.verdicts:
         tags = labels.tags(verdict)
         row = (*_row(verdict), *labels.names(verdict), *(tags.get(key, "") for key in result.tag_keys))
@@ -62,4 +66,5 @@ def _row(verdict: Verdict) -> tuple[str | None, ...]:
 
 
 def _cell(value: str | None) -> str | None:
-    return f"'{value}" if value and value[0] in "=+-@\t\r" else value
+    """Return a value in which no line begins like a formula."""
+    return _FORMULA.sub(r"\1'", value) if value else value

@@ -1,5 +1,6 @@
 """The sentences that every format of a diagnosis uses."""
 
+import shlex
 from collections.abc import Iterator
 
 from express_path_cli.crossed_nats import NatKind
@@ -45,7 +46,10 @@ def undiagnosed(diagnosed: NatDiagnosis) -> str:
 def heal_commands(diagnosed: NatDiagnosis) -> list[str]:
     """Return the commands that move S3 Express traffic off the NAT."""
     region = diagnosed.nat.region
-    return [f"express-path heal {subnet_id} --region {region}" for subnet_id in diagnosed.subnets_to_heal]
+    return [
+        f"express-path heal {shlex.quote(subnet_id)} --region {shlex.quote(region)}"
+        for subnet_id in diagnosed.subnets_to_heal
+    ]
 
 
 def _symptom_text(finding: Finding) -> str:

@@ -1,6 +1,7 @@
 """Past heals as JSON, for other tools."""
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -36,5 +37,5 @@ def _heal(heal: PastHeal, region: str, undo_options: str) -> dict[str, Any]:
         "undoneAt": (heal.undo.finished_at or None) if heal.undo else None,
         "deletedEndpoint": bool(heal.undo and heal.undo.deleted_at),
         "replacedByRunId": heal.later_run_id or None,
-        "undo": f"express-path undo {run.run_id}{undo_options}" if heal.can_be_undone else None,
+        "undo": f"express-path undo {shlex.quote(run.run_id)}{undo_options}" if heal.can_be_undone else None,
     }

@@ -1,5 +1,6 @@
 """Past heals as a table for the terminal: three lines each, in 80 columns, and the command that undoes it."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -38,10 +39,10 @@ def _lines(heal: PastHeal, undo_options: str) -> Iterator[str]:
     elif heal.later_run_id:
         yield f"  replaced by run {heal.later_run_id}"
     if heal.can_be_undone:
-        yield f"  express-path undo {run.run_id}{undo_options}"
+        yield f"  express-path undo {shlex.quote(run.run_id)}{undo_options}"
     if heal.state is HealState.UNCONFIRMED:
         yield "  not confirmed; what to look for in CloudTrail:"
-        yield f"  express-path undo {run.run_id}{undo_options}"
+        yield f"  express-path undo {shlex.quote(run.run_id)}{undo_options}"
 
 
 def _row(*cells: str) -> str:

@@ -1,11 +1,10 @@
 """Heal several route tables: one plan, one question, and a few runs at a time."""
 
 import re
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-
-import typer
 
 from express_path_cli.healing.table_plans import TablePlan, plan_lines, subnet_plan
 from express_path_cli.healing.table_targets import TableTarget
@@ -15,6 +14,7 @@ from express_path_cli.runbook_commands import Deployment, confirm, request_appro
 from express_path_cli.runbooks import run_queue
 from express_path_cli.runbooks.automation_runs import Run
 from express_path_cli.runbooks.run_queue import Job
+from express_path_cli.terminal import echo
 
 BLOCKED = DECLINED
 """The exit status of a heal that is blocked."""
@@ -34,22 +34,22 @@ class HealOptions:
 def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions) -> int:
     """Plan the heal of every route table, ask once, heal, and return the exit status."""
     if not targets:
-        typer.echo("nothing to heal: the scan has no NON_COMPLIANT subnet that exists here")
+        echo("nothing to heal: the scan has no NON_COMPLIANT subnet that exists here")
         return 0
     planned, unknown = _plan(deployment, targets, given)
-    typer.echo(f"plan for {_count(targets)} in {deployment.account_region}:")
+    echo(f"plan for {_count(targets)} in {deployment.account_region}:")
     for line in plan_lines(planned):
-        typer.echo(line)
+        echo(line)
     blocked = any(plan.blocked for plan in planned)
     status = UNDETERMINED if unknown else BLOCKED if blocked else 0
     changes = [plan for plan in planned if plan.change]
-    typer.echo(_sums(planned, unknown))
+    echo(_sums(planned, unknown))
     if unknown and not given.keep_going:
-        typer.echo("nothing was changed: a plan is missing; --keep-going heals the others")
+        echo("nothing was changed: a plan is missing; --keep-going heals the others")
     elif not changes:
-        typer.echo("nothing was changed")
+        echo("nothing was changed")
     elif not given.apply:
-        typer.echo(f"nothing was changed; to heal: express-path heal {given.again} --apply{deployment.options}")
+        echo(f"nothing was changed; to heal: express-path heal {given.again} --apply{deployment.options}")
     else:
         return max(status, _apply(deployment, changes, given))
     return status
@@ -63,7 +63,7 @@ def done_lines(run: Run, options: str) -> Iterator[str]:
     yield run.outputs.get("verify.Annotation") or run.outputs.get("plan.Summary", "")
     run_id = undone_by(run)
     if run_id:
-        yield f"to undo: express-path undo {run_id}{options}"
+        yield f"to undo: express-path undo {shlex.quote(run_id)}{options}"
 
 
 def undone_by(run: Run) -> str:
@@ -106,13 +106,13 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
         confirm(yes=given.yes, question=f"Ask the approvers now, once for each of {names}?")
         _request_approvals(deployment, jobs)
         return 0
-    typer.echo("open TCP connections to S3 Express from the subnets that move will drop for a moment")
+    echo("open TCP connections to S3 Express from the subnets that move will drop for a moment")
     confirm(yes=given.yes, question=f"Heal {names} now?")
     result = Batch(deployment, "heal", jobs).run(
         lambda run: done_lines(run, deployment.options), keep_going=given.keep_going
     )
     for line in _outcome(result, deployment.options):
-        typer.echo(line)
+        echo(line)
     return UNDETERMINED if result.failed else 0
 
 
@@ -125,7 +125,7 @@ def _jobs(deployment: Deployment, changes: Iterable[TablePlan]) -> Iterator[Job]
 
 def _request_approvals(deployment: Deployment, jobs: Iterable[Job]) -> None:
     for job in jobs:
-        typer.echo(f"{job.name}:")
+        echo(f"{job.name}:")
         request_approval(deployment, dict(job.parameters))
         time.sleep(run_queue.START_SECONDS)
 
@@ -135,10 +135,10 @@ def _outcome(result: BatchResult, options: str) -> Iterator[str]:
     sums = [f"{len(result.succeeded)} healed", f"{len(result.failed)} failed", f"{len(result.not_started)} not started"]
     yield ", ".join(sums[: 3 if result.not_started else 2])
     if result.not_started:
-        yield f"to heal those that were not started: express-path heal {' '.join(result.not_started)} --apply{options}"
+        yield f"to heal those that were not started: express-path heal {shlex.join(result.not_started)} --apply{options}"
     run_ids = dict.fromkeys(filter(None, map(undone_by, result.succeeded.values())))
     if len(run_ids) > 1:
-        yield f"to undo all of these heals: express-path undo {' '.join(run_ids)}{options}"
+        yield f"to undo all of these heals: express-path undo {shlex.join(run_ids)}{options}"
 
 
 def _sums(planned: Sequence[TablePlan], unknown: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 
-from express_path.adapters.config_rule.event_checks import checked_json
+from express_path.adapters.config_rule.event_checks import checked_json, time_of
 from express_path.errors import EventError
 
 MAX_BYTES = 240_000
@@ -58,9 +58,6 @@ def entry_of(message: object) -> Entry:
         raise EventError("body.resources", resources, "a list of strings")
     if not isinstance(detail, dict):
         raise EventError("body.detail", detail, "an object")
-    try:
-        time = datetime.fromisoformat(found["time"])
-    except ValueError as error:
-        raise EventError("body.time", found["time"], "a time such as 2026-01-31T12:00:00.000Z") from error
+    time = time_of(found["time"], "body.time")
     text = json.dumps(detail, separators=(",", ":"))
     return Entry(found["source"], found["detail-type"], tuple(resources), time, text)

@@ -1,15 +1,13 @@
 """Read fields of AWS's descriptions strictly: a missing or invalid field raises RecordError, which names it."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeGuard, TypeVar
 
 from express_path.domain.network.addresses import Cidr, parse_cidr
+from express_path.domain.network.ids import wrong_form
 from express_path.errors import RecordError
 
 Description = Mapping[str, Any]
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""Characters that no id contains, and that a terminal would interpret if a dump contained them."""
 
 
 class Identified(Protocol):
@@ -24,9 +22,8 @@ Record = TypeVar("Record", bound=Identified)
 
 
 def identifier(description: Description, field: str, resource: str) -> str:
-    """Return a field that must be an id or an AWS keyword: a non-empty string without control characters."""
-    found = free_text(description, field, resource)
-    return found if found.isprintable() else _without_control(found, field, resource)
+    """Return a field that must be an id of the field's form, or an AWS keyword: a string without control characters."""
+    return _checked(free_text(description, field, resource), field, resource)
 
 
 def free_text(description: Description, field: str, resource: str) -> str:
@@ -40,7 +37,7 @@ def free_text(description: Description, field: str, resource: str) -> str:
 def optional_identifier(description: Description, field: str, resource: str) -> str:
     """Return a field that must be an id or an AWS keyword, empty if it is absent or null."""
     found = optional_free_text(description, field, resource)
-    return found if found.isprintable() else _without_control(found, field, resource)
+    return _checked(found, field, resource) if found else ""
 
 
 def optional_free_text(description: Description, field: str, resource: str) -> str:
@@ -95,12 +92,15 @@ def nested(description: Description, field: str, resource: str) -> Description:
 
 
 def ids(description: Description, field: str, resource: str) -> tuple[str, ...]:
-    """Return a field that must be a list of ids; absent or null means empty."""
+    """Return a field that must be a list of ids or keywords, such as SubnetIds; absent or null means empty."""
     found = description.get(field)
     if found is None:
         return ()
-    if not isinstance(found, list) or not all(isinstance(value, str) and not _has_control(value) for value in found):
-        raise RecordError(resource, field, found, "a list of ids, without control characters")
+    if not isinstance(found, list) or not all(isinstance(value, str) and value for value in found):
+        raise RecordError(resource, field, found, "a list of ids")
+    for value in found:
+        if allowed := wrong_form(value, field.removesuffix("s")):
+            raise RecordError(resource, field, value, allowed)
     return tuple(found)
 
 
@@ -112,11 +112,7 @@ def block(value: object, field: str, resource: str) -> Cidr:
         raise RecordError(resource, field, value, "a CIDR block such as 10.0.0.0/16") from error
 
 
-def _without_control(found: str, field: str, resource: str) -> str:
-    if _has_control(found):
-        raise RecordError(resource, field, found, "a string without control characters")
+def _checked(found: str, field: str, resource: str) -> str:
+    if allowed := wrong_form(found, field):
+        raise RecordError(resource, field, found, allowed)
     return found
-
-
-def _has_control(found: str) -> bool:
-    return not found.isprintable() and _CONTROL.search(found) is not None

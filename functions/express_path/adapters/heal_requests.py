@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from express_path.domain.heal.ledger import StartedBy
+from express_path.domain.network.ids import wrong_form
 from express_path.errors import EventError
 
 
@@ -82,20 +83,21 @@ def parse_heal_request(event: Mapping[str, Any]) -> HealRequest:
     action = HealAction(_one_of(event, "action", [action.value for action in HealAction]))
     return HealRequest(
         action,
-        _id(event, "subnetId", "subnet-"),
+        _id(event, "subnetId"),
         dry_run=_one_of(event, "dryRun", ["false", "true"]) == "true",
         run_id=_text(event, "runId"),
         started_by=StartedBy(_one_of(event, "startedBy", [starter.value for starter in StartedBy])),
-        route_table_id=_id(event, "routeTableId", "rtb-") if action in CLAIMED else "",
+        route_table_id=_id(event, "routeTableId") if action in CLAIMED else "",
         seen_run=_text(event, "seenRun"),
         seen_state=_text(event, "seenState"),
     )
 
 
-def _id(event: Mapping[str, Any], field: str, prefix: str) -> str:
+def _id(event: Mapping[str, Any], field: str) -> str:
     found = event.get(field)
-    if not isinstance(found, str) or not found.startswith(prefix):
-        raise EventError(field, found, f"an id that starts with {prefix}")
+    allowed = wrong_form(found if isinstance(found, str) else "", field)
+    if not isinstance(found, str) or allowed:
+        raise EventError(field, found, allowed)
     return found
 
 

@@ -1,11 +1,11 @@
 """Read the events that the rule publishes, strictly, where another function consumes them."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from express_path.adapters.config_rule.event_checks import checked
+from express_path.adapters.config_rule.event_checks import checked, time_of
 from express_path.adapters.verdict_events import (
     SCHEMA_VERSION,
     SOURCE,
@@ -20,6 +20,7 @@ from express_path.adapters.verdict_events import (
     VerdictEvent,
     VerdictSnapshot,
 )
+from express_path.domain.network.ids import wrong_form
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
@@ -30,7 +31,6 @@ from express_path.errors import EventError
 
 _Member = TypeVar("_Member", bound=StrEnum)
 _Row = TypeVar("_Row")
-_TIME = "a time such as 2026-01-31T12:00:00.000Z"
 
 
 def parse_verdict_event(event: object) -> VerdictEvent:
@@ -73,10 +73,12 @@ class _Fields:
         self.values, self.path = values, path
 
     def text(self, field: str) -> str:
-        """Return a non-empty text."""
+        """Return a non-empty text; an id has its form."""
         found = self.values.get(field)
         if not isinstance(found, str) or not found:
             raise self._invalid(field, "a non-empty string")
+        if allowed := wrong_form(found, field):
+            raise self._invalid(field, allowed)
         return found
 
     def optional_text(self, field: str) -> str:
@@ -102,13 +104,7 @@ class _Fields:
 
     def time(self, field: str) -> datetime:
         """Return a time with a time zone."""
-        try:
-            time = datetime.fromisoformat(self.text(field))
-        except ValueError as error:
-            raise self._invalid(field, _TIME) from error
-        if time.tzinfo is None:
-            raise self._invalid(field, _TIME)
-        return time.astimezone(UTC)
+        return time_of(self.values.get(field), f"{self.path}{field}")
 
     def object(self, field: str) -> "_Fields":
         """Return an object."""

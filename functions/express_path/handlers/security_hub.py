@@ -14,7 +14,7 @@ from express_path.adapters.security_hub.messages import News, parse_message
 from express_path.adapters.security_hub.native_findings import NativeFindings
 from express_path.adapters.security_hub.own_findings import OwnFindings
 from express_path.adapters.security_hub.rule_findings import Rejected, RuleFindings, RuleScope
-from express_path.errors import EventError, FindingsError, SettingError
+from express_path.errors import EventError, FindingsError, RecordError, SettingError
 from express_path.security_hub import Services, apply_news
 
 logger = Logger(service="express-path")
@@ -76,7 +76,7 @@ def _parsed(event: dict[str, Any], scope: RuleScope) -> tuple[dict[str, News], l
         message_id = str(record["messageId"])
         try:
             news[message_id] = parse_message(record.get("body"), scope)
-        except EventError:
+        except (EventError, RecordError):
             logger.exception("message not read", extra={"messageId": message_id})
             failed.append(message_id)
     return news, failed

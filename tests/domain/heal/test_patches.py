@@ -10,6 +10,8 @@ import pytest
 import yaml
 from botocore import xform_name
 from botocore.session import Session
+from hypothesis import given
+from hypothesis import strategies as st
 
 from express_path.domain.heal.evidence import Evidence, Policy
 from express_path.domain.heal.patches import associate_patches, create_patches
@@ -219,3 +221,27 @@ def test_terraform_patch_holds_any_policy() -> None:
     [policy] = re.findall(r"policy\s+= jsonencode\((.*)\)\n", text, re.DOTALL)
     assert not re.search(r"(?<!\$)\$\{|(?<!%)%\{", policy)
     assert json.loads(policy.replace("$${", "${").replace("%%{", "%{")) == json.loads(AWKWARD)
+
+
+@given(
+    st.lists(
+        st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"]), min_size=1), min_size=4, max_size=4
+    )
+)
+def test_no_value_breaks_out_of_its_quotes(values: list[str]) -> None:
+    """Ids are checked when they are read. Even if one were not, pasting a patch would run nothing of it."""
+    endpoint_id, vpc_id, table_id, name = values
+    tags = {"aws:cloudformation:stack-name": name, "aws:cloudformation:logical-id": name}
+    existing = endpoint(endpoint_id, vpc_id=vpc_id, tags=tags)
+    associated = associate_patches(existing, [table_id])
+    words = ["aws", "ec2", "modify-vpc-endpoint", "--region", REGION, "--vpc-endpoint-id", endpoint_id]
+    assert shlex.split(associated["cli"]) == [*words, "--add-route-table-ids", table_id]
+    for patches in (associated, create_patches(existing, [table_id], FULL_ACCESS)):
+        [properties] = [
+            found["Properties"] for found in yaml.safe_load(patches["cloudFormation"])["Resources"].values()
+        ]
+        assert (properties["VpcId"], properties["RouteTableIds"]) == (vpc_id, [table_id])
+        assert all(line.startswith("#") or _HCL.fullmatch(line) for line in patches["terraform"].split("\n"))
+
+
+_HCL = re.compile(r'( *\w+ +(= |"\w+" )("[^"\\]*(\\.[^"\\]*)*"|[\w.]+)( \{)?|resource "\w+" "\w+" \{|\}|)')

@@ -2,12 +2,17 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from express_path.errors import EventError
 
 MAX_DEPTH = 100
 """How deep an event may be nested. Configuration items are less than ten levels deep; Python stops at about 1,000."""
+
+EPOCH_YEAR = 1970
+"""No event is older, because AWS Config takes times as seconds since 1970."""
+_A_TIME = "a time such as 2026-01-31T12:00:00.000Z"
 
 
 def checked(value: object, field: str) -> Mapping[str, Any]:
@@ -35,6 +40,18 @@ def checked_json(text: object, field: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise EventError(field, text, "the JSON text of an object")
     return checked(value, field)
+
+
+def time_of(found: object, field: str) -> datetime:
+    """Return the time, in UTC, that a text contains. Raise EventError without a time zone or before EPOCH_YEAR."""
+    try:
+        time = datetime.fromisoformat(found) if isinstance(found, str) else None
+        utc = time.astimezone(UTC) if time and time.tzinfo else None
+    except (ValueError, OverflowError) as error:
+        raise EventError(field, found, _A_TIME) from error
+    if utc is None or utc.year < EPOCH_YEAR:
+        raise EventError(field, found, _A_TIME)
+    return utc
 
 
 def _inside(value: object, field: str) -> Iterator[object]:

@@ -5,15 +5,14 @@ Shapes: https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from express_path.adapters.config_rule.event_checks import checked, checked_json
+from express_path.adapters.config_rule.event_checks import checked, checked_json, time_of
+from express_path.domain.network.ids import wrong_form
 from express_path.errors import EventError
 
 TEST_TOKEN = "TESTMODE"  # noqa: S105  # the rule development kit's token for events that must not store results
-EPOCH_YEAR = 1970
-"""No item is older, because AWS Config takes times as seconds since 1970."""
 _CHANGE = "ConfigurationItemChangeNotification"
 _OVERSIZED = "OversizedConfigurationItemChangeNotification"
 _SCHEDULED = "ScheduledNotification"
@@ -84,7 +83,7 @@ def _event(
     if event.get("accountId") not in (None, account_id):
         raise EventError("awsAccountId", account_id, f"the account of the rule, {event['accountId']}")
     return ConfigEvent(
-        account_id=_text({"accountId": account_id}, "accountId"),
+        account_id=_account(account_id),
         rule_name=_text(event, "configRuleName"),
         result_token=_text(event, "resultToken"),
         parameters=_parameters(event),
@@ -114,6 +113,13 @@ def _text(event: Mapping[str, Any], field: str) -> str:
     return found
 
 
+def _account(found: object) -> str:
+    allowed = wrong_form(found if isinstance(found, str) else "", "accountId")
+    if not isinstance(found, str) or allowed:
+        raise EventError("accountId", found, allowed)
+    return found
+
+
 def _boolean(event: Mapping[str, Any], field: str) -> bool:
     """Return a field that AWS Config always sends as true or false; events written by hand may omit it (false)."""
     found = event.get(field, False)
@@ -123,12 +129,4 @@ def _boolean(event: Mapping[str, Any], field: str) -> bool:
 
 
 def _time(source: Mapping[str, Any], field: str) -> datetime:
-    found = source.get(field.rpartition(".")[2])
-    try:
-        time = datetime.fromisoformat(found) if isinstance(found, str) else None
-        is_usable = time is not None and time.tzinfo is not None and time.astimezone(UTC).year >= EPOCH_YEAR
-    except (ValueError, OverflowError) as error:
-        raise EventError(f"invokingEvent.{field}", found, "a time such as 2026-01-31T12:00:00.000Z") from error
-    if time is None or not is_usable:
-        raise EventError(f"invokingEvent.{field}", found, "a time such as 2026-01-31T12:00:00.000Z")
-    return time
+    return time_of(source.get(field.rpartition(".")[2]), f"invokingEvent.{field}")

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from express_path.adapters.config_rule.event_checks import checked, checked_json
+from express_path.domain.network.ids import wrong_form
 from express_path.errors import EventError
 
 Item = Mapping[str, Any]
@@ -32,7 +33,7 @@ def check_item(item: Item, resource_types: Collection[str]) -> None:
     if resource_type not in tuple(resource_types):
         raise EventError("configurationItem.resourceType", resource_type, "one of " + ", ".join(resource_types))
     resource_id = item.get("resourceId")
-    if not isinstance(resource_id, str) or not resource_id:
+    if not isinstance(resource_id, str) or wrong_form(resource_id, "resourceId"):
         raise EventError("configurationItem.resourceId", resource_id, "the resource's id")
     status = item.get("configurationItemStatus")
     if status not in _STATUSES:

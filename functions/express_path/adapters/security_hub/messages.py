@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from express_path.adapters.config_rule.event_checks import checked, checked_json
+from express_path.adapters.config_rule.event_checks import checked, checked_json, time_of
 from express_path.adapters.security_hub.records import native_finding
 from express_path.adapters.security_hub.rule_findings import RuleScope
 from express_path.adapters.verdict_event_parsing import parse_verdict_event, verdict_of
@@ -22,6 +22,7 @@ from express_path.adapters.verdict_events import (
     VerdictSnapshot,
 )
 from express_path.domain.findings.observations import Observation
+from express_path.domain.network.ids import wrong_form
 from express_path.errors import EventError
 
 COMPLIANCE_CHANGE = "Config Rules Compliance Change"
@@ -80,14 +81,14 @@ def _of_config(event: Mapping[str, Any], scope: RuleScope) -> News:
     if named != (scope.account_id, scope.region, scope.rule_name):
         return News()
     subnet_id = detail.get("resourceId")
-    if not isinstance(subnet_id, str) or not subnet_id:
+    if not isinstance(subnet_id, str) or wrong_form(subnet_id, "subnetId"):
         raise EventError("detail.resourceId", subnet_id, "the ID of a subnet")
     result = checked(detail.get("newEvaluationResult"), "detail.newEvaluationResult")
     identifier = checked(
         result.get("evaluationResultIdentifier"), "detail.newEvaluationResult.evaluationResultIdentifier"
     )
     return News(
-        triggers=(Observation(subnet_id, _time(identifier.get("orderingTimestamp"), "orderingTimestamp"), None),)
+        triggers=(Observation(subnet_id, time_of(identifier.get("orderingTimestamp"), "orderingTimestamp"), None),)
     )
 
 
@@ -104,15 +105,5 @@ def _of_security_hub(event: Mapping[str, Any], scope: RuleScope) -> News:
             continue
         finding = native_finding(found)
         if not finding.is_settled:
-            triggers.append(Observation(finding.subnet_id, _time(event.get("time"), "time"), None))
+            triggers.append(Observation(finding.subnet_id, time_of(event.get("time"), "time"), None))
     return News(triggers=tuple(triggers))
-
-
-def _time(text: object, field: str) -> datetime:
-    try:
-        time = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is None:
-        raise EventError(field, text, "a time such as 2026-01-31T12:00:00.000Z")
-    return time

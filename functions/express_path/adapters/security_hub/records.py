@@ -48,6 +48,6 @@ def _time(found: Mapping[str, Any], field: str, finding_id: str) -> datetime:
     text = identifier(found, field, finding_id)
     try:
         time = datetime.fromisoformat(text)
-    except ValueError as error:
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
         raise RecordError(finding_id, field, text, "a time such as 2026-01-31T12:00:00.000Z") from error
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -43,9 +43,9 @@ class NativeFinding:
         """The ordering timestamp of what we added, None if we added nothing yet."""
         try:
             time = datetime.fromisoformat(self.fields.get(TIMESTAMP, ""))
-        except ValueError:
+            return time.astimezone(UTC) if time.tzinfo else None
+        except (ValueError, OverflowError):
             return None
-        return time if time.tzinfo else None
 
     @property
     def is_never_touched(self) -> bool:

@@ -71,6 +71,6 @@ def changed_at(record: TableRecord) -> datetime | None:
     """Return when a heal or an undo last wrote the record; None if it has no time with a time zone."""
     try:
         changed = datetime.fromisoformat(record.changed_at)
-    except ValueError:
+        return changed.astimezone(UTC) if changed.tzinfo else None
+    except (ValueError, OverflowError):
         return None
-    return changed.astimezone(UTC) if changed.tzinfo else None

@@ -1,6 +1,7 @@
 """The change of a plan for CloudFormation, Terraform, and the AWS CLI, so that a person can apply it."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 
@@ -10,6 +11,10 @@ from express_path.domain.network.resources import VpcEndpoint
 
 _STACK = "aws:cloudformation:stack-name"
 _LOGICAL_ID = "aws:cloudformation:logical-id"
+_ALPHANUMERIC = re.compile("[A-Za-z0-9]+")
+"""A logical ID of CloudFormation
+(https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/resources-section-structure.html)."""
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 _LOGICAL_ID_OF_NEW = "S3ExpressEndpoint"
 
 
@@ -18,15 +23,20 @@ def associate_patches(
 ) -> dict[str, str]:
     """Return the patches that associate route tables with an existing endpoint; policies may include its policy."""
     policy = next((found.document for found in policies if found.holder == endpoint.id), FULL_ACCESS)
-    logical_id = endpoint.tags.get(_LOGICAL_ID, _LOGICAL_ID_OF_NEW)
+    logical_id = endpoint.tags.get(_LOGICAL_ID, "")
+    if not _ALPHANUMERIC.fullmatch(logical_id):
+        logical_id = _LOGICAL_ID_OF_NEW
     tables = sorted({*endpoint.route_table_ids, *route_table_ids})
     return {
         "cloudFormation": _stack_comment(endpoint)
         + _template(logical_id, [*_identity(endpoint), *_lines("RouteTableIds", tables), *_policy_document(policy)]),
         "terraform": _terraform_comment(endpoint, route_table_ids)
-        + _terraform_associations(f'"{endpoint.id}"', route_table_ids),
-        "cli": f"aws ec2 modify-vpc-endpoint --region {_region(endpoint)} --vpc-endpoint-id {endpoint.id} "
-        f"--add-route-table-ids {' '.join(route_table_ids)}\n",
+        + _terraform_associations(_hcl(endpoint.id), route_table_ids),
+        "cli": _command(
+            "modify-vpc-endpoint",
+            *("--region", _region(endpoint), "--vpc-endpoint-id", endpoint.id),
+            *("--add-route-table-ids", *route_table_ids),
+        ),
     }
 
 
@@ -35,33 +45,49 @@ def create_patches(endpoint: VpcEndpoint, route_table_ids: Sequence[str], policy
     document = _custom_policy(policy)
     properties = [
         *_identity(endpoint),
-        f"IpAddressType: {endpoint.ip_address_type}",
+        f"IpAddressType: {_yaml(endpoint.ip_address_type)}",
         *_lines("RouteTableIds", route_table_ids),
         *_policy_document(policy),
     ]
     name = _name(endpoint.vpc_id)
     return {
         "cloudFormation": _template(_LOGICAL_ID_OF_NEW, properties),
-        "terraform": f'resource "aws_vpc_endpoint" "{name}" {{\n  vpc_id            = "{endpoint.vpc_id}"\n'
-        f'  vpc_endpoint_type = "Gateway"\n  service_name      = "{endpoint.service_name}"\n'
-        f'  ip_address_type   = "{endpoint.ip_address_type}"\n'
+        "terraform": f'resource "aws_vpc_endpoint" "{name}" {{\n  vpc_id            = {_hcl(endpoint.vpc_id)}\n'
+        f'  vpc_endpoint_type = "Gateway"\n  service_name      = {_hcl(endpoint.service_name)}\n'
+        f"  ip_address_type   = {_hcl(endpoint.ip_address_type)}\n"
         + (f"  policy            = jsonencode({_literal(document)})\n" if document else "")
         # Without route_table_ids in the endpoint, Terraform does not touch associations that others add.
         + "}\n\n"
         + _terraform_associations(f"aws_vpc_endpoint.{name}.id", route_table_ids),
-        "cli": f"aws ec2 create-vpc-endpoint --region {_region(endpoint)} --vpc-endpoint-type Gateway "
-        f"--vpc-id {endpoint.vpc_id} --service-name {endpoint.service_name} "
-        f"--ip-address-type {endpoint.ip_address_type} --route-table-ids {' '.join(route_table_ids)}"
-        + (f" --policy-document {shlex.quote(document)}" if document else "")
-        + "\n",
+        "cli": _command(
+            "create-vpc-endpoint",
+            *("--region", _region(endpoint), "--vpc-endpoint-type", "Gateway", "--vpc-id", endpoint.vpc_id),
+            *("--service-name", endpoint.service_name, "--ip-address-type", endpoint.ip_address_type),
+            *("--route-table-ids", *route_table_ids),
+            *(("--policy-document", document) if document else ()),
+        ),
     }
+
+
+def _command(operation: str, *words: str) -> str:
+    return shlex.join(["aws", "ec2", operation, *words]) + "\n"
+
+
+def _yaml(text: str) -> str:
+    """Return a text as YAML: quoted unless it is a plain word, and always on one line."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text)
+
+
+def _hcl(text: str) -> str:
+    """Return a text as a string of Terraform's language."""
+    return _literal(json.dumps(text))
 
 
 def _identity(endpoint: VpcEndpoint) -> list[str]:
     return [
-        f"VpcId: {endpoint.vpc_id}",
+        f"VpcId: {_yaml(endpoint.vpc_id)}",
         "VpcEndpointType: Gateway",
-        f"ServiceName: {endpoint.service_name}",
+        f"ServiceName: {_yaml(endpoint.service_name)}",
     ]
 
 
@@ -72,7 +98,7 @@ def _template(logical_id: str, properties: Iterable[str]) -> str:
 
 
 def _lines(name: str, values: Iterable[str]) -> list[str]:
-    return [f"{name}:", *(f"  - {value}" for value in values)]
+    return [f"{name}:", *(f"  - {_yaml(value)}" for value in values)]
 
 
 def _policy_document(policy: str) -> list[str]:
@@ -89,7 +115,7 @@ def _custom_policy(policy: str) -> str:
 def _stack_comment(endpoint: VpcEndpoint) -> str:
     """Return a comment: the list of route tables must be complete, and the other properties must stay."""
     stack = endpoint.tags.get(_STACK)
-    where = f"Stack {stack}: change" if stack else f"If a stack owns {endpoint.id}, change"
+    where = f"Stack {_yaml(stack)}: change" if stack else f"If a stack owns {_yaml(endpoint.id)}, change"
     return f"# {where} RouteTableIds as below. Keep all other properties of the resource.\n"
 
 
@@ -98,10 +124,10 @@ def _terraform_comment(endpoint: VpcEndpoint, route_table_ids: Sequence[str]) ->
 
     https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/vpc_endpoint_route_table_association
     """
-    listed = ", ".join(f'"{table_id}"' for table_id in route_table_ids)
+    listed = ", ".join(map(_hcl, route_table_ids))
     these = "this resource" if len(route_table_ids) == 1 else "these resources"
     return (
-        f"# If your configuration sets route_table_ids in the aws_vpc_endpoint of {endpoint.id},\n"
+        f"# If your configuration sets route_table_ids in the aws_vpc_endpoint of {_yaml(endpoint.id)},\n"
         f"# add {listed} to that list and leave {these} out.\n"
     )
 
@@ -110,7 +136,7 @@ def _terraform_associations(endpoint_id: str, route_table_ids: Iterable[str]) ->
     """Return a resource for each route table; endpoint_id is an expression."""
     return "\n".join(
         f'resource "aws_vpc_endpoint_route_table_association" "{_name(table_id)}" {{\n'
-        f'  vpc_endpoint_id = {endpoint_id}\n  route_table_id  = "{table_id}"\n}}\n'
+        f"  vpc_endpoint_id = {endpoint_id}\n  route_table_id  = {_hcl(table_id)}\n}}\n"
         for table_id in route_table_ids
     )
 
@@ -126,4 +152,4 @@ def _region(endpoint: VpcEndpoint) -> str:
 
 
 def _name(resource_id: str) -> str:
-    return "s3express_" + resource_id.replace("-", "_")
+    return "s3express_" + re.sub(r"\W", "_", resource_id, flags=re.ASCII)

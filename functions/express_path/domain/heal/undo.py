@@ -1,5 +1,6 @@
 """The plan of an undo: what still exists of one heal, according to the ledger and to EC2."""
 
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -128,8 +129,8 @@ def _unconfirmed_association(heal: RunRecord) -> UndoBlockedError:
         "look in CloudTrail for ModifyVpcEndpoint (eventSource ec2.amazonaws.com) in the hour after that time, with "
         f"{heal.endpoint_id} and AddRouteTableId {heal.route_table_id} in requestParameters; if it has no errorCode "
         f"and the session name in userIdentity contains {heal.run_id}, this run made the association: remove it "
-        f"yourself with aws ec2 modify-vpc-endpoint --vpc-endpoint-id {heal.endpoint_id} --remove-route-table-ids "
-        f"{heal.route_table_id}",
+        f"yourself with aws ec2 modify-vpc-endpoint --vpc-endpoint-id {shlex.quote(heal.endpoint_id)} --remove-route-table-ids "
+        f"{shlex.quote(heal.route_table_id)}",
     )
 
 
