@@ -1,6 +1,8 @@
 """Collect cannot write to its folder, or the Region lacks S3 Express."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,12 +37,15 @@ def test_region_without_the_service_can_be_collected(
 @pytest.mark.usefixtures("sandbox")
 def test_file_that_cannot_be_written_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the disk is full, the error names the file and not standard output."""
+    usual = os.open
 
-    def full(*_: object, **__: object) -> int:
+    def full(path: Any, *more: Any) -> int:
         """Fail like a disk without free space."""
-        raise OSError(28, "No space left on device")
+        if str(path).startswith(str(tmp_path)):
+            raise OSError(28, "No space left on device")
+        return usual(path, *more)
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(os, "open", full)
     result = invoke(["collect", str(tmp_path / "dump")])
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()

@@ -324,7 +324,9 @@ def test_if_the_queue_fails_too_both_errors_are_raised(bus: Bus, rule: Rule, vpc
 def test_messages_that_are_no_events_are_not_put(bus: Bus, sandbox: Sandbox) -> None:
     """A foreign message stays in the queue until it is moved to the dead-letter queue."""
     foreign = {"source": "aws.config", "detail-type": "VerdictChanged", "resources": [], "time": CAPTURED, "detail": {}}
-    for body in ("text", "{}", json.dumps(foreign), json.dumps(foreign | {"source": "express-path"})):
+    own = foreign | {"source": "express-path"}
+    year_1 = own | {"time": "0001-01-01T00:00:00+01:00"}
+    for body in ("text", "{}", *map(json.dumps, (foreign, own, year_1))):
         bus.sqs.send_message(QueueUrl=bus.queue_url, MessageBody=body)
-    assert bus.redrive() == (0, 4)
+    assert bus.redrive() == (0, 5)
     assert sandbox.calls.of("events", "PutEvents") == []
