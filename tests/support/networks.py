@@ -3,12 +3,14 @@
 from dataclasses import replace
 from itertools import permutations
 
+from express_path.domain.network.addresses import parse_cidr
 from express_path.domain.network.resources import (
     Association,
     BlockMode,
     Firewall,
     NatGateway,
     NetworkInterface,
+    Route,
     RouteTable,
     Subnet,
     TransitGatewayAttachment,
@@ -17,6 +19,7 @@ from express_path.domain.network.resources import (
     VpcEndpoint,
 )
 from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.network.targets import TargetKind
 from express_path.domain.verdict.parameters import PUBLIC_SUBNETS, UNRESOLVED_EGRESS, RuleParameters, Scope
 from tests.support.drawing import Draw, composite, mostly, sampled_from
 from tests.support.random_routes import (
@@ -38,7 +41,7 @@ ANY_SUBNET = sampled_from(list(SUBNETS))
 
 TABLE_IN = {vpc: sampled_from([key for key in TABLES if TABLES[key] == vpc]) for vpc in ("vpc-a", "vpc-b")}
 ASSOCIATED = mostly("associated", "disassociated", "associating", "failed")
-MOVING = mostly("associated", "associating")
+MOVING = mostly(None, "associating", "associated")
 EDGE = mostly(None, "associated", "disassociated")
 TAGS = mostly({}, {"skip": "yes"}, {"skip": "no"})
 OWNER = mostly(ACCOUNT, NEIGHBOUR)
@@ -52,12 +55,13 @@ FAMILIES = sampled_from([(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 1, 1), 
 
 @composite
 def _associations(draw: Draw) -> dict[str, list[Association]]:
-    """Return associations: each subnet with one table or moving to another; main and edge tables are optional."""
+    """Return associations: each subnet with one table, two, or moving to another; main and edge tables are optional."""
     found: dict[str, list[Association]] = {key: [] for key in TABLES}
     for subnet, vpc in SUBNETS.items():
         found[draw(TABLE_IN[vpc])].append(Association(subnet_id=subnet, state=draw(ASSOCIATED)))
-        if draw(MOVING) == "associating":
-            found[draw(TABLE_IN[vpc])].append(Association(subnet_id=subnet, state="associating"))
+        other = draw(MOVING)
+        if other:
+            found[draw(TABLE_IN[vpc])].append(Association(subnet_id=subnet, state=other))
     for table in ("rtb-a0", "rtb-b0"):
         found[table].append(Association(main=True, state=draw(ASSOCIATED)))
     edge = draw(EDGE)
@@ -165,6 +169,10 @@ def network_interfaces(draw: Draw) -> dict[str, NetworkInterface]:
     }
 
 
+CLOSED = sampled_from([False] * 5 + [True])
+TO_INTERNET = tuple(
+    Route(parse_cidr(block), "igw-1", TargetKind.INTERNET_GATEWAY) for block in ("0.0.0.0/0", "::/0", "64:ff9b::/96")
+)
 REGIONAL = sampled_from([None, None, "rtb-b1", "rtb-b1", "rtb-a0"])
 CONNECTIVITY = mostly("public", "private")
 BUCKETS = mostly(True, False, None)
@@ -179,12 +187,19 @@ def snapshots(draw: Draw, followed: tuple[str, ...] = FOLLOWED) -> Snapshot:
         "nat-1", "vpc-b", None if regional else draw(ANY_SUBNET), draw(CONNECTIVITY), route_table_id=regional
     )
     firewall = draw(FIREWALLS)
+    found_subnets, tables = draw(subnets()), draw(route_tables(followed))
+    if draw(CLOSED):
+        # A NAT gateway or an attachment in vpc-b leads to an internet gateway that Block Public Access closes.
+        for key in ("subnet-b1", "subnet-b2"):
+            found_subnets[key] = replace(found_subnets[key], block_mode=BlockMode.BIDIRECTIONAL)
+        for key in ("rtb-b0", "rtb-b1"):
+            tables[key] = replace(tables[key], routes=TO_INTERNET)
     return Snapshot(
         ACCOUNT,
         REGION,
         vpcs={key: Vpc(key, ACCOUNT, draw(TAGS), draw(VPC_BLOCKED)) for key in ("vpc-a", "vpc-b")},
-        subnets=draw(subnets()),
-        route_tables=draw(route_tables(followed)),
+        subnets=found_subnets,
+        route_tables=tables,
         vpc_endpoints=draw(vpc_endpoints()),
         nat_gateways={"nat-1": gateway},
         prefix_lists=draw(prefix_lists()),
