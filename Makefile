@@ -56,6 +56,10 @@ bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.
 faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print what heals and undos make of it.
 	.venv/bin/python -m pytest -q --no-header -n auto tests/runbooks/test_faults.py --faults
 
+.PHONY: mistakes
+mistakes: $(VENV) ## Make deliberate mistakes in a copy of the engine, and print which test finds each; about five minutes.
+	.venv/bin/python -m tests.mistakes
+
 .PHONY: path-lab
 path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's path on this machine; about six minutes.
 	.venv/bin/python -m lab

@@ -4,9 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.network.resources import BlockMode, NetworkInterface
+from express_path.domain.network.resources import BlockMode, NatGateway, NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import by_id, endpoint, evaluator, firewalls, route, snapshot, subnet, table, verdict_on
+from tests.support.make import (
+    EXPRESS_LIST,
+    by_id,
+    endpoint,
+    evaluator,
+    firewalls,
+    route,
+    snapshot,
+    subnet,
+    table,
+    verdict_on,
+)
 
 DEFAULT = "0.0.0.0/0"
 OFF, INGRESS, UNKNOWN, CLOSED = BlockMode
@@ -96,3 +107,19 @@ def test_a_firewall_between_an_interface_and_the_gateway_counts() -> None:
     assert verdict_on(moved).reason == "UNRESOLVED_EGRESS"
     opened = replace(moved, subnets={**moved.subnets, "subnet-2": subnet("subnet-2")})
     assert verdict_on(opened).reason == "NAT_INSTANCE"
+
+
+@pytest.mark.parametrize(("other", "reason"), [("igw-1", "DROPPED"), ("tgw-1", "NAT_GATEWAY")])
+def test_a_nat_gateway_is_closed_only_if_all_that_may_win_is_an_internet_gateway(other: str, reason: str) -> None:
+    """AWS decides at random between the routes to two prefix lists with the same entries."""
+    lists = [replace(EXPRESS_LIST, id=key, name=key, aws_owned=False) for key in ("pl-1", "pl-2")]
+    closed = snapshot(
+        subnets=by_id(subnet(), subnet("subnet-2", block_mode=CLOSED)),
+        route_tables=by_id(
+            table("rtb-1", route(DEFAULT, "nat-1"), subnets=("subnet-1",)),
+            table("rtb-2", route("pl-1", "igw-1"), route("pl-2", other), subnets=("subnet-2",)),
+        ),
+        nat_gateways=by_id(NatGateway("nat-1", "vpc-1", "subnet-2")),
+        prefix_lists=by_id(EXPRESS_LIST, *lists),
+    )
+    assert verdict_on(closed).reason == reason
