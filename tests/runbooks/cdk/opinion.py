@@ -69,7 +69,8 @@ class OtherImplementation:
 
     def run(self, runbook: Path, parameters: Mapping[str, str], sandbox: Sandbox) -> Opinion:
         """Run a runbook; its API calls go to the sandbox. AssertionError if the package cannot run it."""
-        self._send({"runbook": str(runbook), "parameters": dict(parameters)})
+        given = {"runbook": str(runbook), "parameters": dict(parameters), "environment": sandbox.environment()}
+        self._send(given)
         assert self._process.stdout is not None
         for line in self._process.stdout:
             message = json.loads(line)

@@ -1,6 +1,7 @@
 // Runs runbooks by the simulation of @cdklabs/cdk-ssm-documents, as a second opinion on the sandbox's executor.
 //
-// Speaks JSON lines with the process that started it. A line in {"runbook": path, "parameters": {...}} starts a run. A
+// Speaks JSON lines with the process that started it. A line in {"runbook": path, "parameters": {...}, "environment":
+// {...}} starts a run, whose scripts have that environment. A
 // line out {"call": {service, operation, parameters}} is an API call that is to be made; the line in that answers it is
 // {"answer": ...} or {"error": text}. The last line out of a run is {"result": {succeeded, steps, outputs}}, or
 // {"crash": text} if the package cannot run the runbook. It ends at the end of its input.
@@ -10,6 +11,7 @@
 // isEnd on a branch that may jump, outputs that a selector does not find, isCritical, system variables but dates and id.
 // It puts values into inputs as text of JSON, unescaped, so that a policy breaks the JSON: that is done here instead.
 // It converts no types: an output that declares another type than the response has is an error.
+// It has no aws:loop, so the loop's steps run once, as they do in a run that waits for no other run.
 // It runs a script with the Python that it finds first in PATH, and leaves the script's file in TMPDIR.
 "use strict";
 
@@ -176,6 +178,11 @@ const BUILDERS = {
   "aws:sleep": (stack, raw) => new ssm.SleepStep(stack, raw.name, { ...shared(raw), sleepSeconds: 1 }),
 };
 
+// A step in place of the loop, and the loop's steps.
+function once(raw) {
+  return raw.action === "aws:loop" ? [{ ...raw, action: "aws:sleep" }, ...raw.inputs.Steps] : [raw];
+}
+
 function build(runbook) {
   const stack = new cdk.Stack(new cdk.App(), "SecondOpinion");
   const docInputs = Object.entries(runbook.parameters ?? {}).map(([name, each]) =>
@@ -185,7 +192,7 @@ function build(runbook) {
     }),
   );
   const document = new ssm.AutomationDocument(stack, "Document", { documentName: "Document", docInputs });
-  for (const raw of runbook.mainSteps) {
+  for (const raw of runbook.mainSteps.flatMap(once)) {
     if (!(raw.action in BUILDERS)) throw new Error(`the package cannot run ${raw.action}`);
     const step = BUILDERS[raw.action](stack, raw);
     document.addStep(step.apiParams === undefined ? step : withValues(step));
@@ -200,8 +207,9 @@ ssm.AutomationStepSimulation.prototype.invoke = function record(inputs) {
   return invoke.call(this, inputs);
 };
 
-function run({ runbook, parameters }) {
+function run({ runbook, parameters, environment }) {
   steps = [];
+  Object.assign(process.env, environment);
   const document = build(yaml.load(fs.readFileSync(runbook, "utf8")));
   const simulation = ssm.Simulation.ofAutomation(document, { awsInvoker: invoker, sleepHook: sleeper });
   const { responseCode, outputs: found, stackTrace } = simulation.simulate(parameters);
