@@ -7,7 +7,6 @@ from errno import EISDIR
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
 from express_path_cli.formats.asff_batches import asff_batches
 from express_path_cli.formats.baseline_lines import comparison_text
@@ -21,7 +20,7 @@ from express_path_cli.report.additions import Additions
 from express_path_cli.report.document import as_html
 from express_path_cli.result import Failure, Render, Result
 from express_path_cli.summary import summary
-from express_path_cli.terminal import without_controls
+from express_path_cli.terminal import Terminal, without_controls
 
 STDOUT = Path("-")
 """The file name that stands for standard output."""
@@ -46,15 +45,13 @@ def write_result(
     if file and file != STDOUT and chosen is Format.ASFF:
         _write_batches(result, file, quiet=quiet)
     elif file and file != STDOUT:
-        write_file(
-            file, as_text_table(result, table) if chosen is Format.TABLE else map(without_controls, render(result))
-        )
+        write_file(file, as_text_table(result, table) if chosen is Format.TABLE else render(result))
         if not quiet:
             say(f"wrote {file}: {summary(result.verdicts, result.evaluated)}")
             if result.comparison:
                 say(comparison_text(result.comparison))
     elif chosen is Format.TABLE:
-        console = Console()
+        console = Terminal()
         console.file.writelines(as_table(result, Screen(console), table))
     elif sys.stdout:
         document = typer.get_binary_stream("stdout")  # documents are always UTF-8
@@ -80,8 +77,8 @@ def _write_batches(result: Result, file: Path, *, quiet: bool) -> None:
 
 
 def write_file(file: Path, pieces: Iterable[str]) -> None:
-    """Write a text file completely or not at all. See write_bytes."""
-    write_bytes(file, map(str.encode, pieces))
+    """Write a text file without control characters, completely or not at all. See write_bytes."""
+    write_bytes(file, (without_controls(piece).encode() for piece in pieces))
 
 
 def write_bytes(file: Path, pieces: Iterable[bytes]) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+from express_path_cli.terminal import Terminal
 
 
 class Watch(Protocol):
@@ -45,7 +46,7 @@ class _Bar:
 @contextmanager
 def watching(*, quiet: bool) -> Iterator[Watch]:
     """Show a progress bar on standard error, unless quiet or not at a terminal. It is erased at the end."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     if quiet or not console.is_terminal:
         yield Silent()
         return

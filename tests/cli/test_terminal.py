@@ -5,11 +5,13 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.table import Table
+from rich.text import Text
 
 from express_path_cli.formats.registry import Format
 from express_path_cli.output import write_result
 from express_path_cli.result import Result
-from express_path_cli.terminal import echo, without_controls
+from express_path_cli.terminal import Terminal, echo, without_controls
 from tests.cli.test_formats import MADE_AT, verdict
 
 CONTROLS = "\x00\x07\x1b\x7f\x9b\u202e\u2066"
@@ -37,3 +39,18 @@ def test_messages_have_none(capsys: pytest.CaptureFixture[str]) -> None:
     """Neither have lines about runs and files."""
     echo(f"a{CONTROLS}b")
     assert capsys.readouterr().out == "a" + "\ufffd" * len(CONTROLS) + "b\n"
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_tables_have_none(
+    is_terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither have the tables of doctor, diagnose, cost, and bench. Only styles control a terminal."""
+    monkeypatch.setenv("FORCE_COLOR" if is_terminal else "NO_COLOR", "1")
+    table = Table("name")
+    table.add_row(Text(f"a{CONTROLS}b", style="bold"))
+    Terminal().print(Text(CONTROLS), table)
+    shown = capsys.readouterr().out
+    assert re.search("a\ufffd+b", shown)
+    assert ("\x1b[" in shown) is is_terminal
+    assert [character for character in CONTROLS if character in re.sub(r"\x1b\[[\d;]*m", "", shown)] == []

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from express_path_cli import options
 from express_path_cli.bench.engines import EngineName
@@ -12,7 +11,7 @@ from express_path_cli.bench.results import BenchResult, as_bench_json
 from express_path_cli.bench.table import as_bench_table
 from express_path_cli.output import STDOUT, write_file
 from express_path_cli.problems import UNDETERMINED, say
-from express_path_cli.terminal import echo
+from express_path_cli.terminal import Terminal, echo
 
 WHERE = options.WHERE
 LOAD = "What to send"
@@ -136,7 +135,7 @@ def show(result: BenchResult, output: Path | None) -> None:
     if output == STDOUT:
         echo(as_bench_json(result), nl=False)
     else:
-        Console().print(as_bench_table(result))
+        Terminal().print(as_bench_table(result))
         if output:
             write_file(output, [as_bench_json(result)])
     if not result.valid:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from express_path_cli import options
 from express_path_cli.bench.charts import plots_of
@@ -20,7 +19,7 @@ from express_path_cli.formats.plot_png import as_png
 from express_path_cli.formats.plot_svg import as_plot_svg
 from express_path_cli.output import write_bytes
 from express_path_cli.problems import OptionError, say
-from express_path_cli.terminal import echo
+from express_path_cli.terminal import Terminal, echo
 
 EXAMPLES = """
 express-path bench compare before.json after.json  # before and after a heal
@@ -82,7 +81,7 @@ def bench_compare(
     if form is Form.JSON:
         echo(as_comparison_json(comparison), nl=False)
     else:
-        print_comparison(Console(highlight=False), comparison)
+        print_comparison(Terminal(), comparison)
 
 
 def _svg(plots: list[Plot], comparison: Comparison) -> bytes:

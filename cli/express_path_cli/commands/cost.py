@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
@@ -23,7 +22,7 @@ from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
 from express_path_cli.task_pool import TaskPool
-from express_path_cli.terminal import echo
+from express_path_cli.terminal import Terminal, echo
 
 _WHAT = "What to count"
 _MAX_DAYS = 454
@@ -128,4 +127,4 @@ def _write(report: CostReport, form: Form, output: Path | None, *, quiet: bool) 
     elif form is Form.JSON:
         echo(as_cost_json(report), nl=False)
     else:
-        Console(highlight=False).print(as_cost_table(report))
+        Terminal().print(as_cost_table(report))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli import options
@@ -23,7 +22,7 @@ from express_path_cli.selection import Selection, evaluate_all
 from express_path_cli.sources.live_options import LiveOptions
 from express_path_cli.sources.source import Source
 from express_path_cli.task_pool import TaskPool
-from express_path_cli.terminal import echo
+from express_path_cli.terminal import Terminal, echo
 
 _WHEN = "When to look at"
 EXAMPLES = """
@@ -162,4 +161,4 @@ def _write(diagnoses: list[NatDiagnosis], during: Timing, form: Form) -> None:
     if form is Form.JSON:
         echo(as_diagnosis_json(diagnoses, during), nl=False)
     else:
-        print_diagnoses(Console(highlight=False), diagnoses, during)
+        print_diagnoses(Terminal(), diagnoses, during)

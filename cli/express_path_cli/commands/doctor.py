@@ -4,7 +4,6 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from express_path_cli import options
 from express_path_cli.connections import DOCTOR_CONFIG, connect
@@ -14,7 +13,7 @@ from express_path_cli.formats.checkup_json import as_checkup_json
 from express_path_cli.formats.checkup_text import print_checkup
 from express_path_cli.progress import watching
 from express_path_cli.runbook_commands import DEFAULT_STACK
-from express_path_cli.terminal import echo
+from express_path_cli.terminal import Terminal, echo
 
 EXAMPLES = """
 express-path doctor  # this account, in the Region of your AWS settings
@@ -54,5 +53,5 @@ def doctor(
     if form is Form.JSON:
         echo(as_checkup_json(checkup), nl=False)
     else:
-        print_checkup(Console(highlight=False), checkup)
+        print_checkup(Terminal(), checkup)
     raise typer.Exit(checkup.exit_status)

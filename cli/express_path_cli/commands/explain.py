@@ -4,14 +4,13 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from express_path_cli import options
 from express_path_cli.explanation.explanation import Subject
 from express_path_cli.formats.explanation_json import as_explanation_json
 from express_path_cli.formats.explanation_text import as_explanation, as_patches
 from express_path_cli.problems import UNDETERMINED, one_line, print_trace, say
-from express_path_cli.terminal import echo
+from express_path_cli.terminal import Terminal, echo
 
 EXAMPLES = """
 express-path explain subnet-0a1b2c3d4e5f60718  # live, in the Region of your AWS settings
@@ -64,9 +63,9 @@ def explain(
         raise typer.Exit(UNDETERMINED)
 
 
-def _console() -> Console:
+def _console() -> Terminal:
     """Return a console in the width of the terminal, or without wrapping for a pipe or a file."""
-    console = Console(highlight=False)
+    console = Terminal()
     if not console.is_terminal:
         console.width = UNWRAPPED
     return console

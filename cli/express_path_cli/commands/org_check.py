@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli import options
@@ -18,7 +17,7 @@ from express_path_cli.org.network_role import NetworkRole
 from express_path_cli.output import show_failures_and_notes
 from express_path_cli.progress import watching
 from express_path_cli.sources.live_options import LiveOptions
-from express_path_cli.terminal import echo
+from express_path_cli.terminal import Terminal, echo
 
 _DEPLOYED = "What the StackSets deploy"
 EXAMPLES = """
@@ -132,6 +131,6 @@ def org_check(
     if form is Form.JSON:
         echo(as_org_check_json(found), nl=False)
     else:
-        console = Console()
+        console = Terminal()
         console.file.writelines(f"{line}\n" for line in as_org_check_table(found, Screen(console)))
     raise typer.Exit(found.exit_status)

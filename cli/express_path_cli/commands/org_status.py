@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli import options
@@ -16,7 +15,7 @@ from express_path_cli.org.reporting import StatusRequest, read_status
 from express_path_cli.output import show_failures_and_notes
 from express_path_cli.progress import watching
 from express_path_cli.sources.live_options import LiveOptions
-from express_path_cli.terminal import echo
+from express_path_cli.terminal import Terminal, echo
 
 EXAMPLES = """
 express-path org status --aggregator organization --role-name Audit  # results, stacks and sweeps of every account
@@ -90,6 +89,6 @@ def org_status(
     if form is Form.JSON:
         echo(as_org_status_json(found), nl=False)
     else:
-        console = Console()
+        console = Terminal()
         console.file.writelines(f"{line}\n" for line in as_org_status_table(found, Screen(console), aggregator))
     raise typer.Exit(found.exit_status)

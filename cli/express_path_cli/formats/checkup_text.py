@@ -9,7 +9,6 @@ from rich.text import Text
 
 from express_path_cli.doctor.answers import State
 from express_path_cli.doctor.checkup import Check, Checkup
-from express_path_cli.terminal import without_controls
 
 _STYLES = {State.OK: "green", State.WARN: "yellow", State.FAIL: "bold red", State.UNKNOWN: "magenta"}
 _INDENT = 11
@@ -58,12 +57,12 @@ def _print_group(console: Console, checks: Iterable[Check], printed: dict[str, s
 def _print_check(console: Console, check: Check) -> None:
     question, answer = check.question, check.answer
     optional = " (optional)" if answer.state is State.UNKNOWN and not question.required else ""
-    finding = Text.assemble((f"{question.name}{optional}", "bold"), ": ", without_controls(answer.finding))
+    finding = Text.assemble((f"{question.name}{optional}", "bold"), ": ", answer.finding)
     _print_beside(console, Text(answer.state, style=_STYLES[answer.state]), finding)
     if answer.fix:
-        _print_beside(console, Text(), Text(f"fix: {without_controls(answer.fix)}"))
+        _print_beside(console, Text(), Text(f"fix: {answer.fix}"))
     if answer.command:
-        _print_line(console, Text(" " * _INDENT), Text(without_controls(answer.command), style="cyan"))
+        _print_line(console, Text(" " * _INDENT), Text(answer.command, style="cyan"))
 
 
 def _print_beside(console: Console, label: Text, sentence: Text) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
-from rich.control import strip_control_codes
-
 from express_path.domain.heal.ledger import StartedBy
 from express_path_cli.runbooks.heal_history import HealState, PastHeal
 
@@ -20,11 +18,11 @@ _STARTED = {StartedBy.PERSON: "a person", StartedBy.CONFIG: "AWS Config"}
 def as_heals_table(heals: Sequence[PastHeal], region: str, undo_options: str) -> Iterator[str]:
     """Yield a table for each VPC, and the number of heals in each state. undo_options: those of the undo command."""
     for (account_id, vpc_id), group in groupby(heals, key=lambda heal: (heal.run.account_id, heal.run.vpc_id)):
-        yield strip_control_codes(f"{vpc_id}  {region}  account {account_id}")
+        yield f"{vpc_id}  {region}  account {account_id}"
         yield _row("Run", "Route table, endpoint", "State, time")
         yield "-" * (sum(_COLUMNS) + 2 * len(_GAP))
         for heal in group:
-            yield from map(strip_control_codes, _lines(heal, undo_options))
+            yield from _lines(heal, undo_options)
         yield ""
     yield _summary(heals)
 
