@@ -64,11 +64,23 @@ def test_errors_that_the_plan_function_reports_have_a_fix_too() -> None:
     )
 
 
-def test_lost_races_are_left_out_unless_they_ended_the_run() -> None:
-    """A run waits if another run claimed the table, so that failure explains nothing."""
-    lost = FailedStep("claim", api_error("ConditionalCheckFailedException", "UpdateItem"))
-    assert "claim" not in explain_failure("run-1", [lost, FailedStep("verifyPath", RAISED)])
-    assert explain_failure("run-1", [lost]).startswith("step claim failed: An error occurred (ConditionalCheckFailed")
+LOST = api_error("ConditionalCheckFailedException", "UpdateItem")
+
+
+def test_expected_lost_races_are_left_out_unless_nothing_else_failed() -> None:
+    """A run goes on if another run is elected, so that failure explains nothing."""
+    lost = FailedStep("elect", LOST)
+    assert "elect" not in explain_failure("run-1", [lost, FailedStep("verifyPath", RAISED)])
+    assert explain_failure("run-1", [lost]).startswith("step elect failed: An error occurred (ConditionalCheckFailed")
+
+
+@pytest.mark.parametrize("step", ["recordTable", "recordHealed", "useApproval", "finish"])
+@pytest.mark.parametrize("release", ["recordFailed", "markFailed"])
+def test_run_that_loses_its_claim_names_the_step_that_needed_it(step: str, release: str) -> None:
+    """The step that releases the claim fails too, because another run has it."""
+    message = explain_failure("run-1", [FailedStep(step, LOST), FailedStep(release, LOST)])
+    assert message.startswith(f"step {step} failed: An error occurred (ConditionalCheckFailed")
+    assert release not in message
 
 
 @pytest.mark.parametrize("text", ["something {unexpected}", "{}", '["errorMessage"]', "{", ""])

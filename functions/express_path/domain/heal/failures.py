@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _LOST_RACE = "ConditionalCheckFailedException"
-"""The error of a write to the ledger that another run made first. The runbooks expect it, and the run continues."""
+"""The error of a write to the ledger whose condition is not met, because another run wrote first."""
+_MAY_LOSE = frozenset({"elect", "finishTable", "markFailed", "recordFailed", "release", "request"})
+"""The steps that may lose a race: the run continues, or releases a claim or a request that it does not have."""
 _THROTTLED = "AWS throttled the call: start the run again later"
 _DENIED = (
     "allow the call in the role that made it (stack outputs AutomationRoleArn and PlanRoleArn), and check the "
@@ -58,8 +60,8 @@ def explain_failure(run_id: str, steps: Sequence[FailedStep]) -> str:
     """Return why a run failed, the last failed step first; steps are the failed ones in the order of their ends."""
     if not steps:
         return f"run {run_id} failed: its steps say why (aws ssm get-automation-execution)"
-    relevant = [step for step in steps[:-1] if _LOST_RACE not in step.message]
-    sentences = [f"step {step.name} failed: {_error(step.message)}" for step in (steps[-1], *reversed(relevant))]
+    relevant = [step for step in steps if step.name not in _MAY_LOSE or _LOST_RACE not in step.message]
+    sentences = [f"step {step.name} failed: {_error(step.message)}" for step in reversed(relevant or steps)]
     codes = [next(filter(None, match.groups())) for sentence in sentences for match in _CODE.finditer(sentence)]
     fixes = list(dict.fromkeys(_FIXES[code] for code in codes if code in _FIXES))
     if any(step.name == "approve" for step in steps):
