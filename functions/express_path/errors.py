@@ -151,6 +151,18 @@ class TableChangedError(ExpressPathError):
         )
 
 
+class ApprovedPlanError(ExpressPathError):
+    """The plan changed after a heal used its approval, so nobody approved what the heal would do now."""
+
+    def __init__(self, subnet_id: str, route_table_id: str) -> None:
+        """Keep the subnet and its route table."""
+        self.subnet_id, self.route_table_id = subnet_id, route_table_id
+        super().__init__(
+            f"APPROVAL_REQUIRED: the plan for {subnet_id} changed after it was approved: another endpoint, another policy, "
+            f"or other subnets in {route_table_id}; start the approval runbook again"
+        )
+
+
 class ElectionError(ExpressPathError):
     """No run could be elected to create the endpoint of a VPC."""
 

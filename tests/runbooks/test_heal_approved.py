@@ -9,6 +9,7 @@ import pytest
 
 from express_path.domain.heal.approvals import ANSWER_SECONDS, REQUEST_SECONDS
 from sandbox.server import Sandbox
+from sandbox.ssm.knobs import Trouble
 from tests.support.heals import APPROVED, FUNCTION, HEAL, Deployment, Run, Vpc, runbook, status, step, steps
 from tests.support.network import Builder
 
@@ -161,6 +162,42 @@ def test_subnets_that_join_after_the_approval_need_another_one(approval: Approva
     again = approval.ask(vpc.subnet, StartedBy="CONFIG")
     assert [subnet_id for subnet_id in joined if subnet_id not in approval.messages()[-1]] == []
     assert status(approval.answer(again, "Approve")) == "Success"
+
+
+@pytest.mark.parametrize(
+    ("action", "change"), [("confirm", "endpoint"), ("confirm", "subnets"), ("elected", "subnets")]
+)
+def test_plan_that_changes_after_the_approval_is_used_needs_another_one(
+    approval: Approval, builder: Builder, vpc: Vpc, action: str, change: str
+) -> None:
+    """The approvers saw a new endpoint and one subnet, so the table is not associated with anything else."""
+    run_id = approval.ask(vpc.subnet)
+    policy = {
+        "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:CreateSession", "Resource": "*"}]
+    }
+
+    def make_endpoint() -> None:
+        builder.endpoint(vpc.id, PolicyDocument=json.dumps(policy))
+
+    def join() -> None:
+        builder.associate(vpc.table, builder.subnet(vpc.id))
+
+    intercept(approval.deployment, action, {"endpoint": make_endpoint, "subnets": join}[change])
+    run = approval.answer(run_id, "Approve")
+    assert status(run) == "Failed"
+    assert f"APPROVAL_REQUIRED: the plan for {vpc.subnet} changed" in run["FailureMessage"]
+    assert [tables for tables in approval.deployment.associations(vpc.id).values() if tables] == []
+    assert status(approval.answer(approval.ask(vpc.subnet), "Approve")) == "Success"
+
+
+def test_approved_heal_finds_the_endpoint_of_an_interrupted_one(approval: Approval, vpc: Vpc) -> None:
+    """The ledger lists the endpoint only after the approval, and the plan stays the same."""
+    with approval.deployment.automation.disturbing(HEAL, "create", Trouble.NO_ANSWER):
+        assert status(approval.answer(approval.ask(vpc.subnet), "Approve")) == "Failed"
+    [endpoint] = approval.deployment.associations(vpc.id)
+    run = approval.answer(approval.ask(vpc.subnet), "Approve")
+    assert status(run) == "Success", run.get("FailureMessage")
+    assert approval.deployment.associations(vpc.id) == {endpoint: [vpc.table]}
 
 
 def test_one_request_for_each_route_table(approval: Approval, builder: Builder) -> None:

@@ -1,9 +1,12 @@
 """Heals from start to end, with the real runbooks and plan function and the sandbox's EC2."""
 
+import json
+from typing import Any
+
 import pytest
 
 from express_path.domain.heal.records import FULL_ACCESS
-from tests.support.heals import Deployment, Vpc, status, step, steps
+from tests.support.heals import FUNCTION, Deployment, Vpc, status, step, steps
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
@@ -51,6 +54,27 @@ def test_existing_endpoint_is_used(deployment: Deployment, builder: Builder, vpc
     assert (status(run), deployment.associations(vpc.id)) == ("Success", {endpoint: [vpc.table]})
     assert deployment.endpoints(vpc.id)[0]["Tags"] == []
     assert "create" not in steps(run)
+
+
+def test_endpoint_that_somebody_creates_after_the_plan_meets_the_pre_flight(
+    deployment: Deployment, builder: Builder, vpc: Vpc
+) -> None:
+    """Its policy is checked before the route table is associated with it."""
+    policy = {"Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}
+    condition = {"NotIpAddress": {"aws:SourceIp": "203.0.113.0/24"}}
+
+    def plan(event: dict[str, Any]) -> dict[str, Any]:
+        answer = deployment.plan(event)
+        if event["action"] == "confirm":
+            document = {"Statement": [{**policy, "Condition": condition}]}
+            builder.endpoint(vpc.id, PolicyDocument=json.dumps(document))
+        return answer
+
+    deployment.automation.functions.register(FUNCTION, plan)
+    run = deployment.heal(vpc.subnet)
+    assert (status(run), "associate" in steps(run)) == ("Failed", False)
+    assert "step lookAgain failed: BlockedError: BLOCKED" in run["FailureMessage"]
+    assert list(deployment.associations(vpc.id).values()) == [[]]
 
 
 def test_main_table_is_healed_for_the_subnets_that_have_no_other(

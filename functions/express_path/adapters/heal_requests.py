@@ -24,7 +24,9 @@ class HealAction(StrEnum):
 
 CLAIMED = frozenset(HealAction) - {HealAction.PLAN, HealAction.VERIFY}
 """The steps that name the route table which their run has claimed or will claim."""
-_FIELDS = frozenset({"action", "subnetId", "routeTableId", "runId", "startedBy", "dryRun", "seenRun", "seenState"})
+_FIELDS = frozenset(
+    {"action", "subnetId", "routeTableId", "runId", "startedBy", "dryRun", "seenRun", "seenState", "confirmedPlan"}
+)
 _OPTIONAL = frozenset({"routeTableId", "runId", "startedBy", "dryRun"})
 
 
@@ -34,7 +36,8 @@ class HealRequest:
 
     In a dry run, a blocked plan is the answer; else it is an error. run_id is the run that sends the request,
     route_table_id the route table that it claims, empty before there is a plan. seen_run and seen_state are the last run
-    and the state that the ledger had for that table when the run made its plan; they are empty in most requests.
+    and the state that the ledger had for that table when the run made its plan, and confirmed_plan is the fingerprint of
+    the plan that the run confirmed after its claim; they are empty in most requests.
     """
 
     action: HealAction
@@ -45,6 +48,7 @@ class HealRequest:
     route_table_id: str = ""
     seen_run: str = ""
     seen_state: str = ""
+    confirmed_plan: str = ""
 
 
 EXPLAIN_FAILURE = "explainFailure"
@@ -90,6 +94,7 @@ def parse_heal_request(event: Mapping[str, Any]) -> HealRequest:
         route_table_id=_id(event, "routeTableId") if action in CLAIMED else "",
         seen_run=_text(event, "seenRun"),
         seen_state=_text(event, "seenState"),
+        confirmed_plan=_text(event, "confirmedPlan"),
     )
 
 

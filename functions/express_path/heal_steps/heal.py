@@ -27,9 +27,12 @@ from express_path.domain.heal.observations import (
     BEFORE_CREATION,
     FIRST_PLAN,
     Observation,
+    RepeatPolicy,
     endpoint_in_use,
     found_instead,
+    is_change,
     is_ready,
+    never,
     next_change,
     why_not_healed,
 )
@@ -38,6 +41,7 @@ from express_path.domain.heal.records import Action, RemediationMode
 from express_path.domain.heal.undo import LiveResources, leads_to
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import (
+    ApprovedPlanError,
     ClaimHeldError,
     ClaimLostError,
     ElectionError,
@@ -137,7 +141,10 @@ class HealSteps:
         )
 
     def elected(self, request: HealRequest) -> dict[str, Any]:
-        """Return which run's client token creates the endpoint, unless it exists by now. Raise ElectionError."""
+        """Return which run's client token creates the endpoint, unless it exists by now.
+
+        Raise ElectionError, and ApprovedPlanError.
+        """
         self._check_claim(request)
         observation = self._planner.settled_plan(request.subnet_id, request.started_by, BEFORE_CREATION)
         self._check(observation, request)
@@ -145,16 +152,21 @@ class HealSteps:
         election = elect(ledger.vpc, snapshot, request.run_id)
         if election.must_elect:
             raise ElectionError(ledger.vpc.vpc_id)
+        if observation.plan.action is Action.CREATE_AND_ASSOCIATE and self._needs_approval(request):
+            observation = self._confirmed(request)
         step = (
             NextStep.CREATE if is_unrecorded(observation.plan, ledger.vpc, snapshot) else next_change(observation.plan)
         )
         return elected_answer(observation.plan, step, election, self._planner.settings, observation.now)
 
     def target(self, request: HealRequest) -> dict[str, Any]:
-        """Return the endpoint to associate, once it is available. Raise EndpointNotReadyError."""
+        """Return the endpoint to associate, once it is available. Raise EndpointNotReadyError, ApprovedPlanError."""
         self._check_claim(request)
         observation = self._planner.settled_plan(request.subnet_id, request.started_by, BEFORE_ASSOCIATION)
         self._check(observation, request)
+        is_foreign = observation.plan.endpoint_id not in observation.records.vpc.created_ids
+        if is_ready(observation) and (is_foreign or self._needs_approval(request)):
+            observation = self._confirmed(request)
         step = next_change(observation.plan)
         if not is_ready(observation) and step is not NextStep.VERIFY:
             raise EndpointNotReadyError(request.subnet_id, found_instead(observation))
@@ -162,6 +174,22 @@ class HealSteps:
         created = request.run_id in record.token_runs and observation.plan.endpoint_id in record.token_ids
         marks = self._marks(observation) if step is NextStep.ASSOCIATE else Marks()
         return target_answer(observation.plan, step, observation.now, marks, created=created)
+
+    def _confirmed(self, request: HealRequest) -> Observation:
+        """Plan with the pre-flight again: the endpoint may be another one than in the plan that the run confirmed.
+
+        Raise ApprovedPlanError if the heal needs an approval, and the plan is no longer the one that was approved.
+        """
+        observation = self._planner.settled_plan(
+            request.subnet_id,
+            request.started_by,
+            RepeatPolicy(lambda now: is_change(now) and now.plan.fingerprint == request.confirmed_plan, never),
+        )
+        self._check(observation, request)
+        has_changed = is_change(observation) and observation.plan.fingerprint != request.confirmed_plan
+        if has_changed and self._needs_approval(request):
+            raise ApprovedPlanError(request.subnet_id, request.route_table_id)
+        return observation
 
     def _marks(self, observation: Observation) -> Marks:
         """Return the owners and the policy before the change. Raise EndpointNotReadyError if EC2 shows no endpoint."""

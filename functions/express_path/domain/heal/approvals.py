@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 
@@ -20,16 +20,13 @@ APPROVED_SECONDS = 3_600
 _OPEN = frozenset({ApprovalState.REQUESTED, ApprovalState.APPROVED})
 
 
-def plan_fingerprint(
-    table_id: str, subnet_ids: Iterable[str], endpoint_id: str, created_ids: Collection[str], policy: str
-) -> str:
+def plan_fingerprint(table_id: str, subnet_ids: Iterable[str], endpoint_id: str, policy: str) -> str:
     """Return a hash of what approvers approve: a route table, its subnets, the endpoint, and the endpoint's policy.
 
-    endpoint_id is empty if a heal creates the endpoint. created_ids are the endpoints that heals created in the VPC:
-    they are not told apart, because approved heals of several route tables share the endpoint that the first one creates.
+    endpoint_id is empty if a heal creates the endpoint, or has created it: these are not told apart, because approved
+    heals of several route tables share the endpoint that the first one creates.
     """
-    endpoint = "" if endpoint_id in created_ids else endpoint_id
-    approved = [table_id, sorted(subnet_ids), endpoint, policy_hash(policy)]
+    approved = [table_id, sorted(subnet_ids), endpoint_id, policy_hash(policy)]
     return hashlib.sha256(json.dumps(approved).encode()).hexdigest()
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from express_path.domain.heal.endpoint_choice import USABLE
 from express_path.domain.heal.ledger import LedgerView, RunRecord, TableRecord, TableState, VpcRecord
 from express_path.domain.heal.records import MANAGED_TAG, Action, Plan
+from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 
 CLAIM_SECONDS = 3600
@@ -95,10 +96,13 @@ def is_unrecorded(plan: Plan, record: VpcRecord, snapshot: Snapshot) -> bool:
     To find out, the run creates it again with the same token: EC2 returns the endpoint that the token created.
     """
     endpoint = snapshot.vpc_endpoints.get(plan.endpoint_id or "")
+    return plan.action is Action.ASSOCIATE and endpoint is not None and may_be_token_of(record, endpoint)
+
+
+def may_be_token_of(record: VpcRecord, endpoint: VpcEndpoint) -> bool:
+    """Return whether the elected run's token may have created an endpoint that the ledger does not list."""
     return (
-        plan.action is Action.ASSOCIATE
-        and endpoint is not None
-        and MANAGED_TAG in endpoint.tags
+        MANAGED_TAG in endpoint.tags
         and endpoint.id not in record.created_ids
         and record.token_run != ""
         and not record.token_ids

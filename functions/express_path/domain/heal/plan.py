@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from express_path.domain.heal.approvals import plan_fingerprint
+from express_path.domain.heal.claims import may_be_token_of
 from express_path.domain.heal.endpoint_choice import (
     NEW_ENDPOINT,
     endpoint_findings,
@@ -118,12 +119,13 @@ def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
 def _fingerprint(evaluator: Evaluator, table: RouteTable, endpoint: VpcEndpoint, context: PlanContext) -> str:
     """Return the fingerprint of a plan: the same as long as approvers would read the same plan."""
     is_new = endpoint.id == NEW_ENDPOINT
+    record = context.ledger.vpc if context.ledger else None
+    of_heals = record is not None and (endpoint.id in record.created_ids or may_be_token_of(record, endpoint))
     policies = [policy.document for policy in context.evidence.policies if policy.holder == endpoint.id]
     return plan_fingerprint(
         table.id,
         (subnet.id for subnet in evaluator.tracer.governed_subnets(table)),
-        "" if is_new else endpoint.id,
-        context.ledger.vpc.created_ids if context.ledger else (),
+        "" if is_new or of_heals else endpoint.id,
         context.settings.policy if is_new else "".join(policies),
     )
 
