@@ -109,6 +109,7 @@ READERS: Mapping[str, Reader] = {
     "network-firewall:ListFirewalls": _firewalls,
     "sns:Publish": _with_arn("TopicArn"),
     "sqs:SendMessageBatch": _queue_of_batch,
+    "ssm:DescribeAutomationStepExecutions": _named("AutomationExecutionId", "ssm", "automation-execution/"),
     "ssm:GetAutomationExecution": _named("AutomationExecutionId", "ssm", "automation-execution/"),
     "ssm:GetCalendarState": _calendars,
     "ssm:GetParameter": _named("Name", "ssm", "parameter/"),

@@ -1,8 +1,9 @@
 """Read the state of an automation execution: whether it has ended, and which of its steps failed."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import calling
+from express_path.adapters.aws import calling, pages
 from express_path.domain.heal.failures import FailedStep
 from express_path.errors import ApiError
 
@@ -24,6 +25,8 @@ ENDED = frozenset(
 )
 """The statuses of an execution that has ended (botocore model: ssm AutomationExecutionStatus)."""
 
+_FAILED = ("Failed", "TimedOut")
+
 
 def has_ended(ssm: "SSMClient", run_id: str) -> bool:
     """Return whether a run has ended or is no longer listed, so that its claims no longer count. Raise ApiError.
@@ -41,9 +44,23 @@ def has_ended(ssm: "SSMClient", run_id: str) -> bool:
 
 
 def failed_steps(ssm: "SSMClient", run_id: str) -> list[FailedStep]:
-    """Return the steps of a run that have failed so far, in the order in which they ended. Raise ApiError."""
+    """Return the steps of a run that have failed so far, in the order in which they ended. Raise ApiError.
+
+    After a long loop, the execution does not contain all steps, and the last ones say why the run failed.
+    """
     with calling("ssm:GetAutomationExecution"):
         found = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
-    failed = [step for step in found.get("StepExecutions", []) if step.get("StepStatus") in ("Failed", "TimedOut")]
+    steps: Sequence[Mapping[str, Any]] = found.get("StepExecutions", [])
+    if found.get("StepExecutionsTruncated"):
+        filters = [{"Key": "StepExecutionStatus", "Values": list(_FAILED)}]
+        steps = pages(
+            ssm,
+            "ssm",
+            "describe_automation_step_executions",
+            "StepExecutions",
+            AutomationExecutionId=run_id,
+            Filters=filters,
+        )
+    failed = [step for step in steps if step.get("StepStatus") in _FAILED]
     failed.sort(key=lambda step: step["ExecutionEndTime"])
     return [FailedStep(step["StepName"], step.get("FailureMessage", "no message")) for step in failed]
