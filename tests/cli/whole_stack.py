@@ -126,11 +126,6 @@ class WholeStack:
     def remediate(self, **more: object) -> None:
         """Configure the rule's remediation as the template does; `more` replaces some of its members."""
         found = self.template.deployed(self.template.properties("Remediation"))
-        for name in ("MaximumAutomaticAttempts", "RetryAttemptSeconds"):
-            found[name] = int(found[name])
-        found["ExecutionControls"]["SsmControls"] = {
-            name: int(value) for name, value in found["ExecutionControls"]["SsmControls"].items()
-        }
         self.config.put_remediation_configurations(RemediationConfigurations=[found | more])
 
     def describe(self, parameters: dict[str, str], name: str = STACK) -> None:

@@ -111,16 +111,9 @@ def remediation(deployed: Deployed, sandbox: Sandbox) -> Iterator[Remediation]:
 
 
 def configured(stack: Stack) -> dict[str, Any]:
-    """Return the stack's remediation configuration as CloudFormation passes it to AWS Config: with numbers."""
+    """Return the stack's remediation configuration as CloudFormation passes it to AWS Config."""
     found: dict[str, Any] = stack.template.deployed(stack.template.properties("Remediation"))
-    return {
-        **found,
-        "MaximumAutomaticAttempts": int(found["MaximumAutomaticAttempts"]),
-        "RetryAttemptSeconds": int(found["RetryAttemptSeconds"]),
-        "ExecutionControls": {
-            "SsmControls": {name: int(value) for name, value in found["ExecutionControls"]["SsmControls"].items()}
-        },
-    }
+    return found
 
 
 def test_the_stacks_remediation_heals_what_the_rule_flags_if_it_is_on(

@@ -52,17 +52,6 @@ def test_rule_is_triggered_by_changes_oversized_changes_and_a_schedule() -> None
     }
 
 
-def test_every_frequency_of_config_can_be_chosen() -> None:
-    """The stack parameter allows exactly Config's MaximumExecutionFrequency values, and the rule uses it."""
-    assert set(source()["Parameters"]["EvaluationFrequency"]["AllowedValues"]) == enum(
-        "config", "MaximumExecutionFrequency"
-    )
-    [scheduled] = [
-        detail for detail in rule(EvaluationFrequency="Six_Hours")["Source"]["SourceDetails"] if len(detail) > 2
-    ]
-    assert scheduled["MaximumExecutionFrequency"] == "Six_Hours"
-
-
 def test_scope_names_the_resources_that_decide_a_path() -> None:
     """The five resource types that trigger the rule are types that Config records."""
     types = rule()["Scope"]["ComplianceResourceTypes"]
