@@ -22,7 +22,7 @@ PERMITTED = {
     "sts:ExternalId": ["express-path"],
 }
 # Parameters of the rule's template that a StackSet cannot pass: an ARN or a VPC is valid in one account or Region only,
-# and a rule or runbook of another name would be a second one.
+# and a rule of another name would be a second one.
 NOT_PASSED = {
     "VpcIds",
     "AlarmTopicArn",
@@ -31,9 +31,6 @@ NOT_PASSED = {
     "PermissionsBoundaryArn",
     "DeployingRoleArn",
     "RuleName",
-    "HealDocumentName",
-    "ApprovalDocumentName",
-    "UndoDocumentName",
 }
 OTHER_DEFAULTS = {"ExcludeTag": "NONE", "LedgerTableName": "express-path-ledger"}
 
@@ -309,5 +306,5 @@ def test_conformance_pack_is_the_same_rule_and_remediation() -> None:
     assert [detail["MessageType"] for detail in pack["NoNatPath"]["Properties"]["Source"]["SourceDetails"]] == triggers
     heal, remediation = pack["Heal"]["Properties"], stack.properties("Remediation")
     assert heal["Parameters"].keys() == remediation["Parameters"].keys()
-    assert heal["TargetId"] == source()["Parameters"]["HealDocumentName"]["Default"]
+    assert heal["TargetId"] == stack.properties("HealDocument")["Name"]
     assert heal["ConfigRuleName"] == "NoNatPath"

@@ -72,10 +72,6 @@ def test_every_parameter_is_shown_once_with_a_label() -> None:
         ("RouteQuota", "1001", False),
         ("EndpointPolicyParameter", "/network/s3express/policy", True),
         ("EndpointPolicyParameter", "policy", False),
-        ("HealDocumentName", "Heal-S3Express.1", True),
-        ("HealDocumentName", "AWSConfigRemediation-Heal", False),
-        ("HealDocumentName", "amznHeal", False),
-        ("UndoDocumentName", "no", False),
         ("LedgerTableName", "express-path-LedgerTable-1A2B3C", True),
         ("LedgerTableName", "arn:aws:dynamodb:eu-west-1:123456789012:table/heals", False),
         ("DeployingRoleArn", "arn:aws:iam::123456789012:role/deploy/pipeline", True),
@@ -132,6 +128,21 @@ def test_outputs_name_the_created_resources() -> None:
         "LedgerTableName": "<LedgerTable>",
         "UndoDocumentName": "<UndoDocument>",
     }
+
+
+def test_names_of_the_runbooks_follow_the_name_of_the_rule() -> None:
+    """By default, the runbooks have the names of their files. Those of another rule have its name too, so none collide."""
+    files = {
+        "HealDocument": "AddS3ExpressGatewayEndpoint",
+        "ApprovalDocument": "AddS3ExpressGatewayEndpointWithApproval",
+        "UndoDocument": "RemoveS3ExpressGatewayEndpoint",
+    }
+    first, second = expanded(), expanded(RuleName="s" * 64)
+    assert {name: first.properties(name)["Name"] for name in files} == files
+    names = {name: second.properties(name)["Name"] for name in files}
+    assert names == {name: f"{file}-{'s' * 64}" for name, file in files.items()}
+    # https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_CreateDocument.html
+    assert all(re.fullmatch(r"[a-zA-Z0-9_.-]{3,128}", name) for name in names.values())
 
 
 def test_every_skipped_check_has_its_reason() -> None:

@@ -23,7 +23,7 @@ LONGEST = APPROVAL | {
     "ApprovalTopicArn": "arn:aws-us-gov:sns:us-gov-west-1:123456789012:Automation" + "t" * 200,
     "ChangeCalendarName": "arn:aws-us-gov:ssm:us-gov-west-1:123456789012:document/" + "c" * 128,
     "EndpointPolicyParameter": "/" + "p" * 255,
-    "HealDocumentName": "h" * 128,
+    "RuleName": "r" * 64,
     "LedgerTableName": "l" * 255,
     "OwnerTags": "o" * 512,
     "VpcIds": ",".join(["vpc-0123456789abcdef0"] * 20)[:439],
