@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 from moto.servicequotas.exceptions import NoSuchResource
 from moto.servicequotas.models import ServiceQuotasBackend, servicequotas_backends
@@ -9,6 +10,9 @@ from moto.servicequotas.responses import ServiceQuotasResponse
 
 from sandbox.patches import Patches
 
+DEFAULTS = {"L-93826ACB": 500.0}
+"""Defaults that moto has an earlier value of, by the quota's code: routes in a table
+(https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html)."""
 Applied = dict[str, float | None]
 """Values that were granted, by the quota's code; None where there is no applied value."""
 
@@ -35,16 +39,20 @@ def _applied(backend: ServiceQuotasBackend) -> Applied:
 
 def _get_applied(original: Callable[..., str]) -> Callable[..., str]:
     def answer(self: ServiceQuotasResponse) -> str:
-        described = json.loads(original(self))
-        code = described["Quota"]["QuotaCode"]
-        value = _applied(self.backend).get(code, described["Quota"]["Value"])
+        found = _with_default(json.loads(original(self))["Quota"])
+        value = _applied(self.backend).get(found["QuotaCode"], found["Value"])
         if value is None:
             raise NoSuchResource
-        return json.dumps({"Quota": described["Quota"] | {"Value": value}})
+        return json.dumps({"Quota": found | {"Value": value}})
 
     return answer
 
 
 def _get_default(self: ServiceQuotasResponse) -> str:
     request = json.loads(self.body)
-    return json.dumps({"Quota": self.backend.get_service_quota(request["ServiceCode"], request["QuotaCode"])})
+    found = self.backend.get_service_quota(request["ServiceCode"], request["QuotaCode"])
+    return json.dumps({"Quota": _with_default(found)})
+
+
+def _with_default(quota: dict[str, Any]) -> dict[str, Any]:
+    return quota | {"Value": DEFAULTS.get(quota["QuotaCode"], quota["Value"])}

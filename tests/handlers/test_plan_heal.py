@@ -24,6 +24,7 @@ from express_path.handlers import plan_heal
 from express_path.heal_steps import heal, repeated_reads
 from express_path.heal_steps.services import Services
 from sandbox.server import Sandbox
+from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
 from tests.support.ledgers import LEDGER, TIME, LedgerTable, heal_id
 from tests.support.network import Builder, Private
@@ -240,13 +241,39 @@ def test_warnings_block_nothing(ask: Ask, blocked: Private, monkeypatch: pytest.
     assert [finding["name"] for finding in answer["warnings"]] == BLOCKERS[1:]
 
 
+def test_quotas_are_read_only_if_a_heal_could_exceed_the_defaults(
+    ask: Ask, builder: Builder, vpc: Private, sandbox: Sandbox
+) -> None:
+    """The account's own quota counts, and most heals do not ask for it."""
+    assert ask("plan", vpc.subnet, dryRun="true")["action"] == "CREATE_AND_ASSOCIATE"
+    assert not [call for call in sandbox.calls if call.service == "service-quotas"]
+    for _ in range(20):
+        builder.endpoint(builder.vpc())
+    answer = ask("plan", vpc.subnet, dryRun="true")
+    assert names(answer) == ["ENDPOINT_QUOTA"]
+    assert answer["blockers"][0]["evidence"] == "the Region has 20 gateway endpoints; the quota is 20"
+    applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = 40
+    assert ask("plan", vpc.subnet, dryRun="true")["action"] == "CREATE_AND_ASSOCIATE"
+
+
+def test_quota_that_cannot_be_read_is_the_default(ask: Ask, builder: Builder, vpc: Private, sandbox: Sandbox) -> None:
+    """AWS's default can only block more, and the plan says that it is the default, and why."""
+    destinations = [f"172.16.{place >> 6}.{(place & 63) * 4}/30" for place in range(500)]
+    builder.many_routes(vpc.table, destinations, vpc.nat)
+    applied_quotas(sandbox.account_id, sandbox.region)["L-93826ACB"] = 1000
+    assert names(ask("plan", vpc.subnet, dryRun="true")) == []
+    sandbox.faults.fail("service-quotas", "GetServiceQuota", "AccessDeniedException", 400)
+    answer = ask("plan", vpc.subnet, dryRun="true")
+    assert names(answer) == ["ROUTE_QUOTA"]
+    assert answer["blockers"][0]["evidence"].endswith(
+        "the quota is 500 (AWS's default, because servicequotas:GetServiceQuota failed with AccessDeniedException)"
+    )
+
+
 def test_stack_s_other_settings_arrive(
     ask: Ask, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Quotas and owner tags come from the stack's parameters."""
-    monkeypatch.setenv("GATEWAY_ENDPOINT_QUOTA", "0")
-    answer = ask("plan", vpc.subnet, dryRun="true")
-    assert names(answer) == ["ENDPOINT_QUOTA"]
+    """Owner tags come from the stack's parameters."""
     monkeypatch.setenv("OWNER_TAGS", "terraform")
     builder.tag(builder.endpoint(vpc.vpc), "terraform", "yes")
     assert names(ask("plan", vpc.subnet, dryRun="true")) == ["OWNED_BY_IAC"]
@@ -586,11 +613,9 @@ def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Buil
     assert answer["isRecorded"] == "false"
 
 
-def test_answer_is_small_however_large_the_network(
-    ask: Ask, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answer_is_small_however_large_the_network(ask: Ask, builder: Builder, vpc: Private, sandbox: Sandbox) -> None:
     """The answer is below 200 KB, the limit of a step's output, with 1,000 routes and 200 subnets."""
-    monkeypatch.setenv("ROUTE_QUOTA", "2000")
+    applied_quotas(sandbox.account_id, sandbox.region)["L-93826ACB"] = 2000
     destinations = [f"172.16.{place >> 6}.{(place & 63) * 4}/30" for place in range(1000)]
     builder.many_routes(vpc.table, destinations, vpc.nat)
     for subnet_id in builder.many_subnets(vpc.vpc, 200):

@@ -19,6 +19,14 @@ def test_a_quota_that_was_raised_is_the_applied_one(sandbox: Sandbox) -> None:
     assert quotas.get_aws_default_service_quota(**ENDPOINTS)["Quota"]["Value"] == 20
 
 
+def test_a_table_has_500_routes_by_default(sandbox: Sandbox) -> None:
+    """Moto has an earlier default. https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html."""
+    quotas = sandbox.client("service-quotas")
+    routes = {"ServiceCode": "vpc", "QuotaCode": "L-93826ACB"}
+    assert quotas.get_service_quota(**routes)["Quota"]["Value"] == 500
+    assert quotas.get_aws_default_service_quota(**routes)["Quota"]["Value"] == 500
+
+
 def test_a_quota_may_have_no_applied_value(sandbox: Sandbox) -> None:
     """With only a default, GetServiceQuota does not find the quota; neither operation finds an unknown code.
 

@@ -69,7 +69,6 @@ def test_every_parameter_is_shown_once_with_a_label() -> None:
         ("WarnOnly", "NETWORK_ACL,", False),
         ("WarnOnly", "NETWORK_ACLDNS_ATTRIBUTES", False),
         ("WarnOnly", "ROUTE_QUOTA", False),
-        ("RouteQuota", "1001", False),
         ("EndpointPolicyParameter", "/network/s3express/policy", True),
         ("EndpointPolicyParameter", "policy", False),
         ("LedgerTableName", "express-path-LedgerTable-1A2B3C", True),

@@ -18,6 +18,8 @@ EVERYTHING = {
 ROLES = {"evaluate": "EvaluateRole", "plan_heal": "PlanRole", "redrive": "RedriveRole"}
 # Operations whose permission has another name: https://docs.aws.amazon.com/service-authorization/latest/reference/
 ACTIONS = {
+    "service-quotas:GetAWSDefaultServiceQuota": "servicequotas:GetAWSDefaultServiceQuota",
+    "service-quotas:GetServiceQuota": "servicequotas:GetServiceQuota",
     "s3:GetBucketPolicy": "s3express:GetBucketPolicy",
     "s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets",
     "sqs:SendMessageBatch": "sqs:SendMessage",

@@ -203,8 +203,6 @@ def test_settings_reach_the_plan_function() -> None:
         OwnerTags="managed-by=terraform,Owner",
         AdoptIacOwned="true",
         WarnOnly=",".join(sorted(MAY_WARN)),
-        GatewayEndpointQuota="40",
-        RouteQuota="1000",
         RemediationMode="APPROVAL",
         Approvers="jane,john",
         ApprovalTopicArn=TOPIC,
@@ -221,8 +219,6 @@ def test_settings_reach_the_plan_function() -> None:
         owner_tags=("managed-by=terraform", "Owner"),
         adopt_iac_owned=True,
         warn_only=MAY_WARN,
-        gateway_endpoint_quota=40,
-        route_quota=1000,
     )
 
 

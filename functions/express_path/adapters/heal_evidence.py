@@ -9,8 +9,18 @@ from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pag
 from express_path.adapters.fields import Description, block, identifier, rows
 from express_path.adapters.prefix_list_records import entry_blocks
 from express_path.domain.heal.endpoint_choice import express_endpoints
-from express_path.domain.heal.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
-from express_path.domain.heal.quotas import counts_against_quota
+from express_path.domain.heal.evidence import (
+    ENDPOINT_QUOTA,
+    ROUTE_QUOTA,
+    AclEntry,
+    EgressRule,
+    Evidence,
+    NetworkAcl,
+    Policy,
+    Ports,
+    Quota,
+)
+from express_path.domain.heal.quotas import counts_against_quota, needs_more_routes_than_default
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.errors import ApiError
@@ -23,13 +33,46 @@ _NO_POLICY = frozenset({"NoSuchBucketPolicy", "NoSuchBucket"})
 def evidence_for(aws: Aws, evaluator: Evaluator, verdict: Verdict, *, calendar_open: bool) -> Evidence:
     """Read what a heal of the verdict's subnet could affect: its table's subnets, and the VPC's S3 Express endpoints.
 
-    Raise ApiError if any of it cannot be read, because a heal is safe only if everything is known.
+    Raise ApiError if any of it cannot be read, because a heal is safe only if everything is known. Only for a quota
+    that cannot be read, AWS's default counts.
     """
-    table = evaluator.snapshot.route_tables[str(verdict.route_table_id)]
+    snapshot = evaluator.snapshot
+    table = snapshot.route_tables[str(verdict.route_table_id)]
     governed = frozenset(subnet.id for subnet in evaluator.tracer.governed_subnets(table))
-    endpoint_ids = [endpoint.id for endpoint in express_endpoints(evaluator.snapshot, verdict.vpc_id)]
-    known = {key: record.cidrs for key, record in evaluator.snapshot.prefix_lists.items() if record.cidrs is not None}
-    return replace(_read(aws, verdict.vpc_id, governed, endpoint_ids, known), calendar_open=calendar_open)
+    endpoint_ids = [endpoint.id for endpoint in express_endpoints(snapshot, verdict.vpc_id)]
+    known = {key: record.cidrs for key, record in snapshot.prefix_lists.items() if record.cidrs is not None}
+    evidence = _read(aws, verdict.vpc_id, governed, endpoint_ids, known)
+    # No quota is lower than AWS's default, so most heals need none. Service Quotas accepts only a few calls per second.
+    if evidence.gateway_endpoints >= ENDPOINT_QUOTA.value:
+        evidence = replace(evidence, endpoint_quota=_quota_or_default(aws, ENDPOINT_QUOTA))
+    if needs_more_routes_than_default(snapshot, table):
+        evidence = replace(evidence, route_quota=_quota_or_default(aws, ROUTE_QUOTA))
+    return replace(evidence, calendar_open=calendar_open)
+
+
+def read_quota(aws: Aws, quota: Quota) -> Quota:
+    """Return a quota with the account's value: the applied one, or AWS's default if none was applied. Raise ApiError.
+
+    https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html
+    """
+    client, code = aws.client("service-quotas"), {"ServiceCode": "vpc", "QuotaCode": quota.code}
+    try:
+        with calling("servicequotas:GetServiceQuota"):
+            found = client.get_service_quota(**code)
+    except ApiError as error:
+        if error.code != "NoSuchResourceException":
+            raise
+        with calling("servicequotas:GetAWSDefaultServiceQuota"):
+            found = client.get_aws_default_service_quota(**code)
+    return replace(quota, value=int(found["Quota"]["Value"]))
+
+
+def _quota_or_default(aws: Aws, quota: Quota) -> Quota:
+    """Return the account's quota. If it cannot be read, AWS's default counts, because that can only block more."""
+    try:
+        return read_quota(aws, quota)
+    except ApiError as error:
+        return replace(quota, fault=f"{error.operation} failed with {error.code}")
 
 
 def _read(

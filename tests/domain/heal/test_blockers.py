@@ -1,8 +1,10 @@
 """Blockers together: all at once, and some as warnings."""
 
+from dataclasses import replace
+
 import pytest
 
-from express_path.domain.heal.evidence import Evidence, NetworkAcl, Policy
+from express_path.domain.heal.evidence import Evidence, NetworkAcl, Policy, Quota
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, HealSettings
 from tests.support.heal_situation import NOW, TO_NAT, blockers, healed, network, planned
 from tests.support.make import endpoint, route, subnet
@@ -33,7 +35,8 @@ def test_all_blockers_are_named_at_once() -> None:
         route("198.51.100.9/32", "nat-1"),
         endpoints=(endpoint(state="deleting"),),
     )
-    plan = planned(found, EVERYTHING, ledger=healed(NOW.isoformat(), "vpce-gone"), route_quota=7)
+    evidence = replace(EVERYTHING, route_quota=Quota("L-93826ACB", 7))
+    plan = planned(found, evidence, ledger=healed(NOW.isoformat(), "vpce-gone"))
     assert plan.action is Action.BLOCKED
     assert blockers(plan) == [
         Blocker.MORE_SPECIFIC_ROUTE,
@@ -60,7 +63,8 @@ def test_blocked_plan_still_says_what_it_would_have_done() -> None:
 
 def test_four_blockers_may_be_warnings() -> None:
     """A team can turn blockers of security groups, network ACLs, policies, and DNS into warnings."""
-    plan = planned(network(), EVERYTHING, warn_only=frozenset(Blocker), gateway_endpoint_quota=21)
+    evidence = replace(EVERYTHING, endpoint_quota=Quota("L-1B52E74A", 21))
+    plan = planned(network(), evidence, warn_only=frozenset(Blocker))
     assert [finding.blocker for finding in plan.warnings] == TEAMS
     assert blockers(plan) == [Blocker.CHANGE_CALENDAR_CLOSED]
 

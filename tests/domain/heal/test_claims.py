@@ -13,6 +13,7 @@ from express_path.domain.heal.claims import (
     may_be_finished,
     next_before_claim,
 )
+from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.ledger import (
     LedgerView,
     RunKind,
@@ -153,7 +154,7 @@ LEDGER = LedgerView(CLAIMED, ELECTED)
         (planned(network()), LEDGER, False, False, NextStep.CLAIM),
         (planned(network(endpoints=(endpoint(),))), LEDGER, False, False, NextStep.CLAIM),
         (planned(network()), LEDGER, True, False, NextStep.DONE),
-        (planned(network(), gateway_endpoint_quota=0), LEDGER, False, False, NextStep.DONE),
+        (planned(network(), Evidence(gateway_endpoints=20)), LEDGER, False, False, NextStep.DONE),
         (planned(ROUTED), LEDGER, False, False, NextStep.DONE),
         (planned(ROUTED), LEDGER, False, True, NextStep.FINISH),
         (planned(network(subnets=())), None, False, False, NextStep.DONE),

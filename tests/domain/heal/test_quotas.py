@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.heal.evidence import Evidence
-from express_path.domain.heal.quotas import counts_against_quota
+from express_path.domain.heal.evidence import ENDPOINT_QUOTA, ROUTE_QUOTA, Evidence, Quota
+from express_path.domain.heal.quotas import counts_against_quota, needs_more_routes_than_default
 from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList, Rank, Route
@@ -15,12 +15,17 @@ from tests.support.make import EXPRESS_LIST, REGION, endpoint, route
 S3_LIST = PrefixList("pl-s3", f"com.amazonaws.{REGION}.s3", Family.IPV4, (parse_cidr("203.0.113.0/24"),) * 9)
 
 
+def routes(quota: int) -> Evidence:
+    """The account's quota of routes."""
+    return Evidence(route_quota=replace(ROUTE_QUOTA, value=quota))
+
+
 @pytest.mark.parametrize(
     ("there", "quota", "blocked"), [(19, 20, False), (20, 20, True), (21, 20, True), (20, 21, False)]
 )
 def test_endpoint_quota_blocks_one_more(there: int, quota: int, blocked: bool) -> None:
     """ENDPOINT_QUOTA: as many gateway endpoints in the Region as the quota allows, or more."""
-    plan = planned(network(), Evidence(gateway_endpoints=there), gateway_endpoint_quota=quota)
+    plan = planned(network(), Evidence(gateway_endpoints=there, endpoint_quota=Quota("L-1B52E74A", quota)))
     assert blockers(plan) == [Blocker.ENDPOINT_QUOTA] * blocked
     if blocked:
         assert (
@@ -54,7 +59,23 @@ def test_route_quota_counts_six_for_the_prefix_list(there: int, blocked: bool) -
 
 def test_route_quota_may_be_raised() -> None:
     """If AWS raised the account's quota, the raised value applies."""
-    assert planned(network(*filled(900)), route_quota=1000).blockers == ()
+    assert planned(network(*filled(900)), routes(1000)).blockers == ()
+
+
+def test_quota_that_could_not_be_read_says_so() -> None:
+    """The blocker says that AWS's default counts, and why."""
+    quota = replace(ENDPOINT_QUOTA, fault="the call was denied")
+    plan = planned(network(), Evidence(gateway_endpoints=20, endpoint_quota=quota))
+    told = evidence_of(plan, Blocker.ENDPOINT_QUOTA)
+    assert told.endswith("the quota is 20 (AWS's default, because the call was denied)")
+
+
+@pytest.mark.parametrize(("there", "expected"), [(494, False), (495, True)])
+@pytest.mark.parametrize("ipv6", [False, True])
+def test_quota_is_needed_if_the_default_could_be_exceeded(there: int, expected: bool, ipv6: bool) -> None:
+    """No quota is lower than AWS's default, so below it, the account's own value does not matter."""
+    found = network(*filled(there, ipv6=ipv6))
+    assert needs_more_routes_than_default(found, found.route_tables["rtb-1"]) is expected
 
 
 def test_route_quota_leaves_propagated_routes_out() -> None:
@@ -93,8 +114,8 @@ def test_customer_list_counts_with_its_maximum() -> None:
     own = PrefixList("pl-own", "own", EXPRESS_LIST.family, (parse_cidr("10.0.0.0/8"),), aws_owned=False)
     own = replace(own, max_entries=100)  # type: ignore[call-arg]
     found = network(TO_NAT, route("pl-own", "pcx-1"), lists=(EXPRESS_LIST, own))
-    assert blockers(planned(found, route_quota=106)) == [Blocker.ROUTE_QUOTA]
-    assert blockers(planned(found, route_quota=107)) == []
+    assert blockers(planned(found, routes(106))) == [Blocker.ROUTE_QUOTA]
+    assert blockers(planned(found, routes(107))) == []
 
 
 def test_list_that_the_table_has_already_is_not_counted_twice() -> None:
@@ -102,7 +123,7 @@ def test_list_that_the_table_has_already_is_not_counted_twice() -> None:
     found = network(
         TO_NAT, route("pl-express", "vpce-express"), route("198.51.100.9/32", "nat-1"), endpoints=(endpoint(),)
     )
-    assert blockers(planned(found, route_quota=8)) == [Blocker.MORE_SPECIFIC_ROUTE]
+    assert blockers(planned(found, routes(8))) == [Blocker.MORE_SPECIFIC_ROUTE]
 
 
 def test_endpoints_that_are_gone_do_not_count_against_the_quota() -> None:

@@ -87,12 +87,36 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
+class Quota:
+    """A quota of VPCs: its code in Service Quotas, and its value.
+
+    If the account's own value could not be read, value is AWS's default, and fault says why.
+    """
+
+    code: str
+    value: int
+    fault: str = ""
+
+    def __str__(self) -> str:
+        """Return the value, and why it is AWS's default if the account's own value could not be read."""
+        return f"{self.value} (AWS's default, because {self.fault})" if self.fault else str(self.value)
+
+
+ENDPOINT_QUOTA = Quota("L-1B52E74A", 20)
+"""AWS's default of the gateway endpoints of a Region
+(https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html)."""
+ROUTE_QUOTA = Quota("L-93826ACB", 500)
+"""AWS's default of the routes of a route table
+(https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What a pre-flight reads.
 
     group_sets are the sets of security groups that network interfaces of the subnets use. egress_rules are the rules of
     those groups that can be read. prefix_lists are the blocks of the prefix lists in these rules, None if the entries
-    cannot be read.
+    cannot be read. The quotas are AWS's defaults if the heal cannot exceed these.
     """
 
     group_sets: frozenset[frozenset[str]] = frozenset()
@@ -103,4 +127,6 @@ class Evidence:
     dns_hostnames: bool = True
     policies: tuple[Policy, ...] = ()
     gateway_endpoints: int = 0
+    endpoint_quota: Quota = ENDPOINT_QUOTA
+    route_quota: Quota = ROUTE_QUOTA
     calendar_open: bool = True

@@ -5,6 +5,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from express_path.domain.heal.evidence import ENDPOINT_QUOTA, ROUTE_QUOTA
+
 _LOST_RACE = "ConditionalCheckFailedException"
 """The error of a write to the ledger whose condition is not met, because another run wrote first."""
 _MAY_LOSE = frozenset({"elect", "finishTable", "markFailed", "recordFailed", "release", "request"})
@@ -15,10 +17,8 @@ _DENIED = (
     "permissions boundary, service control policies, and the policy of the resource"
 )
 _FIXES = {
-    "VpcEndpointLimitExceeded": "request an increase of quota L-1B52E74A, then set the stack parameter "
-    "GatewayEndpointQuota",
-    "RouteLimitExceeded": "request an increase of quota L-93826ACB, then set the stack parameter RouteQuota; or remove "
-    "routes",
+    "VpcEndpointLimitExceeded": f"request an increase of quota {ENDPOINT_QUOTA.code}",
+    "RouteLimitExceeded": f"request an increase of quota {ROUTE_QUOTA.code}, or remove routes",
     "RouteAlreadyExists": "another route of the table has the destination of the endpoint's route: remove it, or "
     "disassociate the endpoint that added it",
     "InvalidVpcEndpointId.NotFound": "somebody deleted the endpoint: start the run again",

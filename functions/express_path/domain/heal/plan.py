@@ -157,7 +157,7 @@ def _findings(
     yield from opened_paths(evaluator, changed, table)
     yield from blocking_routes(evaluator, changed, verdict.subnet_id)
     yield from endpoint_findings(snapshot, table, endpoint, settings)
-    yield from quota_findings(snapshot, table, endpoint, evidence, settings)
+    yield from quota_findings(snapshot, table, endpoint, evidence)
     if context.ledger:
         yield from ledger_findings(table, context.ledger.table, context.now, context.started_by, approval_of)
     policies = tuple(_policies_of(evidence, endpoint, settings))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from express_path.domain.heal.endpoint_choice import NEW_ENDPOINT, prefix_lists_of
-from express_path.domain.heal.evidence import Evidence
-from express_path.domain.heal.records import Blocker, Finding, HealSettings
+from express_path.domain.heal.evidence import ROUTE_QUOTA, Evidence
+from express_path.domain.heal.records import Blocker, Finding
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import Rank, Route, RouteTable, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot, is_express_service
@@ -19,20 +19,21 @@ def counts_against_quota(state: str) -> bool:
     return state.lower() not in ("deleted", "failed")
 
 
-def quota_findings(
-    snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint, evidence: Evidence, settings: HealSettings
-) -> Iterator[Finding]:
-    """Yield the quotas that a heal with this endpoint would exceed.
+def needs_more_routes_than_default(snapshot: Snapshot, table: RouteTable) -> bool:
+    """Return whether a table with an s3express prefix list more could exceed AWS's default of the quota of routes."""
+    return any(_routes_with_endpoint(snapshot, table, family) > ROUTE_QUOTA.value for family in Family)
 
-    https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html and
-    https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html
-    """
-    if endpoint.id == NEW_ENDPOINT and evidence.gateway_endpoints >= settings.gateway_endpoint_quota:
+
+def quota_findings(
+    snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint, evidence: Evidence
+) -> Iterator[Finding]:
+    """Yield the quotas that a heal with this endpoint would exceed."""
+    quota = evidence.endpoint_quota
+    if endpoint.id == NEW_ENDPOINT and evidence.gateway_endpoints >= quota.value:
         yield Finding(
             Blocker.ENDPOINT_QUOTA,
-            f"the Region has {evidence.gateway_endpoints} gateway endpoints; "
-            f"the quota is {settings.gateway_endpoint_quota}",
-            "request an increase of quota L-1B52E74A, then set the stack parameter GatewayEndpointQuota",
+            f"the Region has {evidence.gateway_endpoints} gateway endpoints; the quota is {quota}",
+            f"request an increase of quota {quota.code}",
         )
     added = {
         prefix_list.family
@@ -40,14 +41,19 @@ def quota_findings(
         if not _has_route(table, prefix_list.id, endpoint.id)
     }
     for family in sorted(added):
-        used = sum(_weight(snapshot, route, family) for route in table.routes)
-        if used + EXPRESS_WEIGHT > settings.route_quota:
+        needed, quota = _routes_with_endpoint(snapshot, table, family), evidence.route_quota
+        if needed > quota.value:
             yield Finding(
                 Blocker.ROUTE_QUOTA,
-                f"{table.id} has {used} {family} routes, and the prefix list counts as {EXPRESS_WEIGHT}; the quota is "
-                f"{settings.route_quota}",
-                "request an increase of quota L-93826ACB, then set the stack parameter RouteQuota",
+                f"{table.id} has {needed - EXPRESS_WEIGHT} {family} routes, and the prefix list counts as "
+                f"{EXPRESS_WEIGHT}; the quota is {quota}",
+                f"request an increase of quota {quota.code}, or remove routes",
             )
+
+
+def _routes_with_endpoint(snapshot: Snapshot, table: RouteTable, family: Family) -> int:
+    """Return how many routes of a family count against the quota once the table has the s3express prefix list."""
+    return sum(_weight(snapshot, route, family) for route in table.routes) + EXPRESS_WEIGHT
 
 
 def _has_route(table: RouteTable, destination: str, target_id: str) -> bool:

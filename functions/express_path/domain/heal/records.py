@@ -84,8 +84,6 @@ class HealSettings:
     owner_tags: tuple[str, ...] = ()
     adopt_iac_owned: bool = False
     warn_only: frozenset[Blocker] = frozenset({Blocker.DNS_ATTRIBUTES})
-    gateway_endpoint_quota: int = 20
-    route_quota: int = 500
     policy: str = FULL_ACCESS
     ledger_table: str = ""
     mode: RemediationMode = RemediationMode.OFF

@@ -23,8 +23,6 @@ def parse_settings(values: Mapping[str, str]) -> HealSettings:
     return replace(
         parse_owners(values),
         warn_only=defaults.warn_only if warn_only is None else frozenset(map(_blocker, _words(warn_only))),
-        gateway_endpoint_quota=_number(values, "GATEWAY_ENDPOINT_QUOTA", defaults.gateway_endpoint_quota),
-        route_quota=_number(values, "ROUTE_QUOTA", defaults.route_quota),
         ledger_table=parse_ledger_table(values),
         mode=_mode(values.get("REMEDIATION_MODE") or defaults.mode),
         calendar=values.get("CHANGE_CALENDAR_NAME", ""),
@@ -79,13 +77,6 @@ def _blocker(value: str) -> Blocker:
         if value == blocker:
             return blocker
     raise SettingError("WARN_ONLY", value, "any of " + ", ".join(sorted(MAY_WARN)))
-
-
-def _number(values: Mapping[str, str], name: str, default: int) -> int:
-    value = values.get(name) or str(default)
-    if not value.isdecimal():
-        raise SettingError(name, value, "a whole number")
-    return int(value)
 
 
 def _policy(text: str) -> str:
