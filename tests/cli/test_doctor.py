@@ -263,13 +263,6 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
         "0 of 0 gateway endpoints",
         "L-1B52E74A",
     ),
-    "quota was raised": (
-        lambda it: applied_quotas(it.sandbox.account_id, it.sandbox.region).update({"L-1B52E74A": 50}),
-        "endpoint-quota",
-        "WARN",
-        "0 of 50",
-        "GatewayEndpointQuota=50",
-    ),
 }
 
 
@@ -282,7 +275,6 @@ TOGETHER: dict[str, list[str]] = {
         "events were given up",
         "stack was rolled back",
         "remediation is gone",
-        "quota was raised",
     ],
     "one type recorded daily": ["one type recorded daily"],
     "things are gone": [

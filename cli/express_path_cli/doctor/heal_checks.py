@@ -4,15 +4,13 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from express_path.domain.heal.evidence import Quota
 from express_path_cli.doctor.answers import Answer, count_text, fail, ok, warn
 
 DEPLOY = "deploy the stack again"
 MAX_CONCURRENT_RUNS = 100
 """How many automations run at the same time in an account and Region without adaptive concurrency; others wait
 (https://docs.aws.amazon.com/systems-manager/latest/userguide/adaptive-concurrency.html)."""
-ENDPOINT_QUOTA_CODE = "L-1B52E74A"
-"""The quota of gateway endpoints per Region
-(https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html)."""
 MAX_CLEARED = 100
 """The most exceptions that one call deletes (botocore model: config RemediationExceptionResourceKeys)."""
 _MODES = {
@@ -84,23 +82,15 @@ def check_exceptions(subnet_ids: Sequence[str], rule: str) -> Answer:
     )
 
 
-def check_quota(used: int, quota: int, parameter: int | None) -> Answer:
-    """Return whether an endpoint can be created. `parameter` is the stack's GatewayEndpointQuota, which heals use.
-
-    https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html
-    """
-    usage = f"{used} of {count_text(quota, 'gateway endpoint')} allowed in the Region"
-    if used >= quota:
+def check_quota(used: int, quota: Quota) -> Answer:
+    """Return whether an endpoint can be created: how many count against the quota, and the quota."""
+    usage = f"{used} of {count_text(quota.value, 'gateway endpoint')} allowed in the Region"
+    if used >= quota.value:
         return fail(
             f"{usage}: heals cannot create one",
-            f"increase the quota {ENDPOINT_QUOTA_CODE}, and the stack parameter GatewayEndpointQuota with it",
-            f"aws service-quotas request-service-quota-increase --service-code vpc --quota-code {ENDPOINT_QUOTA_CODE} "
-            f"--desired-value {2 * quota}",
-        )
-    if parameter not in (None, quota):
-        return warn(
-            f"{usage}, but heals use the stack's quota of {parameter}",
-            f"deploy the stack with GatewayEndpointQuota={quota}",
+            f"increase the quota {quota.code}",
+            f"aws service-quotas request-service-quota-increase --service-code vpc --quota-code {quota.code} "
+            f"--desired-value {2 * quota.value}",
         )
     return ok(usage)
 

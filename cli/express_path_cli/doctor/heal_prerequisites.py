@@ -6,7 +6,7 @@ from express_path.adapters.aws import calling, pages
 from express_path.domain.heal.quotas import counts_against_quota
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError
-from express_path_cli.doctor.heal_checks import ENDPOINT_QUOTA_CODE, MAX_CONCURRENT_RUNS, Calendar
+from express_path_cli.doctor.heal_checks import MAX_CONCURRENT_RUNS, Calendar
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -42,23 +42,6 @@ def count_gateway_endpoints(ec2: "EC2Client") -> int:
     gateways = [{"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]
     found = pages(ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=gateways)
     return sum(counts_against_quota(str(row.get("State"))) for row in found)
-
-
-def read_endpoint_quota(quotas: Any) -> int:  # noqa: ANN401  # its type hints are not installed
-    """Read the quota of gateway endpoints: the applied value, or AWS's default. Raise ApiError.
-
-    https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html
-    """
-    quota = {"ServiceCode": "vpc", "QuotaCode": ENDPOINT_QUOTA_CODE}
-    try:
-        with calling("servicequotas:GetServiceQuota"):
-            found = quotas.get_service_quota(**quota)
-    except ApiError as error:
-        if error.code != "NoSuchResourceException":
-            raise
-        with calling("servicequotas:GetAWSDefaultServiceQuota"):
-            found = quotas.get_aws_default_service_quota(**quota)
-    return int(found["Quota"]["Value"])
 
 
 def count_running_automations(ssm: "SSMClient") -> int:

@@ -1,5 +1,7 @@
 """Questions about healing."""
 
+from express_path.adapters.heal_evidence import read_quota
+from express_path.domain.heal.evidence import ENDPOINT_QUOTA
 from express_path_cli.doctor.answers import Answer, fail, ok
 from express_path_cli.doctor.approval_checks import check_approval
 from express_path_cli.doctor.check_context import CheckContext
@@ -22,7 +24,6 @@ from express_path_cli.doctor.heal_prerequisites import (
     find_express_service,
     read_calendar,
     read_document_status,
-    read_endpoint_quota,
     role_exists,
 )
 from express_path_cli.doctor.ledger_checks import check_ledger
@@ -107,11 +108,7 @@ def endpoint_service(context: CheckContext) -> Answer:
 
 def endpoint_quota(context: CheckContext) -> Answer:
     """Return whether another endpoint can be created."""
-    parameter = context.parameter("GatewayEndpointQuota")
-    used = count_gateway_endpoints(context.aws.ec2)
-    return check_quota(
-        used, read_endpoint_quota(context.aws.client("service-quotas")), int(parameter) if parameter else None
-    )
+    return check_quota(count_gateway_endpoints(context.aws.ec2), read_quota(context.aws, ENDPOINT_QUOTA))
 
 
 def automations(context: CheckContext) -> Answer | None:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from express_path.adapters.aws import Aws
+from express_path.adapters.heal_evidence import read_quota
+from express_path.domain.heal.evidence import ENDPOINT_QUOTA
 from express_path.errors import ApiError
 from express_path_cli.connections import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.function_reader import read_activity
@@ -14,7 +16,6 @@ from express_path_cli.doctor.heal_prerequisites import (
     count_running_automations,
     read_calendar,
     read_document_status,
-    read_endpoint_quota,
     role_exists,
 )
 from express_path_cli.doctor.ledger_reader import read_ledger, read_topic
@@ -40,7 +41,7 @@ READS: dict[str, Any] = {
     "dynamodb:DescribeTable": lambda aws: read_ledger(aws.dynamodb, "ledger"),
     "sns:GetTopicAttributes": lambda aws: read_topic(aws.client("sns"), TOPIC),
     "iam:GetRole": lambda aws: role_exists(aws.client("iam"), "arn:aws:iam::123456789012:role/role"),
-    "servicequotas:GetServiceQuota": lambda aws: read_endpoint_quota(aws.client("service-quotas")),
+    "servicequotas:GetServiceQuota": lambda aws: read_quota(aws, ENDPOINT_QUOTA),
     "ssm:GetCalendarState": lambda aws: read_calendar(aws.ssm, "freeze"),
     "cloudformation:DescribeStacks": lambda aws: read_stack(aws.client("cloudformation"), "stack"),
     "ssm:DescribeAutomationExecutions": lambda aws: count_running_automations(aws.ssm),
