@@ -20,10 +20,9 @@ RULE = "s3express-no-nat-path"
 REGIONS = ("us-east-1", "eu-west-1")
 NAMED = {
     "RemediationMode": "APPROVAL",
-    "ApproverRoleName": "operations/on-call",
-    "TopicAccountId": TOOLS,
-    "AlarmTopicName": "network-alarms",
-    "ApprovalTopicName": "AutomationApprovals",
+    "Approvers": "arn:aws:iam::{account}:role/operations/on-call",
+    "AlarmTopicArn": f"arn:aws:sns:{{region}}:{TOOLS}:network-alarms",
+    "ApprovalTopicArn": f"arn:aws:sns:{{region}}:{TOOLS}:AutomationApprovals",
 }
 # What `express-path org check` calls the cause of a failed deployment, by the error of the call that failed.
 CAUSES = {
@@ -147,7 +146,7 @@ def deployed_functions(organization: Organization, stack: Stack) -> list[dict[st
 
 
 def test_same_parameters_are_right_everywhere_and_the_ledger_stays(organization: Organization) -> None:
-    """Names become the ARNs of each Region, roles get the path that others trust, and the ledger is found and kept."""
+    """ARNs are those of each Region and account, roles get the path that others trust, and the ledger is found and kept."""
     organization.provide_code(REGIONS[1])
     for name, region in zip(("apps", "data"), REGIONS, strict=True):
         account_id = organization.accounts[name]
@@ -159,7 +158,7 @@ def test_same_parameters_are_right_everywhere_and_the_ledger_stays(organization:
         settings = {key: value for found in functions for key, value in found["Environment"]["Variables"].items()}
         assert settings["LEDGER_TABLE_NAME"] == ledger.outputs["LedgerTableName"]
         assert settings["APPROVAL_TOPIC_ARN"] == f"arn:aws:sns:{region}:{TOOLS}:AutomationApprovals"
-        assert settings["APPROVERS"] == f"arn:aws:iam::{account_id}:role/operations/on-call"
+        assert settings["APPROVERS"] == NAMED["Approvers"]  # the function replaces the account
         assert stack.properties["ConfigRule"]["InputParameters"]["excludeTag"] == "NONE"
         assert stack.properties["ErrorsAlarm"]["AlarmActions"] == [f"arn:aws:sns:{region}:{TOOLS}:network-alarms"]
         assert "LedgerTable" not in stack.resources

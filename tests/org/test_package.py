@@ -132,8 +132,8 @@ def test_command_says_what_to_upload_and_deploy(
             "PlanFunction has code of its own",
         ),
         (
-            '      Name: !If [HasDefaultRuleName, AddS3ExpressGatewayEndpoint, !Sub "AddS3ExpressGatewayEndpoint-${RuleName}"]\n',
-            "      Name: {'Fn::Transform': {Name: Uppercase, Parameters: {Text: name}}}\n",
+            "        - !Sub RemoveS3ExpressGatewayEndpoint-${RuleName}\n",
+            "        - {'Fn::Transform': {Name: Uppercase, Parameters: {Text: name}}}\n",
             "a transform is left",
         ),
     ],

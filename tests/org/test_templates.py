@@ -21,17 +21,9 @@ PERMITTED = {
     "aws:PrincipalOrgID": [ORGANIZATION],
     "sts:ExternalId": ["express-path"],
 }
-# Parameters of the rule's template that a StackSet cannot pass: an ARN or a VPC is valid in one account or Region only,
-# and a rule of another name would be a second one.
-NOT_PASSED = {
-    "VpcIds",
-    "AlarmTopicArn",
-    "ApprovalTopicArn",
-    "ApprovalTopicKeyArn",
-    "PermissionsBoundaryArn",
-    "DeployingRoleArn",
-    "RuleName",
-}
+# Parameters of the rule's template that a StackSet does not pass: a VPC is in one account only, the ledger has a StackSet
+# of its own, and a rule of another name would be a second one.
+NOT_PASSED = {"VpcIds", "DeployingRoleArn", "RuleName"}
 OTHER_DEFAULTS = {"ExcludeTag": "NONE", "LedgerTableName": "express-path-ledger"}
 
 

@@ -161,21 +161,12 @@ def test_notices_have_targets_only_with_a_topic() -> None:
     stack = expanded(AlarmTopicArn=TOPIC)
     [policy] = stack.properties("NoticeRole")["Policies"]
     notify, encrypt = policy["PolicyDocument"]["Statement"]
-    assert (notify["Action"], notify["Resource"]) == ("sns:Publish", [TOPIC])
+    assert (notify["Action"], notify["Resource"]) == ("sns:Publish", TOPIC)
     assert encrypt["Condition"]["StringEquals"] == {
         "kms:ViaService": "sns.us-east-1.amazonaws.com",
         "kms:EncryptionContext:aws:sns:topicArn": TOPIC,
     }
     assert not lint(policy["PolicyDocument"])
-
-
-def test_notices_go_to_a_topic_by_its_name_too() -> None:
-    """A StackSet knows only the topic's name and account, and the stack is the same as with the ARN."""
-    *_, region, account_id, name = TOPIC.split(":")
-    by_name = expanded(AlarmTopicName=name, TopicAccountId=account_id, **{"AWS::Region": region})
-    by_arn = expanded(AlarmTopicArn=TOPIC, **{"AWS::Region": region})
-    assert {*NOTICES, "NoticeRole"} <= by_name.resources.keys()
-    assert by_name.resources == by_arn.resources
 
 
 def test_alarms_name_the_account_and_a_command() -> None:

@@ -118,7 +118,7 @@ def test_approval_is_allowed_only_with_a_topic() -> None:
 def test_topic_key_is_used_only_through_sns() -> None:
     """The key of an encrypted topic can be used only through SNS, and only if the stack has that parameter."""
     found = statement_named("EncryptRequests", **EVERYTHING)
-    assert found["Resource"] == [KEY]
+    assert found["Resource"] == KEY
     assert found["Condition"] == {"StringEquals": {"kms:ViaService": "sns.us-east-1.amazonaws.com"}}
     assert "EncryptRequests" not in {statement["Sid"] for statement in statements(ApprovalTopicArn=TOPIC)}
 
@@ -261,7 +261,7 @@ def test_role_is_passed_only_to_the_heal_runbook() -> None:
     role = "arn:aws:iam::123456789012:role/express-path/automation/express-path-AutomationRole"
     assert hand_on["Resource"] == role
     assert hand_on["Condition"] == {"StringEquals": {"iam:PassedToService": "ssm.amazonaws.com"}}
-    assert statement_named("AskApprovers", **EVERYTHING)["Resource"] == [TOPIC]
+    assert statement_named("AskApprovers", **EVERYTHING)["Resource"] == TOPIC
 
 
 def test_only_the_plan_function_is_invoked() -> None:

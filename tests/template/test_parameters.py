@@ -77,19 +77,20 @@ def test_every_parameter_is_shown_once_with_a_label() -> None:
         ("DeployingRoleArn", "arn:*:iam::*:role/stacksets-exec-*", True),
         ("DeployingRoleArn", "arn:aws:iam::123456789012:user/jane", False),
         ("ApprovalTopicKeyArn", "arn:aws:kms:eu-west-1:123456789012:key/mrk-0123", True),
-        ("ApprovalTopicKeyArn", "arn:aws:kms:eu-west-1:123456789012:alias/topics", False),
+        ("ApprovalTopicKeyArn", "arn:aws:kms:eu-west-1:123456789012:alias/topics", True),
+        ("ApprovalTopicKeyArn", "arn:aws:kms:{region}:123456789012:alias/topics", True),
+        ("ApprovalTopicKeyArn", "alias/topics", False),
         ("EventBusName", "security/findings", True),
         ("EventBusName", "aws.partner/example.com/acct", False),
         ("EventBusName", "arn:aws:events:us-east-1:123456789012:event-bus/default", False),
-        ("TopicAccountId", "12345678901", False),
-        ("AlarmTopicName", "arn:aws:sns:eu-west-1:123456789012:alarms", False),
-        ("ApprovalTopicName", "approvals", False),
-        ("ApprovalTopicKeyAlias", "topics", False),
-        ("PermissionsBoundaryName", "team/boundary", True),
-        ("ApproverRoleName", "network/on-call", True),
-        ("ApproverRoleName", "arn:aws:iam::123456789012:role/operators", False),
-        ("ApproverRoleName", "/operators", False),
-        ("PermissionsBoundaryName", "/team/boundary", False),
+        ("AlarmTopicArn", "arn:aws:sns:{region}:{account}:alarms", True),
+        ("AlarmTopicArn", "arn:aws:sns:{account}:{region}:alarms", False),
+        ("AlarmTopicArn", "arn:aws:sns:{region}:123456789012:alarms-{region}", False),
+        ("ApprovalTopicArn", "arn:aws:sns:{region}:123456789012:AutomationApprovals", True),
+        ("Approvers", "jane,arn:aws:iam::{account}:role/operators/network", True),
+        ("Approvers", "arn:aws:iam::{region}:role/operators", False),
+        ("PermissionsBoundaryArn", "arn:aws:iam::{account}:policy/team/boundary", True),
+        ("PermissionsBoundaryArn", "arn:aws:iam::123456789012:policy/{account}", False),
     ],
 )
 def test_parameter_accepts_what_aws_accepts(name: str, value: str, *, expected: bool, allows: Any) -> None:
@@ -182,80 +183,57 @@ def test_failures_are_counted_for_longer_than_an_approval_takes() -> None:
     assert expanded(**APPROVAL).properties("Remediation")["RetryAttemptSeconds"] > needed
 
 
-BY_NAME = {
-    "TopicAccountId": "210987654321",
-    "AlarmTopicName": "alarms",
-    "ApprovalTopicName": "AutomationApprovals",
-    "ApprovalTopicKeyAlias": "alias/topics",
-    "PermissionsBoundaryName": "team/boundary",
+ANYWHERE = {
+    "AlarmTopicArn": "arn:aws:sns:{region}:210987654321:alarms",
+    "ApprovalTopicArn": "arn:aws:sns:{region}:{account}:AutomationApprovals",
+    "ApprovalTopicKeyArn": "arn:aws:kms:{region}:210987654321:key/mrk-1",
+    "PermissionsBoundaryArn": "arn:aws:iam::{account}:policy/team/boundary",
 }
-ACCOUNT = {"TopicAccountId": "210987654321"}
-BY_ARN = {
-    "AlarmTopicArn": "arn:aws:sns:us-east-1:210987654321:alarms",
-    "ApprovalTopicArn": "arn:aws:sns:us-east-1:210987654321:AutomationApprovals",
-    "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/team/boundary",
+HERE = {
+    name: arn.replace("{region}", "us-east-1").replace("{account}", "123456789012") for name, arn in ANYWHERE.items()
 }
 
 
-def test_names_give_the_same_stack_as_arns() -> None:
-    """With names and the account of the topics, the template builds the ARNs that it would be given otherwise."""
-    key = {"ApprovalTopicKeyAlias": ""}
-    assert expanded(**BY_NAME | key).resources == expanded(**BY_ARN).resources
-    elsewhere = expanded(**BY_NAME, **{"AWS::Region": "eu-west-1", "AWS::AccountId": "111122223333"})
+def test_placeholders_give_the_same_stack_as_the_arns_of_the_region_and_account() -> None:
+    """{region} and {account} are replaced, so that a StackSet can pass the same values everywhere."""
+    assert expanded(**ANYWHERE).resources == expanded(**HERE).resources
+    elsewhere = expanded(**ANYWHERE, **{"AWS::Region": "eu-west-1", "AWS::AccountId": "111122223333"})
     assert elsewhere.properties("EvaluateRole")["PermissionsBoundary"].startswith("arn:aws:iam::111122223333:policy/")
-    arn = "arn:aws:sns:eu-west-1:210987654321:AutomationApprovals"
+    arn = "arn:aws:sns:eu-west-1:111122223333:AutomationApprovals"
     assert elsewhere.properties("PlanFunction")["Environment"]["Variables"]["APPROVAL_TOPIC_ARN"] == arn
 
 
-def test_every_alarm_and_role_takes_the_name_of_its_topic_or_boundary() -> None:
-    """No alarm reports to nobody, and no role lacks the boundary, because a template's line knows only the ARN."""
-    stack = expanded(**BY_NAME)
+def test_arns_without_placeholders_stay_as_they_are() -> None:
+    """An ARN of another account stays the ARN of that account."""
+    stack = expanded(**HERE, **{"AWS::AccountId": "111122223333"})
+    assert stack.properties("EvaluateRole")["PermissionsBoundary"] == HERE["PermissionsBoundaryArn"]
+    assert stack.properties("ErrorsAlarm")["AlarmActions"] == [HERE["AlarmTopicArn"]]
+    ask, encrypt, *_ = stack.properties("ApprovalPolicy")["PolicyDocument"]["Statement"]
+    assert (ask["Resource"], encrypt["Resource"]) == (HERE["ApprovalTopicArn"], HERE["ApprovalTopicKeyArn"])
+
+
+def test_every_alarm_and_role_has_its_topic_or_boundary() -> None:
+    """No alarm reports to nobody, and no role lacks the boundary."""
+    stack = expanded(**ANYWHERE)
     alarms = [found for found in stack.resources.values() if found["Type"] == "AWS::CloudWatch::Alarm"]
     roles = [found for found in stack.resources.values() if found["Type"] == "AWS::IAM::Role"]
     assert len(alarms) >= 2
-    assert {tuple(alarm["Properties"]["AlarmActions"]) for alarm in alarms} == {(BY_ARN["AlarmTopicArn"],)}
-    assert {role["Properties"]["PermissionsBoundary"] for role in roles} == {BY_ARN["PermissionsBoundaryArn"]}
+    assert {tuple(alarm["Properties"]["AlarmActions"]) for alarm in alarms} == {(HERE["AlarmTopicArn"],)}
+    assert {role["Properties"]["PermissionsBoundary"] for role in roles} == {HERE["PermissionsBoundaryArn"]}
 
 
 def test_key_by_alias_is_a_condition() -> None:
     """A policy cannot name a key by its alias, so it names the keys of the account that have this alias."""
+    alias = ANYWHERE | {"ApprovalTopicKeyArn": "arn:aws:kms:{region}:210987654321:alias/topics"}
     by_alias, by_arn = (
         expanded(**parameters).properties("ApprovalPolicy")["PolicyDocument"]["Statement"][1]
-        for parameters in (BY_NAME, BY_ARN | {"ApprovalTopicKeyArn": "arn:aws:kms:us-east-1:210987654321:key/1-2"})
+        for parameters in (alias, ANYWHERE)
     )
-    assert by_alias["Resource"] == ["arn:aws:kms:us-east-1:210987654321:key/*"]
+    assert by_alias["Resource"] == "arn:aws:kms:us-east-1:210987654321:key/*"
     assert by_alias["Condition"]["ForAnyValue:StringEquals"] == {"kms:ResourceAliases": "alias/topics"}
-    assert by_arn["Resource"] == ["arn:aws:kms:us-east-1:210987654321:key/1-2"]
+    assert by_arn["Resource"] == "arn:aws:kms:us-east-1:210987654321:key/mrk-1"
     assert by_alias["Condition"]["StringEquals"] == by_arn["Condition"]["StringEquals"]
     assert by_arn["Condition"].keys() == {"StringEquals"}
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "arn"),
-    [
-        ("AlarmTopicName", "alarms", "AlarmTopicArn"),
-        ("ApprovalTopicName", "AutomationApprovals", "ApprovalTopicArn"),
-        ("ApprovalTopicKeyAlias", "alias/topics", "ApprovalTopicKeyArn"),
-        ("PermissionsBoundaryName", "boundary", "PermissionsBoundaryArn"),
-        ("ApproverRoleName", "operators", "Approvers"),
-    ],
-)
-def test_name_and_arn_together_are_rejected(name: str, value: str, arn: str) -> None:
-    """Both would contradict each other, so the Rules accept only one; a topic's name needs the topic's account."""
-    [complaint] = expanded(
-        **{name: value, arn: f"arn:aws:sns:us-east-1:210987654321:{value}"}, **ACCOUNT
-    ).broken_rules()
-    assert complaint == f"Set {name} or {arn}, not both."
-    without_account = expanded(**{name: value}).broken_rules()
-    assert bool(without_account) == name.startswith(("Alarm", "ApprovalTopic"))
-    assert all("needs TopicAccountId" in complaint for complaint in without_account)
-
-
-def test_approval_by_name_is_accepted() -> None:
-    """Mode APPROVAL accepts the names of the topic and of the approvers' role too."""
-    named = {"ApprovalTopicArn": "", "ApprovalTopicName": "AutomationApprovals"}
-    named |= {"Approvers": "", "ApproverRoleName": "operators"}
-    assert expanded(**APPROVAL | named, **ACCOUNT).broken_rules() == []
 
 
 def test_roles_of_the_functions_share_a_path() -> None:

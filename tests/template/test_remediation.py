@@ -145,7 +145,7 @@ def test_the_subnet_is_the_resource_that_was_flagged() -> None:
 
 def settings(**parameters: str) -> HealSettings:
     """Return the settings that the plan function parses from the stack's environment variables."""
-    return parse_settings(variables(**parameters))
+    return parse_settings(variables(**parameters), "123456789012")
 
 
 def variables(**parameters: str) -> dict[str, str]:

@@ -39,7 +39,7 @@ def compose_services(environment: Mapping[str, str], account_id: str) -> Service
         snapshots=SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")),
         ledger=Ledger(aws.dynamodb, ledger_table),
         parameters=parameters,
-        read_settings=partial(parse_settings, environment),
+        read_settings=partial(parse_settings, environment, account_id),
         read_owners=partial(parse_owners, environment),
     )
 

@@ -8,6 +8,7 @@ from express_path.domain.heal.records import FULL_ACCESS, MAY_WARN, Blocker, Hea
 from express_path.domain.heal.settings import LONGEST_POLICY, parse_settings, with_policy
 from express_path.errors import SettingError
 
+ACCOUNT_ID = "123456789012"
 LEDGER = {"LEDGER_TABLE_NAME": "ledger"}
 
 
@@ -22,7 +23,7 @@ LEDGER = {"LEDGER_TABLE_NAME": "ledger"}
 )
 def test_what_is_absent_or_empty_has_its_default(values: dict[str, str]) -> None:
     """A stack parameter left empty arrives as an empty string and means the default, which blocks most."""
-    assert parse_settings(LEDGER | values) == HealSettings(
+    assert parse_settings(LEDGER | values, ACCOUNT_ID) == HealSettings(
         owner_tags=(),
         adopt_iac_owned=False,
         warn_only=frozenset({Blocker.DNS_ATTRIBUTES}),
@@ -34,14 +35,14 @@ def test_what_is_absent_or_empty_has_its_default(values: dict[str, str]) -> None
 
 def test_empty_list_of_warnings_lets_everything_block() -> None:
     """A team that empties WARN_ONLY takes the default warning back."""
-    assert parse_settings(LEDGER | {"WARN_ONLY": ""}).warn_only == frozenset()
+    assert parse_settings(LEDGER | {"WARN_ONLY": ""}, ACCOUNT_ID).warn_only == frozenset()
 
 
 @pytest.mark.parametrize("values", [{}, {"LEDGER_TABLE_NAME": ""}], ids=["absent", "empty"])
 def test_no_heal_without_a_ledger(values: dict[str, str]) -> None:
     """Without its ledger a heal could be neither locked nor undone, so nothing is planned."""
     with pytest.raises(SettingError) as raised:
-        parse_settings(values)
+        parse_settings(values, ACCOUNT_ID)
     assert raised.value.name == "LEDGER_TABLE_NAME"
 
 
@@ -59,7 +60,7 @@ def test_every_setting_is_read() -> None:
         "APPROVAL_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
         "HEAL_DOCUMENT_NAME": "Heal",
     }
-    assert with_policy(parse_settings(values), '{"Statement": []}') == HealSettings(
+    assert with_policy(parse_settings(values, ACCOUNT_ID), '{"Statement": []}') == HealSettings(
         owner_tags=("terraform", "managed-by=pulumi"),
         adopt_iac_owned=True,
         warn_only=frozenset({Blocker.NETWORK_ACL, Blocker.DNS_ATTRIBUTES}),
@@ -74,9 +75,19 @@ def test_every_setting_is_read() -> None:
     )
 
 
+def test_approvers_may_be_roles_of_the_account() -> None:
+    """All accounts of an organization can have the same approvers, because {account} is replaced."""
+    approvers = "arn:aws:iam::{account}:role/on-call,jane,arn:aws:iam::{account}:role/network"
+    assert parse_settings(LEDGER | {"APPROVERS": approvers}, ACCOUNT_ID).approvers == (
+        "arn:aws:iam::123456789012:role/on-call",
+        "jane",
+        "arn:aws:iam::123456789012:role/network",
+    )
+
+
 def test_each_of_the_four_is_read() -> None:
     """WARN_ONLY takes every blocker that may be a warning."""
-    assert parse_settings(LEDGER | {"WARN_ONLY": ",".join(MAY_WARN)}).warn_only == MAY_WARN
+    assert parse_settings(LEDGER | {"WARN_ONLY": ",".join(MAY_WARN)}, ACCOUNT_ID).warn_only == MAY_WARN
 
 
 @pytest.mark.parametrize(
@@ -93,7 +104,7 @@ def test_each_of_the_four_is_read() -> None:
 def test_value_that_is_not_allowed_is_refused(name: str, value: str) -> None:
     """A wrong value is an error that names the variable, the value and what is allowed: never a silent default."""
     with pytest.raises(SettingError) as raised:
-        parse_settings(LEDGER | {name: value})
+        parse_settings(LEDGER | {name: value}, ACCOUNT_ID)
     assert (raised.value.name, raised.value.value) == (name, value)
     assert raised.value.allowed in str(raised.value)
 

@@ -12,8 +12,12 @@ LONGEST_POLICY = 20480
 (https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html)."""
 
 
-def parse_settings(values: Mapping[str, str]) -> HealSettings:
-    """Read the settings from the environment variables of the plan function. Raise SettingError.
+ACCOUNT = "{account}"
+"""Stands for the ID of the account in the ARNs of approvers, so that all accounts can have the same setting."""
+
+
+def parse_settings(values: Mapping[str, str], account_id: str) -> HealSettings:
+    """Read the settings from the environment variables of the plan function, in an account. Raise SettingError.
 
     LEDGER_TABLE_NAME is required; everything else has a default. If WARN_ONLY is empty, no blocker is only a warning.
     The policy is full access until with_policy() replaces it.
@@ -27,7 +31,7 @@ def parse_settings(values: Mapping[str, str]) -> HealSettings:
         mode=_mode(values.get("REMEDIATION_MODE") or defaults.mode),
         calendar=values.get("CHANGE_CALENDAR_NAME", ""),
         policy_parameter=values.get("ENDPOINT_POLICY_PARAMETER", ""),
-        approvers=tuple(_words(values.get("APPROVERS", ""))),
+        approvers=tuple(_words(values.get("APPROVERS", "").replace(ACCOUNT, account_id))),
         approval_topic_arn=values.get("APPROVAL_TOPIC_ARN", ""),
         heal_document=values.get("HEAL_DOCUMENT_NAME", ""),
     )
