@@ -19,8 +19,7 @@ class Topic:
 def check_approval(arn: str, topic: Topic | None, approvers: str, key: str) -> Answer:
     """Return whether a request reaches somebody who may approve it. `topic` is None if it does not exist.
 
-    `approvers` and `key` are the stack's parameters Approvers or ApproverRoleName, and ApprovalTopicKeyArn or
-    ApprovalTopicKeyAlias.
+    `approvers` and `key` are the stack's parameters Approvers and ApprovalTopicKeyArn.
     """
     names = [name for name in approvers.split(",") if name]
     if not names:

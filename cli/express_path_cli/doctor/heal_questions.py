@@ -78,20 +78,18 @@ def ledger(context: CheckContext) -> Answer | None:
 
 def approval(context: CheckContext) -> Answer | None:
     """Return whether requests reach the approvers."""
-    arn, approvers = _approval_topic(context), context.parameter("Approvers") or context.parameter("ApproverRoleName")
+    arn, approvers = _approval_topic(context), context.parameter("Approvers")
     if not arn and context.parameter("RemediationMode") != "APPROVAL":
         return None
     topic = read_topic(context.aws.client("sns"), arn) if arn else None
-    key = context.parameter("ApprovalTopicKeyArn") or context.parameter("ApprovalTopicKeyAlias")
-    return check_approval(arn, topic, approvers, key)
+    return check_approval(arn, topic, approvers, context.parameter("ApprovalTopicKeyArn"))
 
 
 def _approval_topic(context: CheckContext) -> str:
-    """Return the ARN of the approval topic, also if the stack has its name instead; an empty text if there is none."""
-    name, account_id = context.parameter("ApprovalTopicName"), context.parameter("TopicAccountId")
-    partition = context.output("AutomationRoleArn").partition("arn:")[2].partition(":")[0]
-    by_name = f"arn:{partition}:sns:{context.aws.region}:{account_id}:{name}" if name else ""
-    return context.parameter("ApprovalTopicArn") or by_name
+    """Return the ARN of the approval topic in this Region and account; an empty text if there is none."""
+    account_id = context.output("AutomationRoleArn").partition("::")[2].partition(":")[0]
+    arn = context.parameter("ApprovalTopicArn")
+    return arn.replace("{region}", context.aws.region).replace("{account}", account_id)
 
 
 def exceptions(context: CheckContext) -> Answer | None:
