@@ -84,7 +84,6 @@ class Organization:
         given = {
             "ArtifactBucketPrefix": PREFIX,
             "CodeKey": self.packaged.keys["CodeKey"],
-            "ExcludeTag": "NONE",
             "LedgerTableName": "express-path-ledger",
             **parameters,
         }
