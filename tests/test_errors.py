@@ -26,6 +26,7 @@ EXAMPLES = {
         ["two routes", "--- terraform", "resource"],
     ),
     errors.TableChangedError: (("subnet-1", "rtb-1", "rtb-2"), ["subnet-1", "from rtb-1", "to rtb-2", "again"]),
+    errors.ApprovedPlanError: (("subnet-1", "rtb-1"), ["APPROVAL_REQUIRED", "subnet-1", "rtb-1", "again"]),
     errors.ElectionError: (("vpc-1",), ["vpc-1", "step elect"]),
     errors.EndpointNotReadyError: (("subnet-1", "vpce-1 is pending"), ["subnet-1", "vpce-1 is pending", "again"]),
     errors.UndoError: (("run-1", "nothing", "list heals"), ["run run-1 cannot be undone: nothing (list heals)"]),

@@ -10,7 +10,7 @@ variable "artifact_bucket_prefix" { type = string }
 variable "package" { type = map(string) } # build/org/parameters: TemplateKey, CodeKey, LedgerTemplateKey
 variable "parameters" {                   # other parameters of org/stackset.yaml
   type    = map(string)
-  default = {}
+  default = { ExcludeTag = "NONE" }
 }
 
 locals {

@@ -24,7 +24,7 @@ PERMITTED = {
 # Parameters of the rule's template that a StackSet does not pass: a VPC is in one account only, the ledger has a StackSet
 # of its own, and a rule of another name would be a second one.
 NOT_PASSED = {"VpcIds", "DeployingRoleArn", "RuleName"}
-OTHER_DEFAULTS = {"LedgerTableName": "express-path-ledger"}
+OTHER_DEFAULTS = {"ExcludeTag": "NONE", "LedgerTableName": "express-path-ledger"}
 
 
 def template(name: str) -> dict[str, Any]:

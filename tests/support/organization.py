@@ -84,6 +84,7 @@ class Organization:
         given = {
             "ArtifactBucketPrefix": PREFIX,
             "CodeKey": self.packaged.keys["CodeKey"],
+            "ExcludeTag": "NONE",
             "LedgerTableName": "express-path-ledger",
             **parameters,
         }

@@ -88,13 +88,10 @@ def test_longest_parameters_fit_the_limit_of_config() -> None:
 
 
 def test_defaults_of_the_stack_are_the_defaults_of_the_rule() -> None:
-    """A stack with default parameters behaves as the core does by default, but no tag excludes a subnet.
-
-    Empty parameters are left out.
-    """
+    """A stack with default parameters behaves as the core does by default; empty parameters are left out."""
     given = rule()["InputParameters"]
     assert given.keys() == {"publicSubnets", "unresolvedEgress", "scope", "excludeTag"}
-    assert parse_parameters(given) == RuleParameters(exclude_tag="")
+    assert parse_parameters(given) == RuleParameters()
 
 
 def test_allowed_values_are_those_of_the_core() -> None:

@@ -13,6 +13,6 @@ def test_example_passes_parameters_of_the_templates() -> None:
     text = EXAMPLE.read_text(encoding="utf-8")
     named = set(re.findall(r"\b([A-Z]\w+)\s+=", text))
     parameters = expand(ROOT / "template.yaml", "code.zip")["Parameters"]
-    assert {"ArtifactBucketPrefix", "CodeKey", "RemediationMode", "LedgerTableName"} <= named
+    assert {"ArtifactBucketPrefix", "CodeKey", "RemediationMode", "LedgerTableName", "ExcludeTag"} <= named
     assert named <= parameters.keys()
     assert len(text.splitlines()) < 50
