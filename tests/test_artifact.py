@@ -20,6 +20,7 @@ from botocore.regions import EndpointResolver
 import compile_artifact
 import trim_artifact
 from express_path.adapters.event_bus import ATTEMPTS
+from express_path.adapters.heal_requests import CONTRACT
 from sandbox.config_loop import ConfigLoop
 from sandbox.lambda_runtime import LambdaRuntime
 from sandbox.server import Sandbox
@@ -246,13 +247,13 @@ def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Pa
         claim = {"state": "CLAIMED", "runId": heal_id(1), "expiresAt": int(time.time()) + 600}
         LedgerTable(sandbox).write(f"TABLE#{network.table}", **claim)
         sandbox.calls.clear()
-        question = {"subnetId": network.subnet, "runId": heal_id(2), "startedBy": "PERSON"}
+        question = {"contract": CONTRACT, "subnetId": network.subnet, "runId": heal_id(2), "startedBy": "PERSON"}
         with LambdaRuntime(artifact_of_the_account, "entry.handler", sandbox.environment() | settings) as runtime:
             answer = runtime.invoke(question | {"action": "plan", "dryRun": "true"})
-            seen = {"routeTableId": network.table, "seenRun": "NONE", "seenState": "NONE"}
+            seen = {"routeTableId": network.table, "vpcId": network.vpc, "seenRun": "NONE", "seenState": "NONE"}
             turn = runtime.invoke(question | {"action": "turn"} | seen)
         called = {(call.service, call.operation) for call in sandbox.calls}
-    assert (answer["verdict"]["reason"], turn["voidRun"]) == ("NAT_GATEWAY", heal_id(1))
+    assert (answer["verdict"]["reason"], turn["next"]) == ("NAT_GATEWAY", "CLAIM")
     assert called <= {(service, name) for service, names in LISTED["plan_heal"].items() for name in names}
     assert {("ssm", name) for name in ("GetParameter", "GetCalendarState", "GetAutomationExecution")} <= called
     assert {("dynamodb", "GetItem"), ("s3", "GetBucketPolicy"), ("ec2", "DescribeNetworkAcls")} <= called

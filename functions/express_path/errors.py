@@ -42,6 +42,19 @@ class EventError(ExpressPathError):
         super().__init__(f"event field {field} is {_shown(found)}: must be {allowed}")
 
 
+class ContractError(ExpressPathError):
+    """A step of a runbook sends a request of another version than the plan function's."""
+
+    def __init__(self, found: object, expected: str) -> None:
+        """Keep the version of the request, None if it has none, and that of the function."""
+        self.found, self.expected = found, expected
+        shown = "no version" if found is None else f"version {_shown(found)}"
+        super().__init__(
+            f"the run's runbook has {shown} of the contract with the plan function, and the function has version "
+            f"{expected!r}: the stack was updated after the run had started; start the run again"
+        )
+
+
 class RecordError(ExpressPathError):
     """The description of a resource lacks a field, or a field has an invalid value."""
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from express_path.adapters.heal_requests import CONTRACT
 from express_path.errors import EventError, ExpressPathError
 from express_path.handlers import evaluate, plan_heal
 from express_path.heal_steps import repeated_reads
@@ -21,9 +22,15 @@ Handler = Callable[[Any, Context], Any]
 EVENTS = [json.loads(path.read_text()) for path in sorted((Path(__file__).parents[2] / "events").glob("*.json"))]
 TEXTS = ("invokingEvent", "ruleParameters")
 PLANS = [
-    {"action": "plan", "subnetId": "subnet-00000000000000001", "dryRun": "true", "calendarState": "OPEN"},
-    {"action": "verify", "subnetId": "subnet-00000000000000001", "runId": "run-1"},
-    {"action": "plan", "undoRunId": "run-1", "disassociated": "true", "unsuccessful": []},
+    {
+        "contract": CONTRACT,
+        "action": "plan",
+        "subnetId": "subnet-00000000000000001",
+        "dryRun": "true",
+        "calendarState": "OPEN",
+    },
+    {"contract": CONTRACT, "action": "verify", "subnetId": "subnet-00000000000000001", "runId": "run-1"},
+    {"contract": CONTRACT, "action": "planUndo", "undoRunId": "run-1", "disassociated": "true", "unsuccessful": []},
 ]
 
 
@@ -139,7 +146,7 @@ def planning(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(event=spoilt(PLANS))
-@example(event={"action": "plan", "undoRunId": "run-1", "unsuccessful": "[" * 99999})
+@example(event={"contract": CONTRACT, "action": "planUndo", "undoRunId": "run-1", "unsuccessful": "[" * 99999})
 def test_any_event_of_a_runbook(sandbox: Sandbox, planning: None, event: Any) -> None:
     """For invalid input, a runbook's step fails with a message that says what is wrong."""
     assert planning is None

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from express_path.adapters.heal_requests import CONTRACT
 from express_path.errors import (
     ApiError,
     BlockedError,
@@ -59,7 +60,7 @@ def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
 
     def question(action: str, subnet_id: str = "", **more: object) -> dict[str, Any]:
         sandbox.calls.clear()
-        event = {"action": action, "subnetId": subnet_id, "runId": "run-2", **more}
+        event = {"contract": CONTRACT, "action": action, "subnetId": subnet_id, "runId": "run-2", **more}
         if not services:
             services.append(plan_heal.compose_services(os.environ, sandbox.account_id))
         return plan_heal.handler({key: value for key, value in event.items() if value}, Context(), services[0])
@@ -144,9 +145,9 @@ def test_subnet_that_is_gone_is_not_cured(ask: Ask, builder: Builder, vpc: Priva
 @pytest.mark.parametrize(
     ("event", "field"),
     [
-        ({"action": "heal", "subnetId": "subnet-1"}, "action"),
-        ({"action": "plan"}, "subnetId"),
-        ({"action": "plan", "subnetId": "subnet-1", "force": "true"}, "force"),
+        ({"contract": CONTRACT, "action": "heal", "subnetId": "subnet-1"}, "action"),
+        ({"contract": CONTRACT, "action": "plan"}, "subnetId"),
+        ({"contract": CONTRACT, "action": "plan", "subnetId": "subnet-1", "force": "true"}, "force"),
     ],
 )
 def test_wrong_question_is_refused_before_any_call(sandbox: Sandbox, event: dict[str, Any], field: str) -> None:

@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 from moto.cloudwatch.models import cloudwatch_backends
 
+from express_path.adapters.heal_requests import CONTRACT
 from express_path.handlers import evaluate, plan_heal
 from express_path.heal_steps import repeated_reads
 from sandbox.cloudwatch.embedded_metrics import Datapoint, extracted, put
@@ -94,7 +95,7 @@ class Place:
 
     def _ask(self, action: str, subnet_id: str, run: str) -> dict[str, Any]:
         services = plan_heal.compose_services(os.environ | self._settings, self._sandbox.account_id)
-        event = {"action": action, "subnetId": subnet_id, "runId": run, "dryRun": "true"}
+        event = {"contract": CONTRACT, "action": action, "subnetId": subnet_id, "runId": run, "dryRun": "true"}
         return plan_heal.handler(event, Context(), services)
 
     @contextmanager

@@ -27,22 +27,26 @@ deletes the endpoint right before the step."""
 
 RARE = {
     HEAL: {
-        "approved": ("useApproval",),
-        "interrupted": ("finishTable",),
+        "approved": ("elect",),
         "denied": ("recordFailed", "fail"),
     },
     UNDO: {
-        "used again": ("unmarkDeleted",),
+        "used again": ("confirm",),
         "undeletable": ("markFailed", "fail"),
     },
     APPROVED: {
         "unsent": ("decideAnswer", "pause", "release", "fail"),
-        "asked": ("makePlanAgain", "planAgain", "decideAgain", "requestAgain"),
+        "asked": ("makePlanAgain", "planAgain", "decideAgain"),
         "rejected": ("recordDenied", "denied"),
         "compliant": ("done",),
     },
 }
-"""The situations in which a run takes steps that it does not normally take. A cell fails if its run skips the step."""
+"""The situations in which a run takes steps that it does not normally take, or in which a step writes more than normally.
+
+A cell fails if its run skips the step."""
+
+ACTING = ("aws:executeAwsApi", "aws:executeScript", "aws:invokeLambdaFunction")
+"""The actions that read or change something."""
 
 S3 = "com.amazonaws.us-east-1.s3"
 
@@ -84,7 +88,7 @@ def sample() -> list[Cell]:
     """Return one cell for each step that reads or changes something on the normal way, with columns in turn."""
     by_step: dict[tuple[str, str], list[Cell]] = {}
     for cell in CELLS:
-        acts = all_steps(cell.document)[cell.step]["action"] in ("aws:executeAwsApi", "aws:invokeLambdaFunction")
+        acts = all_steps(cell.document)[cell.step]["action"] in ACTING
         if acts and cell.situation == "normal":
             by_step.setdefault((cell.document, cell.step), []).append(cell)
     return [cells[index % len(cells)] for index, cells in enumerate(by_step.values())]
@@ -306,19 +310,10 @@ class _Heal(_Game):
         assert status(run) != "Success" or self.bench.is_associated, "the run succeeded with nothing associated"
         self.deployment.sandbox.faults.clear()
         undone = self.bench.undo(str(run["AutomationExecutionId"]))
-        if (self.cell.step, self.cell.column) == ("finishTable", DELETED):
-            # Somebody removed an association that was already verified: no heal repeats it for a day.
-            message = str(self.bench.heal().get("FailureMessage"))
-            assert "REVERTED_BY_OTHERS" in message, message
-            return f"{status(run)}, {undone}; again: reverted by others"
         return f"{status(run)}, {undone}; again: {self.bench.heal_and_undo()}"
 
     def _approved(self) -> None:
         self.bench.require_approval()
-
-    def _interrupted(self) -> None:
-        with self.deployment.automation.killing(during="recordAssociated"):
-            self.deployment.heal(self.bench.vpc.subnet)
 
     def _denied(self) -> None:
         self.deployment.sandbox.faults.deny("ec2", "ModifyVpcEndpoint", times=1)

@@ -13,6 +13,7 @@ import pytest
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
+from express_path.adapters.heal_requests import CONTRACT
 from express_path.handlers.plan_heal import parse_request
 from tests.support.heals import runbook as parsed_runbook
 
@@ -251,7 +252,9 @@ SAMPLE = {
     "seenState": "HEALED",
     "runId": "run-1",
     "undoRunId": "run-1",
+    "startedAt": "2026-11-21T12:00:00.000+00:00",
     "startedBy": "CONFIG",
+    "vpcId": "vpc-1",
     "dryRun": "true",
 }
 
@@ -266,18 +269,26 @@ def test_plan_function_accepts_the_payloads(runbook: Runbook) -> None:
         assert parse_request(event).action == payload["action"]
 
 
-def test_scripts_parse_the_payload_of_a_lambda_step(runbook: Runbook) -> None:
+def test_every_request_has_the_version_of_the_contract(runbook: Runbook) -> None:
+    """A run that is still going when the stack is updated must not get the answers of another version."""
+    for step in calls(runbook, "aws:invokeLambdaFunction"):
+        assert step["inputs"]["InputPayload"]["contract"] == CONTRACT, step["name"]
+
+
+def test_one_script_reads_every_answer(runbook: Runbook) -> None:
     """AWS documents only the output Payload, not whether it is text or an object, so a script accepts both."""
-    steps = runbook["mainSteps"]
+    steps = {step["name"]: step for step in flat(runbook)}
     for step in calls(runbook, "aws:invokeLambdaFunction"):
         assert "outputs" not in step, step["name"]
-    for index, step in enumerate(steps):
-        if step["inputs"].get("Handler") == "read":
-            assert step["inputs"]["InputPayload"] == {"answer": f"{{{{ {steps[index - 1]['name']}.Payload }}}}"}
-            namespace: dict[str, Any] = {}
-            exec(step["inputs"]["Script"], namespace)
-            for answer in ({"next": "DONE"}, '{"next": "DONE"}', json.dumps('{"next": "DONE"}')):
-                assert namespace[step["inputs"]["Handler"]]({"answer": answer}, {}) == {"next": "DONE"}
+    reading = [step for step in steps.values() if step["inputs"].get("Handler") == "record"]
+    [script] = {step["inputs"]["Script"] for step in reading}
+    asked = [REFERENCE.fullmatch(step["inputs"]["InputPayload"]["answer"]) for step in reading]
+    assert len({match[1] for match in asked if match}) == len(reading) > 2
+    answer = {"next": "DONE", "ledger": []}
+    for given in (dict(answer), json.dumps(answer), json.dumps(json.dumps(answer))):
+        namespace: dict[str, Any] = {}
+        exec(script, namespace)
+        assert namespace["record"]({"answer": given}, {}) == {"next": "DONE"}
 
 
 def test_references_resolve(runbook: Runbook) -> None:

@@ -69,7 +69,7 @@ def test_every_tag_is_named() -> None:
 
 
 STEPS: dict[str, dict[str, Any]] = {step["name"]: step for step in runbook(HEAL)["mainSteps"]}
-CLAIMED = list(STEPS)[list(STEPS).index("confirmPlan") : list(STEPS).index("finishTable")]
+CLAIMED = list(STEPS)[list(STEPS).index("confirmPlan") : list(STEPS).index("recordFailed")]
 """The steps from a claim to its end, in their order."""
 
 
@@ -80,10 +80,9 @@ def test_claim_lasts_longer_than_all_steps_after_it() -> None:
 
 
 def test_failures_after_a_claim_release_it() -> None:
-    """A failed step releases the claim, except the change itself, which is verified, and a lost election."""
+    """A failed step releases the claim, except the change itself, which is verified."""
     leading = {name: STEPS[name].get("onFailure") for name in CLAIMED if STEPS[name]["action"] != "aws:branch"}
     assert leading.pop("associate") == "step:verifyPath"
-    assert leading.pop("elect") == "step:findElected"
     assert set(leading.values()) == {"step:recordFailed"}
 
 
@@ -122,6 +121,6 @@ def test_every_ec2_change_follows_a_check_in_the_same_run() -> None:
     changing = [name for name in names if STEPS[name]["inputs"].get("Service") == "ec2"]
     assert changing == ["create", "associate"]
     before = names[names.index("findElected") : names.index("create")]
-    assert before == ["findElected", "elected", "decideCreate", "recordCreation"]
-    before = names[names.index("lookAgain") : names.index("associate")]
-    assert before == ["lookAgain", "target", "decideAssociate", "recordIntent", "recordTable"]
+    assert before == ["findElected", "recordCreation", "decideCreate"]
+    before = names[names.index("findTarget") : names.index("associate")]
+    assert before == ["findTarget", "recordIntent", "decideAssociate"]

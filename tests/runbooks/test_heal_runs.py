@@ -27,7 +27,7 @@ def test_heal_creates_the_endpoint_and_associates_the_table(deployment: Deployme
     outputs = {key: value for key, [value] in run["Outputs"].items()}
     assert outputs["plan.Action"] == "CREATE_AND_ASSOCIATE"
     assert outputs["plan.RouteTableId"] == vpc.table
-    assert outputs["create.VpcEndpointId"] == outputs["target.VpcEndpointId"] == endpoint["VpcEndpointId"]
+    assert outputs["create.VpcEndpointId"] == outputs["recordIntent.VpcEndpointId"] == endpoint["VpcEndpointId"]
     assert outputs["verify.Annotation"].startswith("ENDPOINT")
     deployment.sandbox.calls.clear()
     again = deployment.heal(vpc.subnet)
@@ -73,7 +73,7 @@ def test_endpoint_that_somebody_creates_after_the_plan_meets_the_pre_flight(
     deployment.automation.functions.register(FUNCTION, plan)
     run = deployment.heal(vpc.subnet)
     assert (status(run), "associate" in steps(run)) == ("Failed", False)
-    assert "step lookAgain failed: BlockedError: BLOCKED" in run["FailureMessage"]
+    assert "step findTarget failed: BlockedError: BLOCKED" in run["FailureMessage"]
     assert list(deployment.associations(vpc.id).values()) == [[]]
 
 

@@ -33,7 +33,7 @@ def test_claim_lasts_longer_than_all_steps_after_it(after_claim: list[dict[str, 
         for step in after_claim
         if step["action"] in ("aws:executeAwsApi", "aws:invokeLambdaFunction", "aws:executeScript")
     ]
-    assert len(seconds) > 15
+    assert len(seconds) > 10
     assert sum(seconds) < CLAIM_SECONDS
 
 
@@ -48,13 +48,12 @@ def test_each_ec2_change_follows_a_check_of_the_claim(after_claim: list[dict[str
 
 
 def test_failures_after_the_claim_release_the_table(after_claim: list[dict[str, Any]]) -> None:
-    """Each failed step leads to the step that records the failure, except for steps after the release."""
+    """Each failed step leads to the step that records the failure."""
     leading_on = {
         step["name"]: step.get("onFailure")
         for step in after_claim
         if step["action"] not in ("aws:branch", "aws:sleep") and step["name"] != GIVE_UP
     }
-    assert {leading_on.pop(name) for name in ("recordFinish", "recordUndone")} == {"step:fail"}
     assert leading_on.pop("fail") is None
     assert leading_on.pop("disassociate") == "step:findRest"
     assert set(leading_on.values()) == {f"step:{GIVE_UP}"}

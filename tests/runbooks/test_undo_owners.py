@@ -82,7 +82,7 @@ def test_endpoint_that_somebody_takes_over_before_its_deletion_stays(
 
     deployment.sandbox.faults.before("dynamodb", "UpdateItem", take_over, times=4)
     undone = deployment.undo(run_id)
-    assert (status(undone), "unmarkDeleted" in steps(undone)) == ("Success", True), undone.get("FailureMessage")
+    assert (status(undone), "deleteEndpoint" in steps(undone)) == ("Success", False), undone.get("FailureMessage")
     assert deployment.associations(vpc.id) == {endpoint: []}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from express_path.adapters.heal_requests import CONTRACT
 from express_path.handlers import plan_heal
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
@@ -74,7 +75,14 @@ class Deployment:
     def approve(self, subnet_id: str, table_id: str) -> None:
         """Write an approval of the current plan for a subnet into the ledger."""
         plan = self.plan(
-            {"action": "plan", "subnetId": subnet_id, "dryRun": "true", "runId": "-", "startedBy": "PERSON"}
+            {
+                "contract": CONTRACT,
+                "action": "plan",
+                "subnetId": subnet_id,
+                "dryRun": "true",
+                "runId": "-",
+                "startedBy": "PERSON",
+            }
         )
         approval = {"approvalState": "APPROVED", "approvalRunId": "ask-1", "approvalExpiresAt": 10**10}
         self.ledger.write(f"TABLE#{table_id}", **approval, approvalPlan=plan["fingerprint"])

@@ -1,12 +1,12 @@
 """The plan function's answers to the steps of a heal: JSON whose values a runbook's step can select."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from express_path.adapters.ledger import timestamp
 from express_path.adapters.serialization import verdict_answer
-from express_path.domain.heal.claims import CLAIM_SECONDS, Election, NextStep, client_token
-from express_path.domain.heal.ledger import Marks, RunRecord, TableRecord, TableState
+from express_path.domain.heal.claims import Election, NextStep, client_token
+from express_path.domain.heal.ledger import RunRecord, TableRecord
 from express_path.domain.heal.records import NONE, Finding, HealSettings, Plan
 from express_path.errors import BlockedError
 
@@ -14,27 +14,12 @@ UNDO = "to undo: express-path undo {run_id}, or start RemoveS3ExpressGatewayEndp
 NOTHING_TO_UNDO = "nothing to undo: no heal associated the route table"
 WAIT_PAUSE, NO_PAUSE = "PT10S", "PT1S"
 """How long a run sleeps before it looks again whether it can claim a route table, and before it goes on (ISO 8601)."""
+WAITING = {"next": NextStep.WAIT.value, "pause": WAIT_PAUSE}
+"""The answer to a run that cannot claim its route table now."""
 UNCONFIRMED = (
     "unconfirmed: run {run_id} started to associate the route table, and whether it succeeded is not recorded, so it "
     "cannot be undone; express-path undo {run_id} says what to look for"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The claim that a run would make at a time, on the record that it read.
-
-    void_run is the run whose claim on the table no longer counts, because that run has ended; empty if there is none.
-    """
-
-    record: TableRecord
-    now: datetime
-    void_run: str = ""
-
-
-def timestamp(now: datetime) -> str:
-    """Return a time in ISO 8601, as the ledger stores it."""
-    return now.isoformat(timespec="milliseconds")
 
 
 def plan_answer(
@@ -60,19 +45,9 @@ def plan_answer(
     }
 
 
-def turn_answer(next_step: NextStep, claim: Claim) -> dict[str, str]:
-    """Return whether a run can claim a route table now, and the attributes that the claim compares and writes."""
-    seconds = int(claim.now.timestamp())
-    return {
-        "next": next_step.value,
-        "pause": WAIT_PAUSE if next_step is NextStep.WAIT else NO_PAUSE,
-        **seen(claim.record),
-        "stateBefore": TableState.UNDONE.value if claim.record.is_undone else NONE,
-        "voidRun": claim.void_run or NONE,
-        "now": timestamp(claim.now),
-        "nowSeconds": str(seconds),
-        "expiresAt": str(seconds + CLAIM_SECONDS),
-    }
+def turn_answer(next_step: NextStep) -> dict[str, str]:
+    """Return whether a run can claim a route table now, and how long it sleeps before it goes on."""
+    return dict(WAITING) if next_step is NextStep.WAIT else {"next": next_step.value, "pause": NO_PAUSE}
 
 
 def plan_fields(plan: Plan) -> dict[str, Any]:
@@ -99,24 +74,7 @@ def seen(record: TableRecord) -> dict[str, str]:
     return {"seenRun": record.run_id or NONE, "seenState": record.state.value if record.state else NONE}
 
 
-def confirm_answer(
-    plan: Plan, next_step: NextStep, election: Election, now: datetime, *, needs_approval: bool
-) -> dict[str, Any]:
-    """Return what a run does after it claimed the table, and the generations of an election in the VPC."""
-    return {
-        "next": next_step.value,
-        "needsApproval": str(needs_approval).lower(),
-        "fingerprint": plan.fingerprint or NONE,
-        "seenGeneration": str(election.ledger_generation),
-        "generation": str(election.generation),
-        "nowSeconds": str(int(now.timestamp())),
-        "summary": summary(plan),
-    }
-
-
-def elected_answer(
-    plan: Plan, next_step: NextStep, election: Election, settings: HealSettings, now: datetime
-) -> dict[str, Any]:
+def elected_answer(plan: Plan, next_step: NextStep, election: Election, settings: HealSettings) -> dict[str, Any]:
     """Return the arguments of CreateVpcEndpoint, with the client token of the elected run."""
     return {
         "next": next_step.value,
@@ -125,20 +83,6 @@ def elected_answer(
         "ipAddressType": plan.ip_address_type,
         "clientToken": client_token(election, plan.verdict.vpc_id, plan, settings.policy),
         "generation": str(election.generation),
-        "now": timestamp(now),
-    }
-
-
-def target_answer(plan: Plan, next_step: NextStep, now: datetime, marks: Marks, *, created: bool) -> dict[str, Any]:
-    """Return the endpoint to associate, with its owner, its policy, and the table's owner; created: by this run."""
-    return {
-        "endpointOwner": marks.endpoint_owner or NONE,
-        "tableOwner": marks.table_owner or NONE,
-        "policy": marks.policy or NONE,
-        "next": next_step.value,
-        "endpointId": plan.endpoint_id or "",
-        "createdEndpoint": created,
-        "now": timestamp(now),
     }
 
 

@@ -1,10 +1,18 @@
-"""Read the ledger from its DynamoDB table, with consistent reads, because a claim must be visible immediately."""
+"""The ledger's DynamoDB table: its reads, and the writes that runbooks make.
 
-from collections.abc import Mapping
+Reads are consistent, because a claim must be visible immediately. The plan function makes no write: it answers with
+writes, and the runbook's own role makes them, in their order.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from express_path.adapters.aws import calling
+from express_path.domain.heal.approvals import APPROVED_SECONDS, REQUEST_SECONDS
+from express_path.domain.heal.claims import CLAIM_SECONDS, Election
 from express_path.domain.heal.ledger import (
     RUN_PREFIX,
     TABLE_PREFIX,
@@ -26,6 +34,13 @@ from express_path.errors import RecordError
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+Write = dict[str, Any]
+"""One write: the arguments of dynamodb:UpdateItem as `request`.
+
+If another run's write came first, so that the condition does not hold, the step fails, unless the write has `ifLost`: these
+values then replace those of the answer.
+"""
+_Value = str | bool | int | Iterable[str]
 _Word = TypeVar("_Word", bound=StrEnum)
 Item = Mapping[str, Mapping[str, Any]]
 """An item as DynamoDB returns it: attribute values by their type."""
@@ -170,3 +185,295 @@ def _one_of(item: Item, name: str, words: type[_Word]) -> _Word:
 def _unreadable(item: Item, name: str, allowed: str) -> RecordError:
     resource = f"ledger item {item.get('id', {}).get('S', '')}"
     return RecordError(resource, name, item.get(name), allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Makes the writes of one run of a runbook, at one time."""
+
+    table_name: str
+    run_id: str
+    now: datetime
+
+    def claim(self, heal: TableRecord, *, void_run: str, subnet_id: str, vpc_id: str, lost: Mapping[str, str]) -> Write:
+        """Claim a table for a heal, unless somebody claimed it since its record was read.
+
+        void_run is the run whose claim no longer counts, because it has ended; empty if there is none.
+        """
+        return self._write(
+            TABLE_PREFIX + heal.route_table_id,
+            "SET #state = :claimed, stateBefore = :before, runId = :run, subnetId = :subnet, vpcId = :vpc, "
+            "expiresAt = :expires, changedAt = :time",
+            "attribute_not_exists(runId) OR runId = :run OR (runId = :seenRun AND #state = :seenState AND "
+            "(#state <> :claimed OR expiresAt < :now OR runId = :void))",
+            {
+                ":claimed": TableState.CLAIMED,
+                ":before": TableState.UNDONE if heal.is_undone else NONE,
+                ":run": self.run_id,
+                ":subnet": subnet_id,
+                ":vpc": vpc_id,
+                ":expires": self._seconds + CLAIM_SECONDS,
+                ":time": timestamp(self.now),
+                ":seenRun": heal.run_id or NONE,
+                ":seenState": heal.state or NONE,
+                ":now": self._seconds,
+                ":void": void_run or NONE,
+            },
+            lost,
+        )
+
+    def claim_for_undo(self, heal: RunRecord, *, void_run: str, lost: Mapping[str, str]) -> Write:
+        """Claim the table of a heal for its undo, unless another run has a claim."""
+        return self._write(
+            TABLE_PREFIX + heal.route_table_id,
+            "SET #state = :claimed, runId = :run, undoRunId = :run, subnetId = :subnet, vpcId = :vpc, "
+            "endpointId = :endpoint, expiresAt = :expires, changedAt = :time",
+            "attribute_not_exists(runId) OR #state <> :claimed OR runId = :run OR runId = :void OR expiresAt < :now",
+            {
+                ":claimed": TableState.CLAIMED,
+                ":run": self.run_id,
+                ":subnet": heal.subnet_id,
+                ":vpc": heal.vpc_id,
+                ":endpoint": heal.endpoint_id,
+                ":expires": self._seconds + CLAIM_SECONDS,
+                ":time": timestamp(self.now),
+                ":now": self._seconds,
+                ":void": void_run or NONE,
+            },
+            lost,
+        )
+
+    def request_approval(self, table_id: str, fingerprint: str, *, void_run: str, lost: Mapping[str, str]) -> Write:
+        """Record the request to approve a plan, unless the request or the approval of another run is open."""
+        return self._write(
+            TABLE_PREFIX + table_id,
+            "SET approvalState = :requested, approvalRunId = :run, approvalExpiresAt = :expires, approvalPlan = :plan",
+            "attribute_not_exists(approvalState) OR NOT approvalState IN (:requested, :approved) OR "
+            "approvalRunId = :run OR approvalRunId = :void OR approvalExpiresAt <= :now",
+            {
+                ":requested": ApprovalState.REQUESTED,
+                ":approved": ApprovalState.APPROVED,
+                ":run": self.run_id,
+                ":plan": fingerprint or NONE,
+                ":expires": self._seconds + REQUEST_SECONDS,
+                ":now": self._seconds,
+                ":void": void_run or NONE,
+            },
+            lost,
+        )
+
+    def approve(self, table_id: str) -> Write:
+        """Record that an approver approved this run's request: from now on, for one heal."""
+        return self._write(
+            TABLE_PREFIX + table_id,
+            "SET approvalState = :approved, approvalExpiresAt = :expires",
+            "approvalRunId = :run AND approvalState IN (:requested, :approved)",
+            {
+                ":approved": ApprovalState.APPROVED,
+                ":requested": ApprovalState.REQUESTED,
+                ":run": self.run_id,
+                ":expires": self._seconds + APPROVED_SECONDS,
+            },
+        )
+
+    def use_approval(self, table_id: str, fingerprint: str) -> Write:
+        """Use the approval of a plan; lost if it expired, another heal used it, or it was for another plan."""
+        return self._write(
+            TABLE_PREFIX + table_id,
+            "SET approvalState = :used",
+            "runId = :run AND #state = :claimed AND approvalState = :approved AND approvalExpiresAt > :now AND "
+            "approvalPlan = :plan",
+            {
+                ":used": ApprovalState.USED,
+                ":run": self.run_id,
+                ":claimed": TableState.CLAIMED,
+                ":approved": ApprovalState.APPROVED,
+                ":plan": fingerprint or NONE,
+                ":now": self._seconds,
+            },
+        )
+
+    def elect(self, vpc_id: str, election: Election) -> Write:
+        """Become the run whose client token creates the endpoint. If another run was elected first, its token does."""
+        return self._write(
+            VPC_PREFIX + vpc_id,
+            "SET tokenRun = :run, generation = :next REMOVE tokenIds, tokenRuns",
+            "attribute_not_exists(generation) OR generation = :seen",
+            {":run": self.run_id, ":next": election.generation, ":seen": election.ledger_generation},
+            {},
+        )
+
+    def intend_creation(self, run: RunRecord) -> Write:
+        """Record that this run is about to create an endpoint."""
+        return self._intention(run, {"creationIntendedAt": timestamp(self.now)})
+
+    def intend_association(self, run: RunRecord, marks: Marks) -> list[Write]:
+        """Record that this run is about to associate its table, and what it saw before. Its claim must be current."""
+        seen = {
+            "endpointId": run.endpoint_id,
+            "createdEndpoint": run.created_endpoint,
+            "seenEndpointOwner": marks.endpoint_owner or NONE,
+            "seenTableOwner": marks.table_owner or NONE,
+            "seenPolicy": marks.policy or NONE,
+            "intendedAt": timestamp(self.now),
+        }
+        table = self._write(
+            TABLE_PREFIX + run.route_table_id,
+            "SET healRunId = :run, endpointId = :endpoint",
+            "runId = :run AND #state = :claimed",
+            {":run": self.run_id, ":endpoint": run.endpoint_id, ":claimed": TableState.CLAIMED},
+        )
+        return [self._intention(run, seen), table]
+
+    def associated(self) -> Write:
+        """Record that this run associated the table, and that EC2 shows it."""
+        return self._once(self.run_id, "associatedAt", "attribute_exists(intendedAt)")
+
+    def healed(self, table_id: str, endpoint_id: str, *, finishes_run: bool) -> list[Write]:
+        """Record that a table that this run claimed is healed; finishes_run: and that the run's changes are complete."""
+        table = self._write(
+            TABLE_PREFIX + table_id,
+            "SET #state = :healed, endpointId = :endpoint, changedAt = :time",
+            "runId = :run",
+            {
+                ":healed": TableState.HEALED,
+                ":endpoint": endpoint_id,
+                ":time": timestamp(self.now),
+                ":run": self.run_id,
+            },
+        )
+        return [self._once(self.run_id, "finishedAt", "attribute_exists(id)"), table] if finishes_run else [table]
+
+    def healed_earlier(self, record: TableRecord, endpoint_id: str) -> Write:
+        """Record that a table is healed whose last heal was interrupted after its change, unless the record changed."""
+        return self._write(
+            TABLE_PREFIX + record.route_table_id,
+            "SET #state = :healed, endpointId = :endpoint, changedAt = :time",
+            "runId = :seenRun AND #state = :seenState",
+            {
+                ":healed": TableState.HEALED,
+                ":endpoint": endpoint_id,
+                ":time": timestamp(self.now),
+                ":seenRun": record.run_id,
+                ":seenState": record.state or NONE,
+            },
+            {},
+        )
+
+    def start_undo(self, heal: RunRecord) -> Write:
+        """Record that this run undoes a heal."""
+        values = _start_of(replace(heal, run_id=self.run_id, kind=RunKind.UNDO, started_by=StartedBy.PERSON))
+        values |= {"endpointId": heal.endpoint_id, "healRunId": heal.run_id, "startedAt": timestamp(self.now)}
+        return self._once_each(self.run_id, values, "attribute_not_exists(id) OR healRunId = :healRunId")
+
+    def intend_disassociation(self) -> Write:
+        """Record that this run is about to remove the association."""
+        return self._once(self.run_id, "intendedAt")
+
+    def mark_deleted(self, heal: RunRecord) -> Write:
+        """Mark the endpoint, so that no heal uses it or its client token again."""
+        return self._write(
+            VPC_PREFIX + heal.vpc_id,
+            "ADD deletedIds :endpoints",
+            "contains(createdIds, :endpoint)",
+            {":endpoints": [heal.endpoint_id], ":endpoint": heal.endpoint_id},
+        )
+
+    def unmark_deleted(self, heal: RunRecord) -> Write:
+        """Remove the mark of an endpoint that stays."""
+        return self._write(
+            VPC_PREFIX + heal.vpc_id, "DELETE deletedIds :endpoints", "", {":endpoints": [heal.endpoint_id]}
+        )
+
+    def intend_deletion(self) -> Write:
+        """Record that this run is about to delete the endpoint."""
+        return self._once(self.run_id, "deletionIntendedAt")
+
+    def deleted(self) -> Write:
+        """Record that this run deleted the endpoint."""
+        return self._once(self.run_id, "deletedAt")
+
+    def undone(self, heal: RunRecord) -> list[Write]:
+        """Release the table, and record that this run has ended and that it undid the heal."""
+        table = self._write(
+            TABLE_PREFIX + heal.route_table_id,
+            "SET #state = :undone, changedAt = :time",
+            "runId = :run",
+            {":undone": TableState.UNDONE, ":time": timestamp(self.now), ":run": self.run_id},
+        )
+        undo = {"undoRunId": self.run_id}
+        return [
+            table,
+            self._once(self.run_id, "finishedAt"),
+            self._once_each(heal.run_id, undo, "attribute_exists(id)"),
+        ]
+
+    @property
+    def _seconds(self) -> int:
+        return int(self.now.timestamp())
+
+    def _intention(self, run: RunRecord, values: Mapping[str, Any]) -> Write:
+        return self._once_each(self.run_id, {**_start_of(run), "startedAt": run.started_at, **values})
+
+    def _once(self, run_id: str, name: str, condition: str = "") -> Write:
+        return self._once_each(run_id, {name: timestamp(self.now)}, condition)
+
+    def _once_each(self, run_id: str, values: Mapping[str, Any], condition: str = "") -> Write:
+        """Set attributes of a run that it does not have yet: history is never overwritten."""
+        sets = ", ".join(f"{name} = if_not_exists({name}, :{name})" for name in values)
+        return self._write(
+            RUN_PREFIX + run_id, f"SET {sets}", condition, {f":{name}": value for name, value in values.items()}
+        )
+
+    def _write(
+        self,
+        item_id: str,
+        update: str,
+        condition: str,
+        values: Mapping[str, Any],
+        if_lost: Mapping[str, str] | None = None,
+    ) -> Write:
+        """Return a write. `state` is a reserved word, so expressions name it #state.
+
+        https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ReservedWords.html
+        """
+        request: dict[str, Any] = {
+            "TableName": self.table_name,
+            "Key": {"id": {"S": item_id}},
+            "UpdateExpression": update,
+            "ExpressionAttributeValues": {name: _value(value) for name, value in values.items()},
+        }
+        if condition:
+            request["ConditionExpression"] = condition
+        if "#state" in update + condition:
+            request["ExpressionAttributeNames"] = {"#state": "state"}
+        return {"request": request} if if_lost is None else {"request": request, "ifLost": dict(if_lost)}
+
+
+def _start_of(run: RunRecord) -> dict[str, str]:
+    """Return what the item of a run has from its first write on, except for its time."""
+    return {
+        "kind": run.kind,
+        "startedBy": run.started_by,
+        "accountId": run.account_id,
+        "subnetId": run.subnet_id,
+        "vpcId": run.vpc_id,
+        "routeTableId": run.route_table_id,
+    }
+
+
+def _value(value: _Value) -> dict[str, Any]:
+    """Return a value with its DynamoDB type.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
+    """
+    if isinstance(value, str):
+        return {"S": str(value)}
+    if isinstance(value, bool):
+        return {"BOOL": value}
+    return {"N": str(value)} if isinstance(value, int) else {"SS": sorted(value)}
+
+
+def timestamp(now: datetime) -> str:
+    """Return a time in ISO 8601, as the ledger stores it."""
+    return now.isoformat(timespec="milliseconds")

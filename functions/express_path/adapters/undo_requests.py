@@ -7,7 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from express_path.adapters.heal_answers import timestamp
+from express_path.adapters.heal_requests import one_of
+from express_path.adapters.ledger import timestamp
 from express_path.domain.heal.undo import FailedDeletion, Undo
 from express_path.errors import EventError
 
@@ -28,17 +29,18 @@ class UndoAction(StrEnum):
     DELETED = "deletedByUndo"
 
 
-_FIELDS = ("action", "dryRun", "runId", "startedBy", "undoRunId", "unsuccessful")
+_FIELDS = ("action", "contract", "dryRun", "runId", "startedBy", "undoRunId", "unsuccessful")
 
 
 @dataclass(frozen=True, slots=True)
 class UndoRequest:
-    """One request: heal_run_id is the heal to undo, and run_id the run that undoes it."""
+    """One request: heal_run_id is the heal to undo, and run_id the run that undoes it. A dry run records nothing."""
 
     action: UndoAction
     heal_run_id: str
     run_id: str
     failed_deletions: tuple[FailedDeletion, ...] = ()
+    dry_run: bool = False
 
 
 def is_undo(event: object) -> bool:
@@ -56,6 +58,7 @@ def parse_undo_request(event: Mapping[str, Any]) -> UndoRequest:
         heal_run_id=_run_id(event, "undoRunId"),
         run_id=_run_id(event, "runId"),
         failed_deletions=_failed_deletions(event),
+        dry_run=one_of(event, "dryRun", ["false", "true"]) == "true",
     )
 
 

@@ -13,7 +13,7 @@ from express_path.adapters.approval_requests import is_approval, parse_approval_
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.event_checks import checked
 from express_path.adapters.ec2_snapshot import SnapshotReader
-from express_path.adapters.heal_requests import is_failure, parse_failure_request, parse_heal_request
+from express_path.adapters.heal_requests import check_contract, is_failure, parse_failure_request, parse_heal_request
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.undo_requests import is_undo, parse_undo_request
 from express_path.domain.heal.settings import parse_ledger_table, parse_owners, parse_settings
@@ -61,7 +61,7 @@ def handler(event: dict[str, Any], context: LambdaContext, services: Services | 
     except BlockedError as error:
         _log_plan("BLOCKED", error.blockers, error.subnet_id, error.route_table_id)
         raise
-    if is_approval(event):
+    if "approvers" in answer:
         _log_plan(answer["next"], (), event["subnetId"], answer["routeTableId"])
     elif "blockers" in answer:
         blockers = [blocker["name"] for blocker in answer["blockers"]]
@@ -77,10 +77,14 @@ def _log_plan(status: str, blockers: Sequence[str], subnet_id: str, route_table_
 
 
 def parse_request(event: dict[str, Any]) -> Request:
-    """Read the request of a step of any of the runbooks. Raise EventError."""
+    """Read the request of a step of any of the runbooks. Raise EventError, and ContractError.
+
+    The last step of a run that failed is answered in every version: its answer says which step failed, and why.
+    """
     checked(event, "event")
     if is_failure(event):
         return parse_failure_request(event)
+    check_contract(event)
     if is_undo(event):
         return parse_undo_request(event)
     return parse_approval_request(event) if is_approval(event) else parse_heal_request(event)

@@ -1,10 +1,12 @@
 """Answer the steps of the runbook that asks people to approve heals. It only reads."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
-from express_path.adapters.approval_requests import ApprovalRequest, approval_answer
+from express_path.adapters.approval_requests import ApprovalAction, ApprovalRequest, approval_answer
 from express_path.adapters.heal_answers import blocked_error
+from express_path.adapters.ledger import Write, Writer
 from express_path.adapters.run_states import has_ended
 from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
 from express_path.domain.heal.observations import FIRST_PLAN, Observation
@@ -20,13 +22,21 @@ class ApprovalSteps:
     def __init__(self, services: Services, planner: Planner) -> None:
         """Prepare; nothing is read yet."""
         self._aws = services.aws
+        self._ledger = services.ledger
         self._planner = planner
 
     def answer(self, request: ApprovalRequest) -> dict[str, Any]:
-        """Return whether to ask for approval, whom to ask, and the message.
+        """Answer one step.
 
         Unless it is a dry run, a blocked plan raises BlockedError. Raise SettingError if no approvers are configured.
         """
+        if request.action is ApprovalAction.APPROVED:
+            writer = Writer(self._ledger.table_name, request.run_id, datetime.now(UTC))
+            return {"routeTableId": request.route_table_id, "ledger": [writer.approve(request.route_table_id)]}
+        return self._plan(request)
+
+    def _plan(self, request: ApprovalRequest) -> dict[str, Any]:
+        """Return whether to ask for approval, whom to ask, and the message."""
         observation = self._blocked_if_denied(
             self._planner.settled_plan(request.subnet_id, request.started_by, FIRST_PLAN), request
         )
@@ -36,11 +46,20 @@ class ApprovalSteps:
         void_run = other if other and has_ended(self._aws.ssm, other) else ""
         step = next_step(observation.plan, dry_run=request.dry_run, is_pending=bool(other) and not void_run)
         settings = self._planner.settings
+        writes: list[Write] = []
         if step is ApprovalStep.ASK:
             _check_approvers(settings)
-        return approval_answer(
-            observation.plan, step, settings, _governed_subnets(observation), observation.now, void_run
-        )
+            writer = Writer(self._ledger.table_name, request.run_id, observation.now)
+            writes = [
+                writer.request_approval(
+                    observation.plan.verdict.route_table_id or "",
+                    request.fingerprint or observation.plan.fingerprint,
+                    void_run=void_run,
+                    lost={"next": ApprovalStep.ASK_AGAIN},
+                )
+            ]
+        answer = approval_answer(observation.plan, step, settings, _governed_subnets(observation))
+        return {**answer, "ledger": writes}
 
     @staticmethod
     def _blocked_if_denied(observation: Observation, request: ApprovalRequest) -> Observation:

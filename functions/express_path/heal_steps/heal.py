@@ -4,23 +4,22 @@ from datetime import UTC, datetime
 from typing import Any
 
 from express_path.adapters.heal_answers import (
-    Claim,
+    WAITING,
     blocked_error,
-    confirm_answer,
     elected_answer,
     how_to_undo,
     plan_answer,
     seen,
-    target_answer,
-    timestamp,
+    summary,
     turn_answer,
 )
 from express_path.adapters.heal_requests import HealAction, HealRequest
+from express_path.adapters.ledger import Write, Writer
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.serialization import verdict_answer
 from express_path.adapters.undo_reader import read_live_resources
 from express_path.domain.heal.claims import NextStep, elect, is_unrecorded, may_be_finished, next_before_claim
-from express_path.domain.heal.ledger import Marks, RunRecord, TableRecord
+from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, TableRecord
 from express_path.domain.heal.observations import (
     AFTER_CLAIM,
     BEFORE_ASSOCIATION,
@@ -37,7 +36,7 @@ from express_path.domain.heal.observations import (
     why_not_healed,
 )
 from express_path.domain.heal.owners import marks_of
-from express_path.domain.heal.records import Action, RemediationMode
+from express_path.domain.heal.records import NONE, Action, RemediationMode
 from express_path.domain.heal.undo import LiveResources, leads_to
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import (
@@ -87,28 +86,36 @@ class HealSteps:
         finished = self._finished_endpoint(observation, request)
         step = next_before_claim(observation.plan, observation.ledger, dry_run=request.dry_run, finishes=bool(finished))
         record = observation.records.table
-        return plan_answer(observation.plan, step, self._planner.settings, record, observation.now, finished)
+        answer = plan_answer(observation.plan, step, self._planner.settings, record, observation.now, finished)
+        writer = self._writer(request, observation.now)
+        finishes = step is NextStep.FINISH
+        return {**answer, "ledger": [writer.healed_earlier(record, finished)] if finishes else []}
 
-    def turn(self, request: HealRequest) -> dict[str, str]:
+    def turn(self, request: HealRequest) -> dict[str, Any]:
         """Return whether the run can claim its route table now. It plans again if the ledger changed since its plan."""
         record, now = self._ledger.table(request.route_table_id), datetime.now(UTC)
         void_run = ""
         if self._is_held(record, request, now):
             if not has_ended(self._aws.ssm, record.run_id):
-                return turn_answer(NextStep.WAIT, Claim(record, now))
+                return turn_answer(NextStep.WAIT) | {"ledger": []}
             void_run = record.run_id
-        claim = Claim(record, now, void_run)
+        claim = self._writer(request, now).claim(
+            record, void_run=void_run, subnet_id=request.subnet_id, vpc_id=request.vpc_id, lost=WAITING
+        )
         if {"seenRun": request.seen_run, "seenState": request.seen_state} == seen(record):
-            return turn_answer(NextStep.CLAIM, claim)
+            return turn_answer(NextStep.CLAIM) | {"ledger": [claim]}
         observation = self._planner.settled_plan(
             request.subnet_id, request.started_by, FIRST_PLAN, needs_approval=self._needs_approval(request)
         )
         self._check(observation, request)
-        done = observation.plan.action is Action.NOTHING_TO_DO
-        return turn_answer(NextStep.DONE if done else NextStep.CLAIM, claim)
+        if observation.plan.action is Action.NOTHING_TO_DO:
+            return turn_answer(NextStep.DONE) | {"ledger": []}
+        return turn_answer(NextStep.CLAIM) | {"ledger": [claim]}
 
     def confirm(self, request: HealRequest) -> dict[str, Any]:
         """Return what this run changes, now that it has claimed the route table: two plans in a row must agree.
+
+        If the run creates the VPC's endpoint, it is to be elected first, so that all runs use one client token.
 
         A run without the claim changes nothing. Raise ClaimHeldError if the run that it waited for still has the claim.
         """
@@ -128,17 +135,15 @@ class HealSteps:
             if step is not NextStep.VERIFY:
                 raise ClaimLostError(request.route_table_id, request.run_id, record.run_id)
             step = NextStep.DONE
+        writer, writes = self._writer(request, observation.now), list[Write]()
+        if needs_approval and step not in (NextStep.VERIFY, NextStep.DONE):
+            writes.append(writer.use_approval(request.route_table_id, observation.plan.fingerprint))
         if step is NextStep.CREATE and election.must_elect:
-            step = NextStep.ELECT
+            writes.append(writer.elect(ledger.vpc.vpc_id, election))
         if is_unrecorded(observation.plan, ledger.vpc, snapshot):
             step = NextStep.CREATE
-        return confirm_answer(
-            observation.plan,
-            step,
-            election,
-            observation.now,
-            needs_approval=needs_approval and step not in (NextStep.VERIFY, NextStep.DONE),
-        )
+        fingerprint = observation.plan.fingerprint or NONE
+        return {"next": step.value, "summary": summary(observation.plan), "fingerprint": fingerprint, "ledger": writes}
 
     def elected(self, request: HealRequest) -> dict[str, Any]:
         """Return which run's client token creates the endpoint, unless it exists by now.
@@ -157,7 +162,10 @@ class HealSteps:
         step = (
             NextStep.CREATE if is_unrecorded(observation.plan, ledger.vpc, snapshot) else next_change(observation.plan)
         )
-        return elected_answer(observation.plan, step, election, self._planner.settings, observation.now)
+        answer = elected_answer(observation.plan, step, election, self._planner.settings)
+        run = self._run(request, observation)
+        writer = self._writer(request, observation.now)
+        return {**answer, "ledger": [writer.intend_creation(run)] if step is NextStep.CREATE else []}
 
     def target(self, request: HealRequest) -> dict[str, Any]:
         """Return the endpoint to associate, once it is available. Raise EndpointNotReadyError, ApprovedPlanError."""
@@ -172,8 +180,12 @@ class HealSteps:
             raise EndpointNotReadyError(request.subnet_id, found_instead(observation))
         record = observation.records.vpc
         created = request.run_id in record.token_runs and observation.plan.endpoint_id in record.token_ids
-        marks = self._marks(observation) if step is NextStep.ASSOCIATE else Marks()
-        return target_answer(observation.plan, step, observation.now, marks, created=created)
+        writes: list[Write] = []
+        if step is NextStep.ASSOCIATE:
+            run = self._run(request, observation, created=created)
+            marks = self._marks(observation)
+            writes = self._writer(request, observation.now).intend_association(run, marks)
+        return {"next": step.value, "endpointId": observation.plan.endpoint_id or "", "ledger": writes}
 
     def _confirmed(self, request: HealRequest) -> Observation:
         """Plan with the pre-flight again: the endpoint may be another one than in the plan that the run confirmed.
@@ -213,7 +225,8 @@ class HealSteps:
         )
         if not _uses(live, run):
             raise NotAssociatedError(run.route_table_id, run.endpoint_id)
-        return {"routeTableId": run.route_table_id, "endpointId": run.endpoint_id}
+        writes = [self._writer(request, datetime.now(UTC)).associated()]
+        return {"routeTableId": run.route_table_id, "endpointId": run.endpoint_id, "ledger": writes}
 
     def verify(self, request: HealRequest) -> dict[str, Any]:
         """Return the verdict after a heal; read again for some seconds while routes settle. Raise NotCuredError."""
@@ -225,13 +238,33 @@ class HealSteps:
         verdict = evaluator.verdict(request.subnet_id)
         table = self._ledger.table(str(verdict.route_table_id))
         heal = self._ledger.run(table.heal_run_id) if table.heal_run_id else None
+        endpoint_id, changed = endpoint_in_use(evaluator, request.subnet_id), table.heal_run_id == request.run_id
+        writer = self._writer(request, datetime.now(UTC))
         return {
             **verdict_answer(verdict),
-            "endpointId": endpoint_in_use(evaluator, request.subnet_id),
-            "isRecorded": str(table.heal_run_id == request.run_id).lower(),
-            "now": timestamp(datetime.now(UTC)),
+            "endpointId": endpoint_id,
             "undo": how_to_undo(heal),
+            "ledger": writer.healed(table.route_table_id, endpoint_id, finishes_run=changed),
         }
+
+    def _writer(self, request: HealRequest, now: datetime) -> Writer:
+        return Writer(self._ledger.table_name, request.run_id, now)
+
+    def _run(self, request: HealRequest, observation: Observation, *, created: bool = False) -> RunRecord:
+        """Return what the ledger keeps of this run before it changes anything."""
+        verdict = observation.plan.verdict
+        return RunRecord(
+            request.run_id,
+            RunKind.HEAL,
+            request.started_by,
+            verdict.account_id,
+            request.subnet_id,
+            verdict.vpc_id,
+            request.route_table_id,
+            observation.plan.endpoint_id or "",
+            created_endpoint=created,
+            started_at=request.started_at,
+        )
 
     def _fault(self, evaluator: Evaluator, subnet_id: str) -> str:
         """Return why a subnet is not healed; empty if it is."""

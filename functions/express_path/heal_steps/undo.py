@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path.adapters.heal_answers import Claim, turn_answer
+from express_path.adapters.heal_answers import WAITING, turn_answer
+from express_path.adapters.ledger import Write, Writer
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.undo_reader import read_live_resources
 from express_path.adapters.undo_requests import AnswerContext, UndoAction, UndoRequest, undo_answer
@@ -56,18 +57,21 @@ class UndoSteps:
         records = self._records(request)
         check_not_undone(records.heal)
         undo = self._still_associated(records)
-        return self._answer(undo, with_moves=True)
+        writes = [] if request.dry_run else [self._writer(request).start_undo(records.heal)]
+        return self._answer(undo, undo.change, writes, self._moves(undo))
 
     def _turn(self, request: UndoRequest) -> dict[str, Any]:
         """Return whether the run can claim the table now; it need not if another run undid the same heal."""
-        records, now = self._records(request), _now()
+        records = self._records(request)
         void_run = ""
         if not records.heal.undo_run_id and self._is_claimed_by_other(records.table, request.run_id):
             if not has_ended(self._aws.ssm, records.table.run_id):
-                return turn_answer(NextStep.WAIT, Claim(records.table, now))
+                return turn_answer(NextStep.WAIT) | {"ledger": []}
             void_run = records.table.run_id
-        step = NextStep.DONE if records.heal.undo_run_id else NextStep.CLAIM
-        return turn_answer(step, Claim(records.table, now, void_run))
+        if records.heal.undo_run_id:
+            return turn_answer(NextStep.DONE) | {"ledger": []}
+        claim = self._writer(request).claim_for_undo(records.heal, void_run=void_run, lost=WAITING)
+        return turn_answer(NextStep.CLAIM) | {"ledger": [claim]}
 
     def _check(self, request: UndoRequest) -> dict[str, Any]:
         """Plan again, now that this run has claimed the table; nothing is left to do if another run undid the heal.
@@ -77,13 +81,14 @@ class UndoSteps:
         records = self._records(request)
         if records.heal.undo_run_id:
             undone = Undo(records.heal, associated=False, is_live=False)
-            return undo_answer(undone, UNDONE, AnswerContext(self._ledger.table_name, _now()))
+            return self._answer(undone, UNDONE, [])
         if self._is_claimed_by_other(records.table, request.run_id) and not has_ended(
             self._aws.ssm, records.table.run_id
         ):
             raise ClaimHeldError(records.heal.route_table_id, records.table.run_id)
-        records = self._claimed(request)
-        return self._answer(self._still_associated(records))
+        undo = self._still_associated(self._claimed(request))
+        writes = [self._writer(request).intend_disassociation()] if undo.associated else []
+        return self._answer(undo, undo.change, writes)
 
     def _rest(self, request: UndoRequest) -> dict[str, Any]:
         """Return what is left to do after the association was removed."""
@@ -91,14 +96,23 @@ class UndoSteps:
         undo = read_until(lambda: self._current(records), lambda now: not now.associated)
         if undo.associated:
             raise NotDisassociatedError(undo.heal.route_table_id, undo.heal.endpoint_id)
-        return self._answer(read_settled(lambda: self._current(records)))
+        undo = read_settled(lambda: self._current(records))
+        writer = self._writer(request)
+        deletes = undo.change is Change.DELETE_ENDPOINT
+        return self._answer(
+            undo, undo.change, [writer.mark_deleted(undo.heal)] if deletes else writer.undone(undo.heal)
+        )
 
     def _confirm(self, request: UndoRequest) -> dict[str, Any]:
         """Plan once more after the ledger records the endpoint as deleted: no heal uses it from then on."""
         records = self._claimed(request)
         undo = read_settled(lambda: self._current(records))
-        action = Change.KEEP_ENDPOINT if undo.is_live and not undo.deletes else undo.change
-        return self._answer(undo, action)
+        writer = self._writer(request)
+        if undo.is_live and not undo.deletes:
+            writes = [writer.unmark_deleted(undo.heal), *writer.undone(undo.heal)]
+            return self._answer(undo, Change.KEEP_ENDPOINT, writes)
+        deletes = undo.change is Change.DELETE_ENDPOINT
+        return self._answer(undo, undo.change, [writer.intend_deletion()] if deletes else writer.undone(undo.heal))
 
     def _deleted(self, request: UndoRequest) -> dict[str, Any]:
         """Return what is left to do once EC2 deleted the endpoint: its answer is a success even if it did not."""
@@ -107,7 +121,8 @@ class UndoSteps:
         undo = read_until(lambda: self._current(records), lambda now: not now.is_live)
         if undo.is_live:
             raise NotDeletedError(undo.heal.endpoint_id, "StillDescribed", "EC2 still describes it as usable")
-        return self._answer(undo)
+        writer = self._writer(request)
+        return self._answer(undo, undo.change, [writer.deleted(), *writer.undone(undo.heal)])
 
     def _records(self, request: UndoRequest) -> Records:
         heal = check_heal(request.heal_run_id, self._ledger.run(request.heal_run_id), self._services.account_id)
@@ -139,9 +154,12 @@ class UndoSteps:
     def _is_claimed_by_other(self, table: TableRecord, run_id: str) -> bool:
         return table.is_claimed(int(_now().timestamp())) and table.run_id != run_id
 
-    def _answer(self, undo: Undo, action: Change | None = None, *, with_moves: bool = False) -> dict[str, Any]:
+    def _writer(self, request: UndoRequest) -> Writer:
+        return Writer(self._ledger.table_name, request.run_id, _now())
+
+    def _answer(self, undo: Undo, action: str, writes: list[Write], moves: tuple[str, ...] = ()) -> dict[str, Any]:
         context = AnswerContext(self._ledger.table_name, _now())
-        return undo_answer(undo, action or undo.change, context, self._moves(undo) if with_moves else ())
+        return {**undo_answer(undo, action, context, moves), "ledger": writes}
 
     def _moves(self, undo: Undo) -> tuple[str, ...]:
         """Return where the traffic of each subnet will go, including subnets that the rule's parameters leave out."""

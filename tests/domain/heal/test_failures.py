@@ -68,13 +68,13 @@ LOST = api_error("ConditionalCheckFailedException", "UpdateItem")
 
 
 def test_expected_lost_races_are_left_out_unless_nothing_else_failed() -> None:
-    """A run goes on if another run is elected, so that failure explains nothing."""
-    lost = FailedStep("elect", LOST)
-    assert "elect" not in explain_failure("run-1", [lost, FailedStep("verifyPath", RAISED)])
-    assert explain_failure("run-1", [lost]).startswith("step elect failed: An error occurred (ConditionalCheckFailed")
+    """A run that no longer has a request does not release it, so that failure explains nothing."""
+    lost = FailedStep("release", LOST)
+    assert "release" not in explain_failure("run-1", [lost, FailedStep("verifyPath", RAISED)])
+    assert explain_failure("run-1", [lost]).startswith("step release failed: An error occurred (ConditionalCheckFailed")
 
 
-@pytest.mark.parametrize("step", ["recordTable", "recordHealed", "useApproval", "finish"])
+@pytest.mark.parametrize("step", ["recordIntent", "verify", "elect", "recordDeleted"])
 @pytest.mark.parametrize("release", ["recordFailed", "markFailed"])
 def test_run_that_loses_its_claim_names_the_step_that_needed_it(step: str, release: str) -> None:
     """The step that releases the claim fails too, because another run has it."""

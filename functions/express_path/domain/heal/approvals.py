@@ -45,6 +45,8 @@ class ApprovalStep(StrEnum):
     """What a run that may ask for approval does next."""
 
     ASK = "ASK"
+    ASK_AGAIN = "ASK_AGAIN"
+    """Plan again: another run recorded a request first."""
     PENDING = "PENDING"
     """Nothing: another run has asked about this route table and is still running."""
     DONE = "DONE"

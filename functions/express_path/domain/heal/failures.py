@@ -9,8 +9,8 @@ from express_path.domain.heal.evidence import ENDPOINT_QUOTA, ROUTE_QUOTA
 
 _LOST_RACE = "ConditionalCheckFailedException"
 """The error of a write to the ledger whose condition is not met, because another run wrote first."""
-_MAY_LOSE = frozenset({"elect", "finishTable", "markFailed", "recordFailed", "release", "request"})
-"""The steps that may lose a race: the run continues, or releases a claim or a request that it does not have."""
+_MAY_LOSE = frozenset({"markFailed", "recordFailed", "release"})
+"""The steps that may lose a race: the run releases a claim or a request that it does not have."""
 _THROTTLED = "AWS throttled the call: start the run again later"
 _DENIED = (
     "allow the call in the role that made it (stack outputs AutomationRoleArn and PlanRoleArn), and check the "
