@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from botocore.validate import ParamValidator
 
-from express_path.domain.heal.records import MAY_WARN, HealSettings, RemediationMode
-from express_path.domain.heal.settings import parse_settings
+from express_path.domain.heal.records import MAY_WARN, HealSettings, RemediationMode, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
 from tests.support.template import expanded, included
 from tests.template.models import bounds, shape

@@ -16,7 +16,7 @@ from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.heal_requests import check_contract, is_failure, parse_failure_request, parse_heal_request
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.undo_requests import is_undo, parse_undo_request
-from express_path.domain.heal.settings import parse_ledger_table, parse_owners, parse_settings
+from express_path.domain.heal.records import parse_ledger_table, parse_owners, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path.errors import BlockedError
 from express_path.heal_steps.services import Services

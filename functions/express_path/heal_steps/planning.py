@@ -8,8 +8,7 @@ from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.ledger import StartedBy
 from express_path.domain.heal.observations import Observation, RepeatPolicy
 from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_healable, make_plan
-from express_path.domain.heal.records import HealSettings
-from express_path.domain.heal.settings import with_policy
+from express_path.domain.heal.records import HealSettings, with_policy
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict

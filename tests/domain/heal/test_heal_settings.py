@@ -4,8 +4,16 @@ import json
 
 import pytest
 
-from express_path.domain.heal.records import FULL_ACCESS, MAY_WARN, Blocker, HealSettings, RemediationMode
-from express_path.domain.heal.settings import LONGEST_POLICY, parse_settings, with_policy
+from express_path.domain.heal.records import (
+    FULL_ACCESS,
+    LONGEST_POLICY,
+    MAY_WARN,
+    Blocker,
+    HealSettings,
+    RemediationMode,
+    parse_settings,
+    with_policy,
+)
 from express_path.errors import SettingError
 
 ACCOUNT_ID = "123456789012"
