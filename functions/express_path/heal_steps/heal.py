@@ -19,7 +19,7 @@ from express_path.adapters.run_states import has_ended
 from express_path.adapters.serialization import verdict_answer
 from express_path.adapters.undo_reader import read_live_resources
 from express_path.domain.heal.claims import NextStep, elect, is_unrecorded, may_be_finished, next_before_claim
-from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, TableRecord
+from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, TableRecord, marks_of
 from express_path.domain.heal.observations import (
     AFTER_CLAIM,
     BEFORE_ASSOCIATION,
@@ -35,7 +35,6 @@ from express_path.domain.heal.observations import (
     next_change,
     why_not_healed,
 )
-from express_path.domain.heal.owners import marks_of
 from express_path.domain.heal.records import NONE, Action, RemediationMode
 from express_path.domain.heal.undo import LiveResources, leads_to
 from express_path.domain.verdict.evaluator import Evaluator

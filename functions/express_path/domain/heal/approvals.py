@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 
-from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord
-from express_path.domain.heal.owners import policy_hash
+from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord, policy_hash
 from express_path.domain.heal.records import Action, Blocker, Finding, Plan
 
 ANSWER_SECONDS = 86_400

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from express_path.domain.heal.owners import owner_tag
+from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.records import MANAGED_TAG, Blocker, Finding, HealSettings
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import PrefixList, RouteTable, VpcEndpoint

@@ -5,8 +5,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from express_path.domain.heal.ledger import RunKind, RunRecord, TableRecord, VpcRecord
-from express_path.domain.heal.owners import has_other_policy, owner_tag, taken_over
+from express_path.domain.heal.ledger import (
+    RunKind,
+    RunRecord,
+    TableRecord,
+    VpcRecord,
+    has_other_policy,
+    owner_tag,
+    taken_over,
+)
 from express_path.domain.heal.records import MANAGED_TAG, HealSettings
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.network.snapshot import is_express_service
