@@ -7,8 +7,8 @@ import pytest
 
 from express_path.adapters.heal_answers import NO_PAUSE, NONE, WAIT_PAUSE, Claim, plan_answer, summary, turn_answer
 from express_path.domain.heal.claims import CLAIM_SECONDS, NextStep
-from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.ledger import TableRecord, TableState
+from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import Blocker, HealSettings, Plan
 from tests.support.heal_situation import TO_NAT, network, planned
 from tests.support.make import endpoint, route

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.ledger import LedgerView, StartedBy, TableRecord, TableState, VpcRecord
 from express_path.domain.heal.plan import PlanContext, make_plan
+from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import Blocker, HealSettings, Plan
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList, Route, Subnet, VpcEndpoint

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from express_path.domain.heal.evidence import Quota
+from express_path.domain.heal.preflight import Quota
 from express_path_cli.doctor.answers import Answer, count_text, fail, ok, warn
 
 DEPLOY = "deploy the stack again"

@@ -1,7 +1,7 @@
 """Questions about healing."""
 
 from express_path.adapters.heal_evidence import read_quota
-from express_path.domain.heal.evidence import ENDPOINT_QUOTA
+from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path_cli.doctor.answers import Answer, fail, ok
 from express_path_cli.doctor.approval_checks import check_approval
 from express_path_cli.doctor.check_context import CheckContext

@@ -9,7 +9,7 @@ from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pag
 from express_path.adapters.fields import Description, block, identifier, rows
 from express_path.adapters.prefix_list_records import entry_blocks
 from express_path.domain.heal.endpoint_choice import express_endpoints
-from express_path.domain.heal.evidence import (
+from express_path.domain.heal.preflight import (
     ENDPOINT_QUOTA,
     ROUTE_QUOTA,
     AclEntry,

@@ -8,7 +8,7 @@ import pytest
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_evidence import read_quota
-from express_path.domain.heal.evidence import ENDPOINT_QUOTA
+from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path.errors import ApiError
 from express_path_cli.connections import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.function_reader import read_activity

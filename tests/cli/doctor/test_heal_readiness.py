@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.heal.evidence import ENDPOINT_QUOTA
+from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path_cli.doctor.answers import State
 from express_path_cli.doctor.heal_checks import (
     Calendar,

@@ -11,8 +11,8 @@ from express_path.domain.heal.approvals import (
     next_step,
     open_request,
 )
-from express_path.domain.heal.evidence import Evidence, Policy
 from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord
+from express_path.domain.heal.preflight import Evidence, Policy
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Plan
 from tests.support.heal_situation import network, planned
 from tests.support.make import endpoint, subnet

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.heal.evidence import Evidence, NetworkAcl, Policy, Quota
+from express_path.domain.heal.preflight import Evidence, NetworkAcl, Policy, Quota
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, HealSettings
 from tests.support.heal_situation import NOW, TO_NAT, blockers, healed, network, planned
 from tests.support.make import endpoint, route, subnet

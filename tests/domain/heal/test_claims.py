@@ -13,7 +13,6 @@ from express_path.domain.heal.claims import (
     may_be_finished,
     next_before_claim,
 )
-from express_path.domain.heal.evidence import Evidence
 from express_path.domain.heal.ledger import (
     LedgerView,
     RunKind,
@@ -23,6 +22,7 @@ from express_path.domain.heal.ledger import (
     TableState,
     VpcRecord,
 )
+from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import Plan
 from express_path.domain.network.resources import VpcEndpoint
 from tests.support.heal_situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned

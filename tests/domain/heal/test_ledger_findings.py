@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from express_path.domain.heal.evidence import Evidence, Policy
 from express_path.domain.heal.ledger import (
     Approval,
     ApprovalState,
@@ -16,6 +15,7 @@ from express_path.domain.heal.ledger import (
     VpcRecord,
 )
 from express_path.domain.heal.ledger_findings import LOOP_BREAKER
+from express_path.domain.heal.preflight import Evidence, Policy
 from express_path.domain.heal.records import FULL_ACCESS, Action, Blocker
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot

@@ -13,8 +13,8 @@ from botocore.session import Session
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path.domain.heal.evidence import Evidence, Policy
 from express_path.domain.heal.patches import associate_patches, create_patches
+from express_path.domain.heal.preflight import Evidence, Policy
 from express_path.domain.heal.records import FULL_ACCESS, Action, Plan
 from tests.support.heal_situation import AWKWARD, DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
 from tests.support.make import EXPRESS, EXPRESS_LIST, REGION, endpoint, route

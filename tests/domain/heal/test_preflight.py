@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.heal.evidence import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports
-from express_path.domain.heal.preflight import preflight
+from express_path.domain.heal.preflight import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports, preflight
 from express_path.domain.heal.records import Blocker
 from express_path.domain.network.addresses import parse_cidr
 from tests.support.heal_situation import BOTH, EXPRESS_LIST_6, blockers, network, planned

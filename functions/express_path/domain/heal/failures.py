@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from express_path.domain.heal.evidence import ENDPOINT_QUOTA, ROUTE_QUOTA
+from express_path.domain.heal.preflight import ENDPOINT_QUOTA, ROUTE_QUOTA
 
 _LOST_RACE = "ConditionalCheckFailedException"
 """The error of a write to the ledger whose condition is not met, because another run wrote first."""

@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 
-from express_path.domain.heal.evidence import Policy
+from express_path.domain.heal.preflight import Policy
 from express_path.domain.heal.records import FULL_ACCESS
 from express_path.domain.network.resources import VpcEndpoint
 

@@ -14,11 +14,10 @@ from express_path.domain.heal.endpoint_choice import (
     prefix_lists_of,
     usable_endpoints,
 )
-from express_path.domain.heal.evidence import Evidence, Policy
 from express_path.domain.heal.ledger import LedgerView, StartedBy
 from express_path.domain.heal.ledger_findings import ledger_findings
 from express_path.domain.heal.patches import associate_patches, create_patches
-from express_path.domain.heal.preflight import calendar_findings, preflight
+from express_path.domain.heal.preflight import Evidence, Policy, calendar_findings, preflight
 from express_path.domain.heal.quotas import quota_findings
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Finding, HealSettings, Plan
 from express_path.domain.heal.simulation import (

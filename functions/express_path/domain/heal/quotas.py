@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from express_path.domain.heal.endpoint_choice import NEW_ENDPOINT, prefix_lists_of
-from express_path.domain.heal.evidence import ROUTE_QUOTA, Evidence
+from express_path.domain.heal.preflight import ROUTE_QUOTA, Evidence
 from express_path.domain.heal.records import Blocker, Finding
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import Rank, Route, RouteTable, VpcEndpoint
