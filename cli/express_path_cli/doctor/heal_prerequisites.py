@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
-from express_path.domain.heal.quotas import counts_against_quota
+from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError
 from express_path_cli.doctor.heal_checks import MAX_CONCURRENT_RUNS, Calendar

@@ -8,7 +8,7 @@ from typing import Any
 from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages, unless_denied
 from express_path.adapters.fields import Description, block, identifier, rows
 from express_path.adapters.prefix_list_records import entry_blocks
-from express_path.domain.heal.endpoint_choice import express_endpoints
+from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
 from express_path.domain.heal.preflight import (
     ENDPOINT_QUOTA,
     ROUTE_QUOTA,
@@ -20,7 +20,6 @@ from express_path.domain.heal.preflight import (
     Ports,
     Quota,
 )
-from express_path.domain.heal.quotas import counts_against_quota, needs_more_routes_than_default
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.errors import ApiError

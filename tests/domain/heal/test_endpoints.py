@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.heal.endpoint_choice import express_endpoints
+from express_path.domain.heal.endpoints import express_endpoints
 from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.network.resources import VpcEndpoint
 from tests.support.heal_situation import BOTH, DUAL_STACK, TO_NAT, blockers, evidence_of, network, planned

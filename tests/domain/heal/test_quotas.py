@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from express_path.domain.heal.endpoints import counts_against_quota, needs_more_routes_than_default
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, ROUTE_QUOTA, Evidence, Quota
-from express_path.domain.heal.quotas import counts_against_quota, needs_more_routes_than_default
 from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList, Rank, Route

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from express_path.domain.heal.endpoints import with_association
 from express_path.domain.heal.records import MANAGED_TAG, Action, Blocker
-from express_path.domain.heal.simulation import with_association
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList, Rank, Route, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 
-from express_path.domain.heal.endpoint_choice import USABLE
+from express_path.domain.heal.endpoints import USABLE
 from express_path.domain.heal.ledger import LedgerView, RunRecord, TableRecord, TableState, VpcRecord
 from express_path.domain.heal.records import MANAGED_TAG, Action, Plan
 from express_path.domain.network.resources import VpcEndpoint

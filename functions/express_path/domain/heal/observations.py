@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from express_path.domain.heal.claims import NextStep, is_token_spent
-from express_path.domain.heal.endpoint_choice import express_endpoints
+from express_path.domain.heal.endpoints import express_endpoints
 from express_path.domain.heal.ledger import LedgerView, TableRecord, VpcRecord
 from express_path.domain.heal.records import Action, Blocker, Plan
 from express_path.domain.network.resources import VpcEndpoint

@@ -6,29 +6,27 @@ from datetime import datetime
 
 from express_path.domain.heal.approvals import plan_fingerprint
 from express_path.domain.heal.claims import may_be_token_of
-from express_path.domain.heal.endpoint_choice import (
+from express_path.domain.heal.endpoints import (
     NEW_ENDPOINT,
+    blocking_routes,
+    cures,
     endpoint_findings,
     endpoint_to_create,
+    excluded_neighbors,
     is_associated,
+    is_closed,
+    opened_paths,
+    path_closed,
     prefix_lists_of,
+    quota_findings,
     usable_endpoints,
+    with_association,
 )
 from express_path.domain.heal.ledger import LedgerView, StartedBy
 from express_path.domain.heal.ledger_findings import ledger_findings
 from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.preflight import Evidence, Policy, calendar_findings, preflight
-from express_path.domain.heal.quotas import quota_findings
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Finding, HealSettings, Plan
-from express_path.domain.heal.simulation import (
-    blocking_routes,
-    cures,
-    excluded_neighbors,
-    is_closed,
-    opened_paths,
-    path_closed,
-    with_association,
-)
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path.domain.verdict.evaluator import Evaluator, Verdict

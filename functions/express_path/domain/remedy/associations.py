@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from express_path.domain.heal.endpoint_choice import NEW_ENDPOINT
+from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.records import FULL_ACCESS, HealSettings

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ipaddress import ip_network
 from typing import Protocol
 
-from express_path.domain.heal.endpoint_choice import NEW_ENDPOINT, endpoint_to_create, is_associated, usable_endpoints
+from express_path.domain.heal.endpoints import NEW_ENDPOINT, endpoint_to_create, is_associated, usable_endpoints
 from express_path.domain.heal.records import HealSettings
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.path.reasons import Compliance, Reason

@@ -1,0 +1,337 @@
+"""The endpoint of a heal: which one to use, what its route would change, and whether it fits the quotas."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from express_path.domain.heal.ledger import owner_tag
+from express_path.domain.heal.preflight import ROUTE_QUOTA, Evidence
+from express_path.domain.heal.records import MANAGED_TAG, Blocker, Finding, HealSettings
+from express_path.domain.network.addresses import Cidr, Family, from_nat64
+from express_path.domain.network.resources import PrefixList, Rank, Route, RouteTable, Subnet, VpcEndpoint
+from express_path.domain.network.snapshot import Snapshot, is_express_service
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.families import families_of
+from express_path.domain.path.outcomes import TracedAddresses
+from express_path.domain.path.reasons import NO_WAY_OUT, Compliance, Reason
+from express_path.domain.path.routing import contains, overlap
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
+
+NEW_ENDPOINT = "(new)"
+"""Stands for the id of an endpoint that does not exist yet."""
+USABLE = frozenset({"available", "pending"})
+"""The states of an endpoint that a route table may be associated with, now or soon."""
+
+
+def express_endpoints(snapshot: Snapshot, vpc_id: str) -> list[VpcEndpoint]:
+    """Return the VPC's gateway endpoints for S3 Express in any state, sorted by id."""
+    return [
+        endpoint
+        for _, endpoint in sorted(snapshot.vpc_endpoints.items())
+        if endpoint.vpc_id == vpc_id
+        and endpoint.endpoint_type == "gateway"
+        and is_express_service(endpoint.service_name, snapshot.region)
+    ]
+
+
+def usable_endpoints(tracer: Tracer, table: RouteTable, settings: HealSettings) -> list[VpcEndpoint]:
+    """Return the endpoints that a table may be associated with, best first.
+
+    Endpoints that no tool owns come first, and among them those that a heal created. EC2 accepts a dual-stack endpoint
+    only for dual-stack subnets, and an IPv6 endpoint only for IPv6-only subnets
+    (https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html).
+    """
+    accepted = {"ipv4", _widest_ip_address_type(tracer, table)}
+    usable = [
+        endpoint
+        for endpoint in express_endpoints(tracer.snapshot, table.vpc_id)
+        if endpoint.state in USABLE and endpoint.ip_address_type in accepted
+    ]
+    return sorted(
+        usable,
+        key=lambda endpoint: (owner_tag(endpoint, settings) != "", MANAGED_TAG not in endpoint.tags, endpoint.id),
+    )
+
+
+def prefix_lists_of(snapshot: Snapshot, endpoint: VpcEndpoint) -> list[PrefixList]:
+    """Return the prefix lists to which an endpoint adds routes in a route table, by its IP address type.
+
+    https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html
+    """
+    return [
+        prefix_list
+        for prefix_list in snapshot.express_prefix_lists
+        if endpoint.ip_address_type in ("dualstack", prefix_list.family.lower())
+    ]
+
+
+def is_associated(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint) -> bool:
+    """Return whether a table has every route that its association with an endpoint would add."""
+    routed = {route.destination for route in table.routes if route.target_id == endpoint.id}
+    return routed >= {prefix_list.id for prefix_list in prefix_lists_of(snapshot, endpoint)}
+
+
+def endpoint_to_create(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
+    """Return the endpoint that a heal would create, as if it were available; only what routing needs is set."""
+    snapshot = tracer.snapshot
+    lists = snapshot.express_prefix_lists
+    name = next((prefix_list.name for prefix_list in lists if prefix_list.family is Family.IPV4), lists[0].name)
+    return VpcEndpoint(
+        id=NEW_ENDPOINT,
+        vpc_id=table.vpc_id,
+        endpoint_type="gateway",
+        service_name=name.replace(".ipv6.", "."),
+        state="available",
+        ip_address_type=_ip_address_type(tracer, table, {prefix_list.family for prefix_list in lists}),
+        owner_id=snapshot.account_id,
+    )
+
+
+def _ip_address_type(tracer: Tracer, table: RouteTable, offered: set[Family]) -> str:
+    """Return the widest type that the table's subnets accept and for which the Region has prefix lists."""
+    return _widest_ip_address_type(tracer, table) if Family.IPV6 in offered else "ipv4"
+
+
+def _widest_ip_address_type(tracer: Tracer, table: RouteTable) -> str:
+    """Return the widest IP address type that all subnets of a table accept."""
+    families = {families_of(subnet) for subnet in tracer.governed_subnets(table)}
+    if families and all(used.ipv6 and used.ipv4 for used in families):
+        return "dualstack"
+    return "ipv6" if families and all(used.ipv6 and not used.ipv4 for used in families) else "ipv4"
+
+
+def endpoint_findings(
+    snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint, settings: HealSettings
+) -> Iterator[Finding]:
+    """Yield what blocks the use of this endpoint, or its creation now."""
+    owner = owner_tag(endpoint, settings)
+    if owner and not settings.adopt_iac_owned and not is_associated(snapshot, table, endpoint):
+        yield Finding(
+            Blocker.OWNED_BY_IAC,
+            f"{endpoint.id} has the tag {owner}, so a tool owns it",
+            "apply the patch with that tool, or allow heals to change it (stack parameter AdoptIacOwned)",
+        )
+    deleting = [found.id for found in express_endpoints(snapshot, table.vpc_id) if found.state == "deleting"]
+    if deleting and endpoint.id == NEW_ENDPOINT:
+        yield Finding(
+            Blocker.ENDPOINT_DELETING,
+            f"{deleting[0]} is being deleted, and its routes may still exist",
+            "run the heal again when it is deleted",
+        )
+    for prefix_list in prefix_lists_of(snapshot, endpoint):
+        for route in table.routes:
+            if route.destination == prefix_list.id and route.target_id != endpoint.id:
+                yield Finding(
+                    Blocker.WOULD_NOT_CURE,
+                    f"{prefix_list.id} -> {route.target_id} in {table.id} has the destination of the endpoint's route",
+                    "delete that route, or disassociate its endpoint from the table",
+                )
+
+
+MAX_BLOCKS = 10
+"""How many blocks of addresses a finding lists."""
+NAT64_FIX = (
+    "turn off DNS64 for the subnet (aws ec2 modify-subnet-attribute --no-enable-dns64), or use the dual-stack host "
+    "names (s3express-<zone>.dualstack.<region>.amazonaws.com), which have IPv6 addresses of their own; the verdict "
+    "changes only when DNS64 is off or the NAT64 route is deleted"
+)
+"""What to do about S3 Express traffic that crosses a NAT because DNS64 synthesizes addresses for its IPv4-only names
+(https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html)."""
+
+
+def with_association(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint) -> Snapshot:
+    """Return the snapshot after a heal: the endpoint is available, and the table has its routes.
+
+    A route to the same prefix list that is already in the table stays.
+    """
+    taken = {route.destination for route in table.routes}
+    added = [prefix_list.id for prefix_list in prefix_lists_of(snapshot, endpoint) if prefix_list.id not in taken]
+    routes = [*table.routes, *(Route(list_id, endpoint.id, TargetKind.VPC_ENDPOINT) for list_id in added)]
+    return replace(
+        snapshot,
+        vpc_endpoints={**snapshot.vpc_endpoints, endpoint.id: replace(endpoint, state="available")},
+        route_tables={**snapshot.route_tables, table.id: replace(table, routes=tuple(routes))},
+    )
+
+
+def cures(evaluator: Evaluator, table: RouteTable, endpoint: VpcEndpoint, subnet_id: str) -> bool:
+    """Return whether the subnet would be COMPLIANT after the table's association with this endpoint."""
+    after = evaluator.for_snapshot(with_association(evaluator.snapshot, table, endpoint))
+    return after.verdict(subnet_id).compliance is Compliance.COMPLIANT
+
+
+@dataclass(frozen=True, slots=True)
+class _Obstacle:
+    """What blocks a heal for some addresses: the kind of blocker, the route or table, and what to do about it."""
+
+    blocker: Blocker
+    where: str
+    fix: str
+
+
+def blocking_routes(evaluator: Evaluator, changed: Snapshot, subnet_id: str) -> Iterator[Finding]:
+    """Yield the routes because of which the changed snapshot would not be COMPLIANT; none if it would be."""
+    after = evaluator.for_snapshot(changed)
+    verdict = after.verdict(subnet_id)
+    if verdict.compliance is Compliance.COMPLIANT:
+        return
+    table = changed.route_tables[str(verdict.route_table_id)]
+    results = after.tracer.trace_subnet(table, changed.subnets[subnet_id]).results
+    blocked: dict[_Obstacle, list[Cidr]] = {}
+    for traced in _harmful(results) or results:
+        for outcome in traced.outcomes:
+            obstacle = _obstacle(changed, traced, outcome.route, table.id)
+            blocked.setdefault(obstacle, []).append(traced.addresses.block)
+    for obstacle, blocks in blocked.items():
+        yield Finding(obstacle.blocker, _evidence(obstacle, list(dict.fromkeys(blocks))), obstacle.fix)
+
+
+def _harmful(results: Sequence[TracedAddresses]) -> list[TracedAddresses]:
+    """Return the addresses that neither use the endpoint nor lead nowhere, with their harmful outcomes only."""
+    harmless = {Reason.ENDPOINT, *NO_WAY_OUT}
+    harmful = (
+        traced._replace(outcomes=tuple(outcome for outcome in traced.outcomes if outcome.reason not in harmless))
+        for traced in results
+    )
+    return [traced for traced in harmful if traced.outcomes]
+
+
+def opened_paths(evaluator: Evaluator, changed: Snapshot, table: RouteTable) -> Iterator[Finding]:
+    """Yield the table's subnets for which the changed snapshot opens a path that Block Public Access closes now."""
+    after = evaluator.for_snapshot(changed)
+    for subnet in evaluator.tracer.governed_subnets(table):
+        closed = list(_closed_blocks(evaluator, table, subnet))
+        results = after.tracer.trace_subnet(changed.route_tables[table.id], subnet).results if closed else ()
+        reached = [
+            block
+            for traced in results
+            for block in traced.addresses.blocks()
+            if any(outcome.reason is Reason.ENDPOINT for outcome in traced.outcomes)
+        ]
+        opened = [block for block in closed if any(overlap(block, other) for other in reached)]
+        if opened:
+            yield path_closed(
+                f"{subnet.id} would reach {', '.join(map(str, opened[:MAX_BLOCKS]))} through the endpoint"
+            )
+
+
+def is_closed(evaluator: Evaluator, verdict: Verdict) -> bool:
+    """Return whether Block Public Access drops a part of a subnet's traffic."""
+    table = evaluator.snapshot.route_tables.get(verdict.route_table_id or "")
+    subnet = evaluator.snapshot.subnets.get(verdict.subnet_id)
+    return bool(table and subnet and any(_closed_blocks(evaluator, table, subnet)))
+
+
+def path_closed(evidence: str) -> Finding:
+    """Return the blocker for a path that somebody closed."""
+    return Finding(
+        Blocker.PATH_CLOSED,
+        f"{evidence}; VPC Block Public Access closes this path now",
+        "ask who closed it; if it should be open, create an exclusion, or associate the route table yourself",
+    )
+
+
+def _closed_blocks(evaluator: Evaluator, table: RouteTable, subnet: Subnet) -> Iterator[Cidr]:
+    for traced in evaluator.tracer.trace_subnet(table, subnet).results:
+        if any(outcome.is_closed for outcome in traced.outcomes):
+            yield from traced.addresses.blocks()
+
+
+def excluded_neighbors(evaluator: Evaluator, table: RouteTable) -> Iterator[Finding]:
+    """Yield the table's subnets that the rule excludes: a heal for another subnet would also change their route."""
+    for subnet_id in sorted(subnet.id for subnet in evaluator.tracer.governed_subnets(table)):
+        if evaluator.verdict(subnet_id).reason is Reason.EXCLUDED:
+            yield Finding(
+                Blocker.EXCLUDED,
+                f"{table.id} also governs {subnet_id}, which excludeTag excludes",
+                "give one of the two subnets its own route table, or remove the tag",
+            )
+
+
+def _obstacle(changed: Snapshot, traced: TracedAddresses, route: Route | None, table_id: str) -> _Obstacle:
+    where = f"{route.destination} -> {route.target_id} in {table_id}" if route else table_id
+    if route and _is_more_specific(changed, traced, route):
+        fix = f"delete {route.destination} from {table_id}, or use a broader CIDR than the prefix list's"
+        return _Obstacle(Blocker.MORE_SPECIFIC_ROUTE, where, fix)
+    if from_nat64(traced.addresses.block):
+        return _Obstacle(Blocker.WOULD_NOT_CURE, where, NAT64_FIX)
+    fix = "the endpoint's route does not win there: change that route, or the subnet's address families"
+    return _Obstacle(Blocker.WOULD_NOT_CURE, where, fix)
+
+
+def _evidence(obstacle: _Obstacle, blocks: Sequence[Cidr]) -> str:
+    """Return one sentence for a route and all the addresses that it decides."""
+    listed = ", ".join(map(str, blocks[:MAX_BLOCKS])) + (", ..." if len(blocks) > MAX_BLOCKS else "")
+    if obstacle.blocker is Blocker.MORE_SPECIFIC_ROUTE:
+        return f"{obstacle.where} wins {listed} over the endpoint's route"
+    return f"{obstacle.where} would still carry S3 Express traffic to {listed}"
+
+
+def _is_more_specific(changed: Snapshot, traced: TracedAddresses, route: Route) -> bool:
+    """Return whether a route wins because its prefix is longer than the prefix list's block, or static and as long."""
+    block = traced.addresses.block
+    listed = [cidr for prefix_list in changed.express_prefix_lists for cidr in prefix_list.cidrs or ()]
+    return any(contains(cidr, block) and (cidr != block or route.destination == block) for cidr in listed)
+
+
+EXPRESS_WEIGHT = 6
+"""How many routes an s3express prefix list counts as; those of S3 and DynamoDB count as one
+(https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html)."""
+
+
+def counts_against_quota(state: str) -> bool:
+    """Return whether a gateway endpoint in this state counts toward the Region's quota. A deleting one does."""
+    return state.lower() not in ("deleted", "failed")
+
+
+def needs_more_routes_than_default(snapshot: Snapshot, table: RouteTable) -> bool:
+    """Return whether a table with an s3express prefix list more could exceed AWS's default of the quota of routes."""
+    return any(_routes_with_endpoint(snapshot, table, family) > ROUTE_QUOTA.value for family in Family)
+
+
+def quota_findings(
+    snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint, evidence: Evidence
+) -> Iterator[Finding]:
+    """Yield the quotas that a heal with this endpoint would exceed."""
+    quota = evidence.endpoint_quota
+    if endpoint.id == NEW_ENDPOINT and evidence.gateway_endpoints >= quota.value:
+        yield Finding(
+            Blocker.ENDPOINT_QUOTA,
+            f"the Region has {evidence.gateway_endpoints} gateway endpoints; the quota is {quota}",
+            f"request an increase of quota {quota.code}",
+        )
+    added = {
+        prefix_list.family
+        for prefix_list in prefix_lists_of(snapshot, endpoint)
+        if not _has_route(table, prefix_list.id, endpoint.id)
+    }
+    for family in sorted(added):
+        needed, quota = _routes_with_endpoint(snapshot, table, family), evidence.route_quota
+        if needed > quota.value:
+            yield Finding(
+                Blocker.ROUTE_QUOTA,
+                f"{table.id} has {needed - EXPRESS_WEIGHT} {family} routes, and the prefix list counts as "
+                f"{EXPRESS_WEIGHT}; the quota is {quota}",
+                f"request an increase of quota {quota.code}, or remove routes",
+            )
+
+
+def _routes_with_endpoint(snapshot: Snapshot, table: RouteTable, family: Family) -> int:
+    """Return how many routes of a family count against the quota once the table has the s3express prefix list."""
+    return sum(_weight(snapshot, route, family) for route in table.routes) + EXPRESS_WEIGHT
+
+
+def _has_route(table: RouteTable, destination: str, target_id: str) -> bool:
+    return any(route.destination == destination and route.target_id == target_id for route in table.routes)
+
+
+def _weight(snapshot: Snapshot, route: Route, family: Family) -> int:
+    """Return how many routes of a family a route counts as. Propagated routes have their own quota."""
+    if isinstance(route.destination, Cidr):
+        return int(route.destination.family is family and route.rank is not Rank.PROPAGATED)
+    prefix_list = snapshot.prefix_lists.get(route.destination)
+    if prefix_list is None or prefix_list.family is not family:
+        return 0
+    if prefix_list.aws_owned:
+        return EXPRESS_WEIGHT if is_express_service(prefix_list.name, snapshot.region) else 1
+    return prefix_list.max_entries or len(prefix_list.cidrs or ())
