@@ -7,8 +7,7 @@ from typing import Any
 
 from express_path.adapters.heal_answers import summary
 from express_path.adapters.heal_requests import HealAction, parse_heal_request
-from express_path.domain.heal.approval_message import approval_message
-from express_path.domain.heal.approvals import ApprovalStep
+from express_path.domain.heal.approvals import ApprovalStep, approval_message
 from express_path.domain.heal.ledger import StartedBy
 from express_path.domain.heal.records import NONE, HealSettings, Plan
 from express_path.errors import EventError

@@ -2,11 +2,13 @@
 
 import pytest
 
-from express_path.domain.heal.approval_message import LISTED_SUBNETS, MAX_MESSAGE_LENGTH, approval_message
 from express_path.domain.heal.approvals import (
     ANSWER_SECONDS,
+    LISTED_SUBNETS,
+    MAX_MESSAGE_LENGTH,
     REQUEST_SECONDS,
     ApprovalStep,
+    approval_message,
     denial,
     next_step,
     open_request,
