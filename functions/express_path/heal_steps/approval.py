@@ -9,7 +9,7 @@ from express_path.adapters.heal_answers import blocked_error
 from express_path.adapters.ledger import Write, Writer
 from express_path.adapters.run_states import has_ended
 from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
-from express_path.domain.heal.observations import FIRST_PLAN, Observation
+from express_path.domain.heal.claims import FIRST_PLAN, Observation
 from express_path.domain.heal.records import Action, HealSettings
 from express_path.errors import SettingError
 from express_path.heal_steps.planning import Planner

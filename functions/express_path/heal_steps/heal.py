@@ -18,23 +18,27 @@ from express_path.adapters.ledger import Write, Writer
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.serialization import verdict_answer
 from express_path.adapters.undo_reader import read_live_resources
-from express_path.domain.heal.claims import NextStep, elect, is_unrecorded, may_be_finished, next_before_claim
-from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, TableRecord, marks_of
-from express_path.domain.heal.observations import (
+from express_path.domain.heal.claims import (
     AFTER_CLAIM,
     BEFORE_ASSOCIATION,
     BEFORE_CREATION,
     FIRST_PLAN,
+    NextStep,
     Observation,
     RepeatPolicy,
+    elect,
     endpoint_in_use,
     found_instead,
     is_change,
     is_ready,
+    is_unrecorded,
+    may_be_finished,
     never,
+    next_before_claim,
     next_change,
     why_not_healed,
 )
+from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, TableRecord, marks_of
 from express_path.domain.heal.records import NONE, Action, RemediationMode
 from express_path.domain.heal.undo import LiveResources, leads_to
 from express_path.domain.verdict.evaluator import Evaluator

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from express_path.adapters.aws import Aws, calling
 from express_path.adapters.heal_evidence import evidence_for
+from express_path.domain.heal.claims import Observation, RepeatPolicy
 from express_path.domain.heal.ledger import StartedBy
-from express_path.domain.heal.observations import Observation, RepeatPolicy
 from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import HealSettings, with_policy

@@ -3,8 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from express_path.domain.heal.claims import NextStep
-from express_path.domain.heal.observations import Observation, found_instead, next_change
+from express_path.domain.heal.claims import NextStep, Observation, found_instead, next_change
 from express_path.domain.heal.records import Action
 from tests.support.heal_situation import network, planned
 from tests.support.make import endpoint, evaluator
