@@ -10,8 +10,7 @@ from express_path.domain.heal import records as healing
 from express_path.domain.heal.approvals import ANSWER_SECONDS, APPROVED_SECONDS
 from express_path.domain.heal.claims import CLAIM_SECONDS
 from express_path.domain.heal.endpoints import EXPRESS_WEIGHT
-from express_path.domain.heal.ledger_findings import LOOP_BREAKER
-from express_path.domain.heal.plan import MAX_FINDINGS
+from express_path.domain.heal.plan import LOOP_BREAKER, MAX_FINDINGS
 from express_path.domain.heal.preflight import EPHEMERAL
 from express_path.domain.heal.records import MAY_WARN, Blocker, HealSettings
 from tests.support.heals import HEAL, UNDO, runbook

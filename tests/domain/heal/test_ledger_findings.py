@@ -14,7 +14,7 @@ from express_path.domain.heal.ledger import (
     TableState,
     VpcRecord,
 )
-from express_path.domain.heal.ledger_findings import LOOP_BREAKER
+from express_path.domain.heal.plan import LOOP_BREAKER
 from express_path.domain.heal.preflight import Evidence, Policy
 from express_path.domain.heal.records import FULL_ACCESS, Action, Blocker
 from express_path.domain.network.resources import VpcEndpoint
