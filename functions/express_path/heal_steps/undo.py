@@ -12,8 +12,16 @@ from express_path.adapters.undo_reader import read_live_resources
 from express_path.adapters.undo_requests import AnswerContext, UndoAction, UndoRequest, undo_answer
 from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.ledger import RunRecord, TableRecord
-from express_path.domain.heal.undo import Change, Records, Undo, check_deleted, check_heal, check_not_undone, make_undo
-from express_path.domain.heal.undo_effects import moves
+from express_path.domain.heal.undo import (
+    Change,
+    Records,
+    Undo,
+    check_deleted,
+    check_heal,
+    check_not_undone,
+    make_undo,
+    moves,
+)
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import Scope

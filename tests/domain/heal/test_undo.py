@@ -8,6 +8,7 @@ import pytest
 from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, StartedBy, TableRecord, VpcRecord, policy_hash
 from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, HealSettings
 from express_path.domain.heal.undo import (
+    MAX_NAMED_SUBNETS,
     Change,
     FailedDeletion,
     LiveResources,
@@ -17,8 +18,8 @@ from express_path.domain.heal.undo import (
     check_heal,
     check_not_undone,
     make_undo,
+    moves,
 )
-from express_path.domain.heal.undo_effects import MAX_NAMED_SUBNETS, moves
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.errors import NotDeletedError, UndoBlockedError, UndoError
 from tests.support.make import ACCOUNT, NEIGHBOUR, REGION, by_id, endpoint, evaluator, route, snapshot, subnet, table
